@@ -128,6 +128,7 @@ const struct metric_info metrics[] = {
     {"step_time", "s", "lower", FIELD(step_time), .absent = no_step, .is_step_time = true,
      .gating = true},
     {METRIC_STEPS, "steps", "none", FIELD(steps)},
+    {"background_rate", "items/s", "higher", FIELD(background_rate), .gating = true},
     {"efficiency", "ratio", "higher", SLICE, .value = efficiency, .absent = no_slice},
     {"slowdown_vs_alone", "ratio", "lower", BASELINE_ALONE, slowdown_vs_alone, .absent = no_alone},
     {"gain_vs_single", "ratio", "higher", BASELINE_SINGLE, gain_vs_single, .absent = no_single},

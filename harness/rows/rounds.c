@@ -94,6 +94,40 @@ static void count_pages(const struct worker_result *worker, const struct plan_wo
     }
 }
 
+/* Of its steps that began and ended between the two. */
+static double rate_between(const struct worker_result *worker, uint64_t from_ns, uint64_t to_ns)
+{
+    uint64_t first_ns = 0, last_ns = 0;
+    double ops = 0;
+    for (size_t i = 0; i < worker->nsamples; i++) {
+        const struct sample *sample = &worker->samples[i];
+        uint64_t end_ns = sample->start_ns + sample->elapsed_ns;
+        if (sample->start_ns < from_ns || end_ns > to_ns)
+            continue;
+        first_ns = first_ns ? first_ns : sample->start_ns;
+        last_ns = end_ns;
+        ops += (double)sample->ops;
+    }
+    return ratio(ops, (double)(last_ns - first_ns) * 1e-9);
+}
+
+/* The background works from go to stop, those in front are measured for a part of that time. */
+static double background_rate(const struct observation *observation)
+{
+    const struct worker_result *workers = observation->workers;
+    uint64_t from_ns = 0, to_ns = 0;
+    double rate = 0;
+    for (unsigned i = 0; i < observation->nworkers; i++)
+        if (!workers[i].background) {
+            from_ns = workers[i].go_ns > from_ns ? workers[i].go_ns : from_ns;
+            to_ns = workers[i].end_ns > to_ns ? workers[i].end_ns : to_ns;
+        }
+    for (unsigned i = 0; i < observation->nworkers; i++)
+        if (workers[i].background)
+            rate += rate_between(&workers[i], from_ns, to_ns);
+    return rate > 0 ? rate : (double)NAN;
+}
+
 /* Sums over the foreground workers; the caller turns the sums into means. */
 struct totals {
     unsigned workers, devices;
@@ -170,6 +204,7 @@ static void fill_fields(const struct result *result, const struct arm *arm,
         .gpu_clock_mhz = observation->gpu_clock_mhz,
         .gpu_temp_c = observation->gpu_temp_c,
         .stage_cost = NAN,
+        .background_rate = background_rate(observation),
     };
     for (unsigned i = 0; i < observation->nworkers; i++) {
         const struct plan_worker *planned = observation_planned(arm, observation, i);

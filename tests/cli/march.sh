@@ -32,6 +32,11 @@ done
 
 march behind 0 --workers 1 --background fakemarch --background-workers 3 --placement none
 [ $((SECONDS - begin)) -lt 60 ] || fail "took $((SECONDS - begin)) s: somebody waited for a rank"
+march beside 0 --workers 1 --background fake --placement none
+for out in behind beside; do # what those did that meet, and one that meets nobody
+    awk -v r="$(cell "$scratch/$out/rows.csv" none 1 background_rate median)" 'BEGIN { exit !(r > 0) }' ||
+        fail "no background_rate: $(cat "$scratch/$out/rows.csv")"
+done
 
 begin=$SECONDS
 march dead 3 --placement none --rounds 1 --time 5 --no-baselines --limit 60 --setup-limit 60 -p mode=crash -p bad_worker=1

@@ -100,6 +100,33 @@ TEST_WITHIN(rounds_ignores_background, set_up, tear_down)
     assert_int_equal(got->nsteps, 2);
 }
 
+static void start_earlier(struct worker_result *worker, uint64_t by_ns)
+{
+    for (size_t i = 0; i < worker->nsamples; i++)
+        worker->samples[i].start_ns -= by_ns;
+}
+
+/* Of whole steps within the 40 ms in which the one in front was measured. */
+TEST_WITHIN(rounds_background_rate, set_up, tear_down)
+{
+    struct fixture *f = *state;
+    size_t arm = fixture_add_arm(&f->result, PLACE_NONE, 3, false);
+    struct observation *round = fixture_add_even_round(&f->result, arm, 0, 10, 4);
+    struct worker_result *behind = &round->workers[1];
+    assert_true(isnan(summarise(f, arm)->fields[0].background_rate));
+    f->result.arms[arm].workers = 1;
+    behind[0].background = behind[1].background = true;
+    fixture_set_steps(&behind[0], (double[]){15, 15, 10, 15}, 4);
+    fixture_set_steps(&behind[1], (double[]){20, 30, 20}, 3);
+    start_earlier(&behind[0], 5000000);
+    start_earlier(&behind[1], 15000000);
+    const struct round_fields *values = &summarise(f, arm)->fields[0];
+    assert_near(values->background_rate, 200 / 0.025 + 100 / 0.030);
+    assert_near(values->throughput, 400 / 0.040);
+    fixture_set_steps(&behind[1], (double[]){50}, 1); /* a sum that lacks a worker */
+    assert_true(isnan(summarise(f, arm)->fields[0].background_rate));
+}
+
 TEST_WITHIN(rounds_censored_is_a_bound, set_up, tear_down)
 {
     struct fixture *f = *state;

@@ -49,7 +49,8 @@ struct worker_result {
     enum mem_policy mem_policy_actual;
     uint64_t go_ns, end_ns; /* end of its last measured step */
     size_t nsamples;
-    struct sample *samples; /* owned; a censored last one has elapsed_ns = time until the limit */
+    struct sample *samples; /* owned; of the background from go on; a censored last one has
+                               elapsed_ns = time until the limit */
     bool censored;          /* the last sample is a lower bound */
     /*
      * For a user's command: threads bound as nobody planned, output that was cut, and runs that

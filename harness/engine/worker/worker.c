@@ -259,17 +259,30 @@ static bool is_stopped(const struct worker *w)
     return atomic_load_explicit(&w->shared->stop, memory_order_acquire);
 }
 
+/* A step that is not measured; in the background it is noted what it did, while there is room. */
+static int load_once(struct worker *w)
+{
+    struct shared_worker *slot = w->slot;
+    struct sample ignored;
+    uint64_t n = atomic_load_explicit(&slot->nsamples, memory_order_relaxed);
+    if (!w->ctx.background || n == SHARED_SAMPLES)
+        return run_once(w, &ignored);
+    int rc = run_once(w, &slot->samples[n]);
+    if (!rc)
+        atomic_store_explicit(&slot->nsamples, n + 1, memory_order_release);
+    return rc;
+}
+
 /* Load of coupled ranks in the background: they end with the same step, soon behind the stop. */
 static int keep_coupled_load(struct worker *w)
 {
-    struct sample ignored;
     int rc = 0;
     uint64_t step = 0;
     do {
         step++;
         if (w->peers.rank == 0 && is_stopped(w) && !atomic_load(&step_limit_of(w)->last))
             step_limit_end_with(step_limit_of(w), step);
-        rc = run_once(w, &ignored);
+        rc = load_once(w);
     } while (!rc && !step_limit_ends(step_limit_of(w), step));
     return rc;
 }
@@ -277,7 +290,6 @@ static int keep_coupled_load(struct worker *w)
 /* The others are still measuring: stay the load that they were promised. */
 static int keep_load(struct worker *w)
 {
-    struct sample ignored;
     int rc = 0;
     if (is_coupled(w) && w->ctx.background)
         return keep_coupled_load(w);
@@ -285,7 +297,7 @@ static int keep_load(struct worker *w)
     if (w->bench->scan || is_coupled(w))
         futex_wait_while(&w->shared->stop, 0);
     while (!rc && !is_stopped(w))
-        rc = run_once(w, &ignored);
+        rc = load_once(w);
     return rc;
 }
 
