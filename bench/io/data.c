@@ -62,16 +62,26 @@ static int report_failed(const struct data *data, const struct place *place, int
                    units_format_bytes(done, some, sizeof(some)));
 }
 
+struct content {
+    data_content *write;
+    const void *arg;
+};
+
+static void write_pattern(const void *data, void *buffer, size_t bytes, uint64_t offset)
+{
+    data_fill(buffer, bytes, offset, ((const struct data *)data)->seed);
+}
+
 /* Errors of writes that the kernel has put off come with fsync. */
-static int write_file(struct data *data, const struct place *place, unsigned which, void *chunk,
-                      struct err *err)
+static int write_file(struct data *data, const struct place *place, unsigned which,
+                      const struct content *content, void *chunk, struct err *err)
 {
     uint64_t begin = which * data->file_bytes;
     int fd = data->files[which].fd, rc = 0;
     for (uint64_t at = 0; at < data->file_bytes && !rc; at += CHUNK) {
         size_t n = data->file_bytes - at < CHUNK ? (size_t)(data->file_bytes - at) : CHUNK;
         size_t written;
-        data_fill(chunk, n, begin + at, data->seed);
+        content->write(content->arg, chunk, n, begin + at);
         rc = data_write(fd, chunk, n, at, &written);
         if (rc)
             return report_failed(data, place, rc, begin + at + written, err);
@@ -79,12 +89,13 @@ static int write_file(struct data *data, const struct place *place, unsigned whi
     return 0;
 }
 
-static int write_files(struct data *data, const struct place *place, struct err *err)
+static int write_files(struct data *data, const struct place *place, const struct content *content,
+                       struct err *err)
 {
     void *chunk = data_buffer(CHUNK);
     int rc = chunk ? 0 : err_set(err, -ENOMEM, "cannot allocate a buffer");
     for (unsigned i = 0; i < data->nfiles && !rc; i++)
-        rc = write_file(data, place, i, chunk, err);
+        rc = write_file(data, place, i, content, chunk, err);
     free(chunk);
     for (unsigned i = 0; i < data->nfiles && !rc; i++)
         if (fsync(data->files[i].fd))
@@ -122,10 +133,9 @@ static void open_direct(struct data *data, const struct place *place)
         data->no_direct.code = -ENOTSUP;
 }
 
-int data_make(struct data *data, const struct place *place, unsigned nfiles, uint64_t file_bytes,
-              uint64_t seed, struct err *err)
+static int make(struct data *data, const struct place *place, unsigned nfiles,
+                const struct content *content, struct err *err)
 {
-    *data = (struct data){.seed = mix64(seed), .file_bytes = file_bytes};
     uint64_t most = place_allow_descriptors();
     if (nfiles + DESCRIPTORS_KEPT > most)
         return err_set(err, -ENOTSUP, "%u files are more than may be open (ulimit -n: %llu)",
@@ -139,12 +149,26 @@ int data_make(struct data *data, const struct place *place, unsigned nfiles, uin
     for (data->nfiles = 0; data->nfiles < nfiles && !rc; data->nfiles++)
         rc = make_file(data, place, data->nfiles, err);
     if (!rc)
-        rc = write_files(data, place, err);
+        rc = write_files(data, place, content, err);
     if (!rc)
         open_direct(data, place);
     if (rc)
         data_free(data);
     return rc;
+}
+
+int data_make(struct data *data, const struct place *place, unsigned nfiles, uint64_t file_bytes,
+              uint64_t seed, struct err *err)
+{
+    *data = (struct data){.seed = mix64(seed), .file_bytes = file_bytes};
+    return make(data, place, nfiles, &(struct content){write_pattern, data}, err);
+}
+
+int data_make_of(struct data *data, const struct place *place, uint64_t bytes,
+                 data_content *content, const void *arg, struct err *err)
+{
+    *data = (struct data){.file_bytes = bytes};
+    return make(data, place, 1, &(struct content){content, arg}, err);
 }
 
 void data_free(struct data *data)

@@ -31,6 +31,11 @@ int data_make(struct data *data, const struct place *place, unsigned nfiles, uin
               uint64_t seed, struct err *err);
 void data_free(struct data *data);
 
+/* The same of one file whose content is the caller's: `bytes` of it, from `offset` on. */
+typedef void data_content(const void *arg, void *buffer, size_t bytes, uint64_t offset);
+int data_make_of(struct data *data, const struct place *place, uint64_t bytes,
+                 data_content *content, const void *arg, struct err *err);
+
 /* `bytes` and `offset`, of the data set, are multiples of 8. */
 void data_fill(void *buffer, size_t bytes, uint64_t offset, uint64_t seed);
 bool data_holds(const void *buffer, size_t bytes, uint64_t offset, uint64_t seed);

@@ -47,8 +47,7 @@ static void name_file_system(struct place *place, uint64_t magic)
 
 static int refuse(int rc, const char *directory, struct err *err)
 {
-    (void)err_sys(err, rc, "no file can be made in %s (-p where=tmp and TMPDIR choose another)",
-                  directory);
+    (void)err_sys(err, rc, "no file can be made in %s", directory);
     return err->code = -ENOTSUP;
 }
 
@@ -78,10 +77,10 @@ int place_open_directory(struct place *place, const char *directory, struct err 
 
 int place_open(struct place *place, enum place_where where, struct err *err)
 {
-    const char *tmp = getenv("TMPDIR");
-    if (where == PLACE_HERE)
-        return place_open_directory(place, ".", err);
-    return place_open_directory(place, tmp && *tmp ? tmp : "/tmp", err);
+    const char *tmp = getenv("TMPDIR"), *other = tmp && *tmp ? tmp : "/tmp";
+    struct err why;
+    int rc = place_open_directory(place, where == PLACE_HERE ? "." : other, &why);
+    return rc ? err_set(err, rc, "%s (-p where=tmp and TMPDIR choose another)", why.msg) : 0;
 }
 
 int place_fit(const struct place *place, uint64_t least, uint64_t most, uint64_t unit,

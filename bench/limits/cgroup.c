@@ -34,7 +34,6 @@
 
 #include "bench/common/memory.h"
 #include "bench/common/points.h"
-#include "bench/limits/data.h"
 #include "bench/limits/limited.h"
 #include "bench/registry.h"
 
@@ -124,7 +123,7 @@ struct scan {
     struct err absent[KINDS];
     unsigned ncpus, made;
     double time_s;
-    struct limits_data data;
+    struct batch_file file; /* that is read under limits of memory */
     struct err no_data;
     size_t npoints;
     struct point points[POINTS_MOST];
@@ -177,7 +176,6 @@ static struct limited begin(struct scan *scan, const struct bench_ctx *ctx,
         .params = ctx->params,
         .threads = point->threads,
         .time_s = time_of(scan, point),
-        .data_fd = -1,
     };
 }
 
@@ -220,7 +218,7 @@ static void forbid_swap(const struct scan *scan, struct limited *limited)
 static int measure_memory(struct bench_ctx *ctx, struct point *point)
 {
     struct scan *scan = ctx->state;
-    double half_bytes = limits_data_bytes(ctx->params) / 2;
+    double half_bytes = (double)scan->file.data.file_bytes / 2;
     int rc = 0;
     for (unsigned i = 0; i < MEMORIES && !rc; i++) {
         /* Itself, a share for the kernel's own, and half of the file. */
@@ -235,11 +233,10 @@ static int measure_memory(struct bench_ctx *ctx, struct point *point)
             limit_memory(&limited, limit_names[memories[i].limit], own_bytes + half_bytes);
         if (i != MEMORY_FREE)
             forbid_swap(scan, &limited);
-        if (i != MEMORY_OOM) {
-            limited.data_fd = limits_data_fd(&scan->data);
-            limited.data_batches = limits_data_batches(ctx->params);
-        }
-        limits_data_uncache(&scan->data);
+        if (i != MEMORY_OOM)
+            limited.file = &scan->file;
+        /* Pages belong to the cgroup that reads them first. */
+        (void)data_evict(&scan->file.data, NULL);
         rc = limited_run(&limited, &point->result[i], ctx->err);
     }
     return rc;
@@ -404,6 +401,33 @@ static int cgroup_probe(struct bench_ctx *ctx)
     return 0;
 }
 
+/* On a disk: the kernel reclaims no pages of files in memory. */
+static void make_file(struct scan *scan, const struct bench_ctx *ctx)
+{
+    const char *tmp = getenv("TMPDIR");
+    struct err *why = &scan->no_data;
+    struct place place;
+    struct batches batches = {0};
+    struct bench_ctx one = *ctx;
+    one.err = why;
+    one.threads = 1; /* a team of libgomp's would not survive the fork */
+    one.least_team = NULL;
+    one.cpu_samples = NULL;
+    int rc = place_open_directory(&place, tmp && *tmp ? tmp : "/var/tmp", why);
+    if (!rc && place.memory)
+        rc = err_set(why, -ENOTSUP,
+                     "%.100s is in memory (%s), of which nothing can be reclaimed: name a "
+                     "directory on a disk in TMPDIR",
+                     place.directory, place.file_system);
+    if (!rc)
+        rc = batches_open(&batches, ctx->params, &one);
+    if (!rc)
+        rc = batch_file_make(&scan->file, &place, &batches, ctx->workers, why);
+    batches_close(&batches);
+    if (rc)
+        why->code = -ENOTSUP;
+}
+
 static int cgroup_setup(struct bench_ctx *ctx)
 {
     struct scan *scan = ctx->state;
@@ -421,7 +445,7 @@ static int cgroup_setup(struct bench_ctx *ctx)
     if (rc) /* now: who fails may be ended before its teardown */
         groups_close(&scan->groups);
     if (!rc && !scan->absent[MEMORY].code)
-        (void)limits_data_open(&scan->data, ctx, &scan->no_data);
+        make_file(scan, ctx);
     return rc;
 }
 
@@ -436,7 +460,7 @@ static int cgroup_scan(struct bench_ctx *ctx)
 static void cgroup_teardown(struct bench_ctx *ctx)
 {
     struct scan *scan = ctx->state;
-    limits_data_close(&scan->data);
+    data_free(&scan->file.data);
     groups_close(&scan->groups);
 }
 

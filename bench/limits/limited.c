@@ -101,19 +101,9 @@ static int open_batches(struct child *child, struct bench_ctx *ctx)
 /* The file's batch k is raw batch k % 4 again, so that checks hold. */
 static int read_batch(struct child *child, uint64_t index)
 {
-    const struct limited *limited = child->limited;
-    size_t bytes = child->batches.cells * sizeof(float);
-    if (!limited->data_batches)
-        return 0;
-    char *to = (char *)child->batches.sources + index % SOURCES * bytes;
-    off_t from = (off_t)(index % limited->data_batches * bytes);
-    for (size_t done = 0; done < bytes;) {
-        ssize_t n = pread(limited->data_fd, to + done, bytes - done, from + (off_t)done);
-        if (n <= 0)
-            return err_sys(&child->seat->err, n < 0 ? -errno : -EIO, "cannot read the data");
-        done += (size_t)n;
-    }
-    return 0;
+    const struct batch_file *file = child->limited->file;
+    float *to = child->batches.sources + index % SOURCES * child->batches.cells;
+    return file ? batch_file_read(file, index, to, &child->seat->err) : 0;
 }
 
 static int step(struct child *child, uint64_t index)
@@ -128,9 +118,10 @@ static int step(struct child *child, uint64_t index)
 /* All of a file is read once, so that what is read later was there before. */
 static int warm_up(struct child *child)
 {
-    unsigned n = child->limited->data_batches;
+    const struct batch_file *file = child->limited->file;
+    size_t n = file ? file->data.file_bytes / file->batch_bytes : 0;
     int rc = 0;
-    for (unsigned i = 0; i < n && !rc; i++)
+    for (size_t i = 0; i < n && !rc; i++)
         rc = read_batch(child, i);
     return rc ? rc : step(child, 0);
 }

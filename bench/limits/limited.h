@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "bench/feed/batch.h"
+#include "bench/feed/batch_file.h"
 #include "harness/lib/sys/groups.h"
 
 /* A file of the cgroup, "memory.max", and what is written there; name NULL ends a list. */
@@ -29,8 +29,8 @@ struct limited {
     unsigned threads;          /* of its team; 0 = a CPU it may use each, as runtimes choose */
     const struct bitset *cpus; /* on which it has to find itself; NULL = the caller's */
     double time_s;             /* of its steps, at least three */
-    int data_fd;               /* a file of whole raw batches, read in turn before steps */
-    unsigned data_batches;     /* in it; 0 = none is read */
+    /* Whose batches are read in turn before steps; NULL = none. */
+    const struct batch_file *file;
 };
 
 enum limited_end {

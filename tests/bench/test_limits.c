@@ -81,7 +81,7 @@ TEST_IN_DIR(limits_ends_what_stands_still)
 {
     struct groups groups = {0};
     struct bench_ctx ctx = {.machine = &machine};
-    struct limited limited = {.groups = &groups, .ctx = &ctx, .data_fd = -1};
+    struct limited limited = {.groups = &groups, .ctx = &ctx};
     struct limited_result result;
     struct err err = {0};
     char path[GROUPS_PATH_MAX];
