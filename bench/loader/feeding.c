@@ -197,6 +197,25 @@ static int step(struct run *run, const struct slice *slice, struct fed *fed)
     return rc;
 }
 
+/* Up to the end of the slice. */
+static int feed(struct run *run, const struct slice *slice, struct fed *fed)
+{
+    const struct queue *queue = &run->feeding->queue;
+    uint64_t from_ns = 0, from_bytes = 0;
+    int rc = 0;
+    for (uint64_t now_ns; !rc && (now_ns = clock_now_ns()) < slice->end_ns;) {
+        if (!from_ns && now_ns >= slice->begin_ns) {
+            from_ns = now_ns;
+            from_bytes = queue_read_bytes(queue);
+        }
+        rc = step(run, slice, fed);
+    }
+    uint64_t bytes = queue_read_bytes(queue) - from_bytes;
+    fed->read_rate =
+        from_ns ? 1e9 * (double)bytes / (double)(clock_now_ns() - from_ns) : (double)NAN;
+    return rc;
+}
+
 /* Or a batch of an earlier run would be taken for this one's. */
 static void poison(const struct feeding *feeding, unsigned slots)
 {
@@ -223,8 +242,8 @@ int feeding_run(struct feeding *feeding, const struct bench_ctx *ctx, enum load_
     if (!rc)
         rc = slice_begin(&slice, ctx, share_s);
     fed->seconds = slice_seconds(&slice);
-    while (!rc && !failed && clock_now_ns() < slice.end_ns)
-        failed = step(&run, &slice, fed);
+    if (!rc && !failed)
+        failed = feed(&run, &slice, fed);
     int rest = retire_all(&run);
     int stopped = loader_pool_stop(&feeding->loader_pool, failed ? NULL : &fed->err);
     if (!failed)

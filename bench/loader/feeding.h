@@ -34,6 +34,8 @@ struct fed {
     double seconds, batches;
     double starved_s; /* the device had nothing to do, and no batch was ready */
     double first_s;   /* from the loaders' start to their first batch, mean over the starts */
+    double read_rate; /* bytes a second that loaders read from a file */
+    double cached;    /* the share of the file that was in memory before */
 };
 
 /* Slots that a run of so many loaders takes. */

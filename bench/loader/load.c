@@ -1,20 +1,49 @@
 #include "bench/loader/load.h"
 
+#include <stdlib.h>
+
+#include "bench/feed/batch_file.h"
 #include "harness/lib/sys/affinity.h"
+
+/*
+ * What was read does not stay in the page cache: a data set that is larger than memory is not there
+ * either when its next epoch begins.
+ */
+static int prepare(const struct load *load, const struct batches *mine, struct token token)
+{
+    struct sample sample = {0};
+    uint64_t source = token.batch;
+    if (load->file) {
+        int rc = batch_file_read(load->file, token.batch, mine->sources, NULL);
+        if (rc)
+            return rc;
+        batch_file_drop(load->file, token.batch);
+        queue_add_read(load->queue, load->file->batch_bytes);
+        source = 0;
+    }
+    batches_prepare(mine, source, queue_slot(load->queue, token.slot), &sample);
+    return 0;
+}
 
 int load_serve(const struct load *load)
 {
     struct batches mine;
     struct token token;
-    struct sample sample = {0};
+    float *raw = NULL; /* a batch of the file, in place of all that are in memory */
     int rc = load->cpus ? affinity_set(0, load->cpus) : 0;
     if (rc)
         return rc;
     rc = batches_open_beside(&mine, load->batches, NULL);
+    if (!rc && load->file)
+        rc = batches_allocate(&raw, mine.cells, NULL);
+    if (raw)
+        mine.sources = raw;
     while (!rc && queue_await(load->queue, &token)) {
-        batches_prepare(&mine, token.batch, queue_slot(load->queue, token.slot), &sample);
-        rc = queue_put(load->queue, token);
+        rc = prepare(load, &mine, token);
+        if (!rc)
+            rc = queue_put(load->queue, token);
     }
     batches_close_beside(&mine);
+    free(raw);
     return rc;
 }

@@ -23,17 +23,21 @@ enum load_mode {
     LOAD_MODES
 };
 
+struct batch_file;
+
 /* All of it stays as it is, at its place, as long as loaders may run. */
 struct load {
     struct queue *queue;
     const struct batches *batches;
-    const struct bitset *cpus; /* NULL: those of the worker */
+    const struct batch_file *file; /* from which loaders in C read raw data; NULL: from memory */
+    const struct bitset *cpus;     /* NULL: those of the worker */
     struct python python, free_python;
     int64_t python_rows;
     int begin_fds[2]; /* who reads, who writes: the orders to PyTorch */
 };
 
-/* Makes batches until it is over. -ENOMEM, or -errno of a CPU set that the system refuses. */
+/* Makes batches until it is over. -ENOMEM, or -errno of a CPU set that the system refuses, or of a
+ * read. */
 int load_serve(const struct load *load);
 
 #endif

@@ -6,30 +6,36 @@
  * (queue.h), from which the device copies them, page-locked. A batch is that of `pipeline`, made by
  * one thread; Python goes over its first `python_rows` rows, value by value, and copies the others.
  *
+ * With source=file the loaders in C read the raw data of each batch from a disk, past what the page
+ * cache would keep; with source=tmpfs from a file in memory. Where the device starves alike under
+ * both, storage is not the cause.
+ *
  * **Measures** on CLOCK_MONOTONIC_RAW: `starvation` = the share of time in which the device has
  * done all that it was given and no batch is ready; `batches` = batches a second of all workers;
  * `first_batch` = from the loaders' start to the first batch, Python's start included, PyTorch's
- * import not. Means over the workers.
- * The first third of a slice does not count, and what was made before it is thrown away.
- * `loaders_needed` of a kind: the fewest with a starvation of at most 2%. `scaling` = `batches` of
- * the best count over those of one loader, at most what the device takes. `more_loaders` =
- * `batches` of the largest count over those of the best smaller one.
+ * import not. Means over the workers. `read_rate` = MB (1e6 bytes) a second that all loaders read
+ * from files. The first third of a slice does not count, and what was made before it is thrown
+ * away. `loaders_needed` of a kind: the fewest with a starvation of at most 2%. `scaling` =
+ * `batches` of the best count over those of one loader, at most what the device takes.
+ * `more_loaders` = `batches` of the largest count over those of the best smaller one.
  * **Source** torch.utils.data.DataLoader (num_workers, prefetch_factor, pin_memory,
  * persistent_workers) has the same parts; Mohan et al., "Analyzing and Mitigating Data Stalls in
  * DNN Training", VLDB 14 (2021), the share of time lost to them. The interpreter's lock: PEP 703.
- * **Limits** The raw data waits in memory: no disk, no decoding. The device waits for the end of
- * what it has before the worker waits for loaders, so that where they are just too slow the copy is
- * not hidden. PyTorch's batches take one copy more, from its memory to ours. The result of the
- * device is checked in `pipeline`, not here.
+ * **Limits** No decoding; files are read in whole batches, nearly in order. The device waits for
+ * the end of what it has before the worker waits for loaders, so that where they are just too slow
+ * the copy is not hidden. PyTorch's batches take one copy more, from its memory to ours. The result
+ * of the device is checked in `pipeline`, not here.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "bench/common/memory_node.h"
 #include "bench/common/points.h"
+#include "bench/loader/source.h"
 #include "bench/loader/sweep.h"
 #include "bench/loader/verify.h"
 #include "bench/registry.h"
@@ -47,6 +53,9 @@ static const double room_least_s = 6, room_of_budget = 8;
 /* PyTorch has two batches of each of its workers ready before the first counts. In a slice too
  * short for that nothing is measured: so many workers for each of its seconds are. */
 static const double pytorch_per_s = 32;
+
+/* A file of which more stays in the page cache is not read from its device. */
+static const double cached_most = 0.02;
 
 /* "all" is the first. */
 static const char *const mode_names[] = {
@@ -88,7 +97,7 @@ struct loader_params {
     struct batch_params batch;
     int64_t loaders, prefetch, epoch, python_rows;
     bool pinned, persistent;
-    int mode, where;
+    int mode, where, source;
     double gpu_ms, sim_gbps;
 };
 
@@ -106,6 +115,8 @@ static const struct opt loader_opts[] = {
             "batches of an epoch, with persistent=0"),
     OPT_CHOICE("where", loader_params, where, "slice", where_names, "CPUS",
                "loaders on their worker's CPUs, or on those that no worker has"),
+    OPT_CHOICE("source", loader_params, source, "memory", source_names, "WHERE",
+               "raw data in memory, or in a file in the working directory or in /dev/shm"),
     OPT_DOUBLE("gpu_ms", loader_params, gpu_ms, "8", 0.001, 10000, "MS",
                "time that the device works on a batch"),
     OPT_INT("python_rows", loader_params, python_rows, "256", 1, 1 << 30, "N",
@@ -116,7 +127,7 @@ static const struct opt loader_opts[] = {
     {.name = NULL},
 };
 
-enum { STARVATION, BATCHES, FIRST_BATCH, NEEDED, SCALING, MORE, GPU_BATCH };
+enum { STARVATION, BATCHES, FIRST_BATCH, NEEDED, SCALING, MORE, READ_RATE, GPU_BATCH };
 static const struct bench_metric loader_metrics[] = {
     [STARVATION] = {"starvation", "ratio", "lower", .gating = true},
     [BATCHES] = {"batches", "1/s", "higher"},
@@ -126,6 +137,7 @@ static const struct bench_metric loader_metrics[] = {
     [MORE] = {"more_loaders", "ratio", "higher",
               .below_one = "the most loaders make fewer batches than a smaller number: they are in "
                            "each other's way, so set fewer"},
+    [READ_RATE] = {"read_rate", "MB/s", "higher"},
     [GPU_BATCH] = {"gpu_batch", "ms", "none", .hidden = true},
     {.name = NULL},
 };
@@ -159,6 +171,7 @@ struct told {
 
 struct loader {
     struct batches batches;
+    struct batch_file file;
     struct load load;
     struct feeding feeding;
     struct bitset rest;
@@ -195,6 +208,20 @@ static void find_pythons(struct loader *loader, const struct bench_ctx *ctx)
         (void)err_set(&absent[LOAD_PYTORCH], -ENOTSUP, "python3 has no PyTorch");
 }
 
+/* Loaders in Python cannot read it. */
+static void find_source(struct loader *loader, const struct bench_ctx *ctx)
+{
+    const struct loader_params *params = ctx->params;
+    struct err *absent = loader->told.absent;
+    if (!source_open(&loader->file, (enum source)params->source, &loader->batches, ctx->workers,
+                     &absent[LOAD_PROCESS]))
+        loader->load.file = &loader->file;
+    absent[LOAD_THREAD] = absent[LOAD_PROCESS];
+    for (int mode = LOAD_PYTHON_PROCESS; mode < LOAD_MODES; mode++)
+        (void)err_set(&absent[mode], -ENOTSUP, "source: %s have their raw data in memory alone",
+                      modes[mode].title);
+}
+
 /* The CPUs of this run that are no worker's. */
 static int find_rest(struct loader *loader, unsigned workers, struct err *err)
 {
@@ -217,7 +244,10 @@ static int agree(struct loader *loader, const struct bench_ctx *ctx)
 {
     const struct loader_params *params = ctx->params;
     struct told *told = &loader->told;
-    find_pythons(loader, ctx);
+    if (params->source == SOURCE_MEMORY)
+        find_pythons(loader, ctx);
+    else
+        find_source(loader, ctx);
     told->ncpus = ctx->machine->ncpus;
     for (unsigned i = 0; i < ctx->machine->ncpus; i++)
         bitset_set(&told->cpus, ctx->machine->cpus[i].os_cpu);
@@ -317,11 +347,12 @@ static int loader_setup(struct bench_ctx *ctx)
     loader->fed = bench_array(ctx, ctx->peers->size, sizeof(*loader->fed));
     if (!loader->all || !loader->fed)
         return -ENOMEM;
-    int rc = agree(loader, ctx);
+    int rc = open_batches(loader, ctx);
+    if (!rc)
+        rc = agree(loader, ctx);
     if (rc)
         return rc;
     list_points(loader, ctx);
-    rc = open_batches(loader, ctx);
     if (!rc)
         rc = queue_open(&feeding->queue, loader->batches.cells,
                         feeding_slots(feeding->ahead, loader->counts[loader->ncounts - 1]),
@@ -344,6 +375,7 @@ static void loader_teardown(struct bench_ctx *ctx)
     for (int end = 0; end < 2; end++)
         if (loader->load.begin_fds[end] >= 0)
             (void)close(loader->load.begin_fds[end]);
+    data_free(&loader->file.data);
     batches_close(&loader->batches);
     free(loader->scratch);
 }
@@ -399,7 +431,10 @@ static int measure_point(struct bench_ctx *ctx, size_t index)
                       point->loaders, loader->share_s);
         return 0;
     }
+    double cached =
+        loader->load.file ? source_evict(&loader->file, (enum source)params->source) : 0;
     int rc = feeding_run(feeding, ctx, point->mode, point->loaders, loader->share_s, &mine);
+    mine.cached = cached;
     if (!rc && !mine.err.code && feeding->last.slot != QUEUE_END)
         mine.err.code =
             verify_batch(&loader->load, point->mode, feeding->last, loader->scratch, &mine.err);
@@ -416,6 +451,7 @@ static void emit_point(struct bench_ctx *ctx, size_t index)
     const struct point *point = &loader->points[index];
     const struct dims at = dims_with(modes[point->mode].at, BY_LOADERS, point->loaders);
     struct err absent = point->fed.err;
+    char doubt[64] = "";
     if (!absent.code && !sweep_has_values(point))
         (void)err_set(&absent, -ENOTSUP, "%u %s were not at work within %.2g s: --time gives more",
                       point->loaders, modes[point->mode].title, loader->share_s);
@@ -423,6 +459,11 @@ static void emit_point(struct bench_ctx *ctx, size_t index)
         return;
     bench_emit(ctx, STARVATION, sweep_starvation(point), at);
     bench_emit(ctx, BATCHES, point->fed.batches, at);
+    if (point->fed.cached > cached_most)
+        (void)snprintf(doubt, sizeof(doubt), "%.0f%% of the file was in the page cache",
+                       100 * point->fed.cached);
+    if (loader->load.file)
+        bench_emit_doubt(ctx, READ_RATE, 1e-6 * point->fed.read_rate, doubt, at);
     if (isfinite(point->fed.first_s))
         bench_emit(ctx, FIRST_BATCH, 1e3 * point->fed.first_s, at);
 }

@@ -24,7 +24,8 @@ static void *thread_main(void *arg)
     struct loader_pool_thread *thread = arg;
     thread->rc = load_serve(thread->load);
     if (thread->rc)
-        (void)queue_put(thread->load->queue, (struct token){.slot = FAILED});
+        (void)queue_put(thread->load->queue,
+                        (struct token){.slot = FAILED, .batch = (uint32_t)-thread->rc});
     return NULL;
 }
 
@@ -65,7 +66,10 @@ static int sleep_for_token(struct loader_pool *loader_pool, struct token *token,
             return process_pool_lost(&loader_pool->process_pool, err);
         }
     }
-    return token->slot == FAILED ? err_set(err, -ENOTSUP, "no memory for a loader, or no CPU") : 0;
+    if (token->slot != FAILED)
+        return 0;
+    (void)err_sys(err, -(int)token->batch, "a loader cannot go on");
+    return err ? (err->code = -ENOTSUP) : -ENOTSUP;
 }
 
 /* Until PyTorch has nothing more to do: no batch comes behind that. */

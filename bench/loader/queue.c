@@ -13,6 +13,7 @@
 /* At the beginning of the memory; batches.py reads it, too. */
 struct header {
     _Atomic uint32_t over;
+    _Atomic uint64_t read_bytes; /* not batches.py's */
 };
 
 enum { PAGE = 4096 };
@@ -151,6 +152,16 @@ bool queue_take(const struct queue *queue, struct token *token)
 int queue_ready_fd(const struct queue *queue)
 {
     return queue->ready_fds[0];
+}
+
+void queue_add_read(const struct queue *queue, uint64_t bytes)
+{
+    atomic_fetch_add(&header_of(queue)->read_bytes, bytes);
+}
+
+uint64_t queue_read_bytes(const struct queue *queue)
+{
+    return atomic_load(&header_of(queue)->read_bytes);
 }
 
 static unsigned tokens_in(int fd)

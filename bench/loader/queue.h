@@ -59,6 +59,10 @@ bool queue_await(const struct queue *queue, struct token *token);
 bool queue_take(const struct queue *queue, struct token *token);
 int queue_ready_fd(const struct queue *queue);
 
+/* Bytes of raw data that loaders have read from files, from the beginning on. */
+void queue_add_read(const struct queue *queue, uint64_t bytes);
+uint64_t queue_read_bytes(const struct queue *queue);
+
 /* From now on loaders end behind the batch that they are at; `loaders` of them may be asleep. */
 int queue_end(struct queue *queue, unsigned loaders);
 

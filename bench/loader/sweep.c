@@ -26,6 +26,8 @@ void sweep_join(struct point *point, const struct fed *fed, unsigned n)
         all->seconds += fed[r].seconds;
         all->batches += fed[r].batches / fed[r].seconds;
         all->starved_s += fed[r].starved_s;
+        all->read_rate += fed[r].read_rate;
+        all->cached = fmax(all->cached, fed[r].cached);
         all->first_s += fed[r].first_s / n;
         point->missed |= !(fed[r].batches > 0 || fed[r].starved_s > 0);
     }

@@ -13,7 +13,7 @@ enum { SWEEP_COUNTS_MOST = 8, SWEEP_POINTS_MOST = LOAD_MODES * SWEEP_COUNTS_MOST
 struct point {
     enum load_mode mode;
     unsigned loaders;
-    struct fed fed; /* of all workers: sums, but the mean of first_s; the first error */
+    struct fed fed; /* of all: sums, but first_s the mean, cached the most, err the first */
     bool missed;    /* by one of them */
 };
 

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -150,6 +151,48 @@ TEST(loader_with_other_parameters)
         scan_end(&scan);
     }
     assert_nobody_is_left();
+}
+
+/* Reads of loaders, each of which is compared as all batches are. */
+TEST(loader_reads_files)
+{
+    static const char *const sources[] = {"source=file", "source=tmpfs"};
+    static const char *const keys[] = {"lang=c;by=process", "lang=c;by=thread"};
+    for (int i = 0; i < 2; i++) {
+        struct scan scan;
+        run(&scan, &one_cpu, (const char *const[]){SMALL, sources[i], "loaders=2", NULL});
+        for (int k = 0; k < 2; k++) {
+            char key[64];
+            const char *refused = scan_reason(&scan, "starvation", keys[k]);
+            (void)snprintf(key, sizeof(key), "%s;loaders=2", keys[k]);
+            if (refused && strstr(refused, "in memory (")) /* where the tests are, or /dev/shm */
+                continue;
+            if (refused)
+                fail_msg("%s: %s", sources[i], refused);
+            assert_fed(&scan, keys[k], 2);
+            assert_false(scan_value(&scan, "read_rate", key) <= 0);
+        }
+        assert_string_equal(scan_reason(&scan, "starvation", "lang=python;by=process"),
+                            "source: processes in Python have their raw data in memory alone");
+        scan_end(&scan);
+    }
+    assert_nobody_is_left();
+}
+
+TEST(loader_where_no_file_can_be)
+{
+    struct scan scan;
+    char *before = getcwd(NULL, 0);
+    assert_int_equal(chdir("/proc"), 0);
+    int rc = scan_try(&scan, &bench_loader, &one_cpu,
+                      (const char *const[]){SMALL, "source=file", "mode=thread", NULL}, 0.1);
+    assert_int_equal(chdir(before), 0);
+    free(before);
+    assert_int_equal(rc, 0);
+    assert_non_null(strstr(scan_reason(&scan, "starvation", "lang=c;by=thread"),
+                           "no file can be made in /proc"));
+    assert_int_equal(scan_count(&scan, "batches") + scan_count(&scan, "read_rate"), 0);
+    scan_end(&scan);
 }
 
 /* Looks for loaders, or for the process that starts them, and does something to it. */
