@@ -1,9 +1,20 @@
 #include "bench/loader/load.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "bench/feed/batch_file.h"
 #include "harness/lib/sys/affinity.h"
+
+int load_bind(const struct bitset *cpus)
+{
+    struct bitset now;
+    if (!cpus)
+        return 0;
+    int rc = affinity_set(0, cpus);
+    rc = rc ? rc : affinity_get(0, &now);
+    return rc || bitset_equal(&now, cpus) ? rc : -EXDEV;
+}
 
 /*
  * What was read does not stay in the page cache: a data set that is larger than memory is not there
@@ -30,7 +41,7 @@ int load_serve(const struct load *load)
     struct batches mine;
     struct token token;
     float *raw = NULL; /* a batch of the file, in place of all that are in memory */
-    int rc = load->cpus ? affinity_set(0, load->cpus) : 0;
+    int rc = load_bind(load->cpus);
     if (rc)
         return rc;
     rc = batches_open_beside(&mine, load->batches, NULL);

@@ -29,12 +29,16 @@ struct batch_file;
 struct load {
     struct queue *queue;
     const struct batches *batches;
-    const struct batch_file *file; /* from which loaders in C read raw data; NULL: from memory */
-    const struct bitset *cpus;     /* NULL: those of the worker */
+    const struct batch_file *file;   /* from which loaders in C read raw data; NULL: from memory */
+    const struct bitset *cpus;       /* that loaders bind themselves to; NULL: as they inherit */
+    const struct bitset *start_cpus; /* of the process that starts them; NULL: the worker's */
     struct python python, free_python;
     int64_t python_rows;
     int begin_fds[2]; /* who reads, who writes: the orders to PyTorch */
 };
+
+/* Binds the calling thread, and reads that back; NULL: nothing. -EXDEV: it has other CPUs. */
+int load_bind(const struct bitset *cpus);
 
 /* Makes batches until it is over. -ENOMEM, or -errno of a CPU set that the system refuses, or of a
  * read. */

@@ -92,12 +92,16 @@ static const struct {
 };
 enum { SLICE, REST };
 static const char *const where_names[] = {"slice", "rest", NULL};
+/* As conda's llvm-openmp narrowed it: in each loader behind its fork, or where loaders inherit it.
+ */
+enum { KEEP, FIRST_CORE, PARENT };
+static const char *const mask_names[] = {"keep", "first-core", "parent", NULL};
 
 struct loader_params {
     struct batch_params batch;
     int64_t loaders, prefetch, epoch, python_rows;
     bool pinned, persistent;
-    int mode, where, source;
+    int mode, where, source, mask;
     double gpu_ms, sim_gbps;
 };
 
@@ -117,6 +121,9 @@ static const struct opt loader_opts[] = {
                "loaders on their worker's CPUs, or on those that no worker has"),
     OPT_CHOICE("source", loader_params, source, "memory", source_names, "WHERE",
                "raw data in memory, or in a file in the working directory or in /dev/shm"),
+    OPT_CHOICE("mask", loader_params, mask, "keep", mask_names, "WHO",
+               "loader processes keep their CPUs, or are narrowed to the worker's first core: "
+               "by themselves, or by the parent that they inherit from"),
     OPT_DOUBLE("gpu_ms", loader_params, gpu_ms, "8", 0.001, 10000, "MS",
                "time that the device works on a batch"),
     OPT_INT("python_rows", loader_params, python_rows, "256", 1, 1 << 30, "N",
@@ -164,7 +171,7 @@ static const struct bench_figure loader_figures[] = {
 
 /* Values on which workers must agree. */
 struct told {
-    struct bitset cpus;
+    struct bitset cpus, core; /* all, and those of the first core */
     unsigned ncpus;
     struct err absent[LOAD_MODES]; /* code 0 = can be had */
 };
@@ -238,6 +245,21 @@ static int find_rest(struct loader *loader, unsigned workers, struct err *err)
     return 0;
 }
 
+/* A narrower mask than that of each worker. */
+static int narrow(struct loader *loader, const struct bench_ctx *ctx)
+{
+    const struct loader_params *params = ctx->params;
+    for (unsigned r = 0; r < ctx->peers->size; r++)
+        if (bitset_equal(&loader->all[r].core, &loader->all[r].cpus))
+            return err_set(ctx->err, -ENOTSUP, "mask=%s: worker %u has one core alone",
+                           mask_names[params->mask], r);
+    if (params->mask == FIRST_CORE)
+        loader->load.cpus = &loader->told.core;
+    else
+        loader->load.start_cpus = &loader->told.core;
+    return 0;
+}
+
 /* Workers measure the same points: as many as the one with most CPUs has, of kinds that all have.
  */
 static int agree(struct loader *loader, const struct bench_ctx *ctx)
@@ -249,8 +271,11 @@ static int agree(struct loader *loader, const struct bench_ctx *ctx)
     else
         find_source(loader, ctx);
     told->ncpus = ctx->machine->ncpus;
-    for (unsigned i = 0; i < ctx->machine->ncpus; i++)
+    for (unsigned i = 0; i < ctx->machine->ncpus; i++) {
         bitset_set(&told->cpus, ctx->machine->cpus[i].os_cpu);
+        if (ctx->machine->cpus[i].core == ctx->machine->cpus[0].core)
+            bitset_set(&told->core, ctx->machine->cpus[i].os_cpu);
+    }
     int rc = peers_gather(ctx->peers, told, loader->all, sizeof(*told), ctx->err);
     for (unsigned r = 0; r < ctx->peers->size && !rc; r++) {
         told->ncpus = loader->all[r].ncpus > told->ncpus ? loader->all[r].ncpus : told->ncpus;
@@ -260,6 +285,8 @@ static int agree(struct loader *loader, const struct bench_ctx *ctx)
     }
     if (!rc && params->where == REST)
         rc = find_rest(loader, ctx->peers->size, ctx->err);
+    if (!rc && params->mask != KEEP)
+        rc = narrow(loader, ctx);
     return rc;
 }
 
@@ -332,6 +359,18 @@ static int open_device(struct loader *loader, const struct bench_ctx *ctx, unsig
         .sim_work_us = params->gpu_ms * 1e3,
     };
     return device_open(&loader->feeding.device, &config, ctx->err);
+}
+
+static int loader_validate(const void *params, struct err *err)
+{
+    const struct loader_params *loader = params;
+    bool has_processes =
+        loader->mode == LOAD_PROCESS + 1 || loader->mode == LOAD_PYTHON_PROCESS + 1;
+    if (loader->mask != KEEP && (!has_processes || loader->where == REST))
+        return err_set(err, -EINVAL,
+                       "mask=%s needs mode=process or mode=python-process, and where=slice",
+                       mask_names[loader->mask]);
+    return batches_validate(params, err);
 }
 
 static int loader_setup(struct bench_ctx *ctx)
@@ -531,7 +570,7 @@ const struct bench bench_loader = {
     .figures = loader_figures,
     .dims = loader_dims,
     .gang = true,
-    .validate = batches_validate,
+    .validate = loader_validate,
     .state_size = sizeof(struct loader),
     .setup = loader_setup,
     .scan = loader_scan,

@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/clock.h"
 
 enum { STOP, START };
@@ -104,7 +103,7 @@ static int become_python(const struct load *load, const struct order *order)
     if (!keep_open(queue->memory_fd) || !keep_open(queue->free_fds[0]) ||
         !keep_open(queue->ready_fds[1]) || (torch && !keep_open(load->begin_fds[0])))
         return 1;
-    if (load->cpus && affinity_set(0, load->cpus))
+    if (load_bind(load->cpus))
         return 1;
     (void)execv(python->path, (char *const *)words);
     return 1;
@@ -230,6 +229,8 @@ static int process_pool_main(void *arg)
     (void)close(place->load->begin_fds[1]);
     (void)close(queue->free_fds[1]);
     (void)close(queue->ready_fds[0]);
+    if (load_bind(place->load->start_cpus))
+        return 1;
     while (read_order(place)) {
         (void)look_at_children(place, true);
         sleep_a_while(place);

@@ -318,6 +318,44 @@ TEST(loaders_elsewhere)
     scan_end(&scan);
 }
 
+static void assert_cpus(const char *mode, const char *mask, bool of_process_pool,
+                        const struct bitset *expected)
+{
+    struct scan scan;
+    struct hunter hunter = {.found = note_cpus, .of_process_pool = of_process_pool};
+    start_hunt(&hunter);
+    run(&scan, &machine, (const char *const[]){SMALL, mode, "loaders=1", mask, NULL});
+    end_hunt(&hunter);
+    scan_end(&scan);
+    assert_true(bitset_equal(&hunter.cpus, expected));
+}
+
+/* One core of two or more: by themselves, or by inheritance. */
+TEST(loaders_narrowed)
+{
+    struct scan scan;
+    struct bitset all, first = {0}, after;
+    struct python python;
+    if (machine.ncpus < 2)
+        skip();
+    bitset_set(&first, machine.cpus[0].os_cpu);
+    assert_int_equal(affinity_get(0, &all), 0);
+    assert_cpus("mode=process", "mask=first-core", false, &first);
+    assert_cpus("mode=process", "mask=first-core", true, &all);
+    assert_cpus("mode=process", "mask=parent", false, &first);
+    assert_cpus("mode=process", "mask=parent", true, &first);
+    if (!python_find("python3", &python, NULL))
+        assert_cpus("mode=python-process", "mask=first-core", false, &first);
+    assert_int_equal(affinity_get(0, &after), 0);
+    assert_true(bitset_equal(&after, &all));
+    assert_int_equal(scan_try(&scan, &bench_loader, &one_cpu,
+                              (const char *const[]){SMALL, "mode=process", "mask=parent", NULL},
+                              0.1),
+                     -ENOTSUP);
+    assert_string_equal(scan.err.msg, "mask=parent: worker 0 has one core alone");
+    scan_end(&scan);
+}
+
 /* A PATH in which python3 is what the text says; NULL: nothing is. */
 static void with_python(const char *text, const char *const *pairs, struct scan *scan)
 {

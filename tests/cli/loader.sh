@@ -18,6 +18,8 @@ grep -q 'lang=python;by=[a-z]*;loaders=' "$rows" && fail "Python without Python:
 expect 2 "loaders.*64" "$CONTEND_BINARY" bench loader -p loaders=65
 expect 2 "mode.*python-process" "$CONTEND_BINARY" bench loader -p mode=fork
 expect 2 "where.*rest" "$CONTEND_BINARY" bench loader -p where=there
+expect 2 "mask=parent needs mode=process" "$CONTEND_BINARY" bench loader -p mode=thread -p mask=parent
+expect 2 "mask=first-core needs.* where=slice" "$CONTEND_BINARY" bench loader -p mode=process -p where=rest -p mask=first-core
 expect 3 "where=rest: the workers have all CPUs" "$CONTEND_BINARY" bench loader --workers 1 --placement none \
     --time 0.1 "${quick[@]}" -p mode=thread -p where=rest --out "$scratch/rest"
 
