@@ -79,6 +79,16 @@ sees inherited_mask "$team"
 mended inherited_mask "$team"
 end_faults
 
+# 28: a pool whose processes bind themselves to one CPU; their parent is not bound.
+plant python3 tests/lib/pool.py compute 2 "$scratch/count" "$first"
+both_are_bound() { [ "$(pgrep -P "${faulty[0]}" | xargs -n 1 taskset -cp 2>/dev/null | grep -c ": $first\$")" = 2 ]; }
+wait_for 60 both_are_bound || fail "the pool did not bind itself"
+mapfile -t -O 1 faulty < <(pgrep -P "${faulty[0]}")
+sees narrowed_children "${faulty[@]:1}" || fail "a narrowed mask is not seen: $(cat "$scratch/seen")"
+found narrowed_children "${faulty[*]:1}"
+mended narrowed_children "${faulty[@]:1}"
+end_faults
+
 if [ -z "$CONTEND_SANITIZE" ]; then # which starts all threads itself
 # 16: teams that spin at barriers, whose command is the next start: that has as many threads as told.
 plant env -u OMP_NUM_THREADS taskset -c "$first,$second" "$CONTEND_JOB" omp "count=$scratch/one"

@@ -188,6 +188,10 @@ if wanted python_pool; then # a launcher that is bound, and what it started
     plant taskset -c "$first" python3 tests/lib/pool.py compute 3 "$scratch/count"
     follow python_pool inherited_mask
 fi
+if wanted narrowed_pool; then # one that is bound only after it was started
+    plant python3 tests/lib/pool.py compute 3 "$scratch/count" "$first"
+    follow narrowed_pool narrowed_children
+fi
 if wanted narrow_mask; then
     before=(taskset -c "$first")
     job compute threads=2

@@ -1,6 +1,6 @@
 """A pool of Python processes that count what they get done, for doctor_plants.sh.
 
-   pool.py compute|blas N FILE      counts in FILE.0, FILE.1, ...
+   pool.py compute|blas N FILE [CPU]    counts in FILE.0, FILE.1, ...; each process binds itself to CPU
 """
 import ctypes
 import mmap
@@ -12,6 +12,8 @@ kind, workers, path = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 
 
 def work(index):
+    if len(sys.argv) > 4:
+        os.sched_setaffinity(0, {int(sys.argv[4])})
     with open(f"{path}.{index}", "w+b") as file:
         file.truncate(8)
         counter = mmap.mmap(file.fileno(), 8)

@@ -15,6 +15,8 @@ const struct check checks[] = {
      "schedstat, masks, samples of threads, stacks, environ", check_crowd},
     {6, "inherited_mask", "an inherited mask of one CPU", "masks of child and parent, cpuset",
      check_inherited_mask},
+    {28, "narrowed_children", "children bound to fewer CPUs than their parent",
+     "masks of child and parent, schedstat", check_narrowed_children},
     {27, "narrow_mask", "a mask with fewer CPUs than threads, while other CPUs idle",
      "schedstat, masks, time of each CPU", check_narrow},
     {1, "masks_overlap", "busy processes on the same CPUs", "masks and times of tasks",

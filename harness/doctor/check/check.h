@@ -196,6 +196,7 @@ void check_overlap(struct checker *checker);
 void check_queue(struct checker *checker);
 void check_idle_beside(struct checker *checker);
 void check_inherited_mask(struct checker *checker);
+void check_narrowed_children(struct checker *checker);
 void check_leader_alone(struct checker *checker);
 void check_crowd(struct checker *checker);
 void check_narrow(struct checker *checker);

@@ -1,6 +1,7 @@
 /* Masks that are narrower than they need be, or not those of all threads; and crowds on them. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "harness/doctor/check/check_runtime.h"
 #include "harness/doctor/check/cpu_allocator.h"
@@ -75,67 +76,128 @@ void check_idle_beside(struct checker *checker)
     }
 }
 
-static bool has_inherited_cpu(const struct checker *checker, size_t i)
+/* Children of one parent that have one mask, and wait on it. */
+struct children {
+    size_t n, at[FOUND_PIDS_MAX]; /* in the view */
+    const struct view_process *who[FOUND_PIDS_MAX], *parent;
+    double oncpu_s, wait_s;
+    bool is_team_waiting;
+};
+
+typedef bool child_filter(const struct checker *checker, const struct view_process *process);
+
+static bool has_inherited_cpu(const struct checker *checker, const struct view_process *process)
 {
-    const struct view *view = checker->view;
-    const struct view_process *process = &view->processes[i];
-    return checker->group_of[i] >= 0 && process->mask >= 0 && !view_is_throttled(view, process) &&
-           process->mask == process->parent_mask &&
-           bitset_count(&view->masks[process->mask]) == 1 &&
-           check_waits(view, view_oncpu_s(process), view_wait_s(process));
+    return process->mask == process->parent_mask &&
+           bitset_count(&checker->view->masks[process->mask]) == 1;
 }
 
-/* Reports children of one parent that have its one CPU, and wait on it: from the first on. */
-static void report_inherited(struct checker *checker, size_t first)
+/* A shell starts what it is told to, and where: those are no children of one program. */
+static bool is_shell(const struct view_process *process)
+{
+    static const char *const names[] = {"sh", "bash", "dash", "zsh", "ksh", "fish"};
+    bool is_one = false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        is_one |= strcmp(process->name, names[i]) == 0;
+    return is_one;
+}
+
+static bool was_narrowed(const struct checker *checker, const struct view_process *process)
 {
     const struct view *view = checker->view;
-    const struct view_process *who[FOUND_PIDS_MAX], *process = &view->processes[first];
     const struct view_process *parent = view_find(view, process->parent);
-    char command[COMMAND_MAX] = "", evidence[160], percent[16];
-    double oncpu_s = 0, wait_s = 0;
-    struct bitset allowed;
-    bool is_team_waiting = false;
-    size_t n = 0;
-    view_allowed_cpus(view, process, &allowed);
-    if (bitset_count(&allowed) < 2)
-        return;
-    allocate_spare(checker, (size_t)checker->group_of[first], 2, &allowed);
-    for (size_t i = first; i < view->nprocesses && n < FOUND_PIDS_MAX; i++) {
-        const struct view_process *one = &view->processes[i];
-        if (one->parent != process->parent || one->mask != process->mask ||
-            !has_inherited_cpu(checker, i))
+    return parent && !is_shell(parent) && process->parent_mask >= 0 &&
+           process->mask != process->parent_mask &&
+           bitset_subset(&view->masks[process->mask], &view->masks[process->parent_mask]);
+}
+
+/* All that are as process i is; none where there is one before it. */
+static struct children find_children(const struct checker *checker, size_t i, child_filter *filter)
+{
+    const struct view *view = checker->view;
+    const struct view_process *first = &view->processes[i];
+    struct children children = {.parent = view_find(view, first->parent)};
+    for (size_t c = 0; c < view->nprocesses && children.n < FOUND_PIDS_MAX; c++) {
+        const struct view_process *one = &view->processes[c];
+        if (checker->group_of[c] < 0 || one->mask < 0 || one->mask != first->mask ||
+            one->parent != first->parent || view_is_throttled(view, one) ||
+            !check_waits(view, view_oncpu_s(one), view_wait_s(one)) || !filter(checker, one))
             continue;
-        who[n++] = one;
-        oncpu_s += view_oncpu_s(one);
-        wait_s += view_wait_s(one);
-        is_team_waiting |= check_team_waits(view, one);
-        checker->explained[checker->group_of[i]] = true;
-        (void)check_append_bind(view, one, 0, &allowed, command, sizeof(command));
+        if (c < i)
+            return (struct children){0};
+        children.at[children.n] = c;
+        children.who[children.n++] = one;
+        children.oncpu_s += view_oncpu_s(one);
+        children.wait_s += view_wait_s(one);
+        children.is_team_waiting |= check_team_waits(view, one);
     }
-    double share = check_wait_share(oncpu_s, wait_s);
-    (void)snprintf(evidence, sizeof(evidence),
-                   "CPU %d of %u that its cgroup allows; waited %s of its runnable time",
-                   bitset_next(&view->masks[process->mask], 0), bitset_count(&allowed),
-                   text_percent(share, percent, sizeof(percent)));
-    struct said said = said_bad(share, who, n, evidence, command);
-    said.gain = check_gain_of_idle(view, &allowed, oncpu_s, wait_s, is_team_waiting);
-    checker_report(checker, &said,
-                   "may use one CPU only, inherited from its parent %s (%d): %s. Start the parent "
-                   "without that binding too.",
-                   parent ? parent->name : "?", (int)process->parent, evidence);
+    return children;
+}
+
+/* They get these CPUs. */
+static struct said widen(struct checker *checker, const struct children *children,
+                         const struct bitset *cpus, const char *evidence, char *command)
+{
+    const double oncpu_s = children->oncpu_s, wait_s = children->wait_s;
+    for (size_t c = 0; c < children->n; c++) {
+        checker->explained[checker->group_of[children->at[c]]] = true;
+        (void)check_append_bind(checker->view, children->who[c], 0, cpus, command, COMMAND_MAX);
+    }
+    struct said said =
+        said_bad(check_wait_share(oncpu_s, wait_s), children->who, children->n, evidence, command);
+    said.gain = check_gain_of_idle(checker->view, cpus, oncpu_s, wait_s, children->is_team_waiting);
+    return said;
 }
 
 void check_inherited_mask(struct checker *checker)
 {
     const struct view *view = checker->view;
     for (size_t i = 0; i < view->nprocesses; i++) {
-        bool is_first = has_inherited_cpu(checker, i);
-        for (size_t before = 0; before < i && is_first; before++)
-            is_first = !(view->processes[before].parent == view->processes[i].parent &&
-                         view->processes[before].mask == view->processes[i].mask &&
-                         has_inherited_cpu(checker, before));
-        if (is_first)
-            report_inherited(checker, i);
+        const struct view_process *process = &view->processes[i];
+        const struct children children = find_children(checker, i, has_inherited_cpu);
+        char command[COMMAND_MAX] = "", evidence[160], percent[16];
+        struct bitset allowed;
+        view_allowed_cpus(view, process, &allowed);
+        if (!children.n || bitset_count(&allowed) < 2)
+            continue;
+        allocate_spare(checker, (size_t)checker->group_of[i], 2, &allowed);
+        const double share = check_wait_share(children.oncpu_s, children.wait_s);
+        (void)snprintf(evidence, sizeof(evidence),
+                       "CPU %d of %u that its cgroup allows; waited %s of its runnable time",
+                       bitset_next(&view->masks[process->mask], 0), bitset_count(&allowed),
+                       text_percent(share, percent, sizeof(percent)));
+        const struct said said = widen(checker, &children, &allowed, evidence, command);
+        checker_report(checker, &said,
+                       "may use one CPU only, inherited from its parent %s (%d): %s. Start the "
+                       "parent without that binding too.",
+                       children.parent ? children.parent->name : "?", process->parent, evidence);
+    }
+}
+
+/* On fewer CPUs than they are. */
+void check_narrowed_children(struct checker *checker)
+{
+    const struct view *view = checker->view;
+    for (size_t i = 0; i < view->nprocesses; i++) {
+        const struct view_process *process = &view->processes[i];
+        const struct children children = find_children(checker, i, was_narrowed);
+        char command[COMMAND_MAX] = "", evidence[160], percent[16];
+        char list[BITSET_LIST_MAX], parents[BITSET_LIST_MAX];
+        if (!children.n || children.n <= bitset_count(&view->masks[process->mask]))
+            continue;
+        const struct bitset *wide = &view->masks[process->parent_mask];
+        const double share = check_wait_share(children.oncpu_s, children.wait_s);
+        (void)snprintf(evidence, sizeof(evidence),
+                       "bound to CPU %.40s, while it may use %.40s; they waited %s of their "
+                       "runnable time",
+                       bitset_format(&view->masks[process->mask], list, sizeof(list)),
+                       bitset_format(wide, parents, sizeof(parents)),
+                       text_percent(share, percent, sizeof(percent)));
+        const struct said said = widen(checker, &children, wide, evidence, command);
+        checker_report(checker, &said,
+                       "%zu children of %s (%d), %s. Something narrowed their mask after they were "
+                       "started, as OpenMP runtimes and worker_init_fn do.",
+                       children.n, children.parent->name, children.parent->pid, evidence);
     }
 }
 

@@ -2,6 +2,8 @@
  */
 #include "harness/doctor/check/cpu_allocator.h"
 
+#include <math.h>
+
 #include "tests/lib/fixture_view.h"
 #include "tests/lib/unit.h"
 
@@ -205,6 +207,56 @@ TEST(inherited_mask_is_not_widened_over_others)
     expect(&machine, "inherited_mask", "taskset -acp 0-1,3 100");
     machine.tasks[1][0].mask = MASK_HIGH;
     expect(&machine, "inherited_mask", "taskset -acp 0-1 100");
+}
+
+/* Three loaders on CPU 0, whose parent, the last process, may run anywhere. */
+static void narrow_loaders(struct machine *machine, const char *parent)
+{
+    view_plant(machine, 4);
+    (void)snprintf(machine->processes[3].name, VIEW_NAME_MAX, "%s", parent);
+    for (size_t w = 0; w < 3; w++) {
+        machine->processes[w].parent = machine->processes[3].pid;
+        machine->processes[w].mask = 0;
+        view_add_task(machine, w, 0, 3.3, 6.7);
+    }
+    view_occupy(machine, 0, 10);
+}
+
+TEST(narrowed_children_get_the_mask_of_their_parent)
+{
+    static const char command[] =
+        "taskset -acp 0-3 100 && taskset -acp 0-3 101 && taskset -acp 0-3 102";
+    struct machine machine;
+    narrow_loaders(&machine, "python3");
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "narrowed_children");
+    assert_non_null(found);
+    assert_string_equal(found->finding.evidence, "bound to CPU 0, while it may use 0-3; they "
+                                                 "waited 67% of their runnable time");
+    assert_non_null(strstr(found->finding.sentence, "3 children of python3 (103), bound"));
+    assert_true(fabs(found->gain.times - 30 / 9.9) < 1e-9);
+    assert_null(view_look_for(&diagnosis, "masks_overlap"));
+    diagnosis_free(&diagnosis);
+    view_add_task(&machine, 3, MASK_ALL, 9, 0); /* at work itself, it leads them */
+    expect(&machine, "narrowed_children", command);
+}
+
+/* Bound by a shell, on as many CPUs as they are, or with nobody above them: not narrowed. */
+TEST(children_that_are_not_narrowed)
+{
+    struct machine machine;
+    for (int way = 0; way < 4; way++) {
+        narrow_loaders(&machine, way == 0 ? "bash" : "python3");
+        for (size_t w = 0; w < 3; w++) {
+            machine.processes[w].mask = way == 1 ? (int)w : 0;
+            machine.processes[w].parent_mask = way == 2 ? 0 : MASK_ALL;
+            machine.processes[w].parent = way == 3 ? 1 : 103;
+        }
+        struct diagnosis diagnosis = view_judge(&machine);
+        assert_null(view_look_for(&diagnosis, "narrowed_children"));
+        assert_true(diagnosis.n > 0);
+        diagnosis_free(&diagnosis);
+    }
 }
 
 /* CPU 0 is near its GPU, too, and is another rank's. */
