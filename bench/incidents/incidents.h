@@ -14,7 +14,10 @@
     INCIDENT(spin_two_vcpus) \
     INCIDENT(weight_load) \
     INCIDENT(unbound_ranks) \
+    INCIDENT(loader_mask) \
     INCIDENT(thread_loaders) \
+    INCIDENT(cpu_not_disk) \
+    INCIDENT(spin_for_gpu) \
     INCIDENT(steal) \
     INCIDENT(harmful_cure)
 /* clang-format on */

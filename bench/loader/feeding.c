@@ -9,6 +9,7 @@
 
 /* One call of feeding_run. */
 struct run {
+    const struct bench_ctx *ctx;
     struct feeding *feeding;
     struct err *err;
     enum load_mode mode;
@@ -103,6 +104,7 @@ static bool asks_more(const struct run *run)
 static int replace(struct run *run)
 {
     run->taken++;
+    bench_progress(run->ctx, 1);
     return asks_more(run) ? ask(run, run->pool[--run->npool]) : 0;
 }
 
@@ -228,7 +230,8 @@ int feeding_run(struct feeding *feeding, const struct bench_ctx *ctx, enum load_
 {
     struct slice slice = {0};
     *fed = (struct fed){.first_s = NAN};
-    struct run run = {.feeding = feeding,
+    struct run run = {.ctx = ctx,
+                      .feeding = feeding,
                       .err = &fed->err,
                       .mode = mode,
                       .loaders = loaders,

@@ -32,7 +32,8 @@ static int prepare(const struct load *load, const struct batches *mine, struct t
         queue_add_read(load->queue, load->file->batch_bytes);
         source = 0;
     }
-    batches_prepare(mine, source, queue_slot(load->queue, token.slot), &sample);
+    (load->raw ? batches_copy : batches_prepare)(mine, source, queue_slot(load->queue, token.slot),
+                                                 &sample);
     return 0;
 }
 

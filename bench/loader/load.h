@@ -32,6 +32,7 @@ struct load {
     const struct batch_file *file;   /* from which loaders in C read raw data; NULL: from memory */
     const struct bitset *cpus;       /* that loaders bind themselves to; NULL: as they inherit */
     const struct bitset *start_cpus; /* of the process that starts them; NULL: the worker's */
+    bool raw; /* loaders in C copy raw batches alone, for a device that preprocesses them */
     struct python python, free_python;
     int64_t python_rows;
     int begin_fds[2]; /* who reads, who writes: the orders to PyTorch */

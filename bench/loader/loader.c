@@ -35,6 +35,7 @@
 
 #include "bench/common/memory_node.h"
 #include "bench/common/points.h"
+#include "bench/feed/feed.h"
 #include "bench/loader/source.h"
 #include "bench/loader/sweep.h"
 #include "bench/loader/verify.h"
@@ -101,7 +102,7 @@ struct loader_params {
     struct batch_params batch;
     int64_t loaders, prefetch, epoch, python_rows;
     bool pinned, persistent;
-    int mode, where, source, mask;
+    int mode, where, source, prep, mask;
     double gpu_ms, sim_gbps;
 };
 
@@ -121,6 +122,10 @@ static const struct opt loader_opts[] = {
                "loaders on their worker's CPUs, or on those that no worker has"),
     OPT_CHOICE("source", loader_params, source, "memory", source_names, "WHERE",
                "raw data in memory, or in a file in the working directory or in /dev/shm"),
+    OPT_CHOICE(
+        "prep", loader_params, prep, "cpu", feed_preps, "WHERE",
+        "where batches are preprocessed; gpu: loaders in C only copy them, and gpu_ms is all "
+        "of the device's work"),
     OPT_CHOICE("mask", loader_params, mask, "keep", mask_names, "WHO",
                "loader processes keep their CPUs, or are narrowed to the worker's first core: "
                "by themselves, or by the parent that they inherit from"),
@@ -220,12 +225,14 @@ static void find_source(struct loader *loader, const struct bench_ctx *ctx)
 {
     const struct loader_params *params = ctx->params;
     struct err *absent = loader->told.absent;
-    if (!source_open(&loader->file, (enum source)params->source, &loader->batches, ctx->workers,
+    if (params->source != SOURCE_MEMORY &&
+        !source_open(&loader->file, (enum source)params->source, &loader->batches, ctx->workers,
                      &absent[LOAD_PROCESS]))
         loader->load.file = &loader->file;
     absent[LOAD_THREAD] = absent[LOAD_PROCESS];
     for (int mode = LOAD_PYTHON_PROCESS; mode < LOAD_MODES; mode++)
-        (void)err_set(&absent[mode], -ENOTSUP, "source: %s have their raw data in memory alone",
+        (void)err_set(&absent[mode], -ENOTSUP,
+                      "source, prep: %s have their raw data in memory alone, and preprocess it",
                       modes[mode].title);
 }
 
@@ -266,7 +273,8 @@ static int agree(struct loader *loader, const struct bench_ctx *ctx)
 {
     const struct loader_params *params = ctx->params;
     struct told *told = &loader->told;
-    if (params->source == SOURCE_MEMORY)
+    loader->load.raw = params->prep;
+    if (params->source == SOURCE_MEMORY && !params->prep)
         find_pythons(loader, ctx);
     else
         find_source(loader, ctx);

@@ -48,6 +48,8 @@ int verify_batch(const struct load *load, enum load_mode mode, struct token toke
     const float *raw = queue_source(load->queue, token.batch);
     size_t cells = prep->rows * prep->cols;
     struct sample sample = {0};
+    if (load->raw)
+        return batches_check_copy(load->batches, token.batch, got, err);
     if (mode == LOAD_PROCESS || mode == LOAD_THREAD) {
         batches_prepare(load->batches, token.batch, scratch, &sample);
         return compare(got, scratch, 0, cells, prep->cols, err);

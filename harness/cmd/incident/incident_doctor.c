@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +14,19 @@
 #include "harness/cmd/incident/incident.h"
 #include "harness/engine/worker/launch.h"
 #include "harness/lib/base/text.h"
+#include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/process.h"
 
 enum { SHELL_MOST = 16384, PATH_MOST = 4200, COUNTERS = 64 };
 
 /* Longer than doctor needs. */
 static const double load_s = 60;
 static const double trial_s = 12; /* three starts with the fix, and without it */
-static const char look_s[] = "3", live_look_s[] = "1", block_s[] = "1.5";
+static const char look_s[] = "3", live_look_s[] = "2", block_s[] = "1.5";
+/* Of a job that runs: until it is at work, and each of some blocks before its masks change and
+ * behind that, with a pause for the change itself. */
+static const double begin_s = 1.5, live_block_s = 0.7, change_s = 0.3;
+enum { BLOCKS = 4 };
 
 /* A shell line that grows; one that found no room is too long. */
 struct line {
@@ -198,37 +206,20 @@ static bool take_trial(const json_t *json, struct incident_doctor *doctor)
     return true;
 }
 
-static void add_doctor(const struct incident_work *work, const char *program, const char *metric,
-                       const char *look, struct line *line)
-{
-    char text[PATH_MOST];
-    put_word(line, "", program);
-    put(line, " doctor --json --yes");
-    put_word(line, "--time=", look);
-    put_word(line, "--block=", block_s);
-    (void)snprintf(text, sizeof(text), "--max-time=%g", fmin(work->max_time_s, trial_s));
-    put_word(line, "", text);
-    put_word(line, "--verify=", metric);
-}
-
 /* doctor starts it, looks, and starts it with the settings that it names, in alternation. */
 static void write_restart(const struct incident_work *work, const char *program, const char *load,
                           const char *metric, struct line *line)
 {
+    char text[PATH_MOST];
     put(line, "exec");
-    add_doctor(work, program, metric, look_s, line);
+    put_word(line, "", program);
+    put(line, " doctor --json --yes");
+    put_word(line, "--time=", look_s);
+    put_word(line, "--block=", block_s);
+    (void)snprintf(text, sizeof(text), "--max-time=%g", fmin(work->max_time_s, trial_s));
+    put_word(line, "", text);
+    put_word(line, "--verify=", metric);
     put_word(line, "--restart=", load);
-}
-
-/* It runs already: doctor changes its masks and undoes that, in alternation. */
-static void write_live(const struct incident_work *work, const char *program, const char *load,
-                       const char *metric, const char *state, struct line *line)
-{
-    put(line, load);
-    put(line, " & l=$!; trap 'kill $l $d 2>/dev/null' EXIT; trap 'exit 130' TERM; sleep 1.5;");
-    add_doctor(work, program, metric, live_look_s, line);
-    put_word(line, "--state=", state);
-    put(line, " --pid=$l & d=$!; wait $d");
 }
 
 static int run_line(const struct incident_work *work, const struct line *line, json_t **json,
@@ -250,8 +241,146 @@ static int run_line(const struct incident_work *work, const struct line *line, j
 /* Room for the lines, and the file that workers count in. */
 struct look {
     struct line load, metric, whole;
-    char program[PATH_MOST], counters[PATH_MOST], state[PATH_MOST];
+    char program[PATH_MOST], counters[PATH_MOST];
 };
+
+/* What all workers have counted. */
+static double read_counters(const char *path)
+{
+    uint64_t all[COUNTERS];
+    double sum = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || read(fd, all, sizeof(all)) != (ssize_t)sizeof(all))
+        sum = NAN;
+    for (size_t i = 0; i < COUNTERS && !isnan(sum); i++)
+        sum += (double)all[i];
+    if (fd >= 0)
+        (void)close(fd);
+    return sum;
+}
+
+/* -EINTR: asked to stop. */
+static int rest(const struct incident_work *work, double seconds)
+{
+    struct pollfd news = {.fd = work->signals->fd, .events = POLLIN};
+    (void)poll(&news, 1, (int)(1e3 * seconds));
+    return signals_take(work->signals) ? -EINTR : 0;
+}
+
+static int measure_blocks(const struct incident_work *work, const char *counters,
+                          double rates[BLOCKS])
+{
+    for (int i = 0; i < BLOCKS; i++) {
+        double before = read_counters(counters);
+        uint64_t start_ns = clock_now_ns();
+        int rc = rest(work, live_block_s);
+        if (rc)
+            return rc;
+        rates[i] = (read_counters(counters) - before) * 1e9 / (double)(clock_now_ns() - start_ns);
+    }
+    return 0;
+}
+
+/* The ratio of two means of logarithms, and its 95% interval by Student's t of pooled spreads. */
+static void compare_blocks(double *const rates[2], struct incident_doctor *doctor)
+{
+    static const double t_of_6 = 2.447; /* 2 * BLOCKS - 2 degrees of freedom */
+    double mean[2] = {0, 0}, squares = 0;
+    for (int side = 0; side < 2; side++) {
+        for (int i = 0; i < BLOCKS; i++)
+            mean[side] += log(rates[side][i]) / BLOCKS;
+        for (int i = 0; i < BLOCKS; i++)
+            squares += pow(log(rates[side][i]) - mean[side], 2);
+    }
+    const double gain = mean[1] - mean[0];
+    const double half = t_of_6 * sqrt(squares / (2 * BLOCKS - 2) * 2 / BLOCKS);
+    if (!isfinite(gain) || !isfinite(half))
+        return;
+    doctor->gain = exp(gain);
+    doctor->low = exp(gain - half);
+    doctor->high = exp(gain + half);
+    doctor->cured = gain - half > 0;
+}
+
+static int become_load(void *line)
+{
+    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    return process_become_shell(line, null_fd, null_fd);
+}
+
+/* The command of the first expected finding; "" = none, or one that does more than set masks. */
+static void find_command(const struct incident *incident, const json_t *json, char *command,
+                         size_t size)
+{
+    size_t i;
+    json_t *finding;
+    command[0] = '\0';
+    json_array_foreach(json_object_get(json, "findings"), i, finding)
+    {
+        const char *text = json_value_text_of(finding, "command");
+        if (is_expected(incident, json_value_text_of(finding, "id")) &&
+            !strncmp(text, "taskset ", strlen("taskset ")) && strlen(text) < size) {
+            (void)snprintf(command, size, "%s", text);
+            return;
+        }
+    }
+}
+
+/* Looks at the job that runs, and types the command that doctor prints. */
+static int try_command(const struct incident_work *work, const struct incident *incident,
+                       struct look *look, const struct process *load,
+                       struct incident_doctor *doctor, struct err *err)
+{
+    double before[BLOCKS], after[BLOCKS];
+    char command[4096];
+    json_t *json;
+    look->whole = (struct line){.used = 0};
+    put(&look->whole, "exec");
+    put_word(&look->whole, "", look->program);
+    (void)snprintf(command, sizeof(command), " doctor --json --time=%s --pid=%d", live_look_s,
+                   (int)load->pid);
+    put(&look->whole, command);
+    int rc = rest(work, begin_s);
+    rc = rc ? rc : run_line(work, &look->whole, &json, doctor, err);
+    if (rc || !json)
+        return rc;
+    find_command(incident, json, command, sizeof(command));
+    json_decref(json);
+    if (!command[0]) {
+        text_set(doctor->reason, "what it advises has no command here");
+        return 0;
+    }
+    text_set(doctor->fix, "%.390s", command);
+    rc = measure_blocks(work, look->counters, before);
+    look->whole = (struct line){.used = 0};
+    put(&look->whole, command);
+    if (!rc)
+        rc = run_line(work, &look->whole, &json, doctor, err);
+    doctor->reason[0] = '\0'; /* taskset prints no JSON */
+    if (!rc)
+        rc = rest(work, change_s);
+    if (!rc)
+        rc = measure_blocks(work, look->counters, after);
+    if (!rc)
+        compare_blocks((double *const[]){before, after}, doctor);
+    return rc;
+}
+
+static int try_live(const struct incident_work *work, const struct incident *incident,
+                    struct look *look, struct incident_doctor *doctor, struct err *err)
+{
+    struct process load;
+    int status;
+    char line[SHELL_MOST + 8];
+    (void)snprintf(line, sizeof(line), "exec %s", look->load.text);
+    int rc = process_start(&load, true, become_load, line);
+    if (rc)
+        return err_sys(err, rc, "cannot start the sick variant");
+    rc = try_command(work, incident, look, &load, doctor, err);
+    (void)process_signal(&load, SIGTERM);
+    process_wait(&load, &status);
+    return rc;
+}
 
 static int try_all(const struct incident_work *work, const struct incident *incident,
                    struct look *look, struct incident_doctor *doctor, struct err *err)
@@ -269,13 +398,7 @@ static int try_all(const struct incident_work *work, const struct incident *inci
     json_decref(json);
     if (tried || !doctor->named || !incident->doctor[0])
         return 0;
-    look->whole = (struct line){.used = 0};
-    write_live(work, look->program, look->load.text, look->metric.text, look->state, &look->whole);
-    rc = run_line(work, &look->whole, &json, doctor, err);
-    if (!rc && json && !take_trial(json, doctor))
-        text_set(doctor->reason, "doctor had nothing to try");
-    json_decref(json);
-    return rc;
+    return try_live(work, incident, look, doctor, err);
 }
 
 int incident_ask_doctor(const struct incident_work *work, const struct incident *incident,
@@ -286,8 +409,6 @@ int incident_ask_doctor(const struct incident_work *work, const struct incident 
     if (!look)
         return err_set(err, -ENOMEM, "no memory to ask doctor");
     (void)snprintf(look->counters, sizeof(look->counters), "%.4000s/%s/progress", work->dir,
-                   incident->scenario.name);
-    (void)snprintf(look->state, sizeof(look->state), "%.4000s/%s/doctor.state", work->dir,
                    incident->scenario.name);
     int rc = launch_find_program(look->program, sizeof(look->program), err);
     if (!rc)
