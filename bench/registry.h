@@ -37,6 +37,7 @@
     X(migration, "system")          \
     X(spawn, "system")              \
     X(producer_consumer, "system")  \
+    X(interpreter_lock, "system")   \
     X(read_path, "I/O")             \
     X(event_loop, "I/O")            \
     X(gpu_copy, "GPUs")             \

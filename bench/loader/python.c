@@ -23,24 +23,22 @@ static const char question[] =
     "print(sys.executable, int(lock), int(util.find_spec('torch') is not None), sep='\\n')";
 
 struct asked {
-    const char *path;
+    const char *const *words;
     int out_fd;
 };
 
 static int ask(void *arg)
 {
     const struct asked *asked = arg;
-    const char *const words[] = {asked->path, "-c", question, NULL};
     if (dup2(asked->out_fd, STDOUT_FILENO) < 0)
         return 1;
-    (void)execv(asked->path, (char *const *)words);
+    (void)execv(asked->words[0], (char *const *)asked->words);
     return 1;
 }
 
 /* All that comes until the other side closes it; false where that takes too long. */
-static bool read_answer(int fd, char *answer, size_t size)
+static bool read_answer(int fd, uint64_t end_ns, char *answer, size_t size)
 {
-    uint64_t end_ns = clock_now_ns() + answer_limit_ns;
     size_t got = 0;
     for (uint64_t now_ns; (now_ns = clock_now_ns()) < end_ns;) {
         struct pollfd in = {.fd = fd, .events = POLLIN};
@@ -70,29 +68,40 @@ static bool understand(const char *answer, struct python *python)
     return true;
 }
 
-int python_find(const char *name, struct python *python, struct err *err)
+int python_run(const char *const *words, double expected_s, char *answer, size_t size,
+               struct err *err)
 {
-    char path[PYTHON_PATH_MAX], answer[PYTHON_PATH_MAX + 16] = "";
     int fds[2], status = 0;
     struct process process;
-    *python = (struct python){.path = ""};
-    if (file_find_program(name, true, path, sizeof(path)))
-        return err_set(err, -ENOTSUP, "no %s in PATH", name);
     if (pipe2(fds, O_CLOEXEC))
         return err_sys(err, -errno, "cannot make a pipe");
-    struct asked asked = {path, fds[1]};
+    struct asked asked = {words, fds[1]};
     int rc = process_start(&process, true, ask, &asked);
     (void)close(fds[1]);
-    bool answered = !rc && read_answer(fds[0], answer, sizeof(answer));
+    uint64_t end_ns = clock_now_ns() + (uint64_t)(1e9 * expected_s) + answer_limit_ns;
+    bool answered = !rc && read_answer(fds[0], end_ns, answer, size);
     (void)close(fds[0]);
     if (rc)
-        return err_sys(err, rc, "cannot start %s", path);
+        return err_sys(err, rc, "cannot start %s", words[0]);
     if (!answered)
         (void)process_signal_group(&process, SIGKILL);
     process_wait(&process, &status);
-    if (!answered || !WIFEXITED(status) || WEXITSTATUS(status) || !understand(answer, python))
-        return err_set(err, -ENOTSUP, "%.200s does not run", path);
-    return 0;
+    return answered && WIFEXITED(status) && !WEXITSTATUS(status)
+               ? 0
+               : err_set(err, -EIO, "%.200s failed", words[0]);
+}
+
+int python_find(const char *name, struct python *python, struct err *err)
+{
+    char path[PYTHON_PATH_MAX], answer[PYTHON_PATH_MAX + 16] = "";
+    *python = (struct python){.path = ""};
+    if (file_find_program(name, true, path, sizeof(path)))
+        return err_set(err, -ENOTSUP, "no %s in PATH", name);
+    const char *const words[] = {path, "-c", question, NULL};
+    int rc = python_run(words, 0, answer, sizeof(answer), err);
+    if (rc == -EIO || (!rc && !understand(answer, python)))
+        rc = err_set(err, -ENOTSUP, "%.200s does not run", path);
+    return rc;
 }
 
 int python_find_free(struct python *python, struct err *err)

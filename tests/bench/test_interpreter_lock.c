@@ -1,0 +1,110 @@
+/* A Python thread that launches beside one that unmaps memory, with the interpreter's lock or not.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "bench/loader/python.h"
+#include "bench/registry.h"
+#include "tests/lib/fixture_dir.h"
+#include "tests/lib/fixture_scan.h"
+#include "tests/lib/patience.h"
+#include "tests/lib/unit.h"
+
+static struct bench_machine machine;
+
+/* The longest gap over the median time of a munmap; NaN where there was none. */
+static double longest_gap(const char *unmap)
+{
+    struct scan scan;
+    scan_run(&scan, &bench_interpreter_lock, &machine,
+             (const char *const[]){unmap, "size=16M", NULL}, 0.3);
+    double p99 = scan_value(&scan, "launch_gap_p99", ""),
+           most = scan_value(&scan, "launch_gap_max", "");
+    double unmap_time = scan_value(&scan, "unmap_time", "");
+    double launches = scan_value(&scan, "launches", "");
+    scan_end(&scan);
+    assert_true(launches > 0 && launches < 1000); /* a launch comes a millisecond after another */
+    assert_true(p99 > 1 && p99 <= most);
+    return most / unmap_time;
+}
+
+static bool can_run(void)
+{
+    struct python python;
+    return machine.ncpus >= 2 && !python_find("python3", &python, NULL) && python.has_lock;
+}
+
+/* Nobody launches while the lock is held: a gap is at least as long as the munmap in it. */
+TEST(interpreter_lock_held)
+{
+    if (!can_run())
+        skip();
+    double longest = 0;
+    for (int tries = 0; tries < PATIENCE && !(longest >= 1); tries++)
+        longest = longest_gap("unmap=held");
+    assert_true(longest >= 1);
+}
+
+TEST(interpreter_lock_released_or_without_unmaps)
+{
+    if (!can_run())
+        skip();
+    assert_true(longest_gap("unmap=released") > 0);
+    assert_true(isnan(longest_gap("unmap=none")));
+}
+
+/* What python3 in PATH is; NULL: there is none. What the benchmark says of it. */
+static void expect_refused(const char *python, int code, const char *why)
+{
+    struct scan scan;
+    char path[600], *before = strdup(getenv("PATH"));
+    (void)snprintf(path, sizeof(path), "%s/bin/python3", fixture_dir);
+    fixture_put("/bin/none", "");
+    if (python) {
+        fixture_put("/bin/python3", python);
+        assert_int_equal(chmod(path, 0755), 0);
+    }
+    *strrchr(path, '/') = '\0';
+    assert_int_equal(setenv("PATH", path, 1), 0);
+    assert_int_equal(scan_try(&scan, &bench_interpreter_lock, &machine,
+                              (const char *const[]){"size=1M", NULL}, 0.1),
+                     code);
+    assert_int_equal(setenv("PATH", before, 1), 0);
+    free(before);
+    if (!strstr(scan.err.msg, why))
+        fail_msg("'%s' is not in: %s", why, scan.err.msg);
+    scan_end(&scan);
+}
+
+TEST_IN_DIR(interpreter_lock_without_a_python_that_works)
+{
+    if (machine.ncpus < 2)
+        skip();
+    expect_refused(NULL, -ENOTSUP, "no python3 in PATH");
+    expect_refused("#!/bin/sh\n[ $1 = -c ] && echo \"$0\" && echo 0 && echo 0\n", -ENOTSUP,
+                   "no interpreter's lock");
+    expect_refused("#!/bin/sh\n[ $1 = -c ] && echo \"$0\" && echo 1 && echo 0\n", -EIO,
+                   "/bin/python3 failed");
+    expect_refused("#!/bin/sh\n[ $1 = -c ] && echo \"$0\" && echo 1 && echo 0 || echo 5 ms\n", -EIO,
+                   "python3 says '5 ms\n' of its launches");
+}
+
+TEST(interpreter_lock_without_room)
+{
+    struct scan scan;
+    struct bench_machine one_cpu = machine;
+    one_cpu.ncpus = 1;
+    assert_int_equal(
+        scan_try(&scan, &bench_interpreter_lock, &one_cpu, (const char *const[]){NULL}, 0.1),
+        -ENOTSUP);
+    assert_string_equal(scan.err.msg, "two threads need two CPUs; the worker has one");
+    scan_end(&scan);
+}
+
+BEFORE_TESTS
+{
+    scan_machine_init(&machine);
+    return 0;
+}
