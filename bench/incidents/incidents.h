@@ -15,6 +15,7 @@
     INCIDENT(weight_load) \
     INCIDENT(unbound_ranks) \
     INCIDENT(loader_mask) \
+    INCIDENT(interpreter_lock) \
     INCIDENT(thread_loaders) \
     INCIDENT(cpu_not_disk) \
     INCIDENT(spin_for_gpu) \

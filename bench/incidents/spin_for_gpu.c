@@ -5,7 +5,7 @@ const struct incident incident_spin_for_gpu = {
                  .summary = "a thread beside the training loop runs a quarter slower while "
                             "the loop only waits for the GPU",
                  .parts = (const struct scenario_part[]){{.foreground = "pipeline",
-                                                          .params = "rows=64;sim_work_us=5000",
+                                                          .params = "rows=256;sim_work_us=5000",
                                                           .placements = "none",
                                                           .workers = 1},
                                                          {.foreground = NULL}},
