@@ -28,6 +28,6 @@ const struct incident incident_cpu_not_disk = {
                  "cured=param:prep=gpu", "tmpfs=param:loaders={2cpus}", "tmpfs=param:source=tmpfs",
                  NULL},
     .metric = "batches",
-    .doctor = "run_queue",
+    .doctor = "masks_overlap|run_queue",
     .time_s = 0.4,
 };

@@ -273,7 +273,7 @@ static void explain(const struct topo *topo, enum placement placement, char *rea
     plan_free(&plan);
 }
 
-enum { SCENARIO_LIST, BENCH_LIST, PLACEMENT_LIST, LISTS };
+enum { SCENARIO_LIST, INCIDENT_LIST, BENCH_LIST, PLACEMENT_LIST, LISTS };
 
 /* An entry of which only its name and its summary are known; NULL: no memory. */
 static struct list_entry *add(struct list *list, const char *name, const char *summary)
@@ -289,11 +289,20 @@ static bool gather(const struct cmd_env *env, const struct topo *topo, struct li
 {
     struct list_entry *entry;
     lists[SCENARIO_LIST].kind = "scenarios";
+    lists[INCIDENT_LIST].kind = "incidents";
     lists[BENCH_LIST].kind = "benchmarks";
     lists[PLACEMENT_LIST].kind = "placements";
     for (const struct scenario *s = env->scenarios; s->name; s++)
         if (!add(&lists[SCENARIO_LIST], s->name, s->summary))
             return false;
+    for (size_t i = 0; env->incidents && env->incidents[i]; i++) {
+        const struct incident *incident = env->incidents[i];
+        if (!(entry =
+                  add(&lists[INCIDENT_LIST], incident->scenario.name, incident->scenario.summary)))
+            return false;
+        entry->asked = true;
+        (void)incident_not_here(incident, topo->nnodes, entry->not_here, sizeof(entry->not_here));
+    }
     for (const struct bench *const *b = env->benches; *b; b++) {
         if (!(entry = add(&lists[BENCH_LIST], (*b)->name, (*b)->summary)))
             return false;
@@ -314,8 +323,8 @@ static void print_lists(const struct list lists[LISTS])
 {
     enum { NAME_INDENT = 17 };
     static const char *const titles[LISTS] = {
-        "\nScenarios (contend run NAME):", "\nBenchmarks (contend bench NAME):",
-        "\nPlacements (--placement):"};
+        "\nScenarios (contend run NAME):", "\nPublished incidents (contend run incident NAME):",
+        "\nBenchmarks (contend bench NAME):", "\nPlacements (--placement):"};
     for (int l = 0; l < LISTS; l++) {
         (void)printf("%s\n", titles[l]);
         for (size_t i = 0; i < lists[l].n; i++) {
@@ -389,8 +398,9 @@ const struct command info_command = {
     .group = "Look",
     .main = info_main,
     .summary = "the machine, benchmarks, placements; what cannot run here",
-    .about = "Shows the machine and which CPUs each GPU is near, then scenarios, benchmarks and "
-             "placements, each with the reason if it cannot run here.",
+    .about =
+        "Shows the machine and which CPUs each GPU is near, then scenarios, incidents, benchmarks "
+        "and placements, each with the reason if it cannot run here.",
     .opts = info_opts,
     .examples = {{"contend info", "this machine"},
                  {"contend info --xml 'core:8 pu:2'", "one that is not here"}},

@@ -46,8 +46,8 @@ const struct command run_command = {
              "arguments stand for what each copy has.",
     .opts = run_option_table,
     .examples = {{"contend run", "the main job, in about a minute"},
-                 {"contend run -n 4 -P none,partition train", "four workers, two placements"},
-                 {"contend run -- ./train --epochs 1", "copies of your own command"}},
+                 {"contend run -- ./train --epochs 1", "copies of your own command"},
+                 {"contend run incident spin_barrier", "a published report, reproduced"}},
     .takes_params = true,
 };
 

@@ -14,6 +14,17 @@ const struct incident *incident_find(const struct incident *const *incidents, co
     return NULL;
 }
 
+char *incident_not_here(const struct incident *incident, unsigned nodes, char *buf, size_t size)
+{
+    buf[0] = '\0';
+    if (incident->cannot)
+        (void)snprintf(buf, size, "%s", incident->cannot);
+    else if (nodes < incident->least_nodes)
+        (void)snprintf(buf, size, "this machine has %u NUMA node%s, and it needs %u", nodes,
+                       nodes == 1 ? "" : "s", incident->least_nodes);
+    return buf;
+}
+
 double incident_reported(const struct incident *incident)
 {
     const struct incident_report *reported = &incident->reported;

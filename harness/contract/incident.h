@@ -47,6 +47,11 @@ struct incident {
 /* NULL where the table, which ends with NULL, or is NULL, has no such name. */
 const struct incident *incident_find(const struct incident *const *incidents, const char *name);
 
+/* Why a machine of so many NUMA nodes cannot show it; "" = it can, as far as that goes. Returns
+ * buf.
+ */
+char *incident_not_here(const struct incident *incident, unsigned nodes, char *buf, size_t size);
+
 /* Its speed-up as reported; NaN = the report has no pair of figures. */
 double incident_reported(const struct incident *incident);
 

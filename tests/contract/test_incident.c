@@ -30,6 +30,17 @@ TEST(incident_reports_a_speed_up)
     assert_true(isnan(incident_reported(&incident)));
 }
 
+TEST(incident_says_what_it_lacks)
+{
+    char text[200];
+    struct incident incident = {.least_nodes = 2};
+    assert_string_equal(incident_not_here(&incident, 2, text, sizeof(text)), "");
+    assert_string_equal(incident_not_here(&incident, 1, text, sizeof(text)),
+                        "this machine has 1 NUMA node, and it needs 2");
+    incident.cannot = "never";
+    assert_string_equal(incident_not_here(&incident, 2, text, sizeof(text)), "never");
+}
+
 static bool is_metric(const struct bench *bench, const char *name)
 {
     static const char *const of_steps[] = {"throughput", "step_time", "background_rate"};

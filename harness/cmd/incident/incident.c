@@ -89,32 +89,16 @@ static int measure(const struct incident_work *work, struct incident_outcome *ou
     return rc == -EINTR ? rc : 0;
 }
 
-/* Why this machine cannot show it; NULL: it can. */
-static const char *cannot(const struct incident *incident, unsigned nodes, char *buf, size_t size)
-{
-    if (incident->cannot)
-        return incident->cannot;
-    if (nodes >= incident->least_nodes)
-        return NULL;
-    (void)snprintf(buf, size, "this machine has %u NUMA node%s, and it needs %u", nodes,
-                   nodes == 1 ? "" : "s", incident->least_nodes);
-    return buf;
-}
-
 static int run_one(const struct incident_work *work, unsigned nodes, bool asks,
                    struct incident_outcome *outcome, struct err *err)
 {
     const struct incident *incident = outcome->incident;
     const uint64_t start_ns = clock_now_ns();
-    char buf[200];
-    const char *why = cannot(incident, nodes, buf, sizeof(buf));
     int rc = 0;
     outcome->speed_up = outcome->low = outcome->high = NAN;
     outcome->doctor.gain = NAN;
-    if (why) {
-        outcome->end = INCIDENT_SKIPPED;
-        text_set(outcome->reason, "%s", why);
-    } else
+    outcome->end = INCIDENT_SKIPPED;
+    if (!incident_not_here(incident, nodes, outcome->reason, sizeof(outcome->reason))[0])
         rc = measure(work, outcome, err);
     bool is_there = outcome->end != INCIDENT_SKIPPED && outcome->end != INCIDENT_FAILED;
     if (!rc && asks && is_there && incident->doctor)
