@@ -29,5 +29,6 @@ const struct incident incident_cpu_not_disk = {
                  NULL},
     .metric = "batches",
     .doctor = "masks_overlap|run_queue",
-    .time_s = 0.4,
+    .time_s = 0.3,
+    .max_time_s = 30,
 };

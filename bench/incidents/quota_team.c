@@ -28,4 +28,5 @@ const struct incident incident_quota_team = {
     .metric = "region_time",
     .doctor = "team_over_quota|throttled",
     .time_s = 0.6,
+    .max_time_s = 25,
 };

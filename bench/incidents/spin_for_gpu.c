@@ -7,7 +7,7 @@ const struct incident incident_spin_for_gpu = {
                  .parts = (const struct scenario_part[]){{.foreground = "pipeline",
                                                           .params = "rows=256;sim_work_us=5000",
                                                           .placements = "none",
-                                                          .workers = 1},
+                                                          .workers = 4},
                                                          {.foreground = NULL}},
                  .background = "prep",
                  .background_workers = 1},
@@ -22,11 +22,13 @@ const struct incident incident_spin_for_gpu = {
             .cured = 532,
             .less_is_better = true,
         },
-    .differs = "a simulated GPU, and preprocessing on all CPUs as the side "
+    .differs = "four loops, a simulated GPU where there is none, and preprocessing on all CPUs as "
+               "the side "
                "work",
     .cure = "an event that blocks",
     .variants = {"sick=threads:1", "sick=param:wait=spin", "cured=threads:1",
                  "cured=param:wait=block", NULL},
     .metric = "background_rate",
     .doctor = "spin_wait",
+    .on_gpu = true,
 };

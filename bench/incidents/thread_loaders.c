@@ -23,4 +23,5 @@ const struct incident incident_thread_loaders = {
     .metric = "batches",
     .doctor = NULL,
     .time_s = 0.4,
+    .max_time_s = 30,
 };

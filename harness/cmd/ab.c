@@ -63,7 +63,7 @@ static const struct scenario *take_incident(struct session *s, struct incident_t
         options->time_s = incident->time_s > 0 ? incident->time_s : incident_time_s;
     if (!(options->warmup_s > 0))
         options->warmup_s = incident_warmup_s;
-    if (!options->device)
+    if (!options->device && !incident->on_gpu)
         options->device = DEVICE_SIM;
     return &incident->scenario;
 }

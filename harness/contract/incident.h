@@ -36,6 +36,8 @@ struct incident {
     const char *variants[INCIDENT_VARIANTS];
     const char *metric;  /* that the ratio is of */
     double time_s;       /* of an observation; 0 = as ab has it */
+    double max_time_s;   /* of the comparison; 0 = as the command says */
+    bool on_gpu;         /* where there is one, with thrice the time; else it is simulated */
     const char *witness; /* a metric that shows why, sick and cured; NULL = none */
     /* Ids of findings, "a|b"; NULL = no check can see it; "" = doctor must advise nothing. */
     const char *doctor;

@@ -67,7 +67,9 @@ static int measure(const struct incident_work *work, struct incident_outcome *ou
     child_run_add(run, CHILD_RUN_SELF);
     child_run_add(run, "ab");
     child_run_add(run, "%s", incident->scenario.name);
-    child_run_add(run, "--max-time=%g", (incident->doctor ? 1 : 1.5) * work->max_time_s);
+    child_run_add(run, "--max-time=%g",
+                  fmax(work->max_time_s, incident->max_time_s) *
+                      (incident->on_gpu && work->gpus ? 3 : 1));
     child_run_add(run, "--out=%s", dir);
     if (work->host)
         child_run_add(run, "--host=%s", work->host);
@@ -231,7 +233,7 @@ static int measure_all(const struct cmd_env *env, const struct incident_args *ar
         log_error("%s", err.msg[0] ? err.msg : "the CPUs of this process cannot be read");
         return EXIT_NOT_RUN;
     }
-    rc = topo_load(&(struct topo_options){0}, &topo, &err);
+    rc = topo_load(&(struct topo_options){.probe_gpus = true}, &topo, &err);
     if (!rc)
         rc = open_directory(args, args->host ? args->host : host, &dir, &err);
     struct incident_work work = {.env = env,
@@ -239,6 +241,7 @@ static int measure_all(const struct cmd_env *env, const struct incident_args *ar
                                  .dir = dir.path,
                                  .host = args->host,
                                  .cpus = bitset_count(&cpus),
+                                 .gpus = topo_visible_gpus(&topo),
                                  .max_time_s = args->max_time_s};
     int code = EXIT_USAGE;
     if (!rc) {

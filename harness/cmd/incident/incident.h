@@ -22,7 +22,7 @@ struct incident_work {
     const struct cmd_env *env;
     struct signals *signals;
     const char *dir, *host; /* host NULL = this one's */
-    unsigned cpus;          /* that this process may use */
+    unsigned cpus, gpus;    /* that this process may use */
     double max_time_s;      /* of the comparison, and of the trial of a fix */
 };
 

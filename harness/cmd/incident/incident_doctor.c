@@ -115,7 +115,9 @@ static void write_load(const struct incident_work *work, const struct incident *
     put_word(line, "", text);
     (void)snprintf(text, sizeof(text), "--time=%g", load_s);
     put_word(line, "", text);
-    put(line, " --device=sim --rounds=1 --no-plots --no-canary --no-baselines");
+    if (!incident->on_gpu)
+        put(line, " --device=sim");
+    put(line, " --rounds=1 --no-plots --no-canary --no-baselines");
     (void)snprintf(text, sizeof(text), "--out=%.4000s/%s/sick", work->dir, scenario->name);
     put_word(line, "", text);
 }

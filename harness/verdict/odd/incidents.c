@@ -54,11 +54,13 @@ static void take(const struct comparison *one, struct incident_outcome *outcome)
     outcome->speed_up = more ? one->ratio : 1 / one->ratio;
     outcome->low = more ? one->low : 1 / one->high;
     outcome->high = more ? one->high : 1 / one->low;
-    enum finding_outcome wanted = outcome->incident->harms ? OUTCOME_SLOWER : OUTCOME_FASTER;
-    outcome->end = one->outcome == wanted            ? INCIDENT_SHOWN
-                   : one->outcome == OUTCOME_MISSING ? INCIDENT_SKIPPED
-                   : one->outcome == OUTCOME_UNCLEAR ? INCIDENT_UNCLEAR
-                                                     : INCIDENT_NOT;
+    /* One question is asked, chosen before: its own interval answers it, whatever else gates. */
+    bool faster = outcome->low > 1, slower = outcome->high < 1;
+    outcome->end = one->outcome == OUTCOME_MISSING ? INCIDENT_SKIPPED
+                   : outcome->incident->harms      ? (slower ? INCIDENT_SHOWN : INCIDENT_NOT)
+                                                   : (faster ? INCIDENT_SHOWN : INCIDENT_NOT);
+    if (outcome->end == INCIDENT_NOT && one->outcome == OUTCOME_UNCLEAR && !faster && !slower)
+        outcome->end = INCIDENT_UNCLEAR;
     if (outcome->end != INCIDENT_SHOWN)
         text_set(outcome->reason, "%.290s", one->reason);
 }

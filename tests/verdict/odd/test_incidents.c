@@ -16,9 +16,9 @@ static struct incident_outcome judged(const struct incident *of, const char *oth
     struct incident_outcome outcome = {.incident = of};
     struct comparison one = comparison_of("sick", other, metric, "us", "lower");
     struct comparisons comparisons = {.n = 1, .all = &one};
-    one.ratio = 0.5;
-    one.low = 0.25;
-    one.high = 0.8;
+    one.ratio = result == OUTCOME_SLOWER ? 2 : result == OUTCOME_FASTER ? 0.5 : 1;
+    one.low = result == OUTCOME_SLOWER ? 1.25 : result == OUTCOME_FASTER ? 0.25 : 0.99;
+    one.high = result == OUTCOME_SLOWER ? 4 : result == OUTCOME_FASTER ? 0.8 : 1.01;
     one.pairs = 10;
     one.outcome = result;
     text_set(one.reason, "because");
@@ -46,6 +46,20 @@ TEST(incident_that_is_not_cured_says_why)
     struct incident_outcome one = judged(&incident, "cured", "time", OUTCOME_UNCLEAR);
     assert_int_equal(one.end, INCIDENT_UNCLEAR);
     assert_string_equal(one.reason, "because");
+}
+
+/* What else gates has no say. */
+TEST(incident_is_shown_by_the_interval_of_its_metric)
+{
+    struct incident_outcome outcome = {.incident = &incident};
+    struct comparison one = comparison_of("sick", "cured", "time", "us", "lower");
+    const struct comparisons comparisons = {.n = 1, .all = &one};
+    one.outcome = OUTCOME_UNCLEAR;
+    one.ratio = 0.5;
+    one.low = 0.25;
+    one.high = 0.8;
+    incident_judge(&comparisons, &(struct rows){0}, &outcome);
+    assert_int_equal(outcome.end, INCIDENT_SHOWN);
 }
 
 TEST(incident_of_harm_is_shown_by_a_loss)
