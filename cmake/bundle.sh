@@ -69,7 +69,7 @@ needed_glibc() {
 copy_docs() {
     mkdir "$root/docs"
     for page in "$source_dir"/docs/*.md; do
-        sed -zE -e 's/!\[[^]]*\]\(\.\.\/[^)]*\)\n?//g' -e 's/[ \n]\(\[all[ \n]of[ \n]it\]\(\.\.\/[^)]*\)\)//g' \
+        sed -zE -e 's/!\[[^]]*\]\(\.\.\/[^)]*\)\n?//g' -e 's/[ \n]\(\[example\]\(\.\.\/[^)]*\)\)//g' \
             -e 's/\[([^]]*)\]\(\.\.\/[^)]*\)/\1/g' "$page" >"$root/docs/$(basename "$page")"
     done
 }
