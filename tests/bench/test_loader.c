@@ -173,7 +173,8 @@ TEST(loader_reads_files)
             assert_false(scan_value(&scan, "read_rate", key) <= 0);
         }
         assert_string_equal(scan_reason(&scan, "starvation", "lang=python;by=process"),
-                            "source: processes in Python have their raw data in memory alone");
+                            "source, prep: processes in Python have their raw data in memory "
+                            "alone, and preprocess it");
         scan_end(&scan);
     }
     assert_nobody_is_left();
