@@ -141,11 +141,8 @@ static int fairness_setup(struct bench_ctx *ctx)
 
 static void read_clocks(const struct fairness *s, uint64_t ns[static TASKS])
 {
-    for (unsigned task = 0; task < TASKS; task++) {
-        struct timespec now = {0};
-        (void)clock_gettime(s->tasks[task].clock, &now);
-        ns[task] = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-    }
+    for (unsigned task = 0; task < TASKS; task++)
+        ns[task] = clock_read_ns(s->tasks[task].clock);
 }
 
 static bool all_there(const struct fairness *s)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-static uint64_t read_ns(clockid_t clock)
+uint64_t clock_read_ns(clockid_t clock)
 {
     struct timespec ts;
     (void)clock_gettime(clock, &ts);
@@ -13,7 +13,7 @@ static uint64_t read_ns(clockid_t clock)
 
 uint64_t clock_now_ns(void)
 {
-    return read_ns(CLOCK_MONOTONIC_RAW);
+    return clock_read_ns(CLOCK_MONOTONIC_RAW);
 }
 
 double clock_now_s(void)
@@ -23,7 +23,7 @@ double clock_now_s(void)
 
 uint64_t clock_timer_ns(void)
 {
-    return read_ns(CLOCK_MONOTONIC);
+    return clock_read_ns(CLOCK_MONOTONIC);
 }
 
 void clock_sleep_until(uint64_t ns)
@@ -35,7 +35,7 @@ void clock_sleep_until(uint64_t ns)
 
 uint64_t clock_thread_cpu_ns(void)
 {
-    return read_ns(CLOCK_THREAD_CPUTIME_ID);
+    return clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static int compare_u64(const void *a, const void *b)

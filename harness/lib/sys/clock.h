@@ -6,6 +6,7 @@
 #define CONTEND_LIB_SYS_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
 
 uint64_t clock_now_ns(void);
 
@@ -18,6 +19,9 @@ void clock_sleep_until(uint64_t ns);
 
 /* CPU time that the calling thread has had, in user mode and in the kernel. */
 uint64_t clock_thread_cpu_ns(void);
+
+/* A clock by its id, such as that of another thread (pthread_getcpuclockid). */
+uint64_t clock_read_ns(clockid_t clock);
 
 /* Median cost of a clock_now_ns call on this CPU, or the clock's tick if that is longer; > 0. */
 uint64_t clock_cost_ns(void);
