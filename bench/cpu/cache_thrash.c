@@ -2,11 +2,12 @@
  * How much aggressors take from a victim's caches, by their kind, number and distance.
  *
  * The victim (bench/cpu/victim.h) runs on the first CPU, aggressors (bench/cpu/aggressor.h) on
- * others. A cell (bench/cpu/thrash_cells.h) is one kind of aggressor, its place, and how many.
- * Slices with and without aggressors (bench/cpu/fight.h) alternate, in random order within a pair;
- * in those without, the aggressors stay awake but idle (walk_rest), so that neither clocks, nor
- * idle states, nor who else gets their CPUs differ between the two: what is left is the memory
- * system, and on one core the execution units.
+ * others, or one on the victim's own, by turns. A cell (bench/cpu/thrash_cells.h) is one victim,
+ * one kind of aggressor, its place, and how many. Slices with and without aggressors
+ * (bench/cpu/fight.h) alternate, in random order within a pair; in those without, the aggressors
+ * stay awake but idle (walk_rest), so that neither clocks, nor idle states, nor who else gets their
+ * CPUs differ between the two: what is left is the memory system, and on one core the execution
+ * units.
  *
  * Victim l3 is the largest set that alone still runs at the speed of caches
  * (bench/cpu/effective_cache_size.h), up to half of the L3 that is reported, or less where its laps
@@ -24,44 +25,58 @@
  * warm alone, since others had pushed it out, do not count; `warm_share` of them do. With none the
  * row is skipped too, and `cold_slowdown` is with / without of a victim that comes from memory
  * anyway: what aggressors cost it on the way there. `victim_bytes` and `aggressor_bytes` (of each)
- * are the working sets used.
- * Keys say n for the number of aggressors.
+ * are the working sets used. `access_time` = CPU time of the victim beside aggressors / its loads.
+ *
+ * In turns (where=turns) the scheduler switches between two threads, and all times are CPU time of
+ * the victim, so that its share of the CPU is in none of them. Without aggressors then means that
+ * the other one multiplies in registers in its turns. A turn begins where others had the CPU for
+ * 0.5 ms or more. `refill` us a switch = CPU time of the chunks behind the switch beyond that of
+ * warm ones, up to the first warm one, less `switch_cost`, the same without aggressors; medians
+ * over turns. "At least" where most turns end before that. `access_first` and `access_warm` ns a
+ * load: of the first lap behind a switch, less the switch; and the median without aggressors.
+ * `turn` ms: CPU time of a turn. Where somebody else had the CPU, too, these are none.
+ *
+ * Keys say n for the number of aggressors; they leave out the place where the parameter names one,
+ * so that `ab` compares places.
  * **Source** kernels/cpu/walk.h names it.
  * **Limits** On a shared host the L3 is also other guests': the victim's set may not stay in it
  * even alone, and then what slows it is the way to memory. Rounds may feel caches of other sizes:
  * victim_bytes has their range. More aggressors may make a victim faster: some processors raise the
- * clock of their mesh and caches with the load. A smaller loss hides behind that.
+ * clock of their mesh and caches with the load. A smaller loss hides behind that. Of threads that
+ * take turns only caches are lost: processes would lose their TLB, too. A switch that somebody asks
+ * for, each time that both are through with their sets, is context_switch's.
  */
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #include "bench/common/memory.h"
 #include "bench/common/points.h"
 #include "bench/common/team.h"
 #include "bench/cpu/aggressor.h"
-#include "bench/cpu/effective_cache_size.h"
 #include "bench/cpu/fight.h"
 #include "bench/cpu/thrash_cells.h"
+#include "bench/cpu/thrash_values.h"
+#include "bench/cpu/thrash_victims.h"
 #include "bench/cpu/victim.h"
 #include "bench/registry.h"
-#include "harness/lib/stats/stats.h"
 #include "harness/lib/sys/clock.h"
 
 /* At most these shares of the budget: to settle one slice, and for a victim's lap in each cell. */
 static const double settle_share = 1.0 / 16, laps_share = 1.0 / 8;
 
 struct cache_thrash_params {
-    int victim, aggressor;
+    int victim, aggressor, where;
     int64_t aggressors;
     uint64_t size;
 };
 
 static const struct opt cache_thrash_opts[] = {
-    OPT_CHOICE("victim", cache_thrash_params, victim, "l3", victim_names, "WHAT",
-               "half of the L2, or a part of the L3"),
+    OPT_CHOICE("victim", cache_thrash_params, victim, "all", victim_names, "WHAT",
+               "half of the L1 or L2, or a part of the L3"),
     OPT_CHOICE("aggressor", cache_thrash_params, aggressor, "all", aggressor_names, "WHAT",
                "what aggressors do: stay in their L1, stream, or touch random lines"),
+    OPT_CHOICE("where", cache_thrash_params, where, "all", where_names, "PLACE",
+               "of aggressors: by turns on the victim's CPU, or other CPUs"),
     OPT_INT("aggressors", cache_thrash_params, aggressors, "0", 0, 4096, "N",
             "at most so many aggressors at once; 0: one on each other core"),
     OPT_SIZE("size", cache_thrash_params, size, NULL, 1 << 16, 1ull << 32, "BYTES",
@@ -72,41 +87,36 @@ static const struct opt cache_thrash_opts[] = {
 enum { BY_VICTIM = 1, BY_AGGRESSOR, BY_WHERE, BY_N };
 static const struct bench_dim cache_thrash_dims[] = {
     [BY_VICTIM] = {"victim", .labels = victim_names,
-                   .said = LABELS("victim in its L2", "victim in the L3")},
+                   .said =
+                       LABELS("victim in its L1", "victim in its L2", "victim in the L3", NULL)},
     [BY_AGGRESSOR] = {"aggressor", .labels = aggressor_names,
                       .said = LABELS("aggressors stay in their L1", "aggressors stream",
                                      "aggressors walk at random", NULL)},
     [BY_WHERE] = {"where", .labels = where_names,
                   .said = LABELS("SMT sibling", "same last-level cache", "other last-level cache",
-                                 "other NUMA node")},
+                                 "other NUMA node", "in turns on one CPU", NULL)},
     [BY_N] = {"n"},
     {.name = NULL},
 };
 
-enum {
-    METRIC_TIME,
-    METRIC_ALONE,
-    METRIC_SLOWDOWN,
-    METRIC_COLD,
-    METRIC_RATE,
-    METRIC_BROUGHT,
-    METRIC_WARM,
-    CELL_METRICS, /* those before are of each cell */
-    METRIC_LEFT = CELL_METRICS,
-    METRIC_VICTIM_BYTES,
-    METRIC_AGGRESSOR_BYTES
-};
+enum { METRIC_LEFT = THRASH_VALUES, METRIC_VICTIM_BYTES, METRIC_AGGRESSOR_BYTES };
 static const struct bench_metric cache_thrash_metrics[] = {
-    [METRIC_TIME] = {"victim_time", "s", "lower", .hidden = true, .gating = true},
-    [METRIC_ALONE] = {"victim_alone", "s", "lower", .hidden = true},
-    [METRIC_SLOWDOWN] =
+    [THRASH_TIME] = {"victim_time", "s", "lower", .hidden = true},
+    [THRASH_ALONE] = {"victim_alone", "s", "lower", .hidden = true},
+    [THRASH_SLOWDOWN] =
         {"victim_slowdown", "ratio", "lower",
          .below_one = "the victim is faster beside them: a busier processor may raise the clock of "
                       "its mesh and caches, and a loss hides behind that"},
-    [METRIC_COLD] = {"cold_slowdown", "ratio", "lower"},
-    [METRIC_RATE] = {"aggressor_rate", "GB/s", "none", .hidden = true},
-    [METRIC_BROUGHT] = {"caches_brought", "ratio", "none", .hidden = true},
-    [METRIC_WARM] = {"warm_share", "ratio", "none", .hidden = true},
+    [THRASH_COLD] = {"cold_slowdown", "ratio", "lower"},
+    [THRASH_RATE] = {"aggressor_rate", "GB/s", "none", .hidden = true},
+    [THRASH_BROUGHT] = {"caches_brought", "ratio", "none", .hidden = true},
+    [THRASH_WARM] = {"warm_share", "ratio", "none", .hidden = true},
+    [THRASH_ACCESS] = {"access_time", "ns", "lower", .hidden = true, .gating = true},
+    [THRASH_REFILL] = {"refill", "us", "lower"},
+    [THRASH_SWITCH] = {"switch_cost", "us", "lower", .hidden = true},
+    [THRASH_ACCESS_FIRST] = {"access_first", "ns", "lower"},
+    [THRASH_ACCESS_WARM] = {"access_warm", "ns", "lower"},
+    [THRASH_TURN] = {"turn", "ms", "none", .hidden = true},
     [METRIC_LEFT] = {"cells_left", "count", "none", .only_held = true},
     [METRIC_VICTIM_BYTES] = {"victim_bytes", "B", "none"},
     [METRIC_AGGRESSOR_BYTES] = {"aggressor_bytes", "B", "none", .hidden = true},
@@ -122,36 +132,57 @@ static const struct bench_figure cache_thrash_figures[] = {
      .x = {"aggressors (number)", BY_N, .log = true},
      .y = {"slowdown of the victim (ratio)", .from = 1},
      .series = {BY_WHERE}},
+    {.name = "cache_refill",
+     .kind = FIGURE_BARS,
+     .metric = "refill",
+     .title = "time of refilling its caches after each switch, where two take turns on a CPU",
+     .how = "CPU time beyond warm caches, less that of the switch itself",
+     .x = {"working set of the victim", BY_VICTIM},
+     .y = {"time of a refill (us a switch)"},
+     .series = {BY_AGGRESSOR}},
     {.name = NULL},
 };
 
 struct cache_thrash {
     struct fight fight;
-    struct team team; /* one thread a CPU of the machine, victim = 0 */
+    struct thrash_victim victims[VICTIMS]; /* those of cells */
+    struct team team;  /* one thread a CPU of the machine, victim = 0, and one more on its CPU */
+    unsigned *os_cpus; /* of its threads */
     struct thrash_cells cells;
-    struct aggressor *all;       /* [ncpus]: mapped where they are one in some cell */
+    struct aggressor *all;       /* [team.n]: mapped where they are one in some cell */
     struct aggressor **fighting; /* of the cell that runs */
     unsigned *members;           /* of the cell that runs: 0, then its aggressors */
     struct aggressor_sizes sizes;
     unsigned left, skipped; /* cells that the round has not drawn yet, and had no time for */
     uint64_t round_seed, deadline_ns;
     double lap_most_ns;
-    double warm_ns, cold_ns; /* about, of a lap of the victim from its cache and from memory */
-    double alone_most_ns;    /* a chunk that takes longer is no longer one from the cache */
-    uint64_t most_bytes;     /* of a victim whose size is to be found; 0: it has its size */
-    double scratch[FIGHT_PAIRS_MAX];
+    const struct thrash_cell *cell; /* that runs */
 };
+
+static struct thrash_scope scope_of(const struct cache_thrash_params *params)
+{
+    return (struct thrash_scope){params->victim, params->aggressor, params->where,
+                                 (unsigned)params->aggressors};
+}
 
 static int cache_thrash_probe(struct bench_ctx *ctx)
 {
     const struct cache_thrash_params *params = ctx->params;
-    if (ctx->machine->ncpus < 2)
-        return err_set(ctx->err, -ENOTSUP, "needs a second CPU for an aggressor");
-    if (params->victim == VICTIM_L3 && !victim_l3_range(ctx->machine).most)
-        return err_set(ctx->err, -ENOTSUP, "victim l3: no L3, or no L2, is reported here");
-    if (params->victim == VICTIM_L2 && !victim_cache_bytes(ctx->machine, 2))
-        return err_set(ctx->err, -ENOTSUP, "victim l2: no L2 is reported here");
-    return 0;
+    const struct thrash_scope scope = scope_of(params);
+    struct thrash_cells cells;
+    bool reported = false;
+    for (enum victim_kind victim = 0; victim < VICTIMS; victim++)
+        if (params->victim == VICTIMS || params->victim == (int)victim)
+            reported = reported || victim_range(ctx->machine, victim).most;
+    if (!reported)
+        return err_set(ctx->err, -ENOTSUP, "victim %s: its cache is not reported here",
+                       victim_names[params->victim]);
+    int rc = thrash_cells_find(&cells, ctx->machine, &scope, ctx->err);
+    if (!rc && !cells.n)
+        rc = err_set(ctx->err, -ENOTSUP, "no CPU is where=%s beside the victim's",
+                     where_names[params->where]);
+    thrash_cells_free(&cells);
+    return rc;
 }
 
 static int map_aggressors(struct cache_thrash *t, struct err *err)
@@ -170,8 +201,9 @@ static void fill(void *arg, unsigned rank, unsigned n)
 {
     (void)n;
     struct cache_thrash *t = arg;
-    if (rank == 0)
-        victim_resize(&t->fight.victim, t->fight.victim.bytes);
+    for (unsigned i = 0; rank == 0 && i < VICTIMS; i++)
+        if (t->victims[i].victim.bytes)
+            victim_resize(&t->victims[i].victim, t->victims[i].victim.bytes);
     aggressor_fill(&t->all[rank], &t->sizes);
 }
 
@@ -180,36 +212,50 @@ static int open_fight(struct cache_thrash *t, const struct bench_ctx *ctx)
     const struct cache_thrash_params *params = ctx->params;
     uint64_t l3_bytes = victim_cache_bytes(ctx->machine, 3);
     t->fight.llc_bytes = l3_bytes ? l3_bytes : memory_llc_bytes(ctx->machine);
-    if (params->victim == VICTIM_L3 && !params->size)
-        t->most_bytes = victim_l3_range(ctx->machine).most;
     int rc = fight_init(&t->fight, ctx->err);
-    return rc ? rc
-              : victim_init(&t->fight.victim, (enum victim_kind)params->victim, params->size, ctx);
+    for (unsigned i = 0; i < t->cells.n && !rc; i++) {
+        enum victim_kind kind = t->cells.cell[i].victim;
+        struct thrash_victim *victim = &t->victims[kind];
+        if (victim->victim.bytes)
+            continue;
+        if (kind == VICTIM_L3 && !params->size)
+            victim->most_bytes = victim_range(ctx->machine, kind).most;
+        rc = victim_init(&victim->victim, kind, params->size, ctx);
+    }
+    return rc;
+}
+
+static int open_team(struct cache_thrash *t, struct bench_ctx *ctx)
+{
+    unsigned ncpus = ctx->machine->ncpus;
+    for (unsigned i = 0; i <= ncpus; i++)
+        t->os_cpus[i] = ctx->machine->cpus[i % ncpus].os_cpu;
+    return team_open(&t->team, ctx, t->os_cpus, ncpus + 1);
 }
 
 static int cache_thrash_setup(struct bench_ctx *ctx)
 {
-    const struct cache_thrash_params *params = ctx->params;
+    const struct thrash_scope scope = scope_of(ctx->params);
     const struct bench_machine *machine = ctx->machine;
     struct cache_thrash *t = ctx->state;
+    t->os_cpus = bench_array(ctx, machine->ncpus + 1, sizeof(*t->os_cpus));
     t->members = bench_array(ctx, machine->ncpus, sizeof(*t->members));
     t->fighting = bench_array(ctx, machine->ncpus, sizeof(struct aggressor *));
-    t->all = bench_array(ctx, machine->ncpus, sizeof(*t->all));
-    if (!t->members || !t->fighting || !t->all)
+    t->all = bench_array(ctx, machine->ncpus + 1, sizeof(*t->all));
+    if (!t->os_cpus || !t->members || !t->fighting || !t->all)
         return -ENOMEM;
-    int rc = thrash_cells_find(&t->cells, machine, (enum aggressor_kind)params->aggressor,
-                               (unsigned)params->aggressors, ctx->err);
+    int rc = thrash_cells_find(&t->cells, machine, &scope, ctx->err);
     if (!rc)
         rc = open_fight(t, ctx);
     if (rc)
         return rc;
-    t->sizes = aggressor_choose_sizes(machine, t->fight.llc_bytes, t->cells.most);
+    t->sizes = aggressor_choose_sizes(machine, t->fight.llc_bytes, t->cells.most + 1);
     t->fight.area_bytes = t->sizes.area_bytes;
     rc = map_aggressors(t, ctx->err);
     if (!rc)
-        rc = team_open_all(&t->team, ctx);
+        rc = open_team(t, ctx);
     if (!rc)
-        (void)team_run(&t->team, NULL, machine->ncpus, fill, t);
+        (void)team_run(&t->team, NULL, t->team.n, fill, t);
     return rc;
 }
 
@@ -217,151 +263,61 @@ static void cache_thrash_teardown(struct bench_ctx *ctx)
 {
     struct cache_thrash *t = ctx->state;
     fight_free(&t->fight);
-    for (unsigned i = 0; t->all && i < ctx->machine->ncpus; i++)
+    for (unsigned i = 0; i < VICTIMS; i++)
+        victim_free(&t->victims[i].victim);
+    for (unsigned i = 0; t->all && i <= ctx->machine->ncpus; i++)
         aggressor_free(&t->all[i]);
     thrash_cells_free(&t->cells);
 }
 
-static double warm_load_ns(void *arg, uint64_t bytes)
-{
-    struct victim *victim = &((struct cache_thrash *)arg)->fight.victim;
-    if (victim->bytes != bytes || !victim->done) {
-        victim_resize(victim, bytes);
-        (void)fight_lap_ns(arg);
-    }
-    return fight_lap_ns(arg) / (double)victim->lines;
-}
-
-/* Reading an area that is twice the cache leaves nothing of the victim in it. */
-static double cold_lap_ns(struct cache_thrash *t)
-{
-    for (unsigned i = 1; i < t->team.n; i++)
-        if (t->all[i].memory.base) {
-            aggressor_sum(&t->all[i]);
-            break;
-        }
-    return fight_lap_ns(&t->fight);
-}
-
-static double cold_load_ns(void *arg)
-{
-    struct cache_thrash *t = arg;
-    return cold_lap_ns(t) / (double)t->fight.victim.lines;
-}
-
 /* In the victim's thread, the others asleep. */
-static void size_victim(void *arg)
+static void measure_alone(void *arg)
 {
     struct cache_thrash *t = arg;
-    struct victim *victim = &t->fight.victim;
-    t->alone_most_ns = INFINITY;
-    if (!t->most_bytes) {
-        t->cold_ns = cold_lap_ns(t);
-        t->warm_ns = fight_lap_ns(&t->fight);
-        return;
-    }
-    struct effective_cache_size felt = {.least = victim->bytes,
-                                        .most = t->most_bytes,
-                                        .lap_most_ns = t->lap_most_ns,
-                                        .warm = warm_load_ns,
-                                        .cold = cold_load_ns,
-                                        .arg = t};
-    victim_resize(victim, effective_cache_size_find(&felt));
-    t->warm_ns = felt.warm_ns * (double)victim->lines;
-    t->cold_ns = felt.cold_ns * (double)victim->lines;
-    t->alone_most_ns = felt.limit_ns * (double)victim->lines / victim->chunks;
+    struct aggressor *aggressor = &t->all[t->cells.players[t->cells.cell[0].where][0]];
+    for (unsigned i = 0; i < VICTIMS; i++)
+        if (t->victims[i].victim.bytes)
+            thrash_victim_measure(&t->victims[i], &t->fight, aggressor, t->lap_most_ns);
 }
 
 static void play(void *arg, unsigned rank, unsigned n)
 {
     (void)n;
     struct cache_thrash *t = arg;
-    if (rank == 0)
-        fight_suffer(&t->fight);
-    else
+    if (rank)
         fight_press(&t->fight, t->fighting[rank - 1]);
+    else if (t->cell->where == WHERE_TURNS)
+        fight_take_turns(&t->fight);
+    else
+        fight_suffer(&t->fight);
 }
 
-/* Where aggressors share the victim's last cache, and the victim lives there. */
-static bool lap_decides(const struct cache_thrash *t, const struct thrash_cell *cell)
+/* The place is a parameter or a part of the key. */
+static struct dims place_of_cell(const struct bench_ctx *ctx, const struct thrash_cell *cell)
 {
-    return t->fight.victim.kind != VICTIM_L2 &&
-           (cell->where == WHERE_SMT || cell->where == WHERE_SAME_LLC);
+    const struct cache_thrash_params *params = ctx->params;
+    const struct dims at = DIMS({BY_VICTIM, cell->victim}, {BY_AGGRESSOR, cell->kind},
+                                {BY_WHERE, cell->where}, {BY_N, cell->n});
+    return params->where == WHERE_ALL ? at : dims_without(&at, BY_WHERE);
 }
 
-static double pair_value(const struct cache_thrash *t, const struct thrash_cell *cell,
-                         const struct fight_pair *pair, unsigned metric)
-{
-    const double s_per_ns = t->fight.victim.chunks * 1e-9;
-    switch (metric) {
-    case METRIC_TIME:
-        return pair->with_ns * s_per_ns;
-    case METRIC_ALONE:
-        return pair->without_ns * s_per_ns;
-    case METRIC_SLOWDOWN:
-    case METRIC_COLD:
-        return pair->with_ns / pair->without_ns;
-    case METRIC_RATE:
-        return pair->touched_bytes * 1e-9 / cell->n;
-    default:
-        if (cell->kind == AGGRESSOR_L1)
-            return NAN; /* it brings nothing */
-        return lap_decides(t, cell) ? pair->lap_caches : pair->settle_caches;
-    }
-}
-
-static bool is_warm(const struct cache_thrash *t, const struct fight_pair *pair)
-{
-    return pair->without_ns <= t->alone_most_ns;
-}
-
-/* Medians over the pairs whose slice alone was warm; where none is, over all, and without a
- * slowdown. */
-static void sum_up(struct cache_thrash *t, const struct thrash_cell *cell,
-                   double value[static CELL_METRICS])
-{
-    unsigned warm = 0, npairs = t->fight.npairs;
-    for (unsigned i = 0; i < npairs; i++)
-        warm += is_warm(t, &t->fight.pairs[i]);
-    for (unsigned metric = 0; metric < METRIC_WARM; metric++) {
-        unsigned n = 0;
-        for (unsigned i = 0; i < npairs; i++)
-            if (!warm || is_warm(t, &t->fight.pairs[i]))
-                t->scratch[n++] = pair_value(t, cell, &t->fight.pairs[i], metric);
-        value[metric] = stats_sort_median(t->scratch, n);
-    }
-    value[METRIC_WARM] = (double)warm / npairs;
-}
-
-static bool is_cold(const double value[static CELL_METRICS])
-{
-    return !(value[METRIC_WARM] > 0);
-}
-
-/* Why there is no slowdown; NULL where there is one. */
-static const char *why_absent(const double value[static CELL_METRICS])
-{
-    if (is_cold(value))
-        return "warm_share 0: others used the victim's cache while it was alone";
-    if (value[METRIC_BROUGHT] < FIGHT_CACHES_ENOUGH)
-        return "caches_brought below 2: the victim's lines may stay (a longer --time allows a "
-               "larger victim)";
-    return NULL;
-}
-
-static void emit_cell(struct bench_ctx *ctx, const struct thrash_cell *cell)
+static void emit_cell(struct bench_ctx *ctx)
 {
     struct cache_thrash *t = ctx->state;
-    const struct dims at = DIMS({BY_VICTIM, t->fight.victim.kind}, {BY_AGGRESSOR, cell->kind},
-                                {BY_WHERE, cell->where}, {BY_N, cell->n});
-    double value[CELL_METRICS];
+    const struct thrash_cell *cell = t->cell;
+    const struct dims at = place_of_cell(ctx, cell);
+    double value[THRASH_VALUES];
     struct err why = {0};
-    sum_up(t, cell, value);
-    if (why_absent(value))
-        (void)err_set(&why, -ENOTSUP, "%s", why_absent(value));
-    for (unsigned metric = 0; metric < CELL_METRICS; metric++) {
-        bool absent = metric == METRIC_SLOWDOWN && bench_emit_absent(ctx, metric, &why, at);
-        if (!absent && (metric != METRIC_COLD || is_cold(value)))
+    thrash_sum_up(&t->fight, cell, &t->victims[cell->victim], value);
+    if (thrash_why_absent(cell, value))
+        (void)err_set(&why, -ENOTSUP, "%s", thrash_why_absent(cell, value));
+    const unsigned needs_warm = cell->where == WHERE_TURNS ? THRASH_REFILL : THRASH_SLOWDOWN;
+    for (unsigned metric = 0; metric < THRASH_VALUES; metric++) {
+        if (metric == needs_warm && bench_emit_absent(ctx, metric, &why, at))
+            continue;
+        if (metric == THRASH_REFILL)
+            bench_emit_doubt(ctx, metric, value[metric], thrash_why_doubted(&t->fight), at);
+        else
             bench_emit(ctx, metric, value[metric], at);
     }
 }
@@ -369,8 +325,29 @@ static void emit_cell(struct bench_ctx *ctx, const struct thrash_cell *cell)
 /* Time that a cell needs, about. */
 static double least_ns(const struct cache_thrash *t, const struct thrash_cell *cell)
 {
+    const struct thrash_victim *victim = &t->victims[cell->victim];
     double cold_laps = cell->kind == AGGRESSOR_L1 ? 0 : FIGHT_COLD_LAPS;
-    return FIGHT_PAIRS_MIN * (cold_laps * t->cold_ns + (FIGHT_LAPS - cold_laps) * t->warm_ns);
+    double pair_ns = cold_laps * victim->cold_ns + (FIGHT_LAPS - cold_laps) * victim->warm_ns;
+    return cell->where == WHERE_TURNS ? FIGHT_TURNS_NS : FIGHT_PAIRS_MIN * pair_ns;
+}
+
+static void begin_cell(struct cache_thrash *t, const struct thrash_cell *cell, uint64_t seed,
+                       uint64_t end_ns)
+{
+    struct thrash_victim *victim = &t->victims[cell->victim];
+    for (unsigned k = 0; k < cell->n; k++) {
+        t->members[1 + k] = t->cells.players[cell->where][k];
+        t->fighting[k] = &t->all[t->members[1 + k]];
+    }
+    t->cell = cell;
+    t->fight.kind = cell->kind;
+    t->fight.n = cell->n;
+    t->fight.aggressors = t->fighting;
+    t->fight.victim = &victim->victim;
+    t->fight.warm_ns = victim->warm_ns / (double)victim->victim.lap;
+    t->fight.seed = seed;
+    t->fight.end_ns = end_ns;
+    fight_begin(&t->fight);
 }
 
 /* An equal part of the time that is left, or the next round's. */
@@ -386,21 +363,9 @@ static int run_cell(struct bench_ctx *ctx, size_t point)
         t->skipped++;
         return 0;
     }
-    for (unsigned k = 0; k < cell->n; k++) {
-        t->members[1 + k] = t->cells.players[cell->where][k];
-        t->fighting[k] = &t->all[t->members[1 + k]];
-    }
-    t->fight.kind = cell->kind;
-    t->fight.n = cell->n;
-    t->fight.aggressors = t->fighting;
-    t->fight.seed = ctx->round_seed + point;
-    t->fight.end_ns = now_ns + share_ns;
-    fight_begin(&t->fight);
+    begin_cell(t, cell, ctx->round_seed + point, now_ns + share_ns);
     (void)team_run(&t->team, t->members, 1 + cell->n, play, t);
-    if (t->fight.npairs)
-        emit_cell(ctx, cell);
-    else
-        t->skipped++;
+    emit_cell(ctx);
     return 0;
 }
 
@@ -408,9 +373,11 @@ static void emit_sizes(struct bench_ctx *ctx)
 {
     const struct cache_thrash_params *params = ctx->params;
     struct cache_thrash *t = ctx->state;
-    const struct dims victim = DIMS({BY_VICTIM, params->victim});
-    bench_emit(ctx, METRIC_LEFT, t->skipped, victim);
-    bench_emit(ctx, METRIC_VICTIM_BYTES, (double)t->fight.victim.bytes, victim);
+    bench_emit(ctx, METRIC_LEFT, t->skipped, NO_DIMS);
+    for (unsigned i = 0; i < VICTIMS; i++)
+        if (t->victims[i].victim.bytes)
+            bench_emit(ctx, METRIC_VICTIM_BYTES, (double)t->victims[i].victim.bytes,
+                       DIMS({BY_VICTIM, i}));
     for (enum aggressor_kind kind = 0; kind < AGGRESSOR_KINDS; kind++)
         if (params->aggressor == AGGRESSOR_KINDS || params->aggressor == (int)kind)
             bench_emit(ctx, METRIC_AGGRESSOR_BYTES,
@@ -424,9 +391,12 @@ static int cache_thrash_scan(struct bench_ctx *ctx)
     double budget_ns = ctx->budget_s * 1e9;
     t->deadline_ns = clock_now_ns() + (uint64_t)budget_ns;
     t->fight.settle_most_ns = (uint64_t)(budget_ns * settle_share);
-    t->lap_most_ns = budget_ns * laps_share / (t->cells.n + 2); /* 2: to find the size */
+    unsigned cells = 2; /* to find the size */
+    for (unsigned i = 0; i < t->cells.n; i++)
+        cells += t->cells.cell[i].victim == VICTIM_L3;
+    t->lap_most_ns = budget_ns * laps_share / cells;
     t->left = t->cells.n;
-    team_call(&t->team, 0, size_victim, t);
+    team_call(&t->team, 0, measure_alone, t);
     int rc = points_run(ctx, t->cells.n, run_cell, NULL);
     if (!rc)
         emit_sizes(ctx);
@@ -442,16 +412,20 @@ static void sum_touches(void *arg, unsigned rank, unsigned n)
 static int cache_thrash_check(struct bench_ctx *ctx)
 {
     struct cache_thrash *t = ctx->state;
-    int rc = victim_check(&t->fight.victim, ctx->err);
-    (void)team_run(&t->team, NULL, ctx->machine->ncpus, sum_touches, t);
-    for (unsigned cpu = 1; cpu < ctx->machine->ncpus && !rc; cpu++)
-        rc = aggressor_check(&t->all[cpu], ctx->machine->cpus[cpu].os_cpu, ctx->err);
+    int rc = 0;
+    for (unsigned i = 0; i < VICTIMS && !rc; i++)
+        if (t->victims[i].victim.bytes)
+            rc = victim_check(&t->victims[i].victim, ctx->err);
+    (void)team_run(&t->team, NULL, t->team.n, sum_touches, t);
+    for (unsigned i = 1; i < t->team.n && !rc; i++)
+        rc = aggressor_check(&t->all[i], t->os_cpus[i], ctx->err);
     return rc;
 }
 
 const struct bench bench_cache_thrash = {
     .name = "cache_thrash",
-    .summary = "how much aggressors on other CPUs slow a victim that lives in its caches",
+    .summary =
+        "how much aggressors, on other CPUs or in turns, slow a victim that lives in its caches",
     .opts = cache_thrash_opts,
     .params_size = sizeof(struct cache_thrash_params),
     .metrics = cache_thrash_metrics,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -14,6 +15,7 @@ enum {
     SETTLE_WITH_LAPS = 4,
     SETTLE_WITHOUT_LAPS = 10,
     SETTLE_LEAST_LAPS = 2,
+    SETTLE_TURNS = 4,
     CHUNKS_MAX = 1 << 16, /* a lap of 4 GiB */
     LINE_BYTES = 64
 };
@@ -21,12 +23,19 @@ enum {
 static const uint64_t phase_least_ns =
     1000000; /* short laps are settled, and measured, for longer */
 
+/* Others had the CPU for that long: a turn, and nothing that interrupts one; a shorter chunk has no
+ * such gap. A slice of turns ends then, whoever has the CPU. */
+static const double gap_least_ns = 5e5, look_least_ns = 5e4;
+static const double others_most_ns = 2e5; /* of that, neither victim nor aggressor: the kernel */
+static const uint64_t turns_most_ns = 150000000;
+
 enum order { ORDER_REST, ORDER_PRESS, ORDER_END };
 
 /* One part of a slice. */
 struct phase {
     unsigned laps;
     double bytes, s; /* touched by the aggressors meanwhile, and how long it was */
+    double cpu_ns;   /* a chunk, the mean */
 };
 
 int fight_init(struct fight *f, struct err *err)
@@ -38,12 +47,12 @@ int fight_init(struct fight *f, struct err *err)
 void fight_free(struct fight *f)
 {
     free(f->chunk_ns);
-    victim_free(&f->victim);
 }
 
 void fight_begin(struct fight *f)
 {
     f->npairs = 0;
+    atomic_store(&f->aggressor_clock, 0);
     atomic_store(&f->order, ORDER_REST);
 }
 
@@ -59,11 +68,11 @@ static double touched_bytes(const struct fight *f)
 static double run_laps(struct fight *f, uint64_t least_ns, struct phase *phase)
 {
     double before = touched_bytes(f);
-    uint64_t n = 0, start_ns = clock_now_ns(), now_ns = start_ns;
+    uint64_t n = 0, cpu_ns = clock_thread_cpu_ns(), start_ns = clock_now_ns(), now_ns = start_ns;
     *phase = (struct phase){.laps = 0};
     do {
-        for (uint64_t i = 0; i < f->victim.lap; i++) {
-            victim_run_chunk(&f->victim);
+        for (uint64_t i = 0; i < f->victim->lap; i++) {
+            victim_run_chunk(f->victim);
             uint64_t after_ns = clock_now_ns();
             if (n < CHUNKS_MAX)
                 f->chunk_ns[n++] = (double)(after_ns - now_ns);
@@ -71,6 +80,8 @@ static double run_laps(struct fight *f, uint64_t least_ns, struct phase *phase)
         }
         phase->laps++;
     } while (now_ns - start_ns < least_ns);
+    phase->cpu_ns =
+        (double)(clock_thread_cpu_ns() - cpu_ns) / ((double)phase->laps * (double)f->victim->lap);
     phase->bytes = touched_bytes(f) - before;
     phase->s = (double)(now_ns - start_ns) * 1e-9;
     return stats_sort_median(f->chunk_ns, n);
@@ -79,7 +90,7 @@ static double run_laps(struct fight *f, uint64_t least_ns, struct phase *phase)
 double fight_lap_ns(struct fight *f)
 {
     struct phase phase;
-    return run_laps(f, 0, &phase) * (double)f->victim.lap;
+    return run_laps(f, 0, &phase) * (double)f->victim->lap;
 }
 
 /*
@@ -129,6 +140,7 @@ static void run_slice(struct fight *f, bool with, struct fight_pair *pair)
         return;
     }
     pair->with_ns = ns;
+    pair->cpu_ns = measured.cpu_ns;
     pair->settle_caches = caches_of(f, settled.bytes);
     pair->lap_caches = caches_of(f, measured.bytes / measured.laps);
     pair->touched_bytes = measured.bytes / measured.s;
@@ -147,8 +159,114 @@ void fight_suffer(struct fight *f)
     atomic_store(&f->order, ORDER_END);
 }
 
+/* The clocks at the end of a chunk: CPU time costs a system call, and is read behind long ones. */
+struct looks {
+    uint64_t now_ns, cpu_ns, cpu_read_ns;
+    uint64_t aggressor_ns; /* its CPU time, at the last switch */
+};
+
+/* In this order: that call may find that the turn is over, and come back behind others' turn. */
+static struct looks look(void)
+{
+    uint64_t cpu_ns = clock_thread_cpu_ns(), now_ns = clock_now_ns();
+    return (struct looks){now_ns, cpu_ns, now_ns, 0};
+}
+
+static uint64_t aggressor_ns(const struct fight *f)
+{
+    clockid_t clock = atomic_load(&f->aggressor_clock);
+    return clock ? clock_read_ns(clock) : 0;
+}
+
+/* With an aggressor that touches memory it matters that it had the CPU; else that nobody else had.
+ */
+static enum switched who_had(const struct fight *f, double gap_ns, double aggressor_ns)
+{
+    bool right = atomic_load_explicit(&f->order, memory_order_relaxed) == ORDER_PRESS
+                     ? aggressor_ns > gap_least_ns
+                     : fabs(gap_ns - aggressor_ns) < others_most_ns;
+    return right ? SWITCHED : SWITCHED_BY_OTHERS;
+}
+
+/* CPU time of the next chunk, and who had the CPU meanwhile. */
+static double run_chunk(struct fight *f, struct looks *last, enum switched *switched)
+{
+    const struct looks before = *last;
+    victim_run_chunk(f->victim);
+    last->now_ns = clock_now_ns();
+    double ns = (double)(last->now_ns - before.now_ns);
+    *switched = SWITCHED_NOT;
+    if (ns < look_least_ns)
+        return ns;
+    *last = look();
+    ns = (double)(last->cpu_ns - before.cpu_ns) - (double)(before.now_ns - before.cpu_read_ns);
+    double gap_ns = (double)(last->now_ns - before.now_ns) - ns;
+    last->aggressor_ns = before.aggressor_ns;
+    if (gap_ns > gap_least_ns) {
+        last->aggressor_ns = aggressor_ns(f);
+        *switched = who_had(f, gap_ns, (double)(last->aggressor_ns - before.aggressor_ns));
+    }
+    return fmax(ns, 0);
+}
+
+/* Until n turns are over that count: the median chunk and the mean one, of all. */
+static void run_turns(struct fight *f, unsigned n, struct turns *turns, double *median_ns,
+                      double *mean_ns)
+{
+    struct looks last = look();
+    uint64_t chunks = 0, end_ns = last.now_ns + turns_most_ns;
+    double sum_ns = 0;
+    last.aggressor_ns = aggressor_ns(f);
+    while (turns->n < n && last.now_ns < end_ns && chunks < CHUNKS_MAX) {
+        enum switched switched;
+        double ns = run_chunk(f, &last, &switched);
+        turns_add(turns, ns, switched);
+        f->chunk_ns[chunks++] = ns;
+        sum_ns += ns;
+    }
+    *median_ns = stats_sort_median(f->chunk_ns, chunks);
+    *mean_ns = sum_ns / (double)chunks;
+}
+
+/* Behind a first turn; without pressure, behind the first in which the victim got warm. */
+static void run_slice_of_turns(struct fight *f, bool with, struct fight_pair *pair)
+{
+    const struct turns none = {.warm_ns = f->warm_ns, .lap = f->victim->chunks};
+    struct turns settled, turns = none;
+    double median_ns, mean_ns;
+    atomic_store(&f->order, with ? ORDER_PRESS : ORDER_REST);
+    for (unsigned i = 0; i < SETTLE_TURNS; i++) {
+        settled = none;
+        run_turns(f, 1, &settled, &median_ns, &mean_ns);
+        if (with || !settled.n || settled.turn[0].warm)
+            break;
+    }
+    run_turns(f, TURNS_MOST, &turns, &median_ns, &mean_ns);
+    if (with) {
+        pair->with = turns_sum(&turns);
+        pair->cpu_ns = mean_ns;
+    } else {
+        pair->without = turns_sum(&turns);
+        pair->warm_ns = f->warm_ns = median_ns;
+    }
+}
+
+void fight_take_turns(struct fight *f)
+{
+    do {
+        bool first = mix64(f->seed + f->npairs) % 2;
+        struct fight_pair *pair = &f->pairs[f->npairs++];
+        run_slice_of_turns(f, first, pair);
+        run_slice_of_turns(f, !first, pair);
+    } while (f->npairs < FIGHT_PAIRS_MAX && clock_now_ns() < f->end_ns);
+    atomic_store(&f->order, ORDER_END);
+}
+
 void fight_press(struct fight *f, struct aggressor *aggressor)
 {
+    clockid_t clock;
+    if (!pthread_getcpuclockid(pthread_self(), &clock))
+        atomic_store(&f->aggressor_clock, clock);
     for (int order; (order = atomic_load_explicit(&f->order, memory_order_acquire)) != ORDER_END;) {
         if (order == ORDER_PRESS)
             aggressor_press(aggressor, f->kind);

@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-const char *const where_names[] = {"smt", "same-llc", "other-llc", "other-node", NULL};
+const char *const where_names[] = {"smt",   "same-llc", "other-llc", "other-node",
+                                   "turns", "other",    "all",       NULL};
 
 static enum where place_of(const struct bench_cpu *cpu, const struct bench_cpu *victim)
 {
@@ -16,6 +17,7 @@ static enum where place_of(const struct bench_cpu *cpu, const struct bench_cpu *
 
 static void find_players(struct thrash_cells *cells, const struct bench_machine *machine)
 {
+    cells->players[WHERE_TURNS][cells->nplayers[WHERE_TURNS]++] = machine->ncpus;
     for (unsigned i = 1; i < machine->ncpus; i++) {
         enum where where = place_of(&machine->cpus[i], &machine->cpus[0]);
         bool seen = false;
@@ -26,23 +28,49 @@ static void find_players(struct thrash_cells *cells, const struct bench_machine 
     }
 }
 
-static void add_cells(struct thrash_cells *cells, enum aggressor_kind kind, unsigned most)
+static void add_counts(struct thrash_cells *cells, struct thrash_cell cell, unsigned most)
 {
-    for (unsigned where = 0; where < WHERES; where++) {
-        unsigned all = cells->nplayers[where];
-        all = most && most < all ? most : all;
-        for (unsigned n = 1; all && cells->n < THRASH_CELLS_MAX; n = 2 * n < all ? 2 * n : all) {
-            cells->cell[cells->n++] = (struct thrash_cell){kind, (enum where)where, n};
-            cells->most = n > cells->most ? n : cells->most;
-            if (n == all)
-                break;
-        }
+    unsigned all = cells->nplayers[cell.where];
+    all = most && most < all ? most : all;
+    for (cell.n = 1; all && cells->n < THRASH_CELLS_MAX;
+         cell.n = 2 * cell.n < all ? 2 * cell.n : all) {
+        cells->cell[cells->n++] = cell;
+        cells->most = cell.n > cells->most ? cell.n : cells->most;
+        if (cell.n == all)
+            break;
     }
 }
 
-int thrash_cells_find(struct thrash_cells *cells, const struct bench_machine *machine,
-                      enum aggressor_kind kind, unsigned most, struct err *err)
+static bool is_asked(int scope, int all, unsigned which)
 {
+    return scope == all || scope == (int)which;
+}
+
+static void add_cells(struct thrash_cells *cells, const struct thrash_scope *scope,
+                      enum victim_kind victim)
+{
+    bool shared = victim != VICTIM_L3 && scope->victim == VICTIMS && scope->where == WHERE_ALL;
+    for (enum aggressor_kind kind = 0; kind < AGGRESSOR_KINDS; kind++)
+        for (enum where where = 0; where < WHERES; where++)
+            if (is_asked(scope->aggressor, AGGRESSOR_KINDS, kind) &&
+                is_asked(scope->where, WHERE_ALL, where) &&
+                (!shared || where == WHERE_SMT || where == WHERE_TURNS))
+                add_counts(cells, (struct thrash_cell){victim, kind, where, 0}, scope->most);
+}
+
+/* WHERES, of which there are no players, where the machine has one core. */
+static int nearest_other(const struct thrash_cells *cells)
+{
+    for (int where = WHERE_SAME_LLC; where < WHERE_TURNS; where++)
+        if (cells->nplayers[where])
+            return where;
+    return WHERES;
+}
+
+int thrash_cells_find(struct thrash_cells *cells, const struct bench_machine *machine,
+                      const struct thrash_scope *scope, struct err *err)
+{
+    struct thrash_scope asked = *scope;
     *cells = (struct thrash_cells){.n = 0};
     for (unsigned where = 0; where < WHERES; where++) {
         cells->players[where] = calloc(machine->ncpus + 1, sizeof(*cells->players[where]));
@@ -50,9 +78,11 @@ int thrash_cells_find(struct thrash_cells *cells, const struct bench_machine *ma
             return err_set(err, -ENOMEM, "cannot allocate a list of %u CPUs", machine->ncpus);
     }
     find_players(cells, machine);
-    for (enum aggressor_kind each = 0; each < AGGRESSOR_KINDS; each++)
-        if (kind == AGGRESSOR_KINDS || kind == each)
-            add_cells(cells, each, most);
+    if (asked.where == WHERE_OTHER)
+        asked.where = nearest_other(cells);
+    for (enum victim_kind victim = 0; victim < VICTIMS; victim++)
+        if (is_asked(asked.victim, VICTIMS, victim) && victim_range(machine, victim).most)
+            add_cells(cells, &asked, victim);
     return 0;
 }
 

@@ -2,9 +2,7 @@
 
 #include <errno.h>
 
-enum { CHUNK_LOADS = 16 * CHASE_STEP /* 5 us in the L2, 150 us in memory */ };
-
-const char *const victim_names[] = {"l2", "l3", NULL};
+const char *const victim_names[] = {"l1", "l2", "l3", "all", NULL};
 
 uint64_t victim_cache_bytes(const struct bench_machine *machine, int level)
 {
@@ -14,9 +12,12 @@ uint64_t victim_cache_bytes(const struct bench_machine *machine, int level)
     return 0;
 }
 
-struct victim_range victim_l3_range(const struct bench_machine *machine)
+struct victim_range victim_range(const struct bench_machine *machine, enum victim_kind kind)
 {
-    uint64_t l2_bytes = victim_cache_bytes(machine, 2), most = victim_cache_bytes(machine, 3) / 2;
+    uint64_t l2_bytes = victim_cache_bytes(machine, 2);
+    uint64_t most = victim_cache_bytes(machine, (int)kind + 1) / 2;
+    if (kind != VICTIM_L3)
+        return (struct victim_range){most, most};
     if (!l2_bytes || !most)
         return (struct victim_range){0, 0};
     return (struct victim_range){2 * l2_bytes < most ? 2 * l2_bytes : most, most};
@@ -26,18 +27,16 @@ static void set_lines(struct victim *v, uint64_t bytes)
 {
     v->lines = (size_t)(bytes / CHASE_LINE_BYTES);
     v->bytes = v->lines * CHASE_LINE_BYTES;
-    v->chunks = (double)v->lines / CHUNK_LOADS;
-    v->lap = (v->lines - 1) / CHUNK_LOADS + 1;
+    v->chunks = (double)v->lines / VICTIM_CHUNK_LOADS;
+    v->lap = (v->lines - 1) / VICTIM_CHUNK_LOADS + 1;
 }
 
 int victim_init(struct victim *victim, enum victim_kind kind, uint64_t bytes,
                 const struct bench_ctx *ctx)
 {
-    struct victim_range range = victim_l3_range(ctx->machine);
+    struct victim_range range = victim_range(ctx->machine, kind);
     *victim = (struct victim){.kind = kind, .seed = ctx->seed};
-    if (kind == VICTIM_L2)
-        range.least = range.most = victim_cache_bytes(ctx->machine, 2) / 2;
-    else if (bytes)
+    if (kind == VICTIM_L3 && bytes)
         range.least = range.most = bytes;
     if (range.least == 0)
         return err_set(ctx->err, -ENOTSUP, "victim %s: no such cache is reported here",
@@ -61,7 +60,7 @@ void victim_resize(struct victim *v, uint64_t bytes)
 
 void victim_run_chunk(struct victim *v)
 {
-    v->at = chase_walk(v->at, CHUNK_LOADS);
+    v->at = chase_walk(v->at, VICTIM_CHUNK_LOADS);
     v->done++;
 }
 
@@ -72,7 +71,7 @@ int victim_check(const struct victim *v, struct err *err)
     if (!chase_is_cycle(base, v->lines))
         return err_set(err, -EBADMSG, "the chain of victim %s is no longer one cycle",
                        victim_names[v->kind]);
-    for (uint64_t left = v->done * CHUNK_LOADS % v->lines; left; left--)
+    for (uint64_t left = v->done * VICTIM_CHUNK_LOADS % v->lines; left; left--)
         at = at->next;
     if (at != v->at)
         return err_set(err, -EBADMSG, "victim %s is at line %td, not %td", victim_names[v->kind],

@@ -1,8 +1,9 @@
 /*
  * Victims of cache_thrash: work whose speed depends on what a cache still holds.
  *
+ *   l1    chase over half of the L1
  *   l2    chase over half of the L2
- *   l3    chase over a part of the L3: the caller finds out how much, see victim_l3_range
+ *   l3    chase over a part of the L3: the caller finds out how much, see victim_range
  *
  * A chase (kernels/cpu/chase.h) has one load in flight and comes back late to every line, so it
  * feels both a line that was pushed out and a longer way to memory.
@@ -20,9 +21,11 @@
 #include "harness/contract/bench.h"
 #include "kernels/cpu/chase.h"
 
-enum victim_kind { VICTIM_L2, VICTIM_L3 };
+enum { VICTIM_CHUNK_LOADS = 16 * CHASE_STEP /* 5 us in the L2, 150 us in memory */ };
 
-/* "l2", "l3", NULL. */
+enum victim_kind { VICTIM_L1, VICTIM_L2, VICTIM_L3, VICTIMS };
+
+/* "l1", "l2", "l3", then "all" and NULL for options. */
 extern const char *const victim_names[];
 
 struct victim {
@@ -38,13 +41,14 @@ struct victim {
 };
 
 /*
- * Bytes of a chase in the L3, which it has to be larger than the L2 to meet: from twice the L2, or
- * half of the L3 where that is less, to half of the L3. Zeros where either is not reported.
+ * Bytes of a chase: half of the L1 or L2. In the L3, which it has to be larger than the L2 to meet,
+ * from twice the L2, or half of the L3 where that is less, to half of the L3. Zeros where the cache
+ * is not reported.
  */
 struct victim_range {
     uint64_t least, most;
 };
-struct victim_range victim_l3_range(const struct bench_machine *machine);
+struct victim_range victim_range(const struct bench_machine *machine, enum victim_kind kind);
 
 /* Size in bytes of a cache of `level`, 0 where it is not reported. */
 uint64_t victim_cache_bytes(const struct bench_machine *machine, int level);

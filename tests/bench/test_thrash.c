@@ -1,4 +1,5 @@
-/* Walks by counting, sizes of victims, slices, cells, and cache_thrash through the contract. */
+/* Walks by counting, sizes of victims, slices, turns, cells, and cache_thrash through the contract.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -6,6 +7,7 @@
 #include "bench/cpu/effective_cache_size.h"
 #include "bench/cpu/fight.h"
 #include "bench/cpu/thrash_cells.h"
+#include "bench/cpu/turns.h"
 #include "bench/cpu/victim.h"
 #include "bench/registry.h"
 #include "harness/lib/sys/clock.h"
@@ -46,7 +48,7 @@ static struct victim_range l3_range(uint64_t l3_bytes, uint64_t l2_bytes)
     m = (struct bench_machine){.ncpus = 1, .ncaches = 2};
     m.caches[0] = (struct bench_cache){.level = 2, .size_bytes = l2_bytes};
     m.caches[1] = (struct bench_cache){.level = 3, .size_bytes = l3_bytes};
-    return victim_l3_range(&m);
+    return victim_range(&m, VICTIM_L3);
 }
 
 TEST(victim_l3_is_up_to_half_of_it)
@@ -57,6 +59,12 @@ TEST(victim_l3_is_up_to_half_of_it)
     assert_int_equal(l3_range(6 << 20, 2 << 20).most, 3 << 20);
     assert_int_equal(l3_range(0, 2 << 20).most, 0);
     assert_int_equal(l3_range(32 << 20, 0).most, 0);
+}
+
+TEST(victims_in_private_caches_are_half_of_them)
+{
+    assert_int_equal(victim_range(&machine, VICTIM_L1).least, 16 << 10);
+    assert_int_equal(victim_range(&machine, VICTIM_L2).most, 1 << 20);
 }
 
 /* A machine whose loads take 15 ns from a cache of so many bytes, and 100 ns beyond. */
@@ -112,10 +120,12 @@ static void fight_one(struct fight *fight, enum victim_kind kind, struct aggress
 {
     static const struct bench_ctx ctx = {.machine = &machine, .seed = 7};
     static struct aggressor *all[1];
+    static struct victim victim;
     all[0] = aggressor;
+    fight->victim = &victim;
     assert_int_equal(fight_init(fight, NULL), 0);
-    assert_int_equal(victim_init(&fight->victim, kind, 0, &ctx), 0);
-    victim_resize(&fight->victim, fight->victim.bytes);
+    assert_int_equal(victim_init(&victim, kind, 0, &ctx), 0);
+    victim_resize(&victim, victim.bytes);
     fight->kind = AGGRESSOR_STREAM;
     fight->n = 1;
     fight->aggressors = all;
@@ -123,6 +133,13 @@ static void fight_one(struct fight *fight, enum victim_kind kind, struct aggress
     fight->llc_bytes = 32 << 20;
     fight_begin(fight);
     fight_suffer(fight);
+}
+
+static void end_fight(struct fight *fight)
+{
+    assert_int_equal(victim_check(fight->victim, NULL), 0);
+    victim_free(fight->victim);
+    fight_free(fight);
 }
 
 /* With no time at all, a slice still settles for two laps and measures one. */
@@ -137,9 +154,9 @@ TEST(fight_slices_hold_whole_laps)
         assert_in_range(fight.pairs[i].least_settled, 2, UINT_MAX);
         assert_in_range(fight.pairs[i].least_measured, 1, UINT_MAX);
         assert_true(fight.pairs[i].with_ns > 0 && fight.pairs[i].without_ns > 0);
+        assert_true(fight.pairs[i].cpu_ns > 0);
     }
-    assert_int_equal(victim_check(&fight.victim, NULL), 0);
-    fight_free(&fight);
+    end_fight(&fight);
 }
 
 /* An aggressor that does not get to run brings nothing; a slice waits for it, but not for ever. */
@@ -153,7 +170,52 @@ TEST(fight_waits_for_pressure)
     assert_true(clock_now_ns() - start_ns >= FIGHT_PAIRS_MIN * fight.settle_most_ns);
     for (unsigned i = 0; i < fight.npairs; i++)
         assert_true(fight.pairs[i].settle_caches == 0 && fight.pairs[i].lap_caches == 0);
-    fight_free(&fight);
+    end_fight(&fight);
+}
+
+/* Chunks of 10 ns when warm: 40 and 25 behind a switch, of a set that two chunks go over. */
+static void add_turn(struct turns *turns, enum switched switched, unsigned warm)
+{
+    turns_add(turns, 40, switched);
+    turns_add(turns, 25, SWITCHED_NOT);
+    for (unsigned i = 0; i < warm; i++)
+        turns_add(turns, i % 2 ? 30 : 10, SWITCHED_NOT); /* once warm, what is slow is no refill */
+}
+
+TEST(turns_count_refills_up_to_the_first_warm_chunk)
+{
+    struct turns turns = {.warm_ns = 10, .lap = 2};
+    turns_add(&turns, 1000, SWITCHED_NOT);
+    assert_true(isnan(turns_sum(&turns).refill_ns));
+    add_turn(&turns, SWITCHED, 3);
+    assert_int_equal(turns.n, 0); /* its end is the next switch */
+    add_turn(&turns, SWITCHED_BY_OTHERS, 2);
+    assert_int_equal(turns.n, 1);
+    add_turn(&turns, SWITCHED, 3);
+    assert_int_equal(turns.n, 1); /* that of others is none */
+    turns_add(&turns, 40, SWITCHED);
+    assert_int_equal(turns.n, 2);
+    const struct turn sum = turns_sum(&turns);
+    assert_true(sum.refill_ns == 30 + 15);
+    assert_true(sum.first_ns == (30 + 15) / 2.0);
+    assert_true(sum.ns == 40 + 25 + 10 + 30 + 10);
+    assert_true(sum.warm);
+}
+
+/* A turn that ends early has a refill of what it came to; a small set is one part of a chunk. */
+TEST(turns_know_those_that_never_get_warm)
+{
+    struct turns turns = {.warm_ns = 10, .lap = 8};
+    for (unsigned i = 0; i < 3; i++)
+        add_turn(&turns, SWITCHED, 0);
+    assert_int_equal(turns.n, 2);
+    assert_true(turns_sum(&turns).refill_ns == 45 && !turns_sum(&turns).warm);
+    assert_true(turns_sum(&turns).first_ns == 45 / 2.0);
+    turns = (struct turns){.warm_ns = 10, .lap = 0.25};
+    turns_add(&turns, 14, SWITCHED);
+    turns_add(&turns, 10, SWITCHED_NOT);
+    turns_add(&turns, 14, SWITCHED);
+    assert_true(turns_sum(&turns).first_ns == 4 / 0.25);
 }
 
 static unsigned most_at(const struct thrash_cells *cells, enum where where)
@@ -165,21 +227,44 @@ static unsigned most_at(const struct thrash_cells *cells, enum where where)
     return most;
 }
 
+static void find(struct thrash_cells *cells, const struct bench_machine *wide,
+                 struct thrash_scope scope)
+{
+    assert_int_equal(thrash_cells_find(cells, wide, &scope, NULL), 0);
+}
+
 TEST(cells_go_up_to_all_cpus)
 {
     static struct bench_machine wide;
     struct thrash_cells cells;
-    wide = (struct bench_machine){.ncpus = 64};
+    wide = machine;
+    wide.ncpus = 64;
     for (unsigned i = 0; i < 64; i++)
-        wide.cpus[i].core = (int)i;
-    assert_int_equal(thrash_cells_find(&cells, &wide, AGGRESSOR_STREAM, 0, NULL), 0);
-    assert_int_equal(cells.n, 7); /* 1, 2, 4, .. 32, 63 */
+        wide.cpus[i] = (struct bench_cpu){.core = (int)i};
+    find(&cells, &wide, (struct thrash_scope){VICTIM_L3, AGGRESSOR_STREAM, WHERE_ALL, 0});
+    assert_int_equal(cells.n, 7 + 1); /* 1, 2, 4, .. 32, 63; and in turns */
     assert_int_equal(most_at(&cells, WHERE_SAME_LLC), 63);
+    assert_int_equal(most_at(&cells, WHERE_TURNS), 1);
     assert_int_equal(cells.most, 63);
     thrash_cells_free(&cells);
-    assert_int_equal(thrash_cells_find(&cells, &wide, AGGRESSOR_KINDS, 8, NULL), 0);
-    assert_int_equal(cells.n, 3 * 4);
+    find(&cells, &wide, (struct thrash_scope){VICTIM_L3, AGGRESSOR_KINDS, WHERE_ALL, 8});
+    assert_int_equal(cells.n, 3 * (4 + 1));
     assert_int_equal(cells.most, 8);
+    thrash_cells_free(&cells);
+    find(&cells, &wide, (struct thrash_scope){VICTIMS, AGGRESSOR_STREAM, WHERE_ALL, 0});
+    assert_int_equal(cells.n, 7 + 3); /* in private caches, by turns alone */
+    thrash_cells_free(&cells);
+    find(&cells, &wide, (struct thrash_scope){VICTIM_L1, AGGRESSOR_STREAM, WHERE_OTHER, 1});
+    assert_int_equal(cells.n, 1);
+    assert_int_equal(cells.cell[0].where, WHERE_SAME_LLC);
+    thrash_cells_free(&cells);
+    wide.ncpus = 1;
+    find(&cells, &wide, (struct thrash_scope){VICTIMS, AGGRESSOR_STREAM, WHERE_OTHER, 0});
+    assert_int_equal(cells.n, 0);
+    thrash_cells_free(&cells);
+    wide.ncaches = 0;
+    find(&cells, &wide, (struct thrash_scope){VICTIMS, AGGRESSOR_STREAM, WHERE_ALL, 0});
+    assert_int_equal(cells.n, 0);
     thrash_cells_free(&cells);
 }
 
@@ -191,11 +276,12 @@ TEST(cells_know_places)
         {.core = 0}, {.core = 0},           {.core = 1},
         {.core = 1}, {.core = 2, .llc = 1}, {.core = 3, .llc = 2, .os_node = 1}};
     struct thrash_cells cells;
-    wide = (struct bench_machine){.ncpus = 6};
+    wide = machine;
+    wide.ncpus = 6;
     memcpy(wide.cpus, places, sizeof(places));
-    assert_int_equal(thrash_cells_find(&cells, &wide, AGGRESSOR_L1, 0, NULL), 0);
-    assert_int_equal(cells.n, 4);
-    static const unsigned cpus[WHERES] = {1, 2, 4, 5};
+    find(&cells, &wide, (struct thrash_scope){VICTIM_L2, AGGRESSOR_L1, WHERE_ALL, 0});
+    assert_int_equal(cells.n, WHERES);
+    static const unsigned cpus[WHERES] = {1, 2, 4, 5, 6}; /* 6: none, a thread on the victim's */
     for (unsigned where = 0; where < WHERES; where++) {
         assert_int_equal(most_at(&cells, (enum where)where), 1);
         assert_int_equal(cells.players[where][0], cpus[where]);
@@ -207,8 +293,7 @@ static double value_of(const struct scan *scan, const char *metric, const char *
                        const char *aggressor)
 {
     char key[64];
-    (void)snprintf(key, sizeof(key), "victim=%s;aggressor=%s;where=same-llc;n=1", victim,
-                   aggressor);
+    (void)snprintf(key, sizeof(key), "victim=%s;aggressor=%s;n=1", victim, aggressor);
     return scan_value(scan, metric, key);
 }
 
@@ -219,6 +304,7 @@ static void assert_cell(const struct scan *scan, const char *victim, const char 
     double caches = value_of(scan, "caches_brought", victim, aggressor);
     assert_true(value_of(scan, "victim_time", victim, aggressor) > 1e-6);
     assert_true(value_of(scan, "victim_alone", victim, aggressor) > 1e-6);
+    assert_true(value_of(scan, "access_time", victim, aggressor) > 0.2);
     assert_true(value_of(scan, "aggressor_rate", victim, aggressor) >= 0);
     assert_true(strcmp(aggressor, "l1") ? caches >= 0 : isnan(caches));
     assert_true(isnan(slowdown) || slowdown > 0);
@@ -236,7 +322,7 @@ static void run(const char *victim, const char *aggressor, double budget_s, stru
     two = machine;
     two.ncpus = 2;
     two.caches[2].size_bytes = 32 << 10;
-    const char *const pairs[] = {victim, aggressor, NULL};
+    const char *const pairs[] = {victim, aggressor, "where=same-llc", NULL};
     scan_run(scan, &bench_cache_thrash, &two, pairs, budget_s);
 }
 
@@ -260,6 +346,35 @@ TEST(cache_thrash_of_each_victim)
     scan_end(&scan);
 }
 
+/* Values that need no turn are there however busy the CPU is; a refill is one, or says why not. */
+static void assert_turns(const char *victim)
+{
+    static struct bench_machine one;
+    struct scan scan;
+    char param[32], key[64];
+    (void)snprintf(param, sizeof(param), "victim=%s", victim);
+    (void)snprintf(key, sizeof(key), "victim=%s;aggressor=stream;where=turns;n=1", victim);
+    const char *const pairs[] = {param, "aggressor=stream", NULL};
+    one = machine;
+    one.ncpus = 1;
+    scan_run(&scan, &bench_cache_thrash, &one, pairs, 0.05);
+    assert_true(scan_value(&scan, "access_warm", key) > 0.2);
+    assert_true(scan_value(&scan, "access_time", key) > 0.2);
+    if (isnan(scan_value(&scan, "refill", key)))
+        assert_non_null(scan_reason(&scan, "refill", key));
+    else
+        assert_true(scan_value(&scan, "turn", key) > 0);
+    assert_int_equal(scan_count(&scan, "refill"), 1);
+    assert_int_equal(scan_count(&scan, "victim_slowdown"), 0);
+    scan_end(&scan);
+}
+
+TEST(cache_thrash_in_turns_on_one_cpu)
+{
+    for (enum victim_kind victim = 0; victim < VICTIMS; victim++)
+        assert_turns(victim_names[victim]);
+}
+
 /* A round has a whole cell or none of it. */
 TEST(cache_thrash_leaves_cells_to_other_rounds)
 {
@@ -267,7 +382,7 @@ TEST(cache_thrash_leaves_cells_to_other_rounds)
     run("victim=l2", "aggressor=all", 0, &scan);
     assert_int_equal(scan_count(&scan, "victim_slowdown"), 1);
     assert_int_equal(scan_count(&scan, "victim_alone"), 1);
-    assert_int_equal((int)scan_value(&scan, "cells_left", "victim=l2"), 2);
+    assert_int_equal((int)scan_value(&scan, "cells_left", ""), 2);
     scan_end(&scan);
 }
 
@@ -293,8 +408,9 @@ TEST(cache_thrash_refuses)
     static struct bench_machine poor;
     poor = machine;
     poor.ncpus = 1;
-    const char *const l3[] = {"victim=l3", NULL};
-    assert_int_equal(scan_probe(&scan, &bench_cache_thrash, &poor, l3), -ENOTSUP);
+    const char *const l3[] = {"victim=l3", NULL}, *const other[] = {"where=other", NULL};
+    assert_int_equal(scan_probe(&scan, &bench_cache_thrash, &poor, other), -ENOTSUP);
+    assert_int_equal(scan_probe(&scan, &bench_cache_thrash, &poor, l3), 0);
     poor.ncpus = 2;
     poor.ncaches = 0;
     assert_int_equal(scan_probe(&scan, &bench_cache_thrash, &poor, l3), -ENOTSUP);

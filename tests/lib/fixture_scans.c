@@ -193,8 +193,11 @@ static void emit_thrash(struct emitter *to)
                 emit(to, 2, (1 + slower) * jitter(to, 0.02), "victim=l3;aggressor=%s;where=%s;n=%u",
                      aggressors[aggressor], wheres[where], n);
             }
-    emit(to, 8, 14 << 20, "victim=l3");
-    emit(to, 9, 600 << 20, "aggressor=stream");
+    static const double refills[] = {9, 240, 2900};
+    for (int victim = 0; victim < 3; victim++)
+        emit(to, 8, refills[victim], "victim=l%d;aggressor=stream;where=turns;n=1", victim + 1);
+    emit(to, 14, 14 << 20, "victim=l3");
+    emit(to, 15, 600 << 20, "aggressor=stream");
 }
 
 /* Two GPUs a switch, which halves what both get at once; the far node costs a sixth. */

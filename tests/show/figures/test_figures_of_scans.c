@@ -41,6 +41,7 @@ TEST_IN_DIR(scans_all_figures_have_units_on_their_axes)
          {"bandwidth (GB/s)", "memory of node (number)", "CPUs of node (number)"}},
         {"numa_latency", 1350, {"latency of a load (ns)", "memory of node (number)"}},
         {"cache_thrash", 1800, {"slowdown of the victim (ratio)", "aggressors (number)"}},
+        {"cache_refill", 1500, {"time of a refill (us a switch)", ">l3<", ">2900<"}},
         {"collective_bandwidth",
          1500,
          {"bus bandwidth (log scale)", "size (bytes, log scale)", ">all-reduce, in place<",
