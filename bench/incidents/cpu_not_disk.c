@@ -4,12 +4,12 @@ const struct incident incident_cpu_not_disk = {
     .scenario = {.name = "cpu_not_disk",
                  .summary = "accelerators starve as more are added, and storage looks "
                             "guilty at a third of its rate",
-                 .parts =
-                     (const struct scenario_part[]){{.foreground = "loader",
-                                                     .params = "mode=process;source=file;gpu_ms=4",
-                                                     .placements = "none",
-                                                     .workers = 1},
-                                                    {.foreground = NULL}}},
+                 .parts = (const struct scenario_part[]){{.foreground = "loader",
+                                                          .params =
+                                                              "mode=process;source=file;gpu_ms=0.5",
+                                                          .placements = "none",
+                                                          .workers = 1},
+                                                         {.foreground = NULL}}},
     .reported =
         {
             .title = "Retinanet is cpu bound",
@@ -24,9 +24,8 @@ const struct incident incident_cpu_not_disk = {
     .differs = "the cure is work that leaves the CPU, where the report has "
                "fewer accelerators",
     .cure = "preprocessing on the device; faster storage changes nothing",
-    .variants = {"sick=param:loaders={2cpus}", "cured=param:loaders={2cpus}",
-                 "cured=param:prep=gpu", "tmpfs=param:loaders={2cpus}", "tmpfs=param:source=tmpfs",
-                 NULL},
+    .variants = {"sick=param:loaders={cpus}", "cured=param:loaders={cpus}", "cured=param:prep=gpu",
+                 "tmpfs=param:loaders={cpus}", "tmpfs=param:source=tmpfs", NULL},
     .metric = "batches",
     .doctor = "masks_overlap|run_queue",
     .time_s = 0.3,

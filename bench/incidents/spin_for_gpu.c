@@ -4,11 +4,13 @@ const struct incident incident_spin_for_gpu = {
     .scenario = {.name = "spin_for_gpu",
                  .summary = "a thread beside the training loop runs a quarter slower while "
                             "the loop only waits for the GPU",
-                 .parts = (const struct scenario_part[]){{.foreground = "pipeline",
-                                                          .params = "rows=256;sim_work_us=5000",
-                                                          .placements = "none",
-                                                          .workers = 4},
-                                                         {.foreground = NULL}},
+                 .parts =
+                     (const struct scenario_part[]){
+                         {.foreground = "pipeline",
+                          .params = "rows=256;gpu_work=1000;sim_work_us=5",
+                          .placements = "none",
+                          .workers = 4},
+                         {.foreground = NULL}},
                  .background = "prep",
                  .background_workers = 1},
     .reported =

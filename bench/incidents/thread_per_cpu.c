@@ -18,5 +18,6 @@ const struct incident incident_thread_per_cpu = {
     .variants = {"sick=placement:none", "cured=placement:sized", NULL},
     .metric = "throughput",
     .witness = "runqueue_share",
+    .max_time_s = 30,
     .doctor = "more_threads_than_cpus",
 };
