@@ -35,7 +35,7 @@ int victim_init(struct victim *victim, enum victim_kind kind, uint64_t bytes,
                 const struct bench_ctx *ctx)
 {
     struct victim_range range = victim_range(ctx->machine, kind);
-    *victim = (struct victim){.kind = kind, .seed = ctx->seed};
+    *victim = (struct victim){.kind = kind, .ctx = ctx, .seed = ctx->seed};
     if (kind == VICTIM_L3 && bytes)
         range.least = range.most = bytes;
     if (range.least == 0)
@@ -62,6 +62,7 @@ void victim_run_chunk(struct victim *v)
 {
     v->at = chase_walk(v->at, VICTIM_CHUNK_LOADS);
     v->done++;
+    bench_progress(v->ctx, 1);
 }
 
 /* From line 0, as many loads as were made, modulo a lap. */

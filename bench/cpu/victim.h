@@ -30,6 +30,7 @@ extern const char *const victim_names[];
 
 struct victim {
     enum victim_kind kind;
+    const struct bench_ctx *ctx; /* borrowed */
     uint64_t seed;
     struct memory_block memory; /* all of its data */
     size_t bytes;               /* that an iteration reads and writes again and again */

@@ -14,6 +14,7 @@
     INCIDENT(spin_two_vcpus) \
     INCIDENT(weight_load) \
     INCIDENT(unbound_ranks) \
+    INCIDENT(shared_core) \
     INCIDENT(loader_mask) \
     INCIDENT(interpreter_lock) \
     INCIDENT(thread_loaders) \
