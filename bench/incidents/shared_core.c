@@ -27,4 +27,5 @@ const struct incident incident_shared_core = {
     .metric = "access_time",
     .doctor = "masks_overlap|narrow_mask|idle_beside_queue|leader_alone|run_queue",
     .time_s = 0.8,
+    .max_time_s = 30,
 };

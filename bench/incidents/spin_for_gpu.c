@@ -7,7 +7,7 @@ const struct incident incident_spin_for_gpu = {
                  .parts =
                      (const struct scenario_part[]){
                          {.foreground = "pipeline",
-                          .params = "rows=256;gpu_work=1000;sim_work_us=5",
+                          .params = "rows=256;gpu_work=20;sim_work_us=250",
                           .placements = "none",
                           .workers = 4},
                          {.foreground = NULL}},

@@ -310,10 +310,12 @@ static int become_load(void *line)
     return process_become_shell(line, null_fd, null_fd);
 }
 
-/* The command of the first expected finding; "" = none, or one that does more than set masks. */
+/* The command of the first expected finding; "" = none, or one that does more than set masks of
+ * processes that run. */
 static void find_command(const struct incident *incident, const json_t *json, char *command,
                          size_t size)
 {
+    static const char on_pids[] = "taskset -acp ";
     size_t i;
     json_t *finding;
     command[0] = '\0';
@@ -321,7 +323,7 @@ static void find_command(const struct incident *incident, const json_t *json, ch
     {
         const char *text = json_value_text_of(finding, "command");
         if (is_expected(incident, json_value_text_of(finding, "id")) &&
-            !strncmp(text, "taskset ", strlen("taskset ")) && strlen(text) < size) {
+            !strncmp(text, on_pids, strlen(on_pids)) && strlen(text) < size) {
             (void)snprintf(command, size, "%s", text);
             return;
         }

@@ -192,9 +192,16 @@ static void widen_spinning(struct checker *checker, size_t group,
     }
 }
 
+static bool has_command_of(const struct view_process *a, const struct view_process *b)
+{
+    return a->command_size == b->command_size &&
+           (!a->command_size || !memcmp(a->command, b->command, a->command_size));
+}
+
 /*
  * NVML names those that have a context on a GPU. Where it tells nothing of anybody, who has a
- * device of the driver open does; but a fork, as those that load data, has its parent's open.
+ * device of the driver open does; but a fork, as those that load data, has its parent's open, and
+ * its parent's command line.
  */
 static bool has_context(const struct view *view, const struct view_process *process)
 {
@@ -202,7 +209,8 @@ static bool has_context(const struct view *view, const struct view_process *proc
     for (size_t i = 0; i < view->nprocesses; i++)
         if (view->processes[i].gpus)
             return process->gpus != 0;
-    return process->gpu_device && !(parent && parent->gpu_device);
+    return process->gpu_device &&
+           !(parent && parent->gpu_device && has_command_of(process, parent));
 }
 
 /*

@@ -548,13 +548,14 @@ TEST(more_cpus_gain_the_least_where_threads_wait_for_each_other)
                 " That makes it about 20.0x as fast.");
 }
 
-/* A mapped driver is no context: NVML says who has one, and else an open device that no parent had.
- */
+/* A mapped driver is no context: NVML says who has one, and else an open device that is not the
+ * parent's of a fork. */
 TEST(only_a_context_spins_for_a_gpu)
 {
     struct machine machine;
-    static const unsigned expected[] = {0, 2, 1, 1};
-    for (int way = 0; way < 4; way++) {
+    static char other[] = "other";
+    static const unsigned expected[] = {0, 2, 1, 1, 2};
+    for (int way = 0; way < 5; way++) {
         view_plant(&machine, 2);
         for (size_t w = 0; w < 2; w++) {
             machine.about[w].libraries = LIBRARY_CUDA;
@@ -563,7 +564,11 @@ TEST(only_a_context_spins_for_a_gpu)
             machine.tasks[w][0].user_s = 5;
             machine.processes[w].gpu_device = way != 0;
         }
-        machine.processes[1].parent = way == 2 ? 100 : 1;
+        machine.processes[1].parent = way == 2 || way == 4 ? 100 : 1;
+        if (way == 4) { /* it was started, and is no fork */
+            machine.processes[1].command = other;
+            machine.processes[1].command_size = sizeof(other);
+        }
         if (way == 3)
             view_use_gpu(&machine, 0, 0);
         struct diagnosis diagnosis = view_judge(&machine);
