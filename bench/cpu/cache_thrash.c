@@ -34,7 +34,7 @@
  * warm ones, up to the first warm one, less `switch_cost`, the same without aggressors; medians
  * over turns. "At least" where most turns end before that. `access_first` and `access_warm` ns a
  * load: of the first lap behind a switch, less the switch; and the median without aggressors.
- * `turn` ms: CPU time of a turn. Where somebody else had the CPU, too, these are none.
+ * `turn` ms: CPU time of a turn. Turns that follow somebody else's do not count.
  *
  * Keys say n for the number of aggressors; they leave out the place where the parameter names one,
  * so that `ab` compares places.
@@ -76,7 +76,7 @@ static const struct opt cache_thrash_opts[] = {
     OPT_CHOICE("aggressor", cache_thrash_params, aggressor, "all", aggressor_names, "WHAT",
                "what aggressors do: stay in their L1, stream, or touch random lines"),
     OPT_CHOICE("where", cache_thrash_params, where, "all", where_names, "PLACE",
-               "of aggressors: by turns on the victim's CPU, or other CPUs"),
+               "of aggressors; turns: the victim's CPU, other: the nearest other core"),
     OPT_INT("aggressors", cache_thrash_params, aggressors, "0", 0, 4096, "N",
             "at most so many aggressors at once; 0: one on each other core"),
     OPT_SIZE("size", cache_thrash_params, size, NULL, 1 << 16, 1ull << 32, "BYTES",

@@ -7,8 +7,9 @@
  * Without, the aggressors stay awake but idle.
  *
  * Where the aggressor has the victim's own CPU, the scheduler lets them take turns, and slices are
- * of whole turns (bench/cpu/turns.h). All times of the victim are then CPU time. Turns do not count
- * behind those of others, where the aggressor did not run, or was not to touch memory.
+ * of whole turns (bench/cpu/turns.h). All times of the victim are then CPU time. A turn does not
+ * count if the aggressor did not run in front of it, or, where it was not to touch memory, somebody
+ * else did.
  *
  * In rank 0 of a team call fight_suffer or fight_take_turns, in the other members fight_press.
  */

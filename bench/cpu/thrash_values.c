@@ -91,7 +91,7 @@ const char *thrash_why_absent(const struct thrash_cell *cell,
     if (!(value[THRASH_WARM] > 0))
         return "warm_share 0: others used the victim's cache while it was alone";
     if (cell->where == WHERE_TURNS && isnan(value[THRASH_REFILL]))
-        return "in no turn victim and aggressor had their CPU for themselves";
+        return "other programs had the victim's CPU before every turn";
     if (cell->where == WHERE_SMT && cell->victim != VICTIM_L3)
         return NULL; /* they share its caches: the last one does not decide */
     if (value[THRASH_BROUGHT] < FIGHT_CACHES_ENOUGH)

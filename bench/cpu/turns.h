@@ -9,8 +9,8 @@
  *   turns_sum(&turns).refill_ns ...
  *
  * A turn begins with the chunk in which others had the CPU, and ends in front of the next such one.
- * What stands before the first switch, or behind the last one, is not counted, nor are turns in
- * front of which somebody had the CPU who was not to.
+ * What stands before the first switch, or behind the last one, is not counted, nor are turns that
+ * follow somebody else's.
  */
 #ifndef CONTEND_BENCH_CPU_TURNS_H
 #define CONTEND_BENCH_CPU_TURNS_H
