@@ -23,10 +23,9 @@ const struct incident incident_cpu_not_disk = {
         },
     .differs = "the cure is work that leaves the CPU, where the report has "
                "fewer accelerators",
-    .cure = "preprocessing on the device; faster storage changes nothing",
-    .variants = {"sick=param:loaders={2cpus}", "cured=param:loaders={2cpus}",
-                 "cured=param:prep=gpu", "tmpfs=param:loaders={2cpus}", "tmpfs=param:source=tmpfs",
-                 NULL},
+    .cure = "preprocessing on the device",
+    .variants = {"sick=param:loaders={cpus}", "cured=param:loaders={cpus}", "cured=param:prep=gpu",
+                 "tmpfs=param:loaders={cpus}", "tmpfs=param:source=tmpfs", NULL},
     .metric = "batches",
     .doctor = "masks_overlap|run_queue",
     .time_s = 0.3,

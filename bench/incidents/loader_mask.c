@@ -22,8 +22,8 @@ const struct incident incident_loader_mask = {
     .differs = "loaders in C narrow their own mask after the fork, as that "
                "library did",
     .cure = "the mask of the parent for each loader",
-    .variants = {"sick=param:mask=first-core", "sick=param:loaders={cpus}",
-                 "cured=param:loaders={cpus}", NULL},
+    .variants = {"sick=param:mask=first-core", "sick=param:loaders=8", "cured=param:loaders=8",
+                 NULL},
     .metric = "batches",
     .doctor = "narrowed_children|inherited_mask|masks_overlap|narrow_mask",
     .time_s = 0.3,

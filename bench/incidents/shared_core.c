@@ -26,6 +26,6 @@ const struct incident incident_shared_core = {
     .variants = {"sick=param:where=turns", "cured=param:where=other", NULL},
     .metric = "access_time",
     .doctor = "masks_overlap|narrow_mask|idle_beside_queue|leader_alone|run_queue",
-    .time_s = 0.8,
+    .time_s = 0.3,
     .max_time_s = 30,
 };

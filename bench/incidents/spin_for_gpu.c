@@ -28,8 +28,9 @@ const struct incident incident_spin_for_gpu = {
                "the side "
                "work",
     .cure = "an event that blocks",
-    .variants = {"sick=threads:1", "sick=param:wait=spin", "cured=threads:1",
-                 "cured=param:wait=block", NULL},
+    .variants = {"sick=threads:1", "sick=param:wait=spin", "sick=env:OMP_WAIT_POLICY=passive",
+                 "cured=threads:1", "cured=param:wait=block", "cured=env:OMP_WAIT_POLICY=passive",
+                 NULL},
     .metric = "background_rate",
     .doctor = "spin_wait",
     .on_gpu = true,
