@@ -136,7 +136,7 @@ static bool take_ready(struct run *run, struct token *token, int *rc)
  */
 static int drop_ready(struct run *run)
 {
-    struct token token;
+    struct token token = {0};
     int rc = 0;
     for (unsigned n = 0; n < run->ahead && !rc && take_ready(run, &token, &rc); n++) {
         rc = check_slot(run, &token);

@@ -78,7 +78,7 @@ static int interpreter_lock_scan(struct bench_ctx *ctx)
     const struct interpreter_lock_params *params = ctx->params;
     const struct python *python = ctx->state;
     char size[24], seconds[24], answer[128];
-    double numbers[METRICS];
+    double numbers[METRICS] = {0};
     (void)snprintf(size, sizeof(size), "%" PRIu64, params->size);
     (void)snprintf(seconds, sizeof(seconds), "%.9g", ctx->budget_s);
     const char *const words[] = {

@@ -79,8 +79,9 @@ static int bench_main(const struct cmd_env *env, int argc, char **argv)
     const struct scenario *scenario = &alone;
     if (strcmp(s.options.workers, "auto") == 0 && !bench->gang)
         s.options.workers = "1";
-    if (getenv(LAUNCH_PROGRESS) && getenv("OMP_NUM_THREADS"))
-        s.options.plan.threads = atoi(getenv("OMP_NUM_THREADS"));
+    const char *threads = getenv(LAUNCH_PROGRESS) ? getenv("OMP_NUM_THREADS") : NULL;
+    if (threads)
+        s.options.plan.threads = strtol(threads, NULL, 10);
     return session_run(&s, &scenario, 1);
 }
 

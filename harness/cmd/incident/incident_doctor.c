@@ -249,7 +249,7 @@ struct look {
 /* What all workers have counted. */
 static double read_counters(const char *path)
 {
-    uint64_t all[COUNTERS];
+    uint64_t all[COUNTERS] = {0};
     double sum = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || read(fd, all, sizeof(all)) != (ssize_t)sizeof(all))
