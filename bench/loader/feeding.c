@@ -182,7 +182,7 @@ static int take(struct run *run, struct token *token, const struct slice *slice,
 
 static int step(struct run *run, const struct slice *slice, struct fed *fed)
 {
-    struct token token;
+    struct token token = {0};
     uint64_t start_ns = clock_now_ns();
     int rc = take(run, &token, slice, &fed->starved_s);
     if (rc)
