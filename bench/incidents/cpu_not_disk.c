@@ -27,6 +27,7 @@ const struct incident incident_cpu_not_disk = {
     .variants = {"sick=param:loaders={cpus}", "cured=param:loaders={cpus}", "cured=param:prep=gpu",
                  "tmpfs=param:loaders={cpus}", "tmpfs=param:source=tmpfs", NULL},
     .metric = "batches",
+    .witness = "read_rate",
     .doctor = "masks_overlap|run_queue",
     .time_s = 0.3,
     .max_time_s = 30,

@@ -22,6 +22,5 @@ const struct incident incident_cpuset_team = {
     .cure = "as many threads as the cpuset has CPUs",
     .variants = {"sick=threads:{2cpus}", "cured=threads:{cpus}", NULL},
     .metric = "region_time",
-    .witness = "runqueue_share",
     .doctor = "more_threads_than_cpus",
 };

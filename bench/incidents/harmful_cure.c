@@ -23,7 +23,6 @@ const struct incident incident_harmful_cure = {
     .cure = "none is needed: a team of all CPUs fits here",
     .variants = {"default=threads:{cpus}", "fewer=threads:1", NULL},
     .metric = "throughput",
-    .witness = "runqueue_share",
     .doctor = "",
     .harms = true,
 };

@@ -22,6 +22,7 @@ const struct incident incident_interpreter_lock = {
     .cure = "release the lock around munmap",
     .variants = {"sick=param:unmap=held", "cured=param:unmap=released", NULL},
     .metric = "launch_gap_p99",
+    .witness = "launches",
     .doctor = NULL,
     .time_s = 0.6,
 };

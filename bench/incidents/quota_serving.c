@@ -29,6 +29,7 @@ const struct incident incident_quota_serving = {
     .variants = {"sick=threads:{cpus}", "sick=cpu-max:{quarter}", "cured=threads:{quarter+}",
                  "cured=cpu-max:{quarter}", NULL},
     .metric = "throughput",
+    .witness = "throttled_per_step",
     .doctor = "team_over_quota|throttled",
     .time_s = 0.5,
 };

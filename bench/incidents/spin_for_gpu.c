@@ -31,6 +31,7 @@ const struct incident incident_spin_for_gpu = {
     .variants = {"sick=threads:1", "sick=param:wait=spin", "cured=threads:1",
                  "cured=param:wait=block", NULL},
     .metric = "background_rate",
+    .witness = "oncpu_per_step",
     .doctor = "spin_wait",
     .on_gpu = true,
 };

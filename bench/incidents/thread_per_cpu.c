@@ -17,7 +17,7 @@ const struct incident incident_thread_per_cpu = {
     .cure = "threads = CPUs / processes",
     .variants = {"sick=placement:none", "cured=placement:sized", NULL},
     .metric = "throughput",
-    .witness = "runqueue_share",
+    .witness = "runqueue_wait_per_step",
     .max_time_s = 30,
     .doctor = "more_threads_than_cpus",
 };

@@ -42,3 +42,4 @@ kill -INT "$pid"
 wait "$pid"
 [ $? = 130 ] || fail "exit code after SIGINT: $(cat log)"
 wait_for 20 none_of_ours '__worker\|bench grain\|doctor' || fail "something is left"
+finish

@@ -6,7 +6,7 @@
 #include "bench/incidents/incidents.h"
 #include "bench/registry.h"
 #include "harness/engine/arms/variant.h"
-#include "harness/lib/base/text.h"
+#include "harness/rows/metric.h"
 #include "tests/lib/unit.h"
 
 TEST(incident_placeholders_follow_the_cpus)
@@ -70,6 +70,8 @@ TEST(incident_each_is_whole)
         if (!bench || !is_metric(bench, one->metric) || one->scenario.parts->workers == 0)
             fail_msg("%s: no benchmark with %s, or no number of workers", one->scenario.name,
                      one->metric);
+        if (one->witness && !metric_find(one->witness) && !is_metric(bench, one->witness))
+            fail_msg("%s: no metric %s", one->scenario.name, one->witness);
         if (!one->reported.url || strncmp(one->reported.url, "https://", 8) != 0 ||
             !one->reported.machine || !one->differs || !one->cure ||
             !(one->reported.figures || incident_reported(one) > 0))

@@ -21,7 +21,8 @@ enum { SHELL_MOST = 16384, PATH_MOST = 4200, COUNTERS = 64 };
 
 /* Longer than doctor needs. */
 static const double load_s = 60;
-static const double trial_s = 12; /* three starts with the fix, and without it */
+/* Two or three starts with the fix, and as many without it. */
+static const double trial_least_s = 8, trial_most_s = 12;
 static const char look_s[] = "3", live_look_s[] = "2", block_s[] = "1.5";
 /* Of a job that runs: until it is at work, and each of some blocks before its masks change and
  * behind that, with a pause for the change itself. */
@@ -218,7 +219,8 @@ static void write_restart(const struct incident_work *work, const char *program,
     put(line, " doctor --json --yes");
     put_word(line, "--time=", look_s);
     put_word(line, "--block=", block_s);
-    (void)snprintf(text, sizeof(text), "--max-time=%g", fmin(work->max_time_s, trial_s));
+    (void)snprintf(text, sizeof(text), "--max-time=%g",
+                   fmin(fmax(work->max_time_s, trial_least_s), trial_most_s));
     put_word(line, "", text);
     put_word(line, "--verify=", metric);
     put_word(line, "--restart=", load);

@@ -93,7 +93,10 @@ static void add_here(const struct incident_outcome *one, struct doc *doc)
                  number_format(one->cured, one->unit, false, cured, sizeof(cured)),
                  number_unit(one->unit), one->rounds);
     if (incident->witness && !isnan(one->witness[0]))
-        doc_text(doc, "%s: %.3g -> %.3g.", incident->witness, one->witness[0], one->witness[1]);
+        doc_text(doc, "%s: %s -> %s %s.", incident->witness,
+                 number_format(one->witness[0], one->witness_unit, false, sick, sizeof(sick)),
+                 number_format(one->witness[1], one->witness_unit, false, cured, sizeof(cured)),
+                 number_unit(one->witness_unit));
 }
 
 static void add_doctor(const struct incident_outcome *one, struct doc *doc)

@@ -18,12 +18,12 @@ static json_t *one_to_json(const void *of, size_t i)
     const struct incident_report *reported = &incident->reported;
     return json_value_object(
         "incident:t symptom:t title:t url:t date:t reported:r end:t reason:T metric:t unit:T "
-        "sick:r cured:r speed_up:r low:r high:r rounds:i witness:t witness_sick:r "
-        "witness_cured:r doctor:o took_s:r",
+        "sick:r cured:r speed_up:r low:r high:r rounds:i witness:t witness_unit:T "
+        "witness_sick:r witness_cured:r doctor:o took_s:r",
         incident->scenario.name, incident->scenario.summary, reported->title, reported->url,
         reported->date, incident_reported(incident), incident_end_name(one->end), one->reason,
         incident->metric, one->unit, one->sick, one->cured, one->speed_up, one->low, one->high,
-        one->rounds, incident->witness, one->witness[0], one->witness[1],
+        one->rounds, incident->witness, one->witness_unit, one->witness[0], one->witness[1],
         doctor_to_json(&one->doctor), one->took_s);
 }
 

@@ -8,11 +8,10 @@
 
 /*
  * [{"incident", "symptom", "title", "url", "date", "reported", "end", "reason", "metric", "unit",
- *   "sick", "cured", "speed_up", "low", "high", "rounds", "witness", "witness_sick",
- *   "witness_cured", "doctor": {"looked", "named", "found", "evidence", "fix", "cured", "gain",
- *   "low", "high", "reason"}, "took_s"}]
- * speed_up is that by the cure, gain that by doctor's fix; what is unknown is null. NULL: no
- * memory. The caller owns it.
+ *   "sick", "cured", "speed_up", "low", "high", "rounds", "witness", "witness_unit",
+ *   "witness_sick", "witness_cured", "doctor": {"looked", "named", "found", "evidence", "fix",
+ * "cured", "gain", "low", "high", "reason"}, "took_s"}] speed_up is that by the cure, gain that by
+ * doctor's fix; what is unknown is null. NULL: no memory. The caller owns it.
  */
 json_t *incidents_to_json(const struct incident_outcome *all, size_t n);
 

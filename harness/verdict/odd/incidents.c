@@ -33,15 +33,27 @@ static const char *cured_name(const struct incident *incident)
     return variant[1] ? variant[1] : variant[0];
 }
 
-static double median_of(const struct rows *rows, const char *variant, const char *metric)
+/* Its row; NULL: it has none. */
+static const struct row *find_row(const struct rows *rows, const char *variant, const char *metric)
 {
     for (size_t i = 0; metric && i < rows->n; i++) {
         const struct row *row = &rows->row[i];
         if (row->arm && row->arm->variant && is_named(row->arm->variant->name, variant) &&
             !strcmp(row->metric, metric))
-            return row->median;
+            return row;
     }
-    return NAN;
+    return NULL;
+}
+
+static void take_witness(const struct rows *rows, struct incident_outcome *outcome)
+{
+    const char *const variants[] = {outcome->incident->variants[0], cured_name(outcome->incident)};
+    for (int i = 0; i < 2; i++) {
+        const struct row *row = find_row(rows, variants[i], outcome->incident->witness);
+        outcome->witness[i] = row ? row->median : (double)NAN;
+        if (row)
+            text_set(outcome->witness_unit, "%s", row->unit);
+    }
 }
 
 static void take(const struct comparison *one, struct incident_outcome *outcome)
@@ -80,8 +92,7 @@ void incident_judge(const struct comparisons *comparisons, const struct rows *ro
             take(&comparisons->all[i], outcome);
             break;
         }
-    outcome->witness[0] = median_of(rows, incident->variants[0], incident->witness);
-    outcome->witness[1] = median_of(rows, cured, incident->witness);
+    take_witness(rows, outcome);
 }
 
 size_t incidents_count(const struct incident_outcome *all, size_t n, enum incident_end end)

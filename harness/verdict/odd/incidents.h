@@ -37,6 +37,7 @@ struct incident_outcome {
     double sick, cured;         /* medians of its metric */
     double speed_up, low, high; /* by the cure; below 1 it slows; NaN = unknown */
     unsigned rounds;
+    char witness_unit[32];
     double witness[2]; /* sick and cured; NaN = unknown */
     struct incident_doctor doctor;
     double took_s;
