@@ -33,5 +33,6 @@ const struct incident incident_spin_for_gpu = {
     .metric = "background_rate",
     .witness = "oncpu_per_step",
     .doctor = "spin_wait",
+    .max_time_s = 25,
     .on_gpu = true,
 };

@@ -98,7 +98,7 @@ static int run_one(const struct incident_work *work, unsigned nodes, bool asks,
     const uint64_t start_ns = clock_now_ns();
     int rc = 0;
     outcome->speed_up = outcome->low = outcome->high = NAN;
-    outcome->doctor.gain = NAN;
+    outcome->doctor.gain = outcome->doctor.low = outcome->doctor.high = NAN;
     outcome->end = INCIDENT_SKIPPED;
     if (!incident_not_here(incident, nodes, outcome->reason, sizeof(outcome->reason))[0])
         rc = measure(work, outcome, err);
