@@ -5,6 +5,9 @@
 
 #include "harness/lib/base/text.h"
 
+/* An interval below it says that the cure brings nothing. */
+static const double worth = 1.1;
+
 const char *incident_end_name(enum incident_end end)
 {
     static const char *const names[] = {"reproduced", "unclear", "not reproduced", "skipped",
@@ -67,12 +70,13 @@ static void take(const struct comparison *one, struct incident_outcome *outcome)
     outcome->low = more ? one->low : 1 / one->high;
     outcome->high = more ? one->high : 1 / one->low;
     /* One question is asked, chosen before: its own interval answers it, whatever else gates. */
-    bool faster = outcome->low > 1, slower = outcome->high < 1;
+    bool harms = outcome->incident->harms;
+    bool shown = harms ? outcome->high < 1 : outcome->low > 1;
+    bool excluded = harms ? outcome->low > 1 / worth : outcome->high < worth;
     outcome->end = one->outcome == OUTCOME_MISSING ? INCIDENT_SKIPPED
-                   : outcome->incident->harms      ? (slower ? INCIDENT_SHOWN : INCIDENT_NOT)
-                                                   : (faster ? INCIDENT_SHOWN : INCIDENT_NOT);
-    if (outcome->end == INCIDENT_NOT && one->outcome == OUTCOME_UNCLEAR && !faster && !slower)
-        outcome->end = INCIDENT_UNCLEAR;
+                   : shown                         ? INCIDENT_SHOWN
+                   : excluded                      ? INCIDENT_NOT
+                                                   : INCIDENT_UNCLEAR;
     if (outcome->end != INCIDENT_SHOWN)
         text_set(outcome->reason, "%.290s", one->reason);
 }
@@ -85,13 +89,20 @@ void incident_judge(const struct comparisons *comparisons, const struct rows *ro
     outcome->speed_up = outcome->low = outcome->high = outcome->sick = outcome->cured = NAN;
     outcome->end = INCIDENT_FAILED;
     text_set(outcome->reason, "no value of %s", incident->metric);
-    for (size_t i = 0; i < comparisons->n; i++)
-        if (is_named(comparisons->all[i].other, cured) &&
-            !strcmp(comparisons->all[i].metric, incident->metric)) {
+    for (size_t i = 0; i < comparisons->n; i++) {
+        const struct comparison *one = &comparisons->all[i];
+        if (!is_named(one->other, cured))
+            continue;
+        if (!strcmp(one->metric, incident->metric)) {
             outcome->reason[0] = '\0';
-            take(&comparisons->all[i], outcome);
+            take(one, outcome);
             break;
         }
+        if (one->outcome == OUTCOME_MISSING) { /* of what gates: the machine cannot show it */
+            outcome->end = INCIDENT_SKIPPED;
+            text_set(outcome->reason, "%.290s", one->reason);
+        }
+    }
     take_witness(rows, outcome);
 }
 

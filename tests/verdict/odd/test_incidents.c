@@ -19,6 +19,10 @@ static struct incident_outcome judged(const struct incident *of, const char *oth
     one.ratio = result == OUTCOME_SLOWER ? 2 : result == OUTCOME_FASTER ? 0.5 : 1;
     one.low = result == OUTCOME_SLOWER ? 1.25 : result == OUTCOME_FASTER ? 0.25 : 0.99;
     one.high = result == OUTCOME_SLOWER ? 4 : result == OUTCOME_FASTER ? 0.8 : 1.01;
+    if (result == OUTCOME_UNCLEAR) { /* a gain of 1.2 is not excluded, nor is none */
+        one.low = 0.8;
+        one.high = 1.1;
+    }
     one.pairs = 10;
     one.outcome = result;
     text_set(one.reason, "because");
@@ -36,6 +40,9 @@ TEST(incident_is_judged_by_its_second_name)
     assert_string_equal(one.reason, "");
     assert_int_equal(judged(&incident, "other", "time", OUTCOME_FASTER).end, INCIDENT_FAILED);
     assert_int_equal(judged(&incident, "cured", "rate", OUTCOME_FASTER).end, INCIDENT_FAILED);
+    one = judged(&incident, "cured", "rate", OUTCOME_MISSING);
+    assert_int_equal(one.end, INCIDENT_SKIPPED);
+    assert_string_equal(one.reason, "because");
 }
 
 TEST(incident_that_is_not_cured_says_why)
