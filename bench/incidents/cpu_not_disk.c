@@ -4,12 +4,9 @@ const struct incident incident_cpu_not_disk = {
     .scenario = {.name = "cpu_not_disk",
                  .summary = "accelerators starve as more are added, and storage looks "
                             "guilty at a third of its rate",
-                 .parts = (const struct scenario_part[]){{.foreground = "loader",
-                                                          .params =
-                                                              "mode=process;source=file;gpu_ms=0.5",
-                                                          .placements = "none",
-                                                          .workers = 1},
-                                                         {.foreground = NULL}}},
+                 .parts = INCIDENT_PART(.foreground = "loader",
+                                        .params = "mode=process;source=file;gpu_ms=0.5",
+                                        .placements = "none", .workers = 1)},
     .reported =
         {
             .title = "Retinanet is cpu bound",

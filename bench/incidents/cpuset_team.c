@@ -4,11 +4,8 @@ const struct incident incident_cpuset_team = {
     .scenario = {.name = "cpuset_team",
                  .summary = "one token every few seconds in a container with a cpuset, all of its "
                             "CPUs busy",
-                 .parts = (const struct scenario_part[]){{.foreground = "grain",
-                                                          .params = "barrier=spin;us=64",
-                                                          .placements = "none",
-                                                          .workers = 1},
-                                                         {.foreground = NULL}}},
+                 .parts = INCIDENT_PART(.foreground = "grain", .params = "barrier=spin;us=64",
+                                        .placements = "none", .workers = 1)},
     .reported = {.title = "Default n_threads ignores cgroup CPU quota and cpuset: ~45x throughput "
                           "collapse in CPU-limited containers",
                  .url = "https://github.com/ollama/ollama/issues/17916",

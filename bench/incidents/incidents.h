@@ -4,6 +4,9 @@
 
 #include "harness/contract/incident.h"
 
+/* The parts of a scenario that has one. */
+#define INCIDENT_PART(...) ((const struct scenario_part[]){{__VA_ARGS__}, {.foreground = NULL}})
+
 /* clang-format off */
 #define INCIDENTS(INCIDENT) \
     INCIDENT(thread_per_cpu) \

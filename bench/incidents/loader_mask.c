@@ -4,11 +4,8 @@ const struct incident incident_loader_mask = {
     .scenario = {.name = "loader_mask",
                  .summary = "sixteen data loaders are as slow as one, and all but one CPU "
                             "idle",
-                 .parts = (const struct scenario_part[]){{.foreground = "loader",
-                                                          .params = "mode=process;gpu_ms=1",
-                                                          .placements = "none",
-                                                          .workers = 1},
-                                                         {.foreground = NULL}}},
+                 .parts = INCIDENT_PART(.foreground = "loader", .params = "mode=process;gpu_ms=1",
+                                        .placements = "none", .workers = 1)},
     .reported =
         {
             .title = "Unexpected modification to CPU affinity of Dataloader workers",

@@ -4,11 +4,8 @@ const struct incident incident_quota_serving = {
     .scenario = {.name = "quota_serving",
                  .summary = "an inference server's latency grows fivefold with a new "
                             "version, in a pod with a CPU quota",
-                 .parts = (const struct scenario_part[]){{.foreground = "pipeline",
-                                                          .params = "rows=128",
-                                                          .placements = "none",
-                                                          .workers = 1},
-                                                         {.foreground = NULL}}},
+                 .parts = INCIDENT_PART(.foreground = "pipeline", .params = "rows=128",
+                                        .placements = "none", .workers = 1)},
     .reported =
         {
             .title = "~2x decode throughput regression for structured outputs since "

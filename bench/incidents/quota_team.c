@@ -4,11 +4,8 @@ const struct incident incident_quota_team = {
     .scenario = {.name = "quota_team",
                  .summary = "a container with --cpus=2 on a large host is slower than one "
                             "that is given two threads",
-                 .parts = (const struct scenario_part[]){{.foreground = "grain",
-                                                          .params = "barrier=spin;us=16",
-                                                          .placements = "none",
-                                                          .workers = 1},
-                                                         {.foreground = NULL}}},
+                 .parts = INCIDENT_PART(.foreground = "grain", .params = "barrier=spin;us=16",
+                                        .placements = "none", .workers = 1)},
     .reported =
         {
             .title = "serve: llama-server threads ignore container CPU quota",

@@ -4,11 +4,8 @@ const struct incident incident_spin_barrier = {
     .scenario = {.name = "spin_barrier",
                  .summary = "more threads than cores, and a token takes eight seconds at "
                             "full power",
-                 .parts = (const struct scenario_part[]){{.foreground = "grain",
-                                                          .params = "us=64",
-                                                          .placements = "none",
-                                                          .workers = 1},
-                                                         {.foreground = NULL}}},
+                 .parts = INCIDENT_PART(.foreground = "grain", .params = "us=64",
+                                        .placements = "none", .workers = 1)},
     .reported =
         {
             .title = "ggml: Implement yield barrier using futex for improved thread "

@@ -4,11 +4,8 @@ const struct incident incident_spin_two_vcpus = {
     .scenario = {.name = "spin_two_vcpus",
                  .summary = "tests that take a minute elsewhere run into their limit of 15 "
                             "minutes on small CI machines",
-                 .parts = (const struct scenario_part[]){{.foreground = "grain",
-                                                          .params = "us=64",
-                                                          .placements = "none",
-                                                          .workers = 8},
-                                                         {.foreground = NULL}}},
+                 .parts = INCIDENT_PART(.foreground = "grain", .params = "us=64",
+                                        .placements = "none", .workers = 8)},
     .reported =
         {
             .title = "ggml-cpu : yield in ggml_barrier after a short spin",

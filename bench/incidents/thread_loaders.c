@@ -3,11 +3,8 @@
 const struct incident incident_thread_loaders = {
     .scenario = {.name = "thread_loaders",
                  .summary = "data loaders as threads are slower than as processes",
-                 .parts = (const struct scenario_part[]){{.foreground = "loader",
-                                                          .params = "loaders=2;gpu_ms=10",
-                                                          .placements = "none",
-                                                          .workers = 1},
-                                                         {.foreground = NULL}}},
+                 .parts = INCIDENT_PART(.foreground = "loader", .params = "loaders=2;gpu_ms=10",
+                                        .placements = "none", .workers = 1)},
     .reported =
         {
             .title = "Thread based dataloading workers",

@@ -4,11 +4,8 @@ const struct incident incident_unbound_ranks = {
     .scenario = {.name = "unbound_ranks",
                  .summary = "decoding on a server with many NUMA domains is five times "
                             "slower than on one with two",
-                 .parts = (const struct scenario_part[]){{.foreground = "train",
-                                                          .params = "rows=512",
-                                                          .placements = "none",
-                                                          .workers = 2},
-                                                         {.foreground = NULL}}},
+                 .parts = INCIDENT_PART(.foreground = "train", .params = "rows=512",
+                                        .placements = "none", .workers = 2)},
     .reported =
         {
             .title = "fix(trtllm): add numa_cpu_bind to bind worker ranks per NUMA "

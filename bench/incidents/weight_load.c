@@ -4,11 +4,8 @@ const struct incident incident_weight_load = {
     .scenario = {.name = "weight_load",
                  .summary = "engines of a node load weights for half an hour, or time out "
                             "before they are ready",
-                 .parts = (const struct scenario_part[]){{.foreground = "grain",
-                                                          .params = "us=64",
-                                                          .placements = "none",
-                                                          .workers = 4},
-                                                         {.foreground = NULL}}},
+                 .parts = INCIDENT_PART(.foreground = "grain", .params = "us=64",
+                                        .placements = "none", .workers = 4)},
     .reported =
         {
             .title = "Data-parallel startup ignores DP in startup_omp_num_threads, "

@@ -18,7 +18,6 @@
 #include "harness/lib/base/array.h"
 #include "harness/lib/base/similar.h"
 #include "harness/lib/base/text.h"
-#include "harness/lib/files/file.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/lib/sys/clock.h"
@@ -459,14 +458,6 @@ static json_t *kind_to_json(const struct work *work, int kind, const struct coun
         finding_outcome_name(count->outcome));
 }
 
-static int write_record(const struct work *work, json_t *json, struct err *err)
-{
-    char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
-    int rc = text ? file_replace(work->dir_fd, RECORD_NAME, text, strlen(text)) : -ENOMEM;
-    free(text);
-    return rc ? err_sys(err, rc, "cannot write " RECORD_NAME) : 0;
-}
-
 /* Exit code of what was counted. */
 static int code_of(const bool any[OUTCOMES])
 {
@@ -503,7 +494,7 @@ static int conclude(struct work *work, int rc, struct err *err)
                              json_value_text(work->host), "utc", work->utc, "contend",
                              CONTEND_VERSION, "scenario", json_value_text(work->scenario),
                              "complete", work->complete, "exit_code", code, "kinds", all);
-    if (write_record(work, json, err)) {
+    if (json_value_replace(json, JSON_INDENT(2), work->dir_fd, RECORD_NAME, err)) {
         log_error("%s", err->msg);
         code = EXIT_NOT_RUN;
     }
@@ -537,16 +528,6 @@ static int run(struct work *work)
     return conclude(work, make_all(work, &err), &err);
 }
 
-static void name_host(struct work *work)
-{
-    struct environment environment = {0};
-    env_gather(&(struct env_request){0}, &environment);
-    if (work->args->host)
-        (void)snprintf(environment.hostname, sizeof(environment.hostname), "%s", work->args->host);
-    (void)env_host_label(&environment, work->host);
-    env_free(&environment);
-}
-
 static int selfcheck_main(const struct cmd_env *env, int argc, char **argv)
 {
     struct selfcheck_args args = {0};
@@ -573,7 +554,7 @@ static int selfcheck_main(const struct cmd_env *env, int argc, char **argv)
     for (int kind = 0; kind < KINDS; kind++)
         work.limit_s[kind] =
             args.trial_max_s > 0 && kind != KIND_COMPARE ? args.trial_max_s : kinds[kind].limit_s;
-    name_host(&work);
+    named_host(args.host, work.host);
     code = run(&work);
     signals_close(&work.signals);
     if (work.csv)

@@ -25,6 +25,16 @@ char *incident_not_here(const struct incident *incident, unsigned nodes, char *b
     return buf;
 }
 
+size_t incident_changes(const struct incident *incident)
+{
+    const char *const *variants = incident->variants;
+    size_t name = strcspn(variants[0], "="), n = 1;
+    while (variants[n] && strcspn(variants[n], "=") == name &&
+           !strncmp(variants[n], variants[0], name))
+        n++;
+    return n;
+}
+
 double incident_reported(const struct incident *incident)
 {
     const struct incident_report *reported = &incident->reported;

@@ -54,6 +54,10 @@ const struct incident *incident_find(const struct incident *const *incidents, co
  */
 char *incident_not_here(const struct incident *incident, unsigned nodes, char *buf, size_t size);
 
+/* How many of its variants, the first ones, are changes of the sick one: the next is the cured one.
+ */
+size_t incident_changes(const struct incident *incident);
+
 /* Its speed-up as reported; NaN = the report has no pair of figures. */
 double incident_reported(const struct incident *incident);
 

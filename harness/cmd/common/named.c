@@ -84,6 +84,16 @@ int named_scenarios(const struct cmd_env *env, const struct cli *cli, const stru
     return 1;
 }
 
+void named_host(const char *given, char label[ENV_HOST_LABEL_MAX])
+{
+    struct environment environment = {0};
+    env_gather(&(struct env_request){0}, &environment);
+    if (given)
+        (void)snprintf(environment.hostname, sizeof(environment.hostname), "%s", given);
+    (void)env_host_label(&environment, label);
+    env_free(&environment);
+}
+
 const struct bench *named_bench(const struct cmd_env *env, const struct cli *cli)
 {
     struct err err = {0};

@@ -3,6 +3,7 @@
 #define CONTEND_CMD_COMMON_NAMED_H
 
 #include "harness/cmd/common/cmd.h"
+#include "harness/machine/facts/env.h"
 #include "harness/machine/topo/topo.h"
 
 /*
@@ -14,6 +15,9 @@ int named_scenarios(const struct cmd_env *env, const struct cli *cli,
 
 /* It has one benchmark, of workers whose work per second a placement changes. */
 bool named_is_task(const struct cmd_env *env, const struct scenario *scenario);
+
+/* This machine's name in results: the one that the user gave it, or its host name. */
+void named_host(const char *given, char label[ENV_HOST_LABEL_MAX]);
 
 /* The only one; or NULL. */
 const struct bench *named_bench(const struct cmd_env *env, const struct cli *cli);

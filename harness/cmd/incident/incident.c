@@ -8,10 +8,10 @@
 #include <time.h>
 
 #include "harness/cmd/common/child_run.h"
+#include "harness/cmd/common/named.h"
 #include "harness/cmd/common/page.h"
 #include "harness/lib/base/similar.h"
 #include "harness/lib/base/text.h"
-#include "harness/lib/files/file.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
 #include "harness/lib/sys/affinity.h"
@@ -125,14 +125,6 @@ static int print_page(const void *doc, FILE *out, struct err *err)
     return html_print_document(&document, out, err);
 }
 
-static int write_json(json_t *json, int dir_fd, struct err *err)
-{
-    char *text = json ? json_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) : NULL;
-    int rc = text ? file_replace(dir_fd, JSON_NAME, text, strlen(text)) : -ENOMEM;
-    free(text);
-    return rc ? err_sys(err, rc, "cannot write " JSON_NAME) : 0;
-}
-
 static int conclude(const struct incident_args *args, const struct directory *dir,
                     const struct incident_outcome *all, size_t n)
 {
@@ -142,7 +134,8 @@ static int conclude(const struct incident_args *args, const struct directory *di
     json_t *json = incidents_to_json(all, n);
     int rc = page_put(print_page, &doc, dir->fd, PAGE_NAME, &err);
     if (!rc)
-        rc = write_json(json, dir->fd, &err);
+        rc = json_value_replace(json, JSON_INDENT(1) | JSON_REAL_PRECISION(6), dir->fd, JSON_NAME,
+                                &err);
     if (rc)
         log_error("%s", err.msg);
     if (args->json)
@@ -214,33 +207,27 @@ static int run_all(struct incident_work *work, const struct incident_args *args,
     return rc;
 }
 
-static int measure_all(const struct cmd_env *env, const struct incident_args *args,
+static int measure_all(const struct cmd_env *env, const struct incident_args *args, unsigned cpus,
                        struct incident_outcome *all, size_t n)
 {
     struct signals signals;
-    struct environment environment = {0};
     struct topo topo = {0};
     struct directory dir = {0};
-    struct bitset cpus = {0};
     struct err err = {0};
     char host[ENV_HOST_LABEL_MAX];
-    env_gather(&(struct env_request){0}, &environment);
-    (void)env_host_label(&environment, host);
-    int rc = affinity_get(0, &cpus);
-    if (!rc)
-        rc = signals_open(&signals, &err);
-    if (rc) {
-        log_error("%s", err.msg[0] ? err.msg : "the CPUs of this process cannot be read");
+    named_host(args->host, host);
+    if (signals_open(&signals, &err)) {
+        log_error("%s", err.msg);
         return EXIT_NOT_RUN;
     }
-    rc = topo_load(&(struct topo_options){.probe_gpus = true}, &topo, &err);
+    int rc = topo_load(&(struct topo_options){.probe_gpus = true}, &topo, &err);
     if (!rc)
-        rc = open_directory(args, args->host ? args->host : host, &dir, &err);
+        rc = open_directory(args, host, &dir, &err);
     struct incident_work work = {.env = env,
                                  .signals = &signals,
                                  .dir = dir.path,
                                  .host = args->host,
-                                 .cpus = bitset_count(&cpus),
+                                 .cpus = cpus,
                                  .gpus = topo_visible_gpus(&topo),
                                  .max_time_s = args->max_time_s};
     int code = EXIT_USAGE;
@@ -252,7 +239,6 @@ static int measure_all(const struct cmd_env *env, const struct incident_args *ar
         log_error("%s", err.msg);
     directory_close(&dir);
     topo_free(&topo);
-    env_free(&environment);
     signals_close(&signals);
     return code;
 }
@@ -286,7 +272,7 @@ int incident_main(const struct cmd_env *env, int argc, char **argv)
     for (size_t i = 0; args.dry_run && i < n; i++)
         print_plan(all[i].incident, bitset_count(&cpus));
     if (n)
-        code = args.dry_run ? cmd_finish() : measure_all(env, &args, all, n);
+        code = args.dry_run ? cmd_finish() : measure_all(env, &args, bitset_count(&cpus), all, n);
     free(all);
     return code;
 }

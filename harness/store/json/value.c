@@ -9,6 +9,16 @@
 #include <string.h>
 
 #include "harness/lib/base/text.h"
+#include "harness/lib/files/file.h"
+
+int json_value_replace(const json_t *json, size_t flags, int dir_fd, const char *name,
+                       struct err *err)
+{
+    char *text = json ? json_dumps(json, flags) : NULL;
+    int rc = text ? file_replace(dir_fd, name, text, strlen(text)) : -ENOMEM;
+    free(text);
+    return rc ? err_sys(err, rc, "cannot write %.80s", name) : 0;
+}
 
 json_t *json_value_text(const char *text)
 {

@@ -11,6 +11,10 @@
 #include "harness/lib/base/bitset.h"
 #include "harness/lib/base/err.h"
 
+/* Puts it into the file, as json_dumps with these flags. NULL is -ENOMEM; else as file_replace. */
+int json_value_replace(const json_t *json, size_t flags, int dir_fd, const char *name,
+                       struct err *err);
+
 /* A string; each byte that is not part of valid UTF-8 becomes '?'. NULL gives JSON null. */
 json_t *json_value_text(const char *text);
 

@@ -15,25 +15,16 @@ const char *incident_end_name(enum incident_end end)
     return names[end];
 }
 
-/* "sick" of "sick=threads:4": how many characters. */
-static size_t name_length(const char *variant)
-{
-    return strcspn(variant, "=");
-}
-
+/* "sick" of "sick=threads:4". */
 static bool is_named(const char *name, const char *variant)
 {
-    return strlen(name) == name_length(variant) && !strncmp(name, variant, strlen(name));
+    size_t length = strcspn(variant, "=");
+    return strlen(name) == length && !strncmp(name, variant, length);
 }
 
-/* The second variant that the incident names: the first may have several changes. */
 static const char *cured_name(const struct incident *incident)
 {
-    const char *const *variant = incident->variants;
-    while (variant[1] && name_length(variant[1]) == name_length(variant[0]) &&
-           !strncmp(variant[0], variant[1], name_length(variant[0])))
-        variant++;
-    return variant[1] ? variant[1] : variant[0];
+    return incident->variants[incident_changes(incident)];
 }
 
 /* Its row; NULL: it has none. */
