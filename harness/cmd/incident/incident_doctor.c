@@ -48,7 +48,8 @@ static void put(struct line *line, const char *text)
 static void put_word(struct line *line, const char *prefix, const char *value)
 {
     char word[4096], quoted[4096];
-    (void)snprintf(word, sizeof(word), "%s%s", prefix, value);
+    line->is_full = line->is_full ||
+                    (size_t)snprintf(word, sizeof(word), "%s%s", prefix, value) >= sizeof(word);
     if (line->used)
         put(line, " ");
     line->is_full =
@@ -61,9 +62,7 @@ static void put_changes(struct line *line, const struct incident *incident, unsi
 {
     static const char *const same[] = {"param", "placement", "threads", "cpu-max"};
     size_t name = strcspn(incident->variants[0], "=") + 1;
-    for (size_t v = 0;
-         incident->variants[v] && !strncmp(incident->variants[v], incident->variants[0], name);
-         v++) {
+    for (size_t v = 0; v < incident_changes(incident); v++) {
         char change[200], option[40];
         (void)incident_expand(incident->variants[v] + name, cpus, change, sizeof(change));
         char *value = change + strcspn(change, ":");
@@ -77,18 +76,6 @@ static void put_changes(struct line *line, const struct incident *incident, unsi
                 put_word(line, option, value);
             }
     }
-}
-
-static bool has_change(const struct incident *incident, const char *kind)
-{
-    char text[80];
-    size_t name = strcspn(incident->variants[0], "=");
-    (void)snprintf(text, sizeof(text), "=%s:", kind);
-    for (size_t v = 0;
-         incident->variants[v] && !strncmp(incident->variants[v], incident->variants[0], name); v++)
-        if (!strncmp(incident->variants[v] + name, text, strlen(text)))
-            return true;
-    return false;
 }
 
 /* "env CONTEND_PROGRESS=... contend bench ...": its workers, and nothing beside them. */
@@ -107,8 +94,7 @@ static void write_load(const struct incident_work *work, const struct incident *
     (void)snprintf(params, sizeof(params), "%s", part->params ? part->params : "");
     for (char *pair = strtok_r(params, ";", &save); pair; pair = strtok_r(NULL, ";", &save))
         put_word(line, "--param=", pair);
-    if (!has_change(incident, "placement"))
-        put_word(line, "--placement=", part->placements);
+    put_word(line, "--placement=", part->placements); /* a change behind it takes its place */
     put_changes(line, incident, work->cpus, false);
     if (scenario->background)
         put_word(line, "--background=", scenario->background);
@@ -312,20 +298,27 @@ static int become_load(void *line)
     return process_become_shell(line, null_fd, null_fd);
 }
 
+/* "taskset -acp 0-3 4711 && taskset ...": it goes to a shell, so nothing else may stand there. */
+static bool sets_masks(const char *command)
+{
+    static const char on_pids[] = "taskset -acp ";
+    return !strncmp(command, on_pids, strlen(on_pids)) &&
+           command[strspn(command, "taskset 0123456789,-cp&")] == '\0';
+}
+
 /* The command of the first expected finding; "" = none, or one that does more than set masks of
  * processes that run. */
 static void find_command(const struct incident *incident, const json_t *json, char *command,
                          size_t size)
 {
-    static const char on_pids[] = "taskset -acp ";
     size_t i;
     json_t *finding;
     command[0] = '\0';
     json_array_foreach(json_object_get(json, "findings"), i, finding)
     {
         const char *text = json_value_text_of(finding, "command");
-        if (is_expected(incident, json_value_text_of(finding, "id")) &&
-            !strncmp(text, on_pids, strlen(on_pids)) && strlen(text) < size) {
+        if (is_expected(incident, json_value_text_of(finding, "id")) && sets_masks(text) &&
+            strlen(text) < size) {
             (void)snprintf(command, size, "%s", text);
             return;
         }
