@@ -32,7 +32,7 @@ const struct incident incident_spin_for_gpu = {
                  "cured=param:wait=block", NULL},
     .metric = "background_rate",
     .witness = "oncpu_per_step",
-    .doctor = "spin_wait",
+    .doctor = "spin_wait|more_threads_than_cpus",
     .max_time_s = 25,
     .on_gpu = true,
 };

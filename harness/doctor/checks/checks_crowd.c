@@ -16,20 +16,25 @@
 #include "harness/doctor/check/cpu_allocator.h"
 #include "harness/lib/base/text.h"
 
-/* Wanted, for each CPU that is there: with less there is hardly a queue. */
-static const double crowded = 1.25;
+/*
+ * Wanted, for each CPU that is there: with less there is hardly a queue. Where they are seen to
+ * lose by spinning, a few more than CPUs are enough: a team of 32 beside four busy threads on 32
+ * CPUs ran at a 25th.
+ */
+static const double crowded = 1.25, crowded_spinning = 1.05;
 
 /* Groups that share CPUs, with their teams. */
 struct teams {
     size_t ngroups, nwho;
     const struct view_process *who[FOUND_PIDS_MAX]; /* processes with a team */
     struct check_team team[FOUND_PIDS_MAX];
-    unsigned nprocesses, nthreads, most; /* that want a CPU; the largest team */
+    unsigned nprocesses, nalone; /* with a team; with one thread that wants a CPU */
+    unsigned nthreads, most;     /* that want a CPU; the largest team */
     struct bitset cpus;
     double wanted;            /* CPUs */
     unsigned room;            /* CPUs that they may have together, with those that idle */
     double others;            /* CPUs of these that others take: a team that spins waits for them */
-    unsigned each;            /* threads of a process, for what is left, and its quota */
+    unsigned each;            /* threads of a team, for what is left, and its quota */
     double ran;               /* CPUs, by all that want one */
     double spun_s, sampled_s; /* on CPUs, of those of which it is known */
     bool spin_by_kind;
@@ -42,7 +47,8 @@ static void add_process(const struct view *view, const struct view_process *proc
 {
     const struct check_team team = check_team_of(view, process);
     const double oncpu_s = view_oncpu_s(process), spun = view_spin_share(process);
-    teams->nprocesses += team.threads > 0;
+    teams->nprocesses += team.threads > 1;
+    teams->nalone += team.threads == 1;
     teams->nthreads += team.threads;
     teams->ran += team.threads ? oncpu_s / view->wall_s : 0;
     if (team.threads < 2)
@@ -82,7 +88,7 @@ static void find_teams(const struct checker *checker, const bool *in, struct tea
     check_find_idle(checker, in, &idle);
     teams->room = bitset_count(&teams->cpus) + bitset_count(&idle);
     teams->others = fmax(view_busy_s(view, &teams->cpus) - oncpu_s, 0) / view->wall_s;
-    const double left = fmax(teams->room - floor(teams->others + 0.5), 1);
+    const double left = fmax(teams->room - teams->nalone - floor(teams->others + 0.5), 1);
     teams->each = teams->nprocesses ? (unsigned)left / teams->nprocesses : 1;
     if (quota < teams->each)
         teams->each = (unsigned)quota;
@@ -106,7 +112,7 @@ static struct check_gain gain_of(const struct teams *teams)
 {
     const double spun = spin_share(teams);
     struct check_gain gain = check_gain_of_spin(spun);
-    const double use = fmin(teams->each * teams->nprocesses, teams->room);
+    const double use = fmin(teams->each * teams->nprocesses + teams->nalone, teams->room);
     const double most = use / (teams->ran * (1 - spun));
     if (most < 0.9 * gain.times)
         return (struct check_gain){most, NULL};
@@ -169,10 +175,11 @@ static void format_size(const struct teams *teams, char *buf, size_t size)
 {
     char list[BITSET_LIST_MAX], percent[16];
     const double spun = spin_share(teams);
+    const unsigned nprocesses = teams->nprocesses + teams->nalone;
     (void)bitset_format(&teams->cpus, list, sizeof(list));
     buf[0] = '\0';
-    if (teams->nprocesses > 1)
-        (void)check_append(buf, size, "%u processes with ", teams->nprocesses);
+    if (nprocesses > 1)
+        (void)check_append(buf, size, "%u processes with ", nprocesses);
     (void)check_append(buf, size, "%u runnable threads share %u CPU%s (%.60s)", teams->nthreads,
                        bitset_count(&teams->cpus), bitset_count(&teams->cpus) == 1 ? "" : "s",
                        list);
@@ -234,12 +241,20 @@ static void report_crowd(struct checker *checker, const bool *in, struct teams *
         checker->explained[g] |= is_loss && in[g];
 }
 
+static bool is_crowd(const struct teams *teams)
+{
+    const double worth = check_gain_of_spin(check_spinning_least).times;
+    const double times = gain_of(teams).times;
+    const double most = isnan(spin_share(teams)) || times < 2 * worth ? crowded : crowded_spinning;
+    return teams->nwho && teams->most > teams->each && teams->nthreads > teams->room &&
+           teams->wanted >= most * bitset_count(&teams->cpus) && !(times < worth);
+}
+
 void check_crowd(struct checker *checker)
 {
     bool *in = calloc(checker->ngroups + 1, sizeof(*in)),
          *done = calloc(checker->ngroups + 1, sizeof(*done));
     struct teams *teams = malloc(sizeof(*teams));
-    const double worth = check_gain_of_spin(check_spinning_least).times;
     for (size_t g = 0; in && done && teams && g < checker->ngroups; g++) {
         if (done[g])
             continue;
@@ -248,9 +263,7 @@ void check_crowd(struct checker *checker)
         for (size_t i = 0; i < checker->ngroups; i++)
             done[i] = done[i] || in[i];
         find_teams(checker, in, teams);
-        if (teams->nwho && teams->most > teams->each && teams->nthreads > teams->room &&
-            teams->wanted >= crowded * bitset_count(&teams->cpus) &&
-            !(gain_of(teams).times < worth))
+        if (is_crowd(teams))
             report_crowd(checker, in, teams);
     }
     free(teams);

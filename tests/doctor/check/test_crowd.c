@@ -136,6 +136,35 @@ TEST(a_team_that_sleeps_at_barriers_is_a_crowd)
     assert_int_equal(check_team_of(&machine.view, &machine.processes[0]).threads, 1);
 }
 
+/* A team as large as the machine beside one busy thread: each barrier waits for who is shut out.
+ * The thread alone keeps its CPU, and the team gets the others. */
+TEST(a_spinning_team_leaves_room_for_single_threads)
+{
+    struct machine machine;
+    view_plant(&machine, 2);
+    for (int t = 0; t < 4; t++) {
+        view_add_task(&machine, 0, MASK_ALL, 7.6, 1.2);
+        (void)snprintf(machine.tasks[0][t].from, VIEW_FROM_MAX, "lib/libgomp.so.1");
+    }
+    view_add_task(&machine, 1, MASK_ALL, 9, 0.9);
+    machine.processes[0].samples = 1000;
+    machine.processes[0].spins = 900;
+    WORDS(&machine.processes[0], "prep\0all");
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        view_occupy(&machine, cpu, 9.8);
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = &diagnosis.all[0];
+    assert_string_equal(found->finding.id, "more_threads_than_cpus");
+    assert_string_equal(found->finding.command, "OMP_NUM_THREADS=3 prep all");
+    assert_non_null(strstr(found->finding.sentence, "2 processes with 5 runnable threads share 4"));
+    assert_non_null(strstr(found->finding.sentence, "Start it with 3 threads"));
+    diagnosis_free(&diagnosis);
+    machine.processes[0].spins = 200; /* so few are no crowd where they compute */
+    diagnosis = view_judge(&machine);
+    assert_null(view_look_for(&diagnosis, "more_threads_than_cpus"));
+    diagnosis_free(&diagnosis);
+}
+
 /* Looks that the kernel refused were at its own work: as for those that yield, at no other's. */
 TEST(the_kernels_time_is_waiting_for_those_that_call_it)
 {
