@@ -107,6 +107,7 @@ END
     say_file libcontend_comms.so "loaded by NCCL under \`contend comms\`; stays beside the program"
     say_file libcontend_copies.so "loaded by CUDA under \`contend comms --copies\`; stays beside the program"
     say_file sample_worker.py "the worker of \`contend run --sample\`; stays beside the program"
+    say_file machines "what \`contend validate --machine\` knows; stays beside the program"
     say_file contend_mpi.so "loaded where mpirun or srun starts ranks; stays beside the program"
     say_file drivers.txt "which drivers of GPUs each program serves"
     say_file lib "libraries that the program loads; stays beside it"
@@ -149,7 +150,7 @@ for beside in contend-comms contend-doctor libcontend_comms.so libcontend_copies
 done
 # MPI itself stays out: it has to be that of mpirun. The module that talks to it is loaded only then.
 module=$(dirname "$program")/contend_mpi.so
-cp "$source_dir/share/sample_worker.py" "$root/"
+cp -r "$source_dir/share/sample_worker.py" "$source_dir/share/machines" "$root/"
 [ ! -f "$module" ] || strip --strip-debug -o "$root/contend_mpi.so" "$module"
 copy_docs
 # For whoever copies share/ to a prefix, such as ~/.local; man -l reads the page where it is.

@@ -230,6 +230,43 @@ if cc -shared -fPIC -DFULL -o "$driver" tests/lib/fake_gpu_driver.c 2>/dev/null;
     found gpu_fabric FAIL configuration fix
 fi
 
+# A kind of machine: what it names is judged, or an error; names and files of one's own.
+export CONTEND_LIBCUDA=/nowhere CONTEND_LIBNVML=/nowhere
+for file in share/machines/*.json; do
+    kind=$(basename "$file" .json)
+    grep -q '"gpus": true' "$file" && kind=2x$kind
+    "$CONTEND_BINARY" validate --machine "$kind" --list >/dev/null || fail "$kind is not read"
+done
+machine() { # machine CODE TEXT ARGUMENT...
+    local code=$1 text=$2 got
+    shift 2
+    "$CONTEND_BINARY" validate --no-measure "$@" >"$scratch/out" 2>&1
+    got=$?
+    if [ "$got" = "$code" ]; then
+        tr '\n' ' ' <"$scratch/out" | tr -s ' ' | grep -qF -- "$text" && return
+    fi
+    fail "exit $got, expected $code and '$text': $*: $(cat "$scratch/out")"
+}
+machine 2 "did you mean 'h100-sxm'?" --machine 8xh100-sx
+machine 2 'how many GPUs? --machine 8xNAME' --machine h100-sxm
+machine 2 'its GPUs are not counted by the name' --machine 2xvm
+machine 2 'gpus is given twice' --machine 8xh100-sxm --expect gpus=4
+machine 2 'is for this server, not for results' fleet --machine vm "$scratch"
+own() { # own FACT: a machine of one's own with this fact
+    printf '{"schema": "contend-machine", "schema_version": 1, "expect": "gpus=0",\n "facts": [\n  {%s}]}\n' "$1" >"$scratch/own.json"
+}
+own '"fact": "cpu_model", "has": "", "source": "x"'
+machine 2 "own.json line 3: the fact 'cpu_model' needs a text: has" --machine "$scratch/own.json"
+own '"fact": "virtual", "least": 0'
+machine 2 'line 3' --machine "$scratch/own.json"
+own '"fact": "virtual", "least": 5, "source": "nobody"'
+machine 1 'hypervisor: ' --machine "$scratch/own.json"
+own '"measured": "memory_bandwidth", "metric": "bandwidth", "least": 1, "source": "x"'
+machine 3 'bandwidth is named and was not measured: needs a measurement' --machine "$scratch/own.json"
+own '"fact": "virtual", "least": 0, "source": "any"'
+machine 0 "own.json: " --machine "$scratch/own.json"
+machine 0 'Not judged' --machine "$scratch/own.json"
+
 # The table of the documentation names every rule once, and nothing else.
 "$CONTEND_BINARY" validate --list --markdown >"$scratch/table" || fail "--list --markdown"
 sed -nE 's/^\| `([a-z_]+)` .*/\1/p' "$scratch/table" | sort >"$scratch/rules"

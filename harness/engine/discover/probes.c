@@ -14,8 +14,9 @@
 
 /* Those that tell most a second first: where the time is short, the last ones are left out. */
 static const enum facts_probe_name probe_order[PROBES] = {
-    PROBE_CPU_SPEED,        PROBE_IDLE_EXIT,  PROBE_GPU_COPY,          PROBE_COLLECTIVE,
-    PROBE_MEMORY_BANDWIDTH, PROBE_GPU_STREAM, PROBE_COLLECTIVE_STAGED, PROBE_NODE_BANDWIDTH};
+    PROBE_CPU_SPEED,  PROBE_IDLE_EXIT,         PROBE_GPU_COPY,
+    PROBE_COLLECTIVE, PROBE_MEMORY_BANDWIDTH,  PROBE_GPU_MATMUL,
+    PROBE_GPU_STREAM, PROBE_COLLECTIVE_STAGED, PROBE_NODE_BANDWIDTH};
 
 /* How long one takes: start, set-up and end beside what is measured, for each part. */
 static const double start_s = 2, start_gpu_s = 5;
@@ -34,6 +35,8 @@ static const struct scenario_part memory_parts[] = {ALONE("mem_bandwidth", "op=t
                                                     {.foreground = NULL}};
 static const struct scenario_part node_parts[] = {ALONE("numa_matrix", NULL), {.foreground = NULL}};
 static const struct scenario_part stream_parts[] = {ALONE("gpu_stream", NULL),
+                                                    {.foreground = NULL}};
+static const struct scenario_part matmul_parts[] = {ALONE("gpu_matmul", NULL),
                                                     {.foreground = NULL}};
 #define COPY "mem=pinned;via=ce;node=home;size=128M;dir="
 static const struct scenario_part copy_parts[] = {
@@ -55,6 +58,7 @@ static const struct probe {
     [PROBE_MEMORY_BANDWIDTH] = {.parts = memory_parts, .measure_s = 4},
     [PROBE_NODE_BANDWIDTH] = {.parts = node_parts, .measure_s = 4, .nodes = 2},
     [PROBE_GPU_STREAM] = {.parts = stream_parts, .measure_s = 4, .gpus = 1},
+    [PROBE_GPU_MATMUL] = {.parts = matmul_parts, .measure_s = 6, .gpus = 1},
     [PROBE_GPU_COPY] = {.parts = copy_parts, .measure_s = 2, .gpus = 1},
     [PROBE_COLLECTIVE] = {.parts = collective_parts, .measure_s = 1, .gpus = 2},
     [PROBE_COLLECTIVE_STAGED] = {.parts = collective_parts,
@@ -216,7 +220,7 @@ static int read_result(enum facts_probe_name name, const struct result *result,
     }
     static const enum facts_probe_status meaning[STATUSES] = {
         [STATUS_OK] = PROBE_DONE,       [STATUS_NOISY] = PROBE_DONE,
-        [STATUS_CENSORED] = PROBE_HUNG, [STATUS_SKIPPED] = PROBE_ABSENT,
+        [STATUS_CENSORED] = PROBE_HUNG, [STATUS_SKIPPED] = PROBE_LACKS,
         [STATUS_FAILED] = PROBE_FAILED, [STATUS_HUNG] = PROBE_HUNG,
     };
     out->status = meaning[worst];

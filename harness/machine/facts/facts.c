@@ -22,6 +22,7 @@ const char *const facts_probe_names[PROBES] = {
     [PROBE_NODE_BANDWIDTH] = "node_bandwidth",
     [PROBE_GPU_STREAM] = "gpu_stream",
     [PROBE_GPU_COPY] = "gpu_copy",
+    [PROBE_GPU_MATMUL] = "gpu_matmul",
     [PROBE_COLLECTIVE] = "collective",
     [PROBE_COLLECTIVE_STAGED] = "collective_staged",
 };

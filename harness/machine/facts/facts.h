@@ -87,6 +87,7 @@ struct facts_edac {
 enum facts_probe_status {
     PROBE_NOT_ASKED, /* its rules were not asked for, or the time was too short: `reason` */
     PROBE_ABSENT,    /* nothing here to measure: `reason` */
+    PROBE_LACKS,     /* there is something to measure, and no way to: `reason` says what it needs */
     PROBE_DONE,
     PROBE_FAILED, /* should have run: `reason` */
     PROBE_HUNG    /* did not end in its time: `reason` */
@@ -116,6 +117,7 @@ enum facts_probe_name {
     PROBE_NODE_BANDWIDTH,
     PROBE_GPU_STREAM,
     PROBE_GPU_COPY,
+    PROBE_GPU_MATMUL,
     PROBE_COLLECTIVE,
     PROBE_COLLECTIVE_STAGED,
     PROBES

@@ -85,6 +85,7 @@ static const struct symbol nvml_symbols[] = {
     {"nvmlEventSetWait_v2", offsetof(struct nvml_api, event_wait), false},
     {"nvmlEventSetFree", offsetof(struct nvml_api, event_set_free), false},
     {"nvmlDeviceGetMemoryBusWidth", offsetof(struct nvml_api, memory_bus_bits), false},
+    {"nvmlDeviceGetMemoryInfo", offsetof(struct nvml_api, memory), false},
     {"nvmlDeviceGetGpuFabricInfo", offsetof(struct nvml_api, fabric), false},
     {"nvmlSystemGetDriverVersion", offsetof(struct nvml_api, driver_version), false},
     {"nvmlErrorString", offsetof(struct nvml_api, error_string), false},

@@ -40,6 +40,11 @@ struct nvml_pci {
 
 enum { NVML_SCOPE_NODE = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_TEMPERATURE_GPU = 0 };
 
+/* nvmlMemory_t: bytes. */
+struct nvml_memory {
+    unsigned long long total, free, used;
+};
+
 /* nvmlProcessInfo_v1_t has the first two alone, later versions all four. */
 struct nvml_process_v1 {
     unsigned pid;
@@ -196,6 +201,7 @@ struct nvml_api {
     int (*event_wait)(struct nvml_event_set *set, struct nvml_event *event, unsigned most_ms);
     int (*event_set_free)(struct nvml_event_set *set);
     int (*memory_bus_bits)(struct nvml_device *device, unsigned *bits);
+    int (*memory)(struct nvml_device *device, struct nvml_memory *memory);
     int (*fabric)(struct nvml_device *device, struct nvml_fabric *fabric);
     int (*driver_version)(char *version, unsigned len);
     const char *(*error_string)(int error);

@@ -107,6 +107,7 @@ static void read_memory(const struct nvml_api *nvml, struct nvml_device *device,
                         struct gpu_health *health)
 {
     unsigned corrected = UINT_MAX, uncorrected = UINT_MAX, pending = UINT_MAX, failed = UINT_MAX;
+    struct nvml_memory memory = {0};
     read_flags(nvml->ecc_mode, device, &health->ecc, &health->ecc_pending);
     health->ecc_corrected = read_ecc_errors(nvml, device, NVML_ECC_CORRECTED, NVML_ECC_VOLATILE);
     health->ecc_uncorrected =
@@ -116,6 +117,8 @@ static void read_memory(const struct nvml_api *nvml, struct nvml_device *device,
     health->ecc_uncorrected_life =
         read_ecc_errors(nvml, device, NVML_ECC_UNCORRECTED, NVML_ECC_AGGREGATE);
     health->pages_pending = ask(nvml->retired_pending, device, 0, 1);
+    if (nvml->memory && !nvml->memory(device, &memory) && memory.total)
+        health->memory_bytes = (double)memory.total;
     if (!nvml->remapped_rows ||
         nvml->remapped_rows(device, &corrected, &uncorrected, &pending, &failed))
         return;

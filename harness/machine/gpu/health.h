@@ -62,6 +62,7 @@ struct gpu_health {
     double clock_mhz, clock_max_mhz, memory_clock_mhz; /* clock: of the SMs */
     double memory_clock_max_mhz;
     int memory_bus_bits; /* width of the memory's bus */
+    double memory_bytes; /* all of it; an H100 of "80 GB" has 79.6 GiB */
     double power_w, power_limit_w, power_limit_default_w;
     double temperature_c;
     uint64_t throttle_reasons; /* NVML's bits; 0 also when unknown */

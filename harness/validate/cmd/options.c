@@ -3,10 +3,13 @@
 const char *const validate_profiles[] = {"quick", "standard", "full", NULL};
 
 static const struct opt validate_opts[] = {
+    OPT_TEXT("machine", validate_args, machine, NULL, "KIND",
+             "What this machine must have and reach: 8xh100-sxm, 1xl4, cpu-2s-epyc, vm, or a FILE "
+             "of your own; what cannot be judged of it is an error",
+             .group = "What is judged"),
     OPT_TEXT("expect", validate_args, expect, NULL, "NAME=N[,..]",
              "How many there must be: gpus=8,cpus=128,memory=2T; also sockets, nodes (NUMA), nics, "
-             "nvme, nvswitches; gpus=0 lets a machine without GPUs pass",
-             .group = "What is judged"),
+             "nvme, nvswitches; gpus=0 lets a machine without GPUs pass"),
     OPT_TEXT("only", validate_args, only, NULL, "RULE[,..]", "These rules alone"),
     OPT_TEXT("require", validate_args, require, NULL, "RULE[,..]",
              "Rules that must be judged: if one cannot be, that is an error", .level = OPT_RARE),
@@ -47,13 +50,15 @@ const struct command validate_command = {
     .tool = "validate",
     .operands = "[fleet DIR... | bounds DIR...]",
     .summary = "is this server fit? counts, physics, peers, health; and the fix",
-    .about = "Judges this server by short measurements: counts, physics, units against their "
-             "peers, health. The rules need no table of models. Changes nothing; root sees more. "
-             "'fleet' judges the results of many machines below DIR..., and runs nothing. 'bounds' "
-             "makes bounds for machines of one kind from such results: a JSON file to read and "
-             "edit, for 'fleet --bounds'. Exit code: 0 pass, 1 a rule failed, 3 a rule that should "
-             "have run did not, 4 nothing was judged, or no GPU (see --expect gpus=0).",
+    .about =
+        "Judges this server by short measurements: counts, physics, units against their "
+        "peers, health; with --machine, also by what its kind must reach. Changes nothing; root "
+        "sees more. "
+        "'fleet' judges the results of many machines below DIR..., and runs nothing. 'bounds' "
+        "makes bounds for machines of one kind from such results: a JSON file to read and "
+        "edit, for 'fleet --bounds'. Exit code: 0 pass, 1 a rule failed, 3 a rule that should "
+        "have run did not, 4 nothing was judged, or no GPU (see --expect gpus=0).",
     .opts = validate_opts,
-    .examples = {{"contend validate --expect gpus=8", "is it fit, with eight GPUs?"},
+    .examples = {{"contend validate --machine 8xh100-sxm", "is it what was ordered?"},
                  {"contend validate fleet results/", "which server differs?"}},
 };

@@ -11,7 +11,7 @@ extern const char *const validate_profiles[];
 struct validate_args {
     int profile;
     double max_time_s;
-    const char *only, *require, *expect, *waivers, *root;
+    const char *machine, *only, *require, *expect, *waivers, *root;
     const char *bounds;
     bool no_measure, strict, verbose, list, markdown, json;
     struct validate_outputs outputs;

@@ -1,4 +1,5 @@
 /* contend validate: acceptance of a server in one command. */
+#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,12 +9,15 @@
 #include <unistd.h>
 
 #include "harness/cmd/common/cmd.h"
+#include "harness/cmd/common/program.h"
 #include "harness/engine/discover/probes.h"
 #include "harness/lib/base/similar.h"
+#include "harness/lib/base/text.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/validate/cmd/options.h"
+#include "harness/validate/files/machine_file.h"
 #include "harness/validate/files/waivers.h"
 #include "harness/validate/rules/rules.h"
 #include "harness/validate/rules/waive.h"
@@ -27,6 +31,7 @@ struct validate {
     const struct cmd_env *env;
     const struct validate_args *args;
     struct rules_request rules;
+    struct machine_kind machine; /* of --machine */
     struct waivers waivers;
     struct topo topo;
     struct facts facts;
@@ -60,6 +65,49 @@ static int parse_rules(const char *text, const struct rule **rules, size_t *n, s
     return 0;
 }
 
+static int unknown_machine(const char *name, struct err *err)
+{
+    char path[PROGRAM_PATH_MAX], known[300] = "", hint[SIMILAR_HINT_MAX];
+    struct similar near = similar_to(name, strlen(name));
+    struct dirent **files = NULL;
+    int rc = program_share("machines", path, sizeof(path), err);
+    int n = rc ? 0 : scandir(path, &files, NULL, alphasort);
+    for (int i = 0; i < n; i++) {
+        char *end = strrchr(files[i]->d_name, '.');
+        if (!end || strcmp(end, ".json") != 0)
+            continue;
+        *end = '\0';
+        text_append(known, sizeof(known), ", ", "%s", files[i]->d_name);
+        similar_offer(&near, files[i]->d_name);
+    }
+    rc = rc ? rc
+            : err_set(err, -EINVAL, "unknown machine '%.60s'%s known: %s; or a FILE.json", name,
+                      similar_hint(&near, "", hint, sizeof(hint)), known);
+    for (int i = 0; i < n; i++)
+        free(files[i]);
+    free(files);
+    return rc;
+}
+
+/* What the machine is to be, of a file that comes with the program or of one's own. */
+static int read_kind(struct validate *v, struct err *err)
+{
+    const char *name = v->args->machine, *base, *dot = strrchr(name, '.');
+    char path[PROGRAM_PATH_MAX], file[80];
+    struct err none;
+    unsigned gpus = machine_name_split(name, &base);
+    bool own = strchr(name, '/') || (dot && strcmp(dot, ".json") == 0);
+    (void)snprintf(file, sizeof(file), "machines/%.60s.json", base);
+    if (own)
+        (void)snprintf(path, sizeof(path), "%s", base);
+    else if (program_share(file, path, sizeof(path), &none))
+        return unknown_machine(base, err);
+    int rc = machine_file_read(path, gpus, &v->machine, err);
+    text_set(v->machine.name, "%s", name);
+    v->rules.machine = &v->machine;
+    return rc ? rc : expect_parse(v->machine.expect[0] ? v->machine.expect : NULL, &v->rules, err);
+}
+
 static int check_args(struct validate *v, struct err *err)
 {
     const struct validate_args *args = v->args;
@@ -71,6 +119,8 @@ static int check_args(struct validate *v, struct err *err)
     int rc = parse_rules(args->only, v->rules.only, &v->rules.nonly, err);
     if (!rc)
         rc = parse_rules(args->require, v->rules.required, &v->rules.nrequired, err);
+    if (!rc && args->machine)
+        rc = read_kind(v, err);
     if (!rc)
         rc = expect_parse(args->expect, &v->rules, err);
     for (size_t i = 0; !rc && i < v->rules.nrequired; i++)
@@ -208,12 +258,27 @@ int validate_print_doc(const struct validate_args *args, const struct doc *doc)
     return cmd_finish();
 }
 
+/* What was judged: "2xh200-sxm", or what is here: "as found, 2x NVIDIA H200, 32 CPUs". */
+static const char *format_subject(const struct validate *v, char *buf, size_t size)
+{
+    const struct topo *topo = &v->topo;
+    char gpus[96] = "no GPU";
+    if (v->args->machine)
+        return v->machine.name;
+    if (topo->ngpus)
+        (void)snprintf(gpus, sizeof(gpus), "%ux %s", topo->ngpus, topo->gpus[0].name);
+    (void)snprintf(buf, size, "as found, %s, %u CPU%s", gpus, topo->ncpus,
+                   topo->ncpus == 1 ? "" : "s");
+    return buf;
+}
+
 static int report(struct validate *v)
 {
     struct err err = {0};
     struct doc doc = {0};
-    char utc[32];
-    const struct rules_verdict verdict = rules_verdict(&v->findings, v->args->strict);
+    char utc[32], of[160];
+    const struct rules_verdict verdict =
+        rules_verdict(&v->findings, v->args->strict, format_subject(v, of, sizeof(of)));
     const struct validation validation = {
         .facts = &v->facts,
         .findings = &v->findings,
@@ -262,6 +327,7 @@ static bool is_of_results(const struct validate_args *args, bool writes)
         const char *name;
         bool given;
     } others[] = {{"--require", args->require},
+                  {"--machine", args->machine},
                   {"--only", args->only},
                   {"--expect", args->expect},
                   {"--waivers", args->waivers},

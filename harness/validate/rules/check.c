@@ -17,15 +17,10 @@ void check_report(struct checks *checks, enum finding_outcome outcome, const str
     const struct rule *rule = checks->rule;
     bool wrong = outcome == OUTCOME_FAIL || outcome == OUTCOME_WARN;
     bool bad = outcome == OUTCOME_FAIL || outcome == OUTCOME_ERROR;
-    struct finding finding = {.severity = bad     ? FINDING_BAD
-                                          : wrong ? FINDING_DOUBT
-                                                  : FINDING_NOTE,
-                              .outcome = outcome,
-                              .value = NAN,
-                              .low = NAN,
-                              .high = NAN};
+    struct finding finding = {.outcome = outcome, .value = NAN, .low = NAN, .high = NAN};
     if (!check)
         check = &none;
+    finding.severity = bad ? FINDING_BAD : wrong || check->open ? FINDING_DOUBT : FINDING_NOTE;
     copy(finding.id, sizeof(finding.id), rule->id);
     copy(finding.subject, sizeof(finding.subject), check->unit);
     copy(finding.evidence, sizeof(finding.evidence), check->evidence);
@@ -56,13 +51,19 @@ enum facts_probe_name check_probe(const struct checks *checks)
 bool check_measured(struct checks *checks, enum facts_probe_name name)
 {
     const struct facts_probe *probe = &checks->facts->probes[name];
-    if (probe->status == PROBE_HUNG || probe->status == PROBE_FAILED)
+    const bool needs_nccl = name == PROBE_COLLECTIVE || name == PROBE_COLLECTIVE_STAGED;
+    const bool is_absent = checks->rule->of_gpus && !checks->facts->topo->ngpus;
+    const struct check open = {.open = probe->status != PROBE_ABSENT && !is_absent};
+    if (probe->status == PROBE_HUNG || probe->status == PROBE_FAILED ||
+        (probe->status == PROBE_LACKS && checks->rule->of_gpus && !needs_nccl))
         check_report(checks, OUTCOME_ERROR, NULL, "%s: %s",
                      probe->status == PROBE_HUNG ? "did not end" : "could not be measured",
                      probe->reason);
     else if (probe->status != PROBE_DONE)
-        check_report(checks, OUTCOME_SKIP, NULL, "%s",
-                     probe->reason[0] ? probe->reason : "not measured");
+        check_report(checks, OUTCOME_SKIP, &open, "%s",
+                     is_absent          ? "no GPU"
+                     : probe->reason[0] ? probe->reason
+                                        : "not measured");
     return probe->status == PROBE_DONE;
 }
 
@@ -84,14 +85,13 @@ bool check_lost(struct checks *checks, enum facts_probe_name name)
 bool check_firmware(struct checks *checks, size_t n)
 {
     const struct facts *facts = checks->facts;
+    const struct check open = {.open = true};
     if (machine_is_virtual(facts))
-        check_report(checks, OUTCOME_SKIP, NULL,
-                     "a virtual machine: its firmware's tables are not real");
+        check_report(checks, OUTCOME_SKIP, &open, CHECK_VIRTUAL);
     else if (facts->dmi == FACTS_DENIED)
-        check_report(checks, OUTCOME_SKIP, NULL,
-                     "the firmware's tables are readable as root: sudo contend validate");
+        check_report(checks, OUTCOME_SKIP, &open, CHECK_DENIED);
     else if (facts->dmi == FACTS_ABSENT || !n)
-        check_report(checks, OUTCOME_SKIP, NULL, "the firmware has no such table here");
+        check_report(checks, OUTCOME_SKIP, &open, "the firmware has no such table here");
     else
         return true;
     return false;

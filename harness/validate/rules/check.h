@@ -22,12 +22,17 @@ struct checks {
     struct err *err;
 };
 
+/* Why several rules cannot judge: those of one cause are listed together. */
+#define CHECK_VIRTUAL "the firmware's tables of a virtual machine are not real"
+#define CHECK_DENIED "the firmware's tables need root: sudo contend validate"
+
 /* Unset fields stay the rule's, or open. */
 struct check {
     const char *unit;    /* the subject; NULL = the machine */
     const char *cause;   /* another class than the rule's */
     const char *command; /* another command than the rule's */
     const char *evidence;
+    bool open;               /* of a SKIP: it applies here, and could not be judged */
     const char *metric, *in; /* NULL = no number; in: its unit */
     double value, low, high; /* NaN = open; looked at where there is a metric */
 };

@@ -83,7 +83,8 @@ static bool can_read_bus(struct checks *checks)
     const struct facts *facts = checks->facts;
     if (count_devices(facts, FACTS_GPU) > 0)
         return true;
-    check_report(checks, OUTCOME_SKIP, NULL,
+    check_report(checks, OUTCOME_SKIP,
+                 &(struct check){.open = facts->pci != FACTS_READ || facts->topo->ngpus},
                  facts->pci != FACTS_READ ? "the PCI bus cannot be read here"
                  : facts->topo->ngpus     ? "the PCI bus of this container does not show the GPUs"
                                           : "no NVIDIA GPU is on the PCI bus");
@@ -436,10 +437,10 @@ const struct rule rules_count[] = {
     {"gpus_for_cuda", RULE_COUNT, "setup", ACTION_FIX, "driver",
      "CUDA shows every GPU that NVML shows: tests reach no others.", "CUDA against NVML",
      "unset CUDA_VISIBLE_DEVICES", .of_gpus = true,
-     .limits = {{OF_MACHINE, MADE(gpus_of_cuda), BELOW, MADE(gpus_of_driver), OUTCOME_WARN,
+     .limits = {{OF_MACHINE, MADE(gpus_of_cuda), BELOW, MADE(gpus_of_driver), OUTCOME_FAIL,
                  "cuda_gpus", "GPUs", "CUDA shows {v} of the driver's {b} GPUs: {t}",
                  .text = why_hidden}},
-     .unknown = "no GPU", .passed = "CUDA shows all {v} GPUs"},
+     .absent = "no GPU", .passed = "CUDA shows all {v} GPUs"},
     {"nvlinks", RULE_COUNT, "hardware", ACTION_RESET, "driver",
      "Every NVLink of every GPU is active.", "NVML, nvmlDeviceGetNvLinkState",
      "nvidia-smi nvlink --status", .of_gpus = true,
@@ -449,8 +450,7 @@ const struct rule rules_count[] = {
                  "has not started"},
                 {OF_GPU, GPU(nvlinks_active), BELOW, GPU(nvlinks), OUTCOME_FAIL, "nvlinks_active",
                  "links", "{d} of {b} NVLinks are down"}},
-     .unknown = "the driver reports no NVLinks",
-     .passed = "all {v} NVLinks of each GPU are active"},
+     .absent = "the driver reports no NVLinks", .passed = "all {v} NVLinks of each GPU are active"},
     {"cpus_online", RULE_COUNT, "configuration", ACTION_FIX, "sysfs",
      "Every CPU that is present is online.", "kernel, admin-guide/cputopology",
      "cat /sys/devices/system/cpu/offline /sys/devices/system/cpu/smt/control",
@@ -516,5 +516,5 @@ const struct rule rules_count[] = {
      .limits = {{OF_NODE, FIELD(topo_node, memory_bytes), BELOW, NUMBER(1), OUTCOME_FAIL, NULL,
                  NULL, "this NUMA node has CPUs and no memory: its modules are missing or disabled",
                  .when = has_cpus}},
-     .unknown = "one NUMA node", .passed = "each NUMA node has memory"},
+     .absent = "one NUMA node", .passed = "each NUMA node has memory"},
     {.id = NULL}};

@@ -148,7 +148,7 @@ const struct rule rules_health[] = {
                 FABRIC(EQUALS, NVML_FABRIC_IN_PROGRESS, "the NVLink fabric is still being set up"),
                 FABRIC(ANY, 0, "the fabric manager could not make it part of the NVLink fabric"),
                 {OF_GPU, MADE(fabric_state), TOLD, NUMBER(0), OUTCOME_PASS, NULL, NULL, ""}},
-     .unknown = "no NVSwitch, or the driver does not report the fabric",
+     .absent = "no NVSwitch, or the driver does not report the fabric",
      .passed = "every GPU is part of the NVLink fabric"},
     {"peermem", RULE_HEALTH, "configuration", ACTION_FIX, "GPU, RDMA device",
      "Where GPUs and RDMA devices are, nvidia_peermem lets them talk directly.",
@@ -157,7 +157,7 @@ const struct rule rules_health[] = {
                  "nvidia_peermem is not loaded: RDMA from GPUs passes through host memory, unless "
                  "the open driver's dma-buf is used",
                  .when = has_gpu_and_rdma}},
-     .unknown = "no GPU, or no RDMA device", .passed = "nvidia_peermem is loaded"},
+     .absent = "no GPU, or no RDMA device", .passed = "nvidia_peermem is loaded"},
     {"collective_peer", RULE_HEALTH, "hardware", ACTION_RESET, "measurement, two GPUs, NCCL",
      "An all-reduce of all GPUs with peer access ends, with the right result: copies can work "
      "while every collective hangs.",

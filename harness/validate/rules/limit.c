@@ -380,8 +380,10 @@ void limits_judge(struct checks *checks)
         return;
     if (!tally.known && rule->of_gpus && !facts->topo->ngpus)
         check_report(checks, OUTCOME_SKIP, NULL, "no GPU");
-    else if (!tally.known && rule->unknown && !(rule->knows && rule->knows(facts)))
-        check_report(checks, OUTCOME_SKIP, NULL, "%s", rule->unknown);
+    else if (!tally.known && (rule->unknown || rule->absent) &&
+             !(rule->knows && rule->knows(facts)))
+        check_report(checks, OUTCOME_SKIP, &(struct check){.open = !rule->absent}, "%s",
+                     rule->absent ? rule->absent : rule->unknown);
     else {
         if (!tally.passed[0])
             fill_in(&none, rule->passed, tally.passed, sizeof(tally.passed));

@@ -76,7 +76,7 @@ static bool can_read_log(struct checks *checks)
 {
     if (checks->facts->log == FACTS_READ)
         return true;
-    check_report(checks, OUTCOME_SKIP, NULL,
+    check_report(checks, OUTCOME_SKIP, &(struct check){.open = true},
                  checks->facts->log == FACTS_DENIED
                      ? "the kernel's log is readable as root: sudo contend validate"
                      : "the kernel's log is not readable here");
@@ -117,7 +117,7 @@ const struct rule rules_log[] = {
      "NVIDIA, XID Errors", "sudo dmesg -T | grep -i xid", .ready = can_read_log,
      .limits = {{LINES(XID, FAIL, "xid", "{t}"), .when = is_of_hardware, .text = xid_said},
                 {LINES(XID, WARN, "xid", "{t}"), .text = xid_said, .cause = "setup"}},
-     .unknown = "no GPU", .knows = has_gpu, .passed = "no Xid in the kernel's log"},
+     .absent = "no GPU", .knows = has_gpu, .passed = "no Xid in the kernel's log"},
     {"sxid", RULE_HEALTH, "hardware", ACTION_RESET, "kernel's log (root), NVSwitch",
      "The kernel's log has no fatal SXid of an NVSwitch.",
      "NVIDIA, Fabric Manager for HGX, appendix D", "sudo dmesg -T | grep SXid",
@@ -126,7 +126,7 @@ const struct rule rules_log[] = {
                  .when = is_not_fatal, .text = sxid_number},
                 {LINES(SXID, FAIL, "sxid", "fatal SXid {t} in the kernel's log"),
                  .text = sxid_number}},
-     .unknown = "no NVSwitch", .knows = has_switch, .passed = "no SXid in the kernel's log"},
+     .absent = "no NVSwitch", .knows = has_switch, .passed = "no SXid in the kernel's log"},
     {"pcie_errors", RULE_HEALTH, "hardware", ACTION_WATCH, "PCI bus, kernel's log",
      "No uncorrected PCIe errors since boot; corrected ones are a warning.",
      "kernel, sysfs-bus-pci-devices-aer_stats", "grep -H TOTAL /sys/bus/pci/devices/*/aer_dev_*",

@@ -48,13 +48,9 @@ static bool is_nic_or_nvme(const struct unit *unit)
     return device->kind == FACTS_NIC || device->kind == FACTS_NVME;
 }
 
-static bool may_read_firmware(struct checks *checks)
+static bool has_modules(struct checks *checks)
 {
-    if (checks->facts->dmi != FACTS_DENIED)
-        return true;
-    check_report(checks, OUTCOME_SKIP, NULL,
-                 "the firmware's tables are readable as root: sudo contend validate");
-    return false;
+    return check_firmware(checks, checks->facts->ndimms);
 }
 
 /*
@@ -126,13 +122,12 @@ static bool can_judge_memory(struct checks *checks)
     if (facts->probes[PROBE_MEMORY_BANDWIDTH].status != PROBE_DONE || isnan(value))
         return true; /* which is said for us */
     if (isnan(memory_limit_gbps(facts, &channels)) || machine_is_virtual(facts))
-        check_report(checks, OUTCOME_SKIP, NULL, "%.4g GB/s; %s", value,
-                     machine_is_virtual(facts) ? "a virtual machine does not report memory channels"
-                     : facts->dmi == FACTS_DENIED
-                         ? "channels and speed are readable as root: sudo contend validate"
-                         : "the firmware does not report memory channels and speed");
+        check_report(checks, OUTCOME_SKIP, &(struct check){.open = true}, "%s",
+                     machine_is_virtual(facts)    ? CHECK_VIRTUAL
+                     : facts->dmi == FACTS_DENIED ? CHECK_DENIED
+                                                  : "the firmware reports no memory channels");
     else if (bitset_count(&allowed) < facts->topo->ncpus)
-        check_report(checks, OUTCOME_SKIP, NULL,
+        check_report(checks, OUTCOME_SKIP, &(struct check){.open = true},
                      "%.4g GB/s, by %u of %u CPUs: too few to saturate the memory", value,
                      bitset_count(&allowed), facts->topo->ncpus);
     else
@@ -215,11 +210,11 @@ const struct rule rules_physical[] = {
                 {OF_GPU, GPU(pcie_generation_link), BELOW, GPU(pcie_generation_gpu), OUTCOME_WARN,
                  "pcie_generation", "generation",
                  "slot and board allow PCIe gen {v}, the GPU gen {b}"}},
-     .unknown = "no GPU, NIC or NVMe drive reports its PCIe speed",
+     .unknown = "no GPU, NIC or NVMe drive reports its PCIe link",
      .passed = "{n} PCIe link{s} at full speed"},
     {"memory_speed", RULE_PHYSICAL, "configuration", ACTION_FIX, "firmware's tables (root)",
      "Memory modules run at their rated speed.", "SMBIOS 3.7, type 17", "sudo dmidecode -t memory",
-     .ready = may_read_firmware,
+     .ready = has_modules,
      .limits = {{OF_DIMM, FIELD(facts_dimm, configured_mts), BELOW, FIELD(facts_dimm, rated_mts),
                  OUTCOME_WARN, "memory_speed", "MT/s",
                  "memory runs at {v} of {b} MT/s: two modules a channel, a mix, or a setting of "

@@ -8,8 +8,9 @@
 #include "harness/lib/base/text.h"
 #include "harness/validate/rules/check.h"
 
-static const struct rule *const tables[] = {
-    rules_count, rules_physical, rules_symmetry, rules_health, rules_log, rules_system, NULL};
+static const struct rule *const tables[] = {rules_count,   rules_machine,  rules_physical,
+                                            rules_compute, rules_symmetry, rules_health,
+                                            rules_log,     rules_system,   NULL};
 
 const char *rule_kind_name(enum rule_kind kind)
 {
@@ -56,7 +57,9 @@ static bool is_in(const struct rule *const *rules, size_t n, const struct rule *
 bool rules_asked(const struct rules_request *request, const struct rule *rule)
 {
     if (!request->nonly || is_in(request->only, request->nonly, rule) ||
-        (request->nexpected && strcmp(rule->id, RULES_EXPECTED_ID) == 0))
+        (request->nexpected && strcmp(rule->id, RULES_EXPECTED_ID) == 0) ||
+        (request->machine && (strcmp(rule->id, RULES_MACHINE_ID) == 0 ||
+                              strcmp(rule->id, RULES_MACHINE_RATES_ID) == 0)))
         return true;
     for (size_t i = 0; i < request->nonly && strcmp(rule->id, RULES_GPUS_ID) == 0; i++)
         if (request->only[i]->of_gpus)
@@ -267,7 +270,7 @@ static const struct finding *no_gpu(const struct findings *findings)
 }
 
 /* The verdict when nothing failed and nothing required is missing. */
-static void pass(const struct findings *findings, struct rules_verdict *verdict)
+static void pass(const struct findings *findings, const char *of, struct rules_verdict *verdict)
 {
     unsigned passed = verdict->count[OUTCOME_PASS], warned = verdict->count[OUTCOME_WARN];
     const struct finding *why = no_gpu(findings);
@@ -276,7 +279,7 @@ static void pass(const struct findings *findings, struct rules_verdict *verdict)
                    passed == 1 ? "" : "s", warned, warned == 1 ? "" : "s",
                    verdict->count[OUTCOME_SKIP]);
     if (passed + warned && !why) {
-        (void)snprintf(verdict->text, sizeof(verdict->text), "PASS: %s", rest);
+        (void)snprintf(verdict->text, sizeof(verdict->text), "PASS: %.160s: %s", of, rest);
         return;
     }
     verdict->outcome = OUTCOME_SKIP;
@@ -289,7 +292,7 @@ static void pass(const struct findings *findings, struct rules_verdict *verdict)
                        verdict->count[OUTCOME_SKIP]);
 }
 
-struct rules_verdict rules_verdict(const struct findings *findings, bool strict)
+struct rules_verdict rules_verdict(const struct findings *findings, bool strict, const char *of)
 {
     struct rules_verdict verdict = {.outcome = OUTCOME_PASS};
     char named[320];
@@ -312,6 +315,6 @@ struct rules_verdict rules_verdict(const struct findings *findings, bool strict)
                        "ERROR: %u rule%s should have run and did not (%s)", verdict.rules,
                        verdict.rules == 1 ? "" : "s", named);
     } else
-        pass(findings, &verdict);
+        pass(findings, of, &verdict);
     return verdict;
 }

@@ -2,7 +2,7 @@
  * The rules of `contend validate`, as data: limits of facts, or a function. Pure.
  *
  *   rc = rules_judge(&facts, &request, &findings, &err);
- *   struct rules_verdict verdict = rules_verdict(&findings, strict);
+ *   struct rules_verdict verdict = rules_verdict(&findings, strict, "8xh100-sxm");
  *
  * A rule without a bound of a model: what a unit should be is what the bus, the firmware, its peers
  * or the physics of its link say. One finding a unit that is wrong, or one that passes, for all of
@@ -17,6 +17,7 @@
 #include "harness/contract/finding.h"
 #include "harness/machine/facts/facts.h"
 #include "harness/validate/rules/limit.h"
+#include "harness/validate/rules/machine.h"
 
 enum rule_kind { RULE_COUNT, RULE_PHYSICAL, RULE_SYMMETRY, RULE_HEALTH, RULE_KINDS };
 const char *rule_kind_name(enum rule_kind kind); /* "count", "physical", ... */
@@ -52,20 +53,24 @@ struct rule {
 
     /* By its limits (limit.h), where something is known; else by a function of its own. */
     struct limit limits[RULE_LIMITS_MAX + 1];
-    const char *passed;  /* where nothing is beyond; with {n} units, and holes of the first limit */
-    const char *unknown; /* why it is skipped where nothing is known; NULL = then it passes, */
-    bool (*knows)(const struct facts *facts); /* as it does where this holds; NULL = it does not */
-    bool (*ready)(struct checks *checks);     /* else it has said why nothing is judged */
-    struct alike alike[2];                    /* what of measured units is to be alike */
-    void (*judge)(struct checks *checks);     /* NULL = by the limits */
+    const char *passed; /* where nothing is beyond; with {n} units, and holes of the first limit */
+    /* Where nothing is known it is skipped: it does not apply, or could not be judged. Without
+     * either it passes, as it does where `knows` holds. */
+    const char *absent, *unknown;
+    bool (*knows)(const struct facts *facts);
+    bool (*ready)(struct checks *checks); /* else it has said why nothing is judged */
+    struct alike alike[2];                /* what of measured units is to be alike */
+    void (*judge)(struct checks *checks); /* NULL = by the limits */
 };
 
 /* The tables, each of which ends with an entry of id NULL. */
-extern const struct rule rules_count[], rules_physical[], rules_symmetry[], rules_health[],
-    rules_system[], rules_log[];
+extern const struct rule rules_count[], rules_machine[], rules_compute[], rules_physical[],
+    rules_symmetry[], rules_health[], rules_system[], rules_log[];
 
-/* The rule of --expect. */
+/* The rules of --expect and of --machine. */
 #define RULES_EXPECTED_ID "expected"
+#define RULES_MACHINE_ID "machine"
+#define RULES_MACHINE_RATES_ID "machine_rates"
 
 /* Where this rule is skipped, nothing of what the machine is for was judged: no PASS. */
 #define RULES_GPUS_ID "gpus_judged"
@@ -89,6 +94,7 @@ struct rules_request {
         const struct expectable *of; /* count.c */
         double count;                /* of memory bytes */
     } expected[RULES_EXPECTED_MAX];
+    const struct machine_kind *machine; /* NULL = none is named */
 };
 
 /*
@@ -99,8 +105,8 @@ struct rules_request {
 int expect_parse(const char *text, struct rules_request *request, struct err *err);
 
 /*
- * Also where it is not among the rules alone: that of what is expected, where something is, and
- * gpus_judged, where a rule of GPUs is.
+ * Also where it is not among the rules alone: those of what is expected or named, where something
+ * is, and gpus_judged, where a rule of GPUs is.
  */
 bool rules_asked(const struct rules_request *request, const struct rule *rule);
 
@@ -135,7 +141,7 @@ struct rules_verdict {
     unsigned rules;               /* that failed; or, of an error, that did not run */
     char text[400];               /* "FAIL: 2 rules (hardware: replace GPU 2; ...)" */
 };
-/* strict: what warns fails. */
-struct rules_verdict rules_verdict(const struct findings *findings, bool strict);
+/* strict: what warns fails. of: what passes, "2xh200-sxm". */
+struct rules_verdict rules_verdict(const struct findings *findings, bool strict, const char *of);
 
 #endif

@@ -59,7 +59,7 @@ const struct rule rules_system[] = {
           {WORDS(env.governor, ANY, WARN, "CPU governor {t}: clocks rise after the work has begun"),
            .is_not = "performance"},
           {WORDS(env.governor, TOLD, PASS, "")}},
-     .unknown = "the kernel does not set the clocks here, as on a virtual machine",
+     .absent = "the kernel does not set the clocks here, as on a virtual machine",
      .passed = "CPU governor: {t}"},
     {"idle_exit", RULE_HEALTH, "configuration", ACTION_FIX, "measurement",
      "A CPU that slept 1 to 10 ms wakes up at most 50 us later than a busy one (200 us on a "
@@ -77,7 +77,7 @@ const struct rule rules_system[] = {
          {{OF_MACHINE, FACT(env.numa_balancing), ABOVE, NUMBER(0), OUTCOME_WARN, NULL, NULL,
            "automatic NUMA balancing is on: it unmaps pages of pinned workers to find their users",
            .when = has_nodes}},
-     .unknown = "one NUMA node, or the kernel does not report it",
+     .absent = "one NUMA node, or the kernel does not report it",
      .passed = "automatic NUMA balancing is off"},
     {"memlock", RULE_HEALTH, "configuration", ACTION_FIX, "the process's limits",
      "8 MiB or more may be locked, with RDMA devices any amount.", "getrlimit(2), RLIMIT_MEMLOCK",

@@ -2,10 +2,17 @@
 
 #include <string.h>
 
+#include "harness/lib/base/text.h"
+
 static bool is_wrong(const struct finding *finding)
 {
     return finding->outcome == OUTCOME_FAIL || finding->outcome == OUTCOME_WARN ||
            finding->outcome == OUTCOME_ERROR;
+}
+
+static bool is_open(const struct finding *finding)
+{
+    return finding->outcome == OUTCOME_SKIP && finding->severity == FINDING_DOUBT;
 }
 
 /* Findings are sorted: the first command is that of the worst. */
@@ -63,6 +70,34 @@ static void add_rules(const struct findings *findings, bool wrong, struct doc *d
     }
 }
 
+/* What applies here and could not be judged, with what it needs: those of one cause in a line. */
+static void add_open(const struct findings *findings, struct doc *doc)
+{
+    bool any = false;
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct finding *finding = &findings->all[i];
+        char rules[300] = "";
+        bool again = false;
+        if (!is_open(finding))
+            continue;
+        for (size_t j = 0; j < findings->n; j++) {
+            const struct finding *other = &findings->all[j];
+            if (!is_open(other) || strcmp(other->sentence, finding->sentence) != 0)
+                continue;
+            again = again || j < i;
+            text_append(rules, sizeof(rules), ", ", "%s", other->id);
+        }
+        if (again)
+            continue;
+        if (!any)
+            doc_heading(doc, "Not judged");
+        any = true;
+        doc_text(doc, "%s: %s", rules, finding->sentence);
+    }
+    if (any)
+        doc_gap(doc);
+}
+
 void validation_add_to_doc(const struct validation *validation, struct doc *doc)
 {
     bool measured = strcmp(validation->profile, "none") != 0;
@@ -71,6 +106,7 @@ void validation_add_to_doc(const struct validation *validation, struct doc *doc)
              measured ? "profile " : "nothing measured", measured ? validation->profile : "");
     doc_gap(doc);
     add_rules(validation->findings, true, doc);
+    add_open(validation->findings, doc);
     doc_fold(doc, "Rules that passed or were skipped");
     add_rules(validation->findings, false, doc);
     doc_unfold(doc);

@@ -115,16 +115,16 @@ TEST(waived_findings_pass_strictly)
                             {.id = "pcie_width", .subject = "GPU 1", .outcome = OUTCOME_FAIL},
                             {.id = "pcie_width", .subject = "GPU 2", .outcome = OUTCOME_WARN}};
     struct findings findings = {.n = 2, .all = all};
-    assert_int_equal(rules_verdict(&findings, true).rules, 2);
+    assert_int_equal(rules_verdict(&findings, true, "").rules, 2);
     waive_findings(&waivers, "2030-06-01", &findings);
     waive_findings(&waivers, "2030-06-01", &findings); /* told once */
     assert_string_equal(all[0].evidence, "waived until 2030-06-15: batch system");
-    assert_int_equal(rules_verdict(&findings, true).outcome, OUTCOME_PASS);
-    assert_int_equal(rules_verdict(&findings, true).count[OUTCOME_WARN], 2);
+    assert_int_equal(rules_verdict(&findings, true, "").outcome, OUTCOME_PASS);
+    assert_int_equal(rules_verdict(&findings, true, "").count[OUTCOME_WARN], 2);
     findings.n = 3;
     waive_findings(&waivers, "2030-06-01", &findings);
-    struct rules_verdict verdict = rules_verdict(&findings, true);
+    struct rules_verdict verdict = rules_verdict(&findings, true, "");
     assert_int_equal(verdict.outcome, OUTCOME_FAIL);
     assert_int_equal(verdict.rules, 1);
-    assert_int_equal(rules_verdict(&findings, false).outcome, OUTCOME_PASS);
+    assert_int_equal(rules_verdict(&findings, false, "").outcome, OUTCOME_PASS);
 }

@@ -75,7 +75,7 @@ TEST_ON_WORLD(rules_pass_a_good_machine)
 {
     const struct findings *findings = fixture_judge(&all);
     accuses_nobody(findings);
-    struct rules_verdict verdict = rules_verdict(findings, true);
+    struct rules_verdict verdict = rules_verdict(findings, true, "");
     assert_int_equal(verdict.outcome, OUTCOME_PASS);
     assert_true(verdict.count[OUTCOME_PASS] >= 25);
 }
@@ -90,7 +90,7 @@ TEST_ON_WORLD(rules_count)
     PLANT(w->topo.ngpus = 0, "gpus_on_bus", "GPU 0000:03:00.0 (slot 7)", FAIL, "configuration",
           RESET);
     w->topo.ngpus = GPUS;
-    PLANT(w->gpus[3].cuda_ordinal = -1, "gpus_for_cuda", NULL, WARN, "setup", FIX);
+    PLANT(w->gpus[3].cuda_ordinal = -1, "gpus_for_cuda", NULL, FAIL, "setup", FIX);
     PLANT(w->health[1].nvlinks_active = 14, "nvlinks", "GPU 1 (0000:02:00.0)", FAIL, "hardware",
           RESET);
     PLANT(w->facts.cpus_present = CPUS + 1, "cpus_online", NULL, FAIL, "configuration", FIX);

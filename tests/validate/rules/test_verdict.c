@@ -13,7 +13,7 @@ static const struct rules_request all;
 static void expect_verdict(const struct rules_request *request, enum finding_outcome outcome,
                            const char *part)
 {
-    struct rules_verdict verdict = rules_verdict(fixture_judge(request), false);
+    struct rules_verdict verdict = rules_verdict(fixture_judge(request), false, "");
     if (verdict.outcome != outcome || !strstr(verdict.text, part))
         fail_msg("not %s with '%s': %s", finding_outcome_name(outcome), part, verdict.text);
 }
@@ -144,8 +144,8 @@ TEST_ON_WORLD(rules_verdict_names_and_sorts)
         if (w->findings.all[i].outcome == OUTCOME_FAIL)
             assert_int_equal(w->findings.all[i - 1].outcome, OUTCOME_FAIL);
     assert_int_equal(w->findings.all[w->findings.n - 1].outcome, OUTCOME_PASS);
-    assert_int_equal(rules_verdict(&w->findings, false).count[OUTCOME_FAIL], 2);
-    assert_int_equal(rules_verdict(&w->findings, true).rules, 2);
+    assert_int_equal(rules_verdict(&w->findings, false, "").count[OUTCOME_FAIL], 2);
+    assert_int_equal(rules_verdict(&w->findings, true, "").rules, 2);
     expect_verdict(&all, OUTCOME_FAIL, "FAIL: 1 rule (hardware: reset gpus_on_bus)");
 }
 
@@ -242,7 +242,7 @@ TEST_ON_WORLD(rules_expect)
     /* What cannot be counted is no pass. */
     w->facts.pci = FACTS_DENIED;
     assert_int_equal(expected("nics=1", "")->outcome, OUTCOME_ERROR);
-    assert_int_equal(rules_verdict(&w->findings, false).outcome, OUTCOME_ERROR);
+    assert_int_equal(rules_verdict(&w->findings, false, "").outcome, OUTCOME_ERROR);
     w->facts.env.memory_bytes = NAN;
     finding = expected("memory=16G", "");
     assert_int_equal(finding->outcome, OUTCOME_ERROR);
