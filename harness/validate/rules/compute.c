@@ -49,7 +49,7 @@ const struct rule rules_compute[] = {
      "NVIDIA's data sheets", "contend bench gpu_matmul", .probes = 1u << PROBE_GPU_MATMUL,
      .of_gpus = true, .limits = {PRODUCTS("bf16"), PRODUCTS("fp8"), PRODUCTS("fp64")},
      .unknown = "the data sheet of this GPU is not known",
-     .passed = "bf16 products reach {%}% of the rate in the data sheet"},
+     .passed = "large products are within 30 to 102% of the data sheet"},
     {"gpu_load_clocks", RULE_HEALTH, "hardware", ACTION_WATCH, "measurement, driver",
      "Under load neither heat nor the board's supply holds a GPU's clock down; its power limit "
      "may.",

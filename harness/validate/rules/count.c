@@ -440,7 +440,7 @@ const struct rule rules_count[] = {
      .limits = {{OF_MACHINE, MADE(gpus_of_cuda), BELOW, MADE(gpus_of_driver), OUTCOME_FAIL,
                  "cuda_gpus", "GPUs", "CUDA shows {v} of the driver's {b} GPUs: {t}",
                  .text = why_hidden}},
-     .absent = "no GPU", .passed = "CUDA shows all {v} GPUs"},
+     .absent = "no GPU", .passed = "CUDA shows what the driver does: {v}"},
     {"nvlinks", RULE_COUNT, "hardware", ACTION_RESET, "driver",
      "Every NVLink of every GPU is active.", "NVML, nvmlDeviceGetNvLinkState",
      "nvidia-smi nvlink --status", .of_gpus = true,
