@@ -1,5 +1,4 @@
 /* contend validate: acceptance of a server in one command. */
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,15 +8,13 @@
 #include <unistd.h>
 
 #include "harness/cmd/common/cmd.h"
-#include "harness/cmd/common/program.h"
 #include "harness/engine/discover/probes.h"
 #include "harness/lib/base/similar.h"
-#include "harness/lib/base/text.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/validate/cmd/kinds.h"
 #include "harness/validate/cmd/options.h"
-#include "harness/validate/files/machine_file.h"
 #include "harness/validate/files/waivers.h"
 #include "harness/validate/rules/rules.h"
 #include "harness/validate/rules/waive.h"
@@ -65,49 +62,6 @@ static int parse_rules(const char *text, const struct rule **rules, size_t *n, s
     return 0;
 }
 
-static int unknown_machine(const char *name, struct err *err)
-{
-    char path[PROGRAM_PATH_MAX], known[300] = "", hint[SIMILAR_HINT_MAX];
-    struct similar near = similar_to(name, strlen(name));
-    struct dirent **files = NULL;
-    int rc = program_share("machines", path, sizeof(path), err);
-    int n = rc ? 0 : scandir(path, &files, NULL, alphasort);
-    for (int i = 0; i < n; i++) {
-        char *end = strrchr(files[i]->d_name, '.');
-        if (!end || strcmp(end, ".json") != 0)
-            continue;
-        *end = '\0';
-        text_append(known, sizeof(known), ", ", "%s", files[i]->d_name);
-        similar_offer(&near, files[i]->d_name);
-    }
-    rc = rc ? rc
-            : err_set(err, -EINVAL, "unknown machine '%.60s'%s known: %s; or a FILE.json", name,
-                      similar_hint(&near, "", hint, sizeof(hint)), known);
-    for (int i = 0; i < n; i++)
-        free(files[i]);
-    free(files);
-    return rc;
-}
-
-/* What the machine is to be, of a file that comes with the program or of one's own. */
-static int read_kind(struct validate *v, struct err *err)
-{
-    const char *name = v->args->machine, *base, *dot = strrchr(name, '.');
-    char path[PROGRAM_PATH_MAX], file[80];
-    struct err none;
-    unsigned gpus = machine_name_split(name, &base);
-    bool own = strchr(name, '/') || (dot && strcmp(dot, ".json") == 0);
-    (void)snprintf(file, sizeof(file), "machines/%.60s.json", base);
-    if (own)
-        (void)snprintf(path, sizeof(path), "%s", base);
-    else if (program_share(file, path, sizeof(path), &none))
-        return unknown_machine(base, err);
-    int rc = machine_file_read(path, gpus, &v->machine, err);
-    text_set(v->machine.name, "%s", name);
-    v->rules.machine = &v->machine;
-    return rc ? rc : expect_parse(v->machine.expect[0] ? v->machine.expect : NULL, &v->rules, err);
-}
-
 static int check_args(struct validate *v, struct err *err)
 {
     const struct validate_args *args = v->args;
@@ -120,7 +74,11 @@ static int check_args(struct validate *v, struct err *err)
     if (!rc)
         rc = parse_rules(args->require, v->rules.required, &v->rules.nrequired, err);
     if (!rc && args->machine)
-        rc = read_kind(v, err);
+        rc = kinds_read(args->machine, &v->machine, err);
+    if (!rc && args->machine) {
+        v->rules.machine = &v->machine;
+        rc = expect_parse(v->machine.expect, &v->rules, err);
+    }
     if (!rc)
         rc = expect_parse(args->expect, &v->rules, err);
     for (size_t i = 0; !rc && i < v->rules.nrequired; i++)
@@ -218,7 +176,11 @@ static int read_machine(struct validate *v, struct err *err)
     const struct facts_request facts = {
         .root = v->args->root, .topo = &v->topo, .sample_s = v->args->root ? 0 : 1};
     int rc = topo_load(&topo, &v->topo, err);
-    return rc ? rc : facts_read(&facts, &v->facts, err);
+    if (rc)
+        return rc;
+    if (!v->args->machine)
+        kinds_suggest(&v->topo, v->rules.suggested);
+    return facts_read(&facts, &v->facts, err);
 }
 
 static int judge(struct validate *v, struct err *err)

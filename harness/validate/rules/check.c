@@ -24,11 +24,11 @@ void check_report(struct checks *checks, enum finding_outcome outcome, const str
     copy(finding.id, sizeof(finding.id), rule->id);
     copy(finding.subject, sizeof(finding.subject), check->unit);
     copy(finding.evidence, sizeof(finding.evidence), check->evidence);
-    if (wrong) {
+    if (wrong)
         copy(finding.cause, sizeof(finding.cause), check->cause ? check->cause : rule->cause);
+    if (wrong || check->command)
         copy(finding.command, sizeof(finding.command),
              check->command ? check->command : rule->command);
-    }
     if (check->metric) {
         copy(finding.metric, sizeof(finding.metric), check->metric);
         copy(finding.unit, sizeof(finding.unit), check->in);

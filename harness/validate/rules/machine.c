@@ -41,17 +41,28 @@ static const struct machine_known knowns[] = {
     {"virtual", "hypervisor", "/proc/cpuinfo", OF_MACHINE, FACT(env.virtual_machine)},
     {.name = NULL}};
 
-const char *machine_known_name(size_t i)
-{
-    return knowns[i].name;
-}
-
 const struct machine_known *machine_known_find(const char *name)
 {
     const struct machine_known *known = knowns;
     while (known->name && strcmp(known->name, name) != 0)
         known++;
     return known->name ? known : NULL;
+}
+
+size_t machine_is_of(const struct machine_kind *kind, const struct topo_gpu *gpu)
+{
+    const double gib = gpu->health ? gpu->health->memory_bytes / 0x1p30 : NAN;
+    size_t named = 0;
+    for (size_t i = 0; i < kind->n; i++) {
+        const struct machine_fact *fact = &kind->facts[i];
+        if (fact->of && fact->of->text == gpu_name)
+            named = strlen(fact->has);
+        if (fact->of && ((fact->of->text == gpu_name && !strstr(gpu->name, fact->has)) ||
+                         (strcmp(fact->of->name, "gpu_memory") == 0 &&
+                          (gib < fact->least || gib > fact->most))))
+            return 0;
+    }
+    return named;
 }
 
 bool machine_known_is_text(const struct machine_known *known)
@@ -172,6 +183,15 @@ static void judge_measured(struct checks *checks, const struct machine_fact *fac
     }
 }
 
+static void skip_unnamed(struct checks *checks)
+{
+    const char *suggested = checks->request->suggested;
+    char command[96];
+    (void)snprintf(command, sizeof(command), "contend validate --machine %s", suggested);
+    check_report(checks, OUTCOME_SKIP, &(struct check){.command = suggested[0] ? command : NULL},
+                 "needs --machine, such as %s", suggested[0] ? suggested : "8xh100-sxm");
+}
+
 static void judge(struct checks *checks, bool measured)
 {
     const struct machine_kind *kind = checks->request->machine;
@@ -188,7 +208,7 @@ static void judge(struct checks *checks, bool measured)
         (measured ? judge_measured : judge_read)(checks, fact, ngpus);
     }
     if (!kind)
-        check_report(checks, OUTCOME_SKIP, NULL, "needs --machine, such as 8xh100-sxm");
+        skip_unnamed(checks);
     else if (!n)
         check_report(checks, OUTCOME_SKIP, NULL, "%s names none", kind->name);
     else if (checks->findings->n == before)

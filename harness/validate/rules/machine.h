@@ -7,7 +7,7 @@
 
 #include "harness/machine/facts/facts.h"
 
-enum { MACHINE_FACTS_MAX = 32 };
+enum { MACHINE_FACTS_MAX = 32, MACHINE_NAME_MAX = 64 };
 
 struct machine_known;
 
@@ -24,8 +24,8 @@ struct machine_fact {
 };
 
 struct machine_kind {
-    char name[64];   /* as --machine names it: "8xh100-sxm" */
-    char expect[96]; /* as --expect: "gpus=8,sockets=2" */
+    char name[MACHINE_NAME_MAX]; /* as --machine names it: "8xh100-sxm" */
+    char expect[96];             /* as --expect: "gpus=8,sockets=2" */
     size_t n;
     struct machine_fact facts[MACHINE_FACTS_MAX];
 };
@@ -33,6 +33,8 @@ struct machine_kind {
 /* "gpu_name", "nvlinks", ...; NULL = there is no such fact. */
 const struct machine_known *machine_known_find(const char *name);
 bool machine_known_is_text(const struct machine_known *known);
-const char *machine_known_name(size_t i); /* NULL behind the last */
+
+/* How much of a GPU's name the kind has, where its memory fits, too; 0 = it is of another. */
+size_t machine_is_of(const struct machine_kind *kind, const struct topo_gpu *gpu);
 
 #endif

@@ -95,6 +95,7 @@ struct rules_request {
         double count;                /* of memory bytes */
     } expected[RULES_EXPECTED_MAX];
     const struct machine_kind *machine; /* NULL = none is named */
+    char suggested[MACHINE_NAME_MAX];   /* what could be: "2xh200-sxm"; "" = not known */
 };
 
 /*

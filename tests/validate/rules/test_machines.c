@@ -508,6 +508,33 @@ static struct rules_verdict verdict_of(const char *machine, struct findings *fin
     return rules_verdict(findings, false, "it");
 }
 
+static size_t fit_of(const char *file)
+{
+    struct machine_kind kind;
+    char path[128];
+    struct err err;
+    (void)snprintf(path, sizeof(path), "share/machines/%s.json", file);
+    assert_int_equal(machine_file_read(path, world.topo.ngpus, &kind, &err), 0);
+    return machine_is_of(&kind, &world.gpus[0]);
+}
+
+/* Of all files, the one of that kind has most of the GPU's name. */
+static void fits_best(const char *machine)
+{
+    const char *own;
+    (void)machine_name_split(machine, &own);
+    const size_t fits = fit_of(own);
+    assert_true(fits > 0);
+    for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++) {
+        const char *other;
+        if (!machine_name_split(bases[i].kind, &other) || strcmp(own, other) == 0)
+            continue;
+        if (fit_of(other) >= fits)
+            fail_msg("%s fits a %s as well", other, own);
+    }
+    assert_true(fit_of("h200-nvl") < fits && fit_of("h100-nvl") < fits);
+}
+
 static bool says(const struct findings *findings, const char *rule, enum finding_outcome outcome)
 {
     for (size_t i = 0; i < findings->n; i++)
@@ -551,6 +578,8 @@ TEST_IN_DIR(planted_machines_are_judged)
             fail_msg("%s, %s: %s and %s: %s; %s: %s", p->machine, p->is,
                      finding_outcome_name(without.outcome), finding_outcome_name(with.outcome),
                      with.text, named.all[0].id, named.all[0].sentence);
+        if (!p->rule && base->gpu)
+            fits_best(p->machine);
         if (p->rule && !says(&named, p->rule, p->with))
             fail_msg("%s, %s: %s does not say so", p->machine, p->is, p->rule);
         findings_free(&alone);
