@@ -140,6 +140,11 @@ static void print_nodes(const struct topo *topo)
                    node->kind[0] ? " " : "", node->kind, no_cpus ? "no CPUs" : "CPUs ",
                    no_cpus ? "" : bitset_format(&node->cpus, list, sizeof(list)),
                    node->allowed || !has_memory ? "" : " (its memory is not allowed)");
+        if (node->node_bytes)
+            text_field(INDENT, "",
+                       "/proc/meminfo says so; the kernel's file of the node says %s, which is "
+                       "what numactl shows",
+                       units_format_bytes(node->node_bytes, bytes, sizeof(bytes)));
     }
 }
 

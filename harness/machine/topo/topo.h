@@ -32,7 +32,8 @@ struct topo_cpu {
 
 struct topo_node {
     unsigned os_node;
-    uint64_t memory_bytes; /* local memory as reported; 0 when unknown */
+    uint64_t memory_bytes; /* local memory; 0 when unknown */
+    uint64_t node_bytes;   /* what the kernel says of the node, where it says else of the machine */
     bool allowed;          /* memory may be taken from it */
     struct bitset cpus;    /* os_cpu of its local CPUs; empty for a memory-only node */
     char kind[16];         /* "" = ordinary memory, else "HBM", "NVM", ... */

@@ -1,6 +1,7 @@
 #include "harness/machine/topo/topo.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -470,6 +471,20 @@ static int fill_topo(hwloc_topology_t hw, struct topo *topo, struct err *err)
     return fill_gpus(hw, topo, err);
 }
 
+/*
+ * The only node has all of the machine's memory. On machines that were given more while they ran,
+ * the kernel goes on to report for the node what it began with.
+ */
+static void take_memory(struct topo *topo, double machine_bytes)
+{
+    struct topo_node *node = topo->nodes;
+    if (topo->nnodes != 1 || !node->memory_bytes || isnan(machine_bytes) ||
+        fabs((double)node->memory_bytes - machine_bytes) < 0.1 * machine_bytes)
+        return;
+    node->node_bytes = node->memory_bytes;
+    node->memory_bytes = (uint64_t)machine_bytes;
+}
+
 static void name_origin(const char *xml, struct topo *topo)
 {
     char text[sizeof(topo->origin)];
@@ -491,6 +506,7 @@ int topo_load(const struct topo_options *options, struct topo *topo, struct err 
         rc = fill_topo(hw, topo, err);
     if (!rc && !options->xml && hwloc_topology_is_thissystem(hw)) {
         topo->is_this_machine = true;
+        take_memory(topo, proc_read_memory_bytes("", "MemTotal"));
         topo->hypervisor = runs_under_hypervisor();
         if (!topo->cpu_model[0]) /* hwloc has none of Arm's */
             processor_model("", topo->cpu_model, sizeof(topo->cpu_model));
