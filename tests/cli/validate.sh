@@ -267,6 +267,12 @@ own '"fact": "virtual", "least": 0, "source": "any"'
 machine 0 "own.json: " --machine "$scratch/own.json"
 machine 0 'Not judged' --machine "$scratch/own.json"
 
+# The memory of the only node is the machine's, also where the kernel's file of the node has less.
+"$CONTEND_BINARY" info --json >"$scratch/info.json" 2>/dev/null || fail "info"
+jq -e --argjson total "$(awk '/^MemTotal:/ { print $2 * 1024 }' /proc/meminfo)" '(.nodes | length) != 1 or
+    (.nodes[0].memory_bytes | . > 0.9 * $total and . < 1.1 * $total)' "$scratch/info.json" >/dev/null ||
+    fail "another memory than that of /proc/meminfo: $(jq -c .nodes "$scratch/info.json")"
+
 # The table of the documentation names every rule once, and nothing else.
 "$CONTEND_BINARY" validate --list --markdown >"$scratch/table" || fail "--list --markdown"
 sed -nE 's/^\| `([a-z_]+)` .*/\1/p' "$scratch/table" | sort >"$scratch/rules"

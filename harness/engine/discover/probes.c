@@ -144,27 +144,17 @@ static void on_wait(void *arg)
     progress_tick();
 }
 
-/* Keeps the best of several rounds, since disturbances only cost speed. */
+/* Keeps the best of several rounds, as of several looks. */
 static int put_value(struct facts_probe *out, const struct bench_metric *metric, const char *key,
                      double number, const char *why, struct err *err)
 {
     struct facts_value value = {
         .value = number, .unit = metric->unit, .better = metric->better, .gating = metric->gating};
+    const struct facts_probe round = {.status = PROBE_DONE, .n = 1, .values = &value};
     (void)snprintf(value.metric, sizeof(value.metric), "%s", metric->name);
     (void)snprintf(value.key, sizeof(value.key), "%s", key);
     (void)snprintf(value.why, sizeof(value.why), "%.199s", why);
-    for (size_t i = 0; i < out->n; i++) {
-        struct facts_value *before = &out->values[i];
-        if (strcmp(before->metric, value.metric) != 0 || strcmp(before->key, value.key) != 0)
-            continue;
-        if (isnan(number) || isnan(before->value))
-            *before = isnan(number) ? value : *before; /* lost once is lost */
-        else
-            before->value = strcmp(metric->better, "lower") == 0 ? fmin(before->value, number)
-                                                                 : fmax(before->value, number);
-        return 0;
-    }
-    return facts_put(out, &value, err);
+    return facts_join_looks(out, &round, err);
 }
 
 /* Keeps a node's own memory only from numa_matrix, "from=1;to=1" as "node=1". False: leave out. */

@@ -25,7 +25,7 @@ struct probes_request {
     unsigned wanted; /* bits of enum facts_probe_name */
     enum probes_level level;
     double limit_s; /* for all: one that would not fit any more is left out, and says so */
-    bool backwards; /* in the other order: the second look */
+    bool backwards; /* in the other order: another look */
 };
 
 /* How long they will take together, s, as far as limit_s has room for them. */

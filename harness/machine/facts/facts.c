@@ -63,6 +63,32 @@ int facts_put(struct facts_probe *probe, const struct facts_value *value, struct
     return 0;
 }
 
+static struct facts_value *find_value(struct facts_probe *probe, const struct facts_value *like)
+{
+    for (size_t i = 0; i < probe->n; i++)
+        if (strcmp(probe->values[i].metric, like->metric) == 0 &&
+            strcmp(probe->values[i].key, like->key) == 0)
+            return &probe->values[i];
+    return NULL;
+}
+
+int facts_join_looks(struct facts_probe *probe, const struct facts_probe *again, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; again->status == PROBE_DONE && i < again->n && !rc; i++) {
+        const struct facts_value *value = &again->values[i];
+        struct facts_value *before = find_value(probe, value);
+        if (!before)
+            rc = facts_put(probe, value, err);
+        else if (isnan(value->value))
+            *before = *value;
+        else if (!isnan(before->value) && value->better)
+            before->value = strcmp(value->better, "lower") == 0 ? fmin(before->value, value->value)
+                                                                : fmax(before->value, value->value);
+    }
+    return rc;
+}
+
 static bool is_there(const char *root, const char *path)
 {
     char full[PATH_MAX];
@@ -173,16 +199,23 @@ static bool read_ticks(const char *root, double *all, double *stolen)
     return true;
 }
 
+/* The lesser of two halves of the time: a moment's theft is none of the machine. */
 static double watch_steal(const char *root, double sample_s)
 {
-    double all = 0, stolen = 0, all_then = 0, stolen_then = 0;
-    const struct timespec wait = {(time_t)sample_s, (long)((sample_s - floor(sample_s)) * 1e9)};
+    const double half_s = sample_s / 2;
+    const struct timespec wait = {(time_t)half_s, (long)((half_s - floor(half_s)) * 1e9)};
+    double all = 0, stolen = 0, all_then = 0, stolen_then = 0, least = NAN;
     if (sample_s <= 0 || !read_ticks(root, &all_then, &stolen_then))
         return NAN;
-    (void)nanosleep(&wait, NULL);
-    if (!read_ticks(root, &all, &stolen) || all <= all_then)
-        return NAN;
-    return fmax(stolen - stolen_then, 0) / (all - all_then);
+    for (int half = 0; half < 2; half++) {
+        (void)nanosleep(&wait, NULL);
+        if (!read_ticks(root, &all, &stolen) || all <= all_then)
+            return NAN;
+        least = fmin(least, fmax(stolen - stolen_then, 0) / (all - all_then));
+        all_then = all;
+        stolen_then = stolen;
+    }
+    return least;
 }
 
 static void read_settings(const char *root, struct facts *facts)

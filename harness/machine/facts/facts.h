@@ -185,6 +185,12 @@ int facts_read_log(const char *root, struct facts *facts, struct err *err);
 /* Appends a value of a measurement: -ENOMEM. */
 int facts_put(struct facts_probe *probe, const struct facts_value *value, struct err *err);
 
+/*
+ * Another look at the same: of each value the better one, as disturbances only cost speed; what was
+ * lost on either look is lost. One that did not end, or did not run, adds nothing. -ENOMEM.
+ */
+int facts_join_looks(struct facts_probe *probe, const struct facts_probe *again, struct err *err);
+
 /* The device of that name on the bus; NULL = there is none. */
 const struct facts_device *facts_find_device(const struct facts *facts, const char *bdf);
 

@@ -13,6 +13,7 @@
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/machine/gpu/health.h"
 #include "harness/validate/cmd/kinds.h"
 #include "harness/validate/cmd/options.h"
 #include "harness/validate/files/waivers.h"
@@ -116,35 +117,48 @@ static void leave_out_probes(struct facts *facts)
                        "needs a measurement, and --no-measure leaves it out");
 }
 
+static void free_probes(struct facts_probe *probes)
+{
+    for (int i = 0; i < PROBES; i++)
+        free(probes[i].values);
+}
+
+/* One more look at these measurements, beside those before. */
+static int join_look(struct validate *v, const struct probes_request *request, struct err *err)
+{
+    struct facts again = v->facts;
+    memset(again.probes, 0, sizeof(again.probes));
+    int rc = probes_measure(request, &again, err);
+    for (int i = 0; i < PROBES && !rc; i++)
+        rc = facts_join_looks(&v->facts.probes[i], &again.probes[i], err);
+    free_probes(again.probes);
+    findings_free(&v->findings);
+    return rc ? rc : rules_judge(&v->facts, &v->rules, &v->findings, err);
+}
+
 /*
- * What fails or warns on what was measured, once more and in the other order of the tests: what a
- * test left behind for the next one, or a moment's noise, does not show twice.
+ * Rates that fail or warn are looked at again, and judged by the best: what a test left behind for
+ * the next one, or a neighbour's moment, only costs speed. Orders alternate.
  */
 static int look_again(struct validate *v, struct err *err)
 {
-    struct findings second = {0};
-    struct facts facts = v->facts;
-    unsigned doubted = rules_doubted(&v->findings);
-    struct probes_request request = probes_of(v, doubted);
-    if (!doubted || v->args->no_measure)
-        return 0;
-    request.backwards = true;
-    double needed_s = probes_expect(&request);
-    request.limit_s = INFINITY;
-    if (needed_s < probes_expect(&request)) {
-        log_warn("no time to repeat what failed: raise --max-time");
-        return 0;
+    enum { LOOKS_MOST = 4 };
+    int rc = 0;
+    for (unsigned look = 1; look < LOOKS_MOST && !rc; look++) {
+        struct probes_request request = probes_of(v, rules_doubted(&v->findings, &v->rules));
+        if (!request.wanted || v->args->no_measure)
+            break;
+        request.backwards = look % 2;
+        const double limit_s = request.limit_s, fits_s = probes_expect(&request);
+        request.limit_s = INFINITY;
+        if (fits_s < probes_expect(&request)) {
+            log_warn("no time to repeat what failed: raise --max-time");
+            break;
+        }
+        request.limit_s = limit_s;
+        log_info("looking again at the rates that failed or warn (%u of %d)", look, LOOKS_MOST - 1);
+        rc = join_look(v, &request, err);
     }
-    log_info("repeating what failed, in another order");
-    memset(facts.probes, 0, sizeof(facts.probes));
-    int rc = probes_measure(&request, &facts, err);
-    if (!rc)
-        rc = rules_judge(&facts, &v->rules, &second, err);
-    if (!rc)
-        rc = rules_second_look(&v->findings, &second, doubted, err);
-    for (int i = 0; i < PROBES; i++)
-        free(facts.probes[i].values);
-    findings_free(&second);
     return rc;
 }
 
@@ -170,6 +184,20 @@ static void waive(struct validate *v)
     }
 }
 
+/* A second later: a process that has just ended, or a moment's slowdown, is no finding. */
+static void look_at_gpu_again(struct topo_gpu *gpu)
+{
+    struct gpu_health *health = gpu->health, again;
+    if (!health || (health->nprocesses < 1 && !health->throttle_reasons) ||
+        gpu_health_read(gpu->pci_bdf, &again))
+        return;
+    health->throttle_reasons &= again.throttle_reasons;
+    if (again.nprocesses < health->nprocesses) {
+        health->nprocesses = again.nprocesses;
+        memcpy(health->processes, again.processes, sizeof(health->processes));
+    }
+}
+
 static int read_machine(struct validate *v, struct err *err)
 {
     const struct topo_options topo = {.probe_gpus = true};
@@ -180,7 +208,10 @@ static int read_machine(struct validate *v, struct err *err)
         return rc;
     if (!v->args->machine)
         kinds_suggest(&v->topo, v->rules.suggested);
-    return facts_read(&facts, &v->facts, err);
+    rc = facts_read(&facts, &v->facts, err);
+    for (unsigned i = 0; i < v->topo.ngpus && !rc && !v->args->root; i++)
+        look_at_gpu_again(&v->topo.gpus[i]);
+    return rc;
 }
 
 static int judge(struct validate *v, struct err *err)

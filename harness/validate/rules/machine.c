@@ -160,6 +160,17 @@ static void judge_read(struct checks *checks, const struct machine_fact *fact, u
     }
 }
 
+unsigned machine_probes(const struct machine_kind *kind, const char *metric)
+{
+    unsigned probes = 0;
+    for (size_t i = 0; i < kind->n; i++) {
+        const struct machine_fact *fact = &kind->facts[i];
+        if (!fact->of && strncmp(metric, fact->metric, strlen(fact->metric)) == 0)
+            probes |= 1u << fact->probe;
+    }
+    return probes;
+}
+
 static void judge_measured(struct checks *checks, const struct machine_fact *fact, unsigned ngpus)
 {
     const struct facts_probe *probe = &checks->facts->probes[fact->probe];

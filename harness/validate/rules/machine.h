@@ -34,6 +34,10 @@ struct machine_kind {
 const struct machine_known *machine_known_find(const char *name);
 bool machine_known_is_text(const struct machine_known *known);
 
+/* The measurements, as bits of enum facts_probe_name, of the facts that a finding's metric names.
+ */
+unsigned machine_probes(const struct machine_kind *kind, const char *metric);
+
 /* How much of a GPU's name the kind has, where its memory fits, too; 0 = it is of another. */
 size_t machine_is_of(const struct machine_kind *kind, const struct topo_gpu *gpu);
 

@@ -106,110 +106,19 @@ static bool is_wrong(const struct finding *finding)
     return finding->outcome == OUTCOME_FAIL || finding->outcome == OUTCOME_WARN;
 }
 
-unsigned rules_doubted(const struct findings *findings)
+unsigned rules_doubted(const struct findings *findings, const struct rules_request *request)
 {
     unsigned probes = 0;
     for (size_t i = 0; i < findings->n; i++) {
-        const struct rule *rule = rule_find(findings->all[i].id);
-        probes |= rule && is_wrong(&findings->all[i]) ? rule->probes : 0;
+        const struct finding *finding = &findings->all[i];
+        const struct rule *rule = rule_find(finding->id);
+        if (!rule || !is_wrong(finding) || !finding->metric[0])
+            continue;
+        probes |= rule->probes && request->machine && strcmp(rule->id, RULES_MACHINE_RATES_ID) == 0
+                      ? machine_probes(request->machine, finding->metric)
+                      : rule->probes;
     }
     return probes;
-}
-
-/* A figure measured in two ways may be odd in one; a failed one has no metric. */
-static bool same_metric(const struct finding *a, const struct finding *b)
-{
-    return !a->metric[0] || !b->metric[0] || strcmp(a->metric, b->metric) == 0;
-}
-
-/* The finding of the same rule, unit and metric, else the rule's for all units; NULL = neither. */
-static const struct finding *find_again(const struct findings *findings,
-                                        const struct finding *finding)
-{
-    const struct finding *whole = NULL;
-    for (size_t i = 0; i < findings->n; i++) {
-        const struct finding *other = &findings->all[i];
-        if (strcmp(other->id, finding->id) != 0)
-            continue;
-        if (strcmp(other->subject, finding->subject) == 0 && same_metric(other, finding))
-            return other;
-        if (!other->subject[0])
-            whole = other;
-    }
-    return whole;
-}
-
-static void format_look(const struct finding *finding, char *buf, size_t size)
-{
-    if (finding && finding->metric[0] && !isnan(finding->value))
-        (void)snprintf(buf, size, "%s (%.4g %.20s)", finding_outcome_name(finding->outcome),
-                       finding->value, finding->unit);
-    else
-        (void)snprintf(buf, size, "%s",
-                       finding ? finding_outcome_name(finding->outcome) : "not seen");
-}
-
-static void only_warn(struct finding *finding)
-{
-    finding->outcome = OUTCOME_WARN;
-    finding->severity = FINDING_DOUBT;
-}
-
-/* The evidence gets both results (second NULL: it was not seen there), before what it had. */
-static void merge_looks(struct finding *first, const struct finding *second)
-{
-    char a[64], b[64], had[sizeof(first->evidence)];
-    format_look(first, a, sizeof(a));
-    format_look(second, b, sizeof(b));
-    (void)snprintf(had, sizeof(had), "%s", first->evidence);
-    (void)snprintf(first->evidence, sizeof(first->evidence), "first try %s, second %s", a, b);
-    if (had[0])
-        text_append(first->evidence, sizeof(first->evidence), "; ", "%.120s", had);
-    if (first->outcome == OUTCOME_FAIL && second &&
-        (second->outcome == OUTCOME_PASS || second->outcome == OUTCOME_WARN))
-        only_warn(first);
-}
-
-/* Whether the rule could look: at other units, of which it says what is wrong. */
-static bool has_looked(const struct findings *findings, const char *id)
-{
-    for (size_t i = 0; i < findings->n; i++)
-        if (strcmp(findings->all[i].id, id) == 0 && is_wrong(&findings->all[i]))
-            return true;
-    return false;
-}
-
-static void merge_unit(struct finding *first, const struct findings *second)
-{
-    const struct finding *again = find_again(second, first);
-    merge_looks(first, again);
-    if (!again && has_looked(second, first->id))
-        only_warn(first);
-}
-
-int rules_second_look(struct findings *first, const struct findings *second, unsigned probes,
-                      struct err *err)
-{
-    size_t n = first->n;
-    int rc = 0;
-    for (size_t i = 0; i < n; i++) {
-        const struct rule *rule = rule_find(first->all[i].id);
-        if (rule && (rule->probes & probes) && is_wrong(&first->all[i]))
-            merge_unit(&first->all[i], second);
-    }
-    /* A failure on the second look only is no proof, but is reported. */
-    for (size_t i = 0; i < second->n && !rc; i++) {
-        struct finding late = second->all[i];
-        const struct rule *rule = rule_find(late.id);
-        const struct finding *before = find_again(first, &late);
-        if (!rule || !(rule->probes & probes) || !is_wrong(&late) ||
-            (before && strcmp(before->subject, late.subject) == 0 && same_metric(before, &late)))
-            continue;
-        only_warn(&late);
-        (void)snprintf(late.evidence, sizeof(late.evidence), "%s", "on the second try only");
-        rc = findings_add(first, &late, err);
-    }
-    return rc;
 }
 
 int rules_rank(enum finding_outcome outcome)

@@ -118,17 +118,8 @@ unsigned rules_probes(const struct rules_request *request);
 int rules_judge(const struct facts *facts, const struct rules_request *request,
                 struct findings *findings, struct err *err);
 
-/* The measurements behind what failed or warns: they are to be looked at once more. */
-unsigned rules_doubted(const struct findings *findings);
-
-/*
- * What was judged on a first look and on a second one, whose measurements were `probes`, in another
- * order. A unit that fails both times fails; one that was good once warns; the evidence of either
- * has both. Where the second look could not be made, or hung, the first one stands. Leaves the
- * merged in *first. -ENOMEM only.
- */
-int rules_second_look(struct findings *first, const struct findings *second, unsigned probes,
-                      struct err *err);
+/* The measurements behind rates that failed or warn: they are to be looked at once more. */
+unsigned rules_doubted(const struct findings *findings, const struct rules_request *request);
 
 /* 0 = the worst: FAIL, ERROR, WARN, SKIP, PASS. */
 int rules_rank(enum finding_outcome outcome);

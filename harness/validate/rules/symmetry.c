@@ -129,14 +129,21 @@ static struct check check_of(const struct alike *alike, const char *unit, double
                           .high = NAN};
 }
 
+/* A virtual CPU may share its core with strangers: below this ratio that is told. */
+#define VIRTUAL_RATIO 0.7
+
+static bool shares_cores(const struct checks *checks, const struct alike *alike)
+{
+    return machine_is_virtual(checks->facts) && strcmp(alike->unit, "gpu") != 0;
+}
+
 static void report_odd(struct checks *checks, const struct alike *alike,
                        const struct unit_value *value, double typical, double ratio)
 {
     char unit[64];
     name_unit(checks->facts, alike, value->id, unit, sizeof(unit));
     const struct check check = check_of(alike, unit, value->value, OUTLIER_RATIO * typical);
-    /* A virtual CPU may share its core with strangers. */
-    bool shares = machine_is_virtual(checks->facts) && strcmp(alike->unit, "gpu") != 0;
+    const bool shares = shares_cores(checks, alike);
     check_report(checks, shares ? OUTCOME_WARN : OUTCOME_FAIL, &check,
                  "%s is %.4g %s, %.2f of its peers' %.4g%s", metric_of(alike), value->value,
                  alike->in, ratio, typical,
@@ -159,8 +166,11 @@ static size_t judge_alike_of(struct checks *checks, const struct alike *alike,
     if (compared < 2)
         return 0;
     outlier_judge(list, compared, OUTLIER_HIGHER, 0, &judgement);
+    /* The host gives a virtual CPU what its neighbours leave of a core: for moments, or for long.
+     */
+    const bool shares = shares_cores(checks, alike);
     for (size_t i = 0; i < compared && judgement.verdict == OUTLIER_ODD; i++)
-        if (judgement.unit[i].odd) {
+        if (judgement.unit[i].odd && !(shares && judgement.unit[i].ratio > VIRTUAL_RATIO)) {
             *wrong = true;
             report_odd(checks, alike, of[i], judgement.typical, judgement.unit[i].ratio);
         }
@@ -174,10 +184,11 @@ static size_t judge_alike_of(struct checks *checks, const struct alike *alike,
         check_report(checks, OUTCOME_WARN, &check,
                      "%s is %.4g %s, of %s %d %.4g: with two, either may be the odd one",
                      metric_of(alike), low->value, alike->in, alike->shown, high->id, high->value);
-    } else if (judgement.verdict == OUTLIER_SPLIT) {
+    } else if (judgement.verdict == OUTLIER_SPLIT && !shares) {
+        const struct check check = check_of(alike, NULL, NAN, NAN);
         *wrong = true;
         check_report(
-            checks, OUTCOME_WARN, NULL,
+            checks, OUTCOME_WARN, &check,
             "%s of %zu %ss forms groups, or differs by more than a tenth: none is an outlier",
             metric_of(alike), compared, alike->shown);
     }

@@ -4,6 +4,7 @@
 #include "harness/machine/facts/facts.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -276,4 +277,36 @@ TEST_IN_DIR(facts_denied)
     assert_int_equal(facts.dmi, FACTS_DENIED);
     assert_int_equal(facts.log, FACTS_DENIED);
     facts_free(&facts);
+}
+
+/* The better of two looks; lost once is lost; a look that failed adds nothing. */
+TEST(looks_are_joined)
+{
+    struct facts_value first[] = {
+        {.metric = "rate", .key = "cpu=0", .value = 80, .better = "higher"},
+        {.metric = "rate", .key = "cpu=1", .value = 90, .better = "higher"},
+        {.metric = "rate", .key = "cpu=2", .value = NAN, .why = "wrong"},
+        {.metric = "late", .key = "", .value = 5, .better = "lower"},
+        {.metric = "size", .key = "", .value = 1, .better = "none"}};
+    struct facts_value second[] = {
+        {.metric = "rate", .key = "cpu=0", .value = 100, .better = "higher"},
+        {.metric = "rate", .key = "cpu=1", .value = NAN, .why = "gone", .better = "higher"},
+        {.metric = "rate", .key = "cpu=2", .value = 100, .better = "higher"},
+        {.metric = "late", .key = "", .value = 3, .better = "lower"},
+        {.metric = "rate", .key = "cpu=3", .value = 70, .better = "higher"}};
+    struct facts_probe probe = {.status = PROBE_DONE};
+    struct facts_probe again = {.status = PROBE_HUNG, .n = 5, .values = second};
+    struct err err;
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(facts_put(&probe, &first[i], &err), 0);
+    assert_int_equal(facts_join_looks(&probe, &again, &err), 0);
+    assert_true(probe.n == 5 && probe.values[0].value == 80);
+    again.status = PROBE_DONE;
+    assert_int_equal(facts_join_looks(&probe, &again, &err), 0);
+    assert_int_equal(probe.n, 6);
+    assert_true(probe.values[0].value == 100 && isnan(probe.values[1].value));
+    assert_string_equal(probe.values[1].why, "gone");
+    assert_true(isnan(probe.values[2].value) && probe.values[3].value == 3);
+    assert_true(probe.values[4].value == 1 && probe.values[5].value == 70);
+    free(probe.values);
 }

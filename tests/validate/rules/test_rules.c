@@ -162,7 +162,9 @@ TEST_ON_WORLD(rules_of_symmetry)
     fixture_passes("cpus_alike");
     PLANT(w->speeds[5].value = 70, "cpus_alike", "CPU 5", FAIL, "hardware", WATCH);
     /* Whose CPUs may share a core. */
-    PLANT(w->facts.env.virtual_machine = 1, "cpus_alike", "CPU 5", WARN, "hardware", WATCH);
+    w->facts.env.virtual_machine = 1;
+    PLANT(w->speeds[5].value = 60, "cpus_alike", "CPU 5", WARN, "hardware", WATCH);
+    w->facts.env.virtual_machine = 0;
     w->speeds[5].value = 100;
     for (int i = 0; i < 4; i++) /* efficiency cores are slower, all of them */
         w->speeds[i].value = 60;

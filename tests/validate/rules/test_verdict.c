@@ -23,101 +23,42 @@ static struct rules_request only_these(const char *a, const char *b)
     return (struct rules_request){.nonly = 2, .only = {rule_find(a), rule_find(b)}};
 }
 
-TEST_ON_WORLD(rules_look_twice)
+/* Rates are looked at again, by whatever rule; what was read, lost or hung is not. */
+TEST_ON_WORLD(rules_doubt_rates)
 {
-    struct findings first = {0}, again = {0};
-    struct err err;
+    struct machine_kind kind = {
+        .n = 2,
+        .facts = {{.probe = PROBE_GPU_COPY, .metric = "copy_bandwidth"},
+                  {.probe = PROBE_GPU_STREAM, .metric = "device_bandwidth"}}};
+    struct rules_request request = {.machine = &kind};
+    w->health[1].nvlinks_active = 14;
+    w->facts.probes[PROBE_COLLECTIVE] = (struct facts_probe){.status = PROBE_HUNG};
+    assert_int_equal(rules_doubted(fixture_judge(&all), &all), 0);
     w->speeds[5].value = 70;
-    w->speeds[CPUS + 1].value = 70;
-    w->health[1].nvlinks_active = 14; /* not measured: not looked at again */
-    assert_int_equal(rules_judge(&w->facts, &all, &first, &err), 0);
-    assert_int_equal(rules_doubted(&first), 1u << PROBE_CPU_SPEED);
-    w->speeds[5].value = 71;
-    w->speeds[CPUS + 1].value = 100;
-    w->speeds[6].value = 72;
-    assert_int_equal(rules_judge(&w->facts, &all, &again, &err), 0);
-    assert_int_equal(rules_second_look(&first, &again, 1u << PROBE_CPU_SPEED, &err), 0);
-    findings_free(&w->findings);
-    w->findings = first;
-    static const struct {
-        const char *subject;
-        enum finding_outcome outcome;
-        const char *evidence;
-    } merged[] = {
-        {"CPU 5", OUTCOME_FAIL, "first try FAIL (70 G/s), second FAIL (71 G/s)"},
-        {"CPU 1", OUTCOME_WARN, "first try FAIL (70 GB/s), second not seen"},
-        {"CPU 6", OUTCOME_WARN, "on the second try only"},
-        {"GPU 1 (0000:02:00.0)", OUTCOME_FAIL, ""},
-    };
-    for (size_t i = 0; i < sizeof(merged) / sizeof(merged[0]); i++) {
-        const struct finding *finding = fixture_find(&first, NULL, merged[i].subject);
-        assert_int_equal(finding->outcome, merged[i].outcome);
-        assert_string_equal(finding->evidence, merged[i].evidence);
-    }
-    findings_free(&again);
+    assert_int_equal(rules_doubted(fixture_judge(&all), &all), 1u << PROBE_CPU_SPEED);
+    struct facts_value copy = {.metric = "copy_bandwidth", .key = "gpu=0", .value = 20};
+    w->speeds[5].value = 100;
+    kind.facts[0].least = 50;
+    kind.facts[1].least = NAN;
+    w->facts.probes[PROBE_GPU_COPY] =
+        (struct facts_probe){.status = PROBE_DONE, .n = 1, .values = &copy};
+    assert_int_equal(rules_doubted(fixture_judge(&request), &request) & ~(1u << PROBE_GPU_STREAM),
+                     1u << PROBE_GPU_COPY);
 }
 
-/* Two looks at the same copies: of each direction of each GPU. */
-static const struct finding *look_twice_at_copies(int slow_first, int slow_again)
+/* A virtual CPU has what its neighbours leave: a moment's loss is none, and no groups are told. */
+TEST_ON_WORLD(rules_of_virtual_cpus)
 {
-    enum { COPIES = 2 * GPUS };
-    static struct facts_value copies[COPIES];
-    struct findings first = {0}, again = {0};
-    struct err err;
-    for (int look = 0; look < 2; look++) {
-        for (int i = 0; i < COPIES; i++) {
-            copies[i] =
-                (struct facts_value){.metric = "copy_bandwidth",
-                                     .value = i == (look ? slow_again : slow_first) ? 20 : 55};
-            (void)snprintf(copies[i].key, sizeof(copies[i].key), "dir=%s;gpu=%d",
-                           i < GPUS ? "h2d" : "d2h", i % GPUS);
-        }
-        w->facts.probes[PROBE_GPU_COPY] =
-            (struct facts_probe){.status = PROBE_DONE, .n = COPIES, .values = copies};
-        assert_int_equal(rules_judge(&w->facts, &all, look ? &again : &first, &err), 0);
-    }
-    assert_int_equal(rules_second_look(&first, &again, 1u << PROBE_GPU_COPY, &err), 0);
-    findings_free(&again);
-    findings_free(&w->findings);
-    w->findings = first;
-    return fixture_find(&first, "gpu_copies_alike", NULL);
-}
-
-/* One direction the first time and the other the second is nothing that was seen twice. */
-TEST_ON_WORLD(rules_look_twice_at_each_direction)
-{
-    const struct finding *finding = look_twice_at_copies(2, 2);
-    assert_int_equal(finding->outcome, OUTCOME_FAIL);
-    assert_string_equal(finding->metric, "copy_bandwidth_h2d");
-    assert_string_equal(finding->evidence, "first try FAIL (20 GB/s), second FAIL (20 GB/s)");
-    finding = look_twice_at_copies(2, GPUS + 2);
-    assert_int_equal(finding->outcome, OUTCOME_WARN);
-    assert_string_equal(finding->evidence, "first try FAIL (20 GB/s), second not seen");
-    unsigned late = 0;
-    for (size_t i = 0; i < w->findings.n; i++)
-        late += strcmp(w->findings.all[i].metric, "copy_bandwidth_d2h") == 0 &&
-                strcmp(w->findings.all[i].evidence, "on the second try only") == 0;
-    assert_int_equal(late, 1);
-}
-
-/* A measurement that failed the second time, or hung, refutes nothing. */
-TEST_ON_WORLD(rules_stand_where_the_second_look_fails)
-{
-    static const enum facts_probe_status ends[] = {PROBE_FAILED, PROBE_HUNG, PROBE_ABSENT};
-    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-        struct findings first = {0}, again = {0};
-        struct err err;
-        w->speeds[5].value = 70;
-        w->facts.probes[PROBE_CPU_SPEED].status = PROBE_DONE;
-        assert_int_equal(rules_judge(&w->facts, &all, &first, &err), 0);
-        w->facts.probes[PROBE_CPU_SPEED].status = ends[i];
-        assert_int_equal(rules_judge(&w->facts, &all, &again, &err), 0);
-        assert_int_equal(rules_second_look(&first, &again, 1u << PROBE_CPU_SPEED, &err), 0);
-        assert_int_equal(fixture_find(&first, NULL, "CPU 5")->outcome, OUTCOME_FAIL);
-        assert_int_equal(fixture_find(&first, NULL, "CPU 5")->severity, FINDING_BAD);
-        findings_free(&first);
-        findings_free(&again);
-    }
+    w->facts.env.virtual_machine = 1;
+    w->speeds[5].value = 78;
+    fixture_passes("cpus_alike");
+    w->speeds[5].value = 60;
+    fixture_finds("cpus_alike", "CPU 5", OUTCOME_WARN, "hardware", ACTION_WATCH);
+    for (int i = 0; i < CPUS; i++)
+        w->speeds[i].value = i % 2 ? 80 : 100;
+    fixture_passes("cpus_alike");
+    w->facts.env.virtual_machine = 0;
+    fixture_finds("cpus_alike", NULL, OUTCOME_WARN, "hardware", ACTION_WATCH);
 }
 
 /* What was required and did not run is never a pass. */
