@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness/engine/arms/collect.h"
+#include "harness/engine/arms/parcel.h"
 
 /* Sent by each rank to all others before its workers' results go to rank 0. */
 struct share {
@@ -16,68 +17,6 @@ struct share {
     double gpu_clock_mhz, gpu_temp_c;
     uint64_t gpu_throttle_reasons;
 };
-
-/* Two ways through the same layout: lengths and copies cannot disagree. */
-struct parcel {
-    unsigned char *at, *end; /* NULL: only counts */
-    size_t bytes;
-};
-
-static void pack(struct parcel *parcel, const void *from, size_t bytes)
-{
-    if (parcel->at && bytes) {
-        memcpy(parcel->at, from, bytes);
-        parcel->at += bytes;
-    }
-    parcel->bytes += bytes;
-}
-
-/* A copy of `n` elements in *out, NULL for none. False: no memory, or a parcel too short. */
-static bool unpack_array(struct parcel *parcel, void **out, size_t n, size_t size)
-{
-    *out = NULL;
-    if (!n)
-        return true;
-    if (n > (size_t)(parcel->end - parcel->at) / size)
-        return false;
-    *out = malloc(n * size);
-    if (*out)
-        memcpy(*out, parcel->at, n * size);
-    parcel->at += n * size;
-    return *out != NULL;
-}
-
-static void pack_observation(const struct observation *out, struct parcel *parcel)
-{
-    pack(parcel, out->gpus, out->ngpus * sizeof(*out->gpus));
-    for (unsigned i = 0; i < out->nworkers; i++) {
-        const struct worker_result *worker = &out->workers[i];
-        pack(parcel, worker, sizeof(*worker));
-        pack(parcel, worker->samples, worker->nsamples * sizeof(*worker->samples));
-        pack(parcel, worker->values, worker->nvalues * sizeof(*worker->values));
-        pack(parcel, worker->reasons, worker->nreasons * sizeof(*worker->reasons));
-        pack(parcel, worker->cpu_samples, worker->ncpu_samples * sizeof(*worker->cpu_samples));
-    }
-}
-
-static bool unpack_worker(struct parcel *parcel, struct worker_result *worker)
-{
-    if ((size_t)(parcel->end - parcel->at) < sizeof(*worker))
-        return false;
-    memcpy(worker, parcel->at, sizeof(*worker));
-    parcel->at += sizeof(*worker);
-    void *samples, *values = NULL, *reasons = NULL, *cpu_samples = NULL;
-    bool good =
-        unpack_array(parcel, &samples, worker->nsamples, sizeof(*worker->samples)) &&
-        unpack_array(parcel, &values, worker->nvalues, sizeof(*worker->values)) &&
-        unpack_array(parcel, &reasons, worker->nreasons, sizeof(*worker->reasons)) &&
-        unpack_array(parcel, &cpu_samples, worker->ncpu_samples, sizeof(*worker->cpu_samples));
-    worker->samples = samples;
-    worker->values = values;
-    worker->reasons = reasons;
-    worker->cpu_samples = cpu_samples;
-    return good;
-}
 
 /* Moves a rank's workers to their places: the first is in front, the others behind. */
 static void place_workers(const struct job *job, unsigned rank, struct worker_result *from,
@@ -122,11 +61,11 @@ static int unpack_rank(const struct job *job, unsigned rank, const struct share 
     struct observation own = {.nworkers = share->workers};
     own.workers = calloc(share->workers + 1, sizeof(*own.workers));
     void *gpus = NULL;
-    bool good = own.workers && unpack_array(&parcel, &gpus, share->gpus, sizeof(*own.gpus));
+    bool good = own.workers && parcel_take_array(&parcel, &gpus, share->gpus, sizeof(*own.gpus));
     own.gpus = gpus;
     good = good && place_gpus(job, rank, own.gpus, share->gpus, into);
     for (unsigned i = 0; good && i < share->workers; i++)
-        good = unpack_worker(&parcel, &own.workers[i]);
+        good = parcel_take_worker(&parcel, &own.workers[i]);
     if (good)
         place_workers(job, rank, own.workers, own.nworkers, into, behind);
     observation_free(&own);
@@ -237,7 +176,7 @@ static int send_results(struct job *job, const struct arm *arm, const struct sha
     int rc =
         mine && (all || !job_is_first(job)) ? 0 : err_set(err, -ENOMEM, "no memory for results");
     if (!rc) {
-        pack_observation(out, &parcel);
+        parcel_put_workers(&parcel, out);
         rc = job_collect(job, mine, all, most, err);
     }
     if (!rc && job_is_first(job)) {
@@ -259,7 +198,7 @@ int job_results_join(struct job *job, const struct arm *arm,
                      struct err *err)
 {
     struct parcel counted = {0};
-    pack_observation(out, &counted);
+    parcel_put_workers(&counted, out);
     struct share mine, *shares = calloc(job->world.size, sizeof(*shares));
     memset(&mine, 0, sizeof(mine));
     mine.bytes = counted.bytes;
