@@ -93,7 +93,7 @@ static int ab_main(const struct cmd_env *env, int argc, char **argv)
     s.task = &task;
     const struct scenario *scenarios[CLI_LIST_MAX];
     struct subject subject;
-    s.options_argc = subject_options_argc(argc, argv);
+    s.options_argc = session_options_argc(argc, argv);
     bool of_commands = s.options_argc < argc;
     if (!session_parse(&s))
         return EXIT_USAGE;

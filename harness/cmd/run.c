@@ -6,6 +6,7 @@
 #include "harness/cmd/common/named.h"
 #include "harness/cmd/incident/incident.h"
 #include "harness/cmd/session/all.h"
+#include "harness/cmd/session/resume.h"
 #include "harness/cmd/session/run_options.h"
 #include "harness/cmd/session/session.h"
 #include "harness/cmd/subject.h"
@@ -19,18 +20,25 @@ static int run_main(const struct cmd_env *env, int argc, char **argv)
     int n;
     if (argc > 1 && incident_is_named(argv[1]))
         return incident_main(env, argc - 1, argv + 1);
-    s.options_argc = subject_options_argc(argc, argv);
+    s.options_argc = session_options_argc(argc, argv);
     if (!session_parse(&s))
         return EXIT_USAGE;
-    bool all = all_is_named(&s.cli) && s.options_argc == argc;
+    int code;
+    if (s.options.resume && !s.cli.help && !resume_open(&s, &code)) {
+        resume_close(&s);
+        return code;
+    }
+    bool all = all_is_named(&s.cli) && s.options_argc == s.argc;
     if (all && s.cli.help)
         s.cli.npositional = 0;
     if (s.cli.help)
         return session_help(&s, &run_command);
     if (all)
         return all_run(&s);
-    int code = subject_take(&s, &subject, scenarios, &n);
-    return code ? code : session_run(&s, scenarios, n);
+    code = subject_take(&s, &subject, scenarios, &n);
+    code = code ? code : session_run(&s, scenarios, n);
+    resume_close(&s);
+    return code;
 }
 
 const struct command run_command = {
@@ -70,6 +78,11 @@ static int bench_main(const struct cmd_env *env, int argc, char **argv)
         return EXIT_USAGE;
     if (s.cli.help)
         return bench_help(&s);
+    int code;
+    if (s.options.resume && !resume_open(&s, &code)) {
+        resume_close(&s);
+        return code;
+    }
     const struct bench *bench = named_bench(env, &s.cli);
     if (!bench)
         return EXIT_USAGE;
@@ -82,7 +95,9 @@ static int bench_main(const struct cmd_env *env, int argc, char **argv)
     const char *threads = getenv(LAUNCH_PROGRESS) ? getenv("OMP_NUM_THREADS") : NULL;
     if (threads)
         s.options.plan.threads = strtol(threads, NULL, 10);
-    return session_run(&s, &scenario, 1);
+    code = session_run(&s, &scenario, 1);
+    resume_close(&s);
+    return code;
 }
 
 const struct command bench_command = {

@@ -15,14 +15,6 @@
 /* The last three are skipped where there is one node, or no GPU. */
 static const char placements[] = "none,sized,passive,partition,numa,gpu-local,package-local";
 
-int subject_options_argc(int argc, char **argv)
-{
-    int n = 1;
-    while (n < argc && strcmp(argv[n], "--") != 0)
-        n++;
-    return n < argc ? n : argc;
-}
-
 static int find_program(const char *name, struct err *err)
 {
     char path[4096];
@@ -183,7 +175,7 @@ bool subject_take_task(struct session *s, const struct command *command, struct 
     const struct scenario *named[CLI_LIST_MAX] = {0};
     int n;
     s->opts = command->opts;
-    s->options_argc = subject_options_argc(s->argc, s->argv);
+    s->options_argc = session_options_argc(s->argc, s->argv);
     if (!session_parse(s)) {
         *code = EXIT_USAGE;
         return false;

@@ -7,12 +7,6 @@
 #include "harness/cmd/session/session.h"
 
 /*
- * Of a command line, what stands in front of "--" and a user's command; argc where there is none.
- * Goes into session.options_argc before the line is read.
- */
-int subject_options_argc(int argc, char **argv);
-
-/*
  * The words behind "--", of a line that was read, become the command of all arms (run_setup.h): it
  * is there and can be executed. The exit code of what was logged, or EXIT_GOOD.
  */

@@ -84,7 +84,7 @@ static const char *const device_names[] = {"auto",
     OPT_CHOICE("profile", run_options, profile, "quick", profile_names, "P", \
                "How long and how often to measure", .group = "How long"), \
     OPT_SECONDS("max-time", run_options, max_time_s, NULL, 1, 864000, "T", \
-                "Time budget, such as 90s or 1h: sets number and length of rounds, shared by all " \
+                "Time budget, such as 90s or 1h: sets number and length of rounds; shared by all " \
                 "scenarios (default: the profile's, of 'all' in quick 5m30s)"), \
     OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N", \
             "Rounds of all configurations (default: the profile's, 3 to 5 in quick, 5 or 11)", \
@@ -94,6 +94,9 @@ static const char *const device_names[] = {"auto",
     PLAN_OPTIONS(run_options, plan), \
     BIND_OPTIONS, \
     OUT_OPTIONS, \
+    OPT_TEXT("resume", run_options, resume, NULL, "DIR", \
+             "Go on with the run that was ended in DIR; its command, options and finished rounds " \
+             "stay as they were"), \
     VERBOSE_OPTION, \
     OPT_FLAG("json", run_options, json, NULL, "Print the rows as JSON instead of the table"), \
     DRY_OPTION, \

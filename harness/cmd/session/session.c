@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/cmd/common/help.h"
 #include "harness/cmd/common/named.h"
@@ -43,6 +44,14 @@ static int parse(struct session *s, struct err *err)
         return err_set(err, -EINVAL,
                        "no command after '--': options such as --metric and --duration need one");
     return rc;
+}
+
+int session_options_argc(int argc, char **argv)
+{
+    int n = 1;
+    while (n < argc && strcmp(argv[n], "--") != 0)
+        n++;
+    return n < argc ? n : argc;
 }
 
 bool session_parse(struct session *s)

@@ -17,6 +17,7 @@
 #include "harness/ranks/job/job_run.h"
 #include "harness/store/files/run_dir.h"
 #include "harness/store/files/trace_file.h"
+#include "harness/store/read/unfinished.h"
 #include "harness/verdict/odd/collection.h"
 
 /* How a command differs from `run`. Each function takes the arg of `arrange`, and may be NULL. */
@@ -69,6 +70,7 @@ struct session {
     struct collected *outcome; /* of that, or NULL */
     json_t *rows;              /* of that, of a list with --json, which takes them */
     struct run_dir run_dir;
+    struct unfinished unfinished;     /* the run that goes on here */
     char outputs[DIRECTORY_PATH_MAX]; /* where those of the user's command go now */
     struct observe_watch comms;       /* with --comms */
     struct trace_file trace;          /* with --trace, of all scenarios */
@@ -78,6 +80,12 @@ struct session {
     double expected_s;    /* of the scenarios of a dry run so far */
     bool told, gpus_told; /* what is to be said about them was said */
 };
+
+/*
+ * Of a command line, what stands in front of "--" and a user's command; argc where there is none.
+ * Goes into session.options_argc before the line is read.
+ */
+int session_options_argc(int argc, char **argv);
 
 /*
  * Reads the command line, argv[0] being the command. False: an error was logged. env, opts, task,

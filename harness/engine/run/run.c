@@ -10,7 +10,7 @@
 #include "harness/lib/say/log.h"
 #include "harness/lib/sys/clock.h"
 
-static struct observation *append_observation(struct arm *arm, struct err *err)
+struct observation *run_add_observation(struct arm *arm, struct err *err)
 {
     size_t n = arm->nobservations;
     struct observation *grown = realloc(arm->observations, (n + 1) * sizeof(*grown));
@@ -84,7 +84,7 @@ static int run_round(struct runner *runner, unsigned round, struct result *resul
             continue;
         if (hooks->on_arm)
             hooks->on_arm(hooks->arg, arm, round, done++, launched * result->rounds_planned);
-        struct observation *observation = append_observation(arm, err);
+        struct observation *observation = run_add_observation(arm, err);
         if (!observation)
             return -ENOMEM;
         observation->round = round;
@@ -129,15 +129,27 @@ static int order_arms(struct runner *runner, const struct result *result, unsign
     return 0;
 }
 
+/* What the rounds took that were measured before this program started. */
+static double spent_s(const struct result *result)
+{
+    double sum_s = 0;
+    for (size_t i = 0; i < result->narms; i++)
+        for (size_t o = 0; o < result->arms[i].nobservations; o++)
+            sum_s += result->arms[i].observations[o].took_s;
+    return sum_s;
+}
+
 int run_rounds(const struct observe_config *config, const struct run_hooks *hooks,
                struct signals *signals, struct result *result, struct err *err)
 {
     struct runner runner = {.config = config, .hooks = hooks, .signals = signals};
     uint64_t start_ns = clock_now_ns();
+    double before_s = spent_s(result);
     if (config->cgroups)
         cgroups_open(config->cgroups);
     int rc = guards_open(&runner.guards, result->variants, signals, err);
-    for (unsigned round = 0; round < result->rounds_planned && !rc; round = result->rounds_done) {
+    for (unsigned round = result->rounds_done; round < result->rounds_planned && !rc;
+         round = result->rounds_done) {
         rc = order_arms(&runner, result, round, err);
         if (!rc)
             rc = run_round(&runner, round, result, err);
@@ -148,7 +160,7 @@ int run_rounds(const struct observe_config *config, const struct run_hooks *hook
             rc = 0;
         } else if (!rc) {
             result->rounds_done = round + 1;
-            plan_fewer(result, (double)(clock_now_ns() - start_ns) * 1e-9);
+            plan_fewer(result, before_s + (double)(clock_now_ns() - start_ns) * 1e-9);
             rc = hooks->on_round ? hooks->on_round(hooks->arg, round, err) : 0;
         }
     }

@@ -31,10 +31,14 @@ struct run_hooks {
  * Appends one observation per arm and round to `result`. -EINTR: a signal asked to stop; the
  * observations of the unfinished round are dropped, so that every arm has the same rounds. A round
  * in which the program was stopped (Ctrl-Z) is measured again. Where rounds take longer than their
- * time, fewer than planned are measured, and rounds_planned then says so.
+ * time, fewer than planned are measured, and rounds_planned then says so. It goes on behind
+ * rounds_done, whose observations are there.
  */
 int run_rounds(const struct observe_config *config, const struct run_hooks *hooks,
                struct signals *signals, struct result *result, struct err *err);
+
+/* An empty one behind the others of the arm; NULL: no memory. */
+struct observation *run_add_observation(struct arm *arm, struct err *err);
 
 /* Takes back that round and those behind it: one that is not whole, or could not be written. */
 void run_drop_round(struct result *result, unsigned round);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "harness/lib/base/text.h"
 #include "harness/lib/files/file.h"
@@ -167,35 +166,14 @@ int csv_write(int dir_fd, const struct analysis *analysis, struct err *err)
     return rc;
 }
 
-/* All of `text` behind the valid part of the file, or nothing of it. */
-static int append_whole(struct samples_file *file, const char *text, size_t size, struct err *err)
-{
-    int rc = file_write_at(file->fd, text, size, file->valid_bytes);
-    if (!rc) {
-        file->valid_bytes += (off_t)size;
-        return 0;
-    }
-    samples_file_cut(file, file->valid_bytes);
-    return err_sys(err, rc, "cannot write " CSV_SAMPLES_NAME);
-}
-
-void samples_file_cut(struct samples_file *file, off_t valid_bytes)
-{
-    file->valid_bytes = valid_bytes;
-    if (ftruncate(file->fd, valid_bytes) != 0)
-        return; /* run.json says where the valid part ends */
-}
-
-int samples_file_open(struct samples_file *file, int dir_fd, struct err *err)
+int samples_file_open(struct growing_file *file, int dir_fd, struct err *err)
 {
     static const char header[] = SAMPLE_COLUMNS "\n";
-    int fd = file_open_empty(dir_fd, CSV_SAMPLES_NAME);
-    if (fd < 0)
-        return err_sys(err, fd, "cannot create " CSV_SAMPLES_NAME);
-    *file = (struct samples_file){.is_open = true, .fd = fd};
-    int rc = append_whole(file, header, sizeof(header) - 1, err);
+    int rc = growing_open(file, dir_fd, CSV_SAMPLES_NAME, err);
+    if (!rc)
+        rc = growing_append(file, header, sizeof(header) - 1, err);
     if (rc)
-        (void)samples_file_close(file, NULL);
+        (void)growing_close(file, NULL);
     return rc;
 }
 
@@ -222,7 +200,7 @@ static void put_samples(const struct result *result, const struct arm *arm,
     }
 }
 
-int samples_file_append(struct samples_file *file, const struct result *result,
+int samples_file_append(struct growing_file *file, const struct result *result,
                         const struct arm *arm, const struct observation *observation,
                         struct err *err)
 {
@@ -235,22 +213,7 @@ int samples_file_append(struct samples_file *file, const struct result *result,
             put_samples(result, arm, observation, w, text.stream);
     rc = text_close(&text);
     rc = rc ? err_sys(err, rc, "cannot write " CSV_SAMPLES_NAME)
-            : append_whole(file, text.data, text.size, err);
+            : growing_append(file, text.data, text.size, err);
     free(text.data);
     return rc;
-}
-
-int samples_file_sync(const struct samples_file *file, struct err *err)
-{
-    int rc = file_sync(file->fd);
-    return rc ? err_sys(err, rc, "cannot write " CSV_SAMPLES_NAME) : 0;
-}
-
-int samples_file_close(struct samples_file *file, struct err *err)
-{
-    if (!file->is_open)
-        return 0;
-    int rc = close(file->fd) != 0 ? -errno : 0;
-    *file = (struct samples_file){0};
-    return rc ? err_sys(err, rc, "cannot write " CSV_SAMPLES_NAME) : 0;
 }

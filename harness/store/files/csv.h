@@ -9,10 +9,9 @@
 #ifndef CONTEND_STORE_FILES_CSV_H
 #define CONTEND_STORE_FILES_CSV_H
 
-#include <stdbool.h>
 #include <stdio.h>
-#include <sys/types.h>
 
+#include "harness/lib/files/growing.h"
 #include "harness/rows/analysis.h"
 
 #define CSV_ROWS_NAME "rows.csv"
@@ -31,32 +30,15 @@ void csv_put_text(const char *text, FILE *out);
  * that it failed for is not there. */
 int csv_write(int dir_fd, const struct analysis *analysis, struct err *err);
 
-/* An open samples.csv. Zeroed = closed. */
-struct samples_file {
-    bool is_open;
-    int fd;
-    off_t valid_bytes; /* end of the last complete observation: what is behind was cut off */
-};
-
 /* Creates samples.csv, or empties it, and writes the header. */
-int samples_file_open(struct samples_file *file, int dir_fd, struct err *err);
+int samples_file_open(struct growing_file *file, int dir_fd, struct err *err);
 
 /*
- * Appends every foreground sample of one observation. `iter` is the number of iterations the
- * worker had done before the sample. Where a write fails (disk full), the file is cut back to the
- * end of the previous observation and stays open, so that a later one may fit again.
+ * Appends every foreground sample of one observation, or none. `iter` is the number of iterations
+ * the worker had done before the sample.
  */
-int samples_file_append(struct samples_file *file, const struct result *result,
+int samples_file_append(struct growing_file *file, const struct result *result,
                         const struct arm *arm, const struct observation *observation,
                         struct err *err);
-
-/* Takes back what was appended behind that valid_bytes of before. */
-void samples_file_cut(struct samples_file *file, off_t valid_bytes);
-
-/* Brings all that was appended to the disk. */
-int samples_file_sync(const struct samples_file *file, struct err *err);
-
-/* Does nothing when it is closed. An error here means that samples may not be on disk. */
-int samples_file_close(struct samples_file *file, struct err *err);
 
 #endif

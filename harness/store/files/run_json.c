@@ -181,8 +181,7 @@ static size_t count_texts(const char *const *texts)
     return n;
 }
 
-/* UTC, ISO 8601; null for 0. */
-static json_t *from_time(time_t at)
+json_t *run_json_time(time_t at)
 {
     char text[32];
     struct tm utc;
@@ -235,7 +234,7 @@ static json_t *from_machine(const struct run_record *record)
     return machine_to_json(&parts);
 }
 
-static json_t *run_json_record(const struct run_record *record)
+json_t *run_json_make(const struct run_record *record)
 {
     const struct verdict *verdict = record->verdict;
     const struct result *result = record->result;
@@ -243,7 +242,7 @@ static json_t *run_json_record(const struct run_record *record)
         "schema_version:i status:t version:t commit:T started:o ended:o command:o options:o "
         "environment:o topology:o",
         RUN_SCHEMA_VERSION, record->status, record->version, record->commit,
-        from_time(record->started), from_time(record->ended),
+        run_json_time(record->started), run_json_time(record->ended),
         json_value_array(record->argv, (size_t)record->argc, text_at),
         run_json_options(record->run_opts, record->run_options),
         record->env ? env_to_json(record->env) : json_null(),
@@ -259,6 +258,8 @@ static json_t *run_json_record(const struct run_record *record)
         failed |=
             json_value_add(document, "variants:o comparisons:o", variants_to_json(result->variants),
                            verdict ? comparisons_to_json(&verdict->comparisons) : json_array());
+    if (record->resumed)
+        failed |= json_value_add(document, "resumed:o", json_incref(record->resumed));
     failed |= json_value_add(document, "notes:o",
                              json_value_array(record->notes, count_texts(record->notes), text_at));
     if (!failed)
@@ -269,7 +270,7 @@ static json_t *run_json_record(const struct run_record *record)
 
 int run_json_write(int dir_fd, const char *name, const struct run_record *record, struct err *err)
 {
-    json_t *document = run_json_record(record);
+    json_t *document = run_json_make(record);
     char *text = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
     json_decref(document);
     if (!text)

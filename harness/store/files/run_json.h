@@ -35,6 +35,7 @@ struct run_record {
     const struct verdict *verdict; /* of the rounds done; NULL = none yet */
     const struct opt *run_opts;    /* table and struct of the subcommand's options */
     const void *run_options;
+    json_t *resumed;          /* [{"round", "at", "gap_s"}], or NULL: it was never resumed */
     const char *const *notes; /* NULL-terminated sentences: what a reader should know */
 };
 
@@ -43,6 +44,12 @@ struct run_record {
  * give, such as -ENOSPC; then there is no file of that name.
  */
 int run_json_write(int dir_fd, const char *name, const struct run_record *record, struct err *err);
+
+/* The same as a document: NULL for want of memory. */
+json_t *run_json_make(const struct run_record *record);
+
+/* UTC, "2026-01-31T12:00:00Z"; null for 0. */
+json_t *run_json_time(time_t at);
 
 /*
  * {"rows": 4096, "pinned": true, "wait": "spin"}: option values with their JSON types; empty for a

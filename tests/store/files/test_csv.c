@@ -204,7 +204,7 @@ static void make_samples(struct result *result)
     (void)fixture_add_round(result, alone, 0, (double[]){7}, 1);
 }
 
-static int append(struct samples_file *file, const struct result *result, size_t arm, size_t round,
+static int append(struct growing_file *file, const struct result *result, size_t arm, size_t round,
                   struct err *err)
 {
     return samples_file_append(file, result, &result->arms[arm],
@@ -214,7 +214,7 @@ static int append(struct samples_file *file, const struct result *result, size_t
 TEST_WITHIN(csv_samples_bytes, set_up, tear_down)
 {
     const struct fixture *f = *state;
-    struct samples_file file = {0};
+    struct growing_file file = {0};
     struct result result;
     struct err err;
     make_samples(&result);
@@ -224,8 +224,8 @@ TEST_WITHIN(csv_samples_bytes, set_up, tear_down)
     for (size_t round = 0; round < 2; round++)
         assert_int_equal(append(&file, &result, 0, round, &err), 0);
     assert_int_equal(append(&file, &result, 1, 0, &err), 0);
-    assert_int_equal(samples_file_close(&file, &err), 0);
-    assert_int_equal(samples_file_close(&file, &err), 0);
+    assert_int_equal(growing_close(&file, &err), 0);
+    assert_int_equal(growing_close(&file, &err), 0);
     assert_file(f->dir_fd, "samples.csv",
                 SAMPLES_HEADER FIRST_ROUND RUN "1,0,fixture,none,2,foreground,0,fixture," PARAMS
                                                ",0,2000000000,30000000,100,4096,ok\n" RUN
@@ -237,7 +237,7 @@ TEST_WITHIN(csv_samples_bytes, set_up, tear_down)
 TEST_WITHIN(csv_samples_full_disk_keeps_whole_rounds, set_up, tear_down)
 {
     const struct fixture *f = *state;
-    struct samples_file file = {0};
+    struct growing_file file = {0};
     struct result result;
     struct err err;
     make_samples(&result);
@@ -249,7 +249,7 @@ TEST_WITHIN(csv_samples_full_disk_keeps_whole_rounds, set_up, tear_down)
     assert_file(f->dir_fd, "samples.csv", SAMPLES_HEADER FIRST_ROUND);
     limit_files(f, f->file_size.rlim_cur);
     assert_int_equal(append(&file, &result, 1, 0, &err), 0);
-    assert_int_equal(samples_file_close(&file, &err), 0);
+    assert_int_equal(growing_close(&file, &err), 0);
     assert_file(f->dir_fd, "samples.csv",
                 SAMPLES_HEADER FIRST_ROUND RUN "0,1,fixture,partition,1,baseline,0,fixture," PARAMS
                                                ",0,1000000000,7000000,100,4096,ok\n");
@@ -261,7 +261,8 @@ TEST_WITHIN(csv_samples_full_device, set_up, tear_down)
     struct result result;
     struct err err;
     make_samples(&result);
-    struct samples_file file = {.is_open = true, .fd = open("/dev/full", O_WRONLY | O_CLOEXEC)};
+    struct growing_file file = {
+        .is_open = true, .fd = open("/dev/full", O_WRONLY | O_CLOEXEC), .name = "samples.csv"};
     if (file.fd >= 0) {
         assert_int_equal(append(&file, &result, 0, 0, &err), -ENOSPC);
         assert_non_null(strstr(err.msg, "No space left on device"));
@@ -274,7 +275,7 @@ TEST_WITHIN(csv_samples_full_device, set_up, tear_down)
 TEST_WITHIN(csv_samples_does_not_follow_links, set_up, tear_down)
 {
     const struct fixture *f = *state;
-    struct samples_file file = {0};
+    struct growing_file file = {0};
     struct err err;
     assert_int_equal(symlinkat("target", f->dir_fd, "samples.csv"), 0);
     assert_int_equal(samples_file_open(&file, f->dir_fd, &err), -ELOOP);
@@ -285,7 +286,7 @@ TEST_WITHIN(csv_samples_does_not_follow_links, set_up, tear_down)
 TEST_WITHIN(csv_samples_open_on_a_full_disk, set_up, tear_down)
 {
     const struct fixture *f = *state;
-    struct samples_file file = {0};
+    struct growing_file file = {0};
     struct err err;
     limit_files(f, 10);
     assert_int_equal(samples_file_open(&file, f->dir_fd, &err), -EFBIG);
