@@ -18,7 +18,7 @@ killed() {
     sleep 0.1
     kill -KILL -- "-$pid"
     wait "$pid" 2>/dev/null
-    [ "$(jq .rounds_done "$dir/run.json")" -lt 4 ] || fail "all rounds were done when it was killed"
+    jq -e '.rounds_done < .rounds_planned' "$dir/run.json" >/dev/null || fail "all rounds were done when it was killed"
     grep -q '"status": "interrupted"' "$dir/run.json" || fail "$dir: not interrupted"
 }
 cells() { # which configuration had which place in which round, and what rounds.csv has of each
@@ -100,6 +100,13 @@ expect 0 'going on with round' "$CONTEND_FAKE" run --resume "$scratch/command"
 is "rounds of a command" "$(cut -d, -f 2 "$scratch/command/samples.csv" | sed 1d | sort -u | tr '\n' ' ')" '0 1 2 '
 is "lines that it printed" "$(($(cat "$scratch/command/command-output/none-2-worker0.txt" | grep -c '^0$') > $(sed 1d \
     "$scratch/command/samples.csv" | grep -c '^[^,]*,[12],.*,foreground,0,')))" 1
+
+# A benchmark alone, whose values are no steps.
+scan=("$CONTEND_FAKE" bench fakescan --rounds 60 --time 0.3 --seed 5 --no-plots)
+expect 0 . "${scan[@]}" --out "$scratch/scan"
+killed "$scratch/half" 2 "${scan[@]}" --out "$scratch/half"
+expect 0 'going on with round' "$CONTEND_FAKE" bench --resume "$scratch/half"
+whole "$scratch/half" "$scratch/scan"
 
 # Other commands are not resumed.
 "$CONTEND_FAKE" ab fake --rounds 2 --time 0.05 --out "$scratch/ab" -V a -V b >"$scratch/log" 2>&1

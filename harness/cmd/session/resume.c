@@ -16,11 +16,11 @@ static int check_line(const struct session *s, struct err *err)
 {
     struct run_options usual = {0};
     char given[512], value[512];
-    const char *extra = s->cli.npositional          ? s->cli.positional[0]
-                        : s->cli.npairs             ? s->cli.pairs[0]
-                        : s->options_argc < s->argc ? "--"
-                        : s->job_env.launcher       ? "mpirun or srun"
-                                                    : NULL;
+    const char *extra = s->cli.npositional                             ? s->cli.positional[0]
+                        : s->cli.npairs                                ? s->cli.pairs[0]
+                        : s->options_argc && s->options_argc < s->argc ? "--"
+                        : s->job_env.launcher                          ? "mpirun or srun"
+                                                                       : NULL;
     opts_set_defaults(s->opts, &usual);
     for (const struct opt *opt = s->opts; opt->name && !extra; opt++) {
         (void)opt_format_value(opt, &s->options, given, sizeof(given));
@@ -68,6 +68,7 @@ static int print_complete(struct session *s, struct err *err)
 {
     const struct unfinished *run = &s->unfinished;
     log_info("already complete: %u rounds are in %s", run->rounds_done, s->run_dir.dir.path);
+    s->options.no_plots = true; /* its page stays as it is */
     return session_print_summary(
         s, terminal_has_escapes(STDOUT_FILENO) && terminal_has_color(STDOUT_FILENO), err);
 }
