@@ -12,6 +12,7 @@
 #include "harness/cmd/common/page.h"
 #include "harness/cmd/compare.h"
 #include "harness/lib/base/similar.h"
+#include "harness/lib/base/text.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
 #include "harness/show/figures/figures.h"
@@ -283,6 +284,8 @@ static int compare(struct work *work, const struct compare_args *args, struct er
     if (rc)
         return rc;
     comparisons_to_finding(&work->comparisons, &whole);
+    if (refused[0])
+        text_set(whole.sentence, "No verdict: %s.", refused);
     rc = findings_add(&work->findings, &whole, err);
     return rc ? rc : advise(work, err);
 }
@@ -341,8 +344,13 @@ static int print_page(const void *document, FILE *out, struct err *err)
 static int write_page(const struct work *work, const char *path, struct err *err)
 {
     struct doc doc = {0};
+    char title[600] = "contend compare"; /* as it was typed */
+    for (int side = PAIRING_BASE; side <= PAIRING_OTHER; side++)
+        for (size_t i = 0; i < work->sides[side].n; i++)
+            text_append(title, sizeof(title), side && !i ? " -- " : " ", "%s",
+                        work->sides[side].all[i].path);
     compared_add_to_doc(&work->comparisons, &work->findings, &doc);
-    const struct html_document document = {"contend compare", &doc};
+    const struct html_document document = {title, &doc};
     int rc = page_put(print_page, &document, AT_FDCWD, path, err);
     doc_free(&doc);
     return rc;

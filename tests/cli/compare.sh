@@ -98,6 +98,7 @@ for i in 1 2 3 4 5; do
 done
 compare 4 'kernel: .* in base, 9.9.9 in new: no verdict without --allow' base other
 compare 4 '^MISSING +throughput' base other
+compare 4 '^No verdict: what was measured is not the same: --allow kernel' base other
 compare 1 'MISSING' base other --fail-on slower,missing
 compare 0 '4 SAME' base other --allow kernel
 compare 0 '4 SAME' base other --allow all

@@ -2,6 +2,7 @@
 # Pages as a browser shows them, on a phone: no error, no picture that is missing, nothing that is
 # wider than the screen, and the verdict in sight.
 . tests/lib/cli.sh
+needs python3
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
     skip "needs chromium"
 browse() { # browse PAGE: its DOM on stdout, its console in $scratch/console
@@ -13,7 +14,7 @@ echo '<p>works</p>' >"$scratch/try.html"
 browse "$scratch/try.html" | grep -q works || skip "Chromium does not start here"
 
 # What a page in a frame of 390 pixels looks like, as text of the page around it.
-look() { # look NAME VERDICT
+look() { # look NAME VERDICT [PICTURES]
     cat >"$scratch/look.html" <<END
 <!DOCTYPE html><iframe id="page" src="$1.html" style="border:0;width:390px;height:800px"></iframe>
 <pre id="said"></pre><script>
@@ -32,7 +33,7 @@ END
     said=$(sed -n '/<pre id="said">/,/<\/pre>/p' "$scratch/dom")
     [[ $said =~ 'width '([0-9]+)' images '([0-9]+)' missing 0 charts 0 ' ]] || fail "$1: $said"
     [ "${BASH_REMATCH[1]:-9999}" -le 390 ] || fail "$1 is wider than a phone: ${BASH_REMATCH[1]}"
-    [ "${BASH_REMATCH[2]:-0}" -gt 0 ] || fail "$1 has no picture"
+    [ "${BASH_REMATCH[2]:-0}" -ge "${3:-1}" ] || fail "$1 has no picture"
     [[ $said == *"$2"* ]] || fail "$1 does not show its verdict: $said"
     grep 'CONSOLE' "$scratch/console" && fail "$1: the browser complains"
 }
@@ -45,6 +46,14 @@ for run in h200-x2-vm/pipeline 2-cpus-vm/threads; do
 done
 expect 0 . env PATH=/nonexistent "$CONTEND_BINARY" report --html "$scratch/both.html" results/h100-vm/pipeline \
     "$scratch/pipeline"
+# Documents alone: what the other commands write with --html.
+python3 tests/lib/make_fleet.py "$scratch/fleet" --machines 30 --rows 60 --bad 0.07 --off 0.4 --seed 3
+expect 1 . "$CONTEND_BINARY" validate fleet "$scratch/fleet/results" --html "$scratch/fleet.html"
+expect 1 . "$CONTEND_BINARY" validate --expect cpus=9999 --no-measure --html "$scratch/validate.html"
+expect 4 . "$CONTEND_BINARY" compare results/h100-vm/pipeline "$scratch/pipeline" --html "$scratch/compare.html"
+look fleet 'FAIL: 2 of 30 machines fail' 0
+look validate 'FAIL' 0
+look compare 'No verdict: what was measured is not the same' 0
 look pipeline 'recommended: sized (OMP_NUM_THREADS=16), 19x the default'
 look threads ''
 look both 'recommended: sized (OMP_NUM_THREADS=8)'

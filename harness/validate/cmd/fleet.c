@@ -98,7 +98,7 @@ static int show(const struct fleet_judgement *judgement, const struct validate_a
         if (args->outputs.junit)
             rc = validate_write_file(args->outputs.junit, print_junit, &judged, &err);
         if (!rc && args->outputs.html)
-            rc = validate_write_page(args->outputs.html, &doc, &err);
+            rc = validate_write_page(args->outputs.html, "contend validate fleet", &doc, &err);
         code = rc && !code ? EXIT_USAGE : code;
     }
     if (rc)
@@ -170,7 +170,7 @@ static int make(const struct fleet *fleet, const struct validate_args *args)
     if (!rc)
         bounds_add_to_doc(&bounds, fleet->names.n, path, &doc);
     if (!rc && args->outputs.html)
-        rc = validate_write_page(args->outputs.html, &doc, &err);
+        rc = validate_write_page(args->outputs.html, "contend validate bounds", &doc, &err);
     if (rc)
         log_error("%s", err.msg);
     else

@@ -38,9 +38,9 @@ static int print_document(const void *document, FILE *out, struct err *err)
     return html_print_document(document, out, err);
 }
 
-int validate_write_page(const char *path, const struct doc *doc, struct err *err)
+int validate_write_page(const char *path, const char *title, const struct doc *doc, struct err *err)
 {
-    const struct html_document document = {"contend validate", doc};
+    const struct html_document document = {title, doc};
     int rc = directory_make_parents(path, err);
     return rc ? rc : page_put(print_document, &document, AT_FDCWD, path, err);
 }
@@ -90,7 +90,9 @@ int validate_write(const struct validate_outputs *outputs, const struct validati
                  {outputs->html, "", NULL, doc},
                  {outputs->dir, "/validate.json", print_json, validation},
                  {outputs->dir, "/summary.txt", print_text, doc}};
+    char title[160];
     int rc = 0;
+    text_set(title, "contend validate: %.100s, %.10s", validation->facts->host, validation->utc);
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !rc; i++) {
         char path[PATH_MAX];
         if (!files[i].pattern)
@@ -99,7 +101,7 @@ int validate_write(const struct validate_outputs *outputs, const struct validati
         if (!rc && files[i].print)
             rc = validate_write_file(strcat(path, files[i].name), files[i].print, files[i].of, err);
         else if (!rc)
-            rc = validate_write_page(path, doc, err);
+            rc = validate_write_page(path, title, doc, err);
     }
     return rc;
 }

@@ -21,7 +21,8 @@ typedef int validate_print(const void *of, FILE *out, struct err *err);
 int validate_write_file(const char *path, validate_print *print, const void *of, struct err *err);
 
 /* The document as a page; a file that is there is replaced if it is a page of ours. */
-int validate_write_page(const char *path, const struct doc *doc, struct err *err);
+int validate_write_page(const char *path, const char *title, const struct doc *doc,
+                        struct err *err);
 
 /*
  * Writes each file whole, under a name of its own that is then changed, since others may read at
