@@ -152,15 +152,11 @@ static void format_plan(const struct work *work, char *text, size_t size)
 static int open_directory(struct work *work, struct err *err)
 {
     time_t now = time(NULL);
-    struct tm tm;
-    char utc[32];
-    (void)gmtime_r(&now, &tm);
-    (void)strftime(work->utc, sizeof(work->utc), "%Y-%m-%dT%H:%M:%SZ", &tm);
-    (void)strftime(utc, sizeof(utc), "%Y%m%dT%H%M%SZ", &tm);
+    (void)text_utc(now, work->utc);
     if (work->args->out)
         (void)snprintf(work->dir, sizeof(work->dir), "%.4000s", work->args->out);
     else
-        (void)snprintf(work->dir, sizeof(work->dir), "results/%s/%s-selfcheck", work->host, utc);
+        (void)directory_default(work->host, "selfcheck", now, work->dir, sizeof(work->dir));
     int rc = directory_make_parents(work->dir, err);
     if (rc)
         return rc;

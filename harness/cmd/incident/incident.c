@@ -183,14 +183,11 @@ static size_t choose(const struct cmd_env *env, const struct cli *cli, bool all,
 static int open_directory(const struct incident_args *args, const char *host, struct directory *dir,
                           struct err *err)
 {
-    char path[DIRECTORY_PATH_MAX], utc[32];
-    struct tm tm;
-    time_t now = time(NULL);
-    (void)strftime(utc, sizeof(utc), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &tm));
+    char path[DIRECTORY_PATH_MAX];
     if (args->out)
         (void)snprintf(path, sizeof(path), "%.4000s", args->out);
     else
-        (void)snprintf(path, sizeof(path), "results/%s/%s-incidents", host, utc);
+        (void)directory_default(host, "incidents", time(NULL), path, sizeof(path));
     const struct directory_request place = {
         .path = path, .unique = !args->out, .command = "contend run incidents"};
     return directory_open(dir, &place, err);

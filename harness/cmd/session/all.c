@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "harness/cmd/common/page.h"
+#include "harness/lib/base/text.h"
 #include "harness/lib/files/file.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
@@ -87,8 +88,6 @@ static int begin(void *arg)
     struct all *all = arg;
     struct session *s = all->s;
     struct err err = {0};
-    char utc[32];
-    struct tm tm;
     time_t now = time(NULL);
     size_t used = 0;
     for (int i = -1; i < s->argc && used < sizeof(all->command); i++)
@@ -96,16 +95,13 @@ static int begin(void *arg)
                                  i < 0 ? "" : " ", s->argv[i]);
     all->collection.command = all->command;
     all->collection.host = s->host;
-    (void)gmtime_r(&now, &tm);
-    (void)strftime(all->collection.started, sizeof(all->collection.started), "%Y-%m-%dT%H:%M:%SZ",
-                   &tm);
+    (void)text_utc(now, all->collection.started);
     if (s->options.dry_run)
         return 0;
-    (void)strftime(utc, sizeof(utc), "%Y%m%dT%H%M%SZ", &tm);
     if (s->options.out)
         (void)snprintf(all->path, sizeof(all->path), "%s", s->options.out);
     else
-        (void)snprintf(all->path, sizeof(all->path), "results/%s/%s-%s", s->host, utc, ALL_NAME);
+        (void)directory_default(s->host, ALL_NAME, now, all->path, sizeof(all->path));
     const struct directory_request place = {
         .path = all->path, .unique = !s->options.out, .command = all->command};
     int rc = directory_open(&all->dir, &place, &err);

@@ -154,3 +154,12 @@ size_t text_shell_word(const char *word, char *buf, size_t size)
 {
     return is_plain(word) ? (size_t)snprintf(buf, size, "%s", word) : quote(word, buf, size);
 }
+
+char *text_utc(time_t at, char buf[static TEXT_UTC_MAX])
+{
+    struct tm utc;
+    buf[0] = '\0';
+    if (at && gmtime_r(&at, &utc))
+        (void)strftime(buf, TEXT_UTC_MAX, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return buf;
+}

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <time.h>
 
 enum { TEXT_WIDTH = 79 };
 
@@ -54,5 +55,9 @@ size_t text_shell_word(const char *word, char *buf, size_t size);
 
 /* "84%", "5.3%", "0.02%" of a share of 1, "-" of NaN, in buf. */
 char *text_percent(double share, char *buf, size_t size);
+
+/* UTC, "2026-01-31T12:00:00Z"; "" of 0. Returns buf. */
+enum { TEXT_UTC_MAX = 32 };
+char *text_utc(time_t at, char buf[static TEXT_UTC_MAX]);
 
 #endif

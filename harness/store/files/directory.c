@@ -153,6 +153,14 @@ static int settle(const struct directory *dir)
     return 0;
 }
 
+int directory_default(const char *host, const char *name, time_t at, char *path, size_t size)
+{
+    char utc[TEXT_UTC_MAX];
+    struct tm tm;
+    (void)strftime(utc, sizeof(utc), "%Y%m%dT%H%M%SZ", gmtime_r(&at, &tm));
+    return snprintf(path, size, "results/%s/%s-%s", host, utc, name);
+}
+
 int directory_make_parents(const char *path, struct err *err)
 {
     char part[4096];

@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <time.h>
 
 #include "harness/lib/base/err.h"
 
@@ -85,6 +86,9 @@ void directory_close(struct directory *dir);
 
 /* For readers of a result: ends what a run was killed in. Does nothing while a run has it. */
 void directory_recover(int dir_fd, directory_remove *remove_figures);
+
+/* "results/HOST/20260131T120000Z-NAME", of who named no other. Returns the length that it needs. */
+int directory_default(const char *host, const char *name, time_t at, char *path, size_t size);
 
 /* Makes what is not there of the path in front of its last name. -errno, which the path names. */
 int directory_make_parents(const char *path, struct err *err);

@@ -11,15 +11,12 @@
 static int choose_path(char *path, size_t size, const struct run_dir_request *request,
                        time_t started, struct err *err)
 {
-    char utc[32];
-    struct tm tm;
     int n;
-    (void)strftime(utc, sizeof(utc), "%Y%m%dT%H%M%SZ", gmtime_r(&started, &tm));
     if (request->out)
         n = snprintf(path, size, "%s%s%s", request->out, request->subdirectory ? "/" : "",
                      request->subdirectory ? request->subdirectory : "");
     else
-        n = snprintf(path, size, "results/%s/%s-%s", request->host, utc, request->scenario);
+        n = directory_default(request->host, request->scenario, started, path, size);
     if (n < 0 || (size_t)n >= size)
         return err_set(err, -ENAMETOOLONG, "output directory '%.80s...' has too long a name", path);
     return 0;

@@ -183,11 +183,8 @@ static size_t count_texts(const char *const *texts)
 
 json_t *run_json_time(time_t at)
 {
-    char text[32];
-    struct tm utc;
-    if (!at || !gmtime_r(&at, &utc) || !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc))
-        return json_null();
-    return json_string(text);
+    char text[TEXT_UTC_MAX];
+    return json_value_text_or_null(text_utc(at, text));
 }
 
 /* Facts of each benchmark, by name: another version may not have it. */

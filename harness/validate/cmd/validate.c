@@ -10,6 +10,7 @@
 #include "harness/cmd/common/cmd.h"
 #include "harness/engine/discover/probes.h"
 #include "harness/lib/base/similar.h"
+#include "harness/lib/base/text.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
 #include "harness/lib/sys/clock.h"
@@ -162,18 +163,10 @@ static int look_again(struct validate *v, struct err *err)
     return rc;
 }
 
-/* "2026-01-31T12:00:00Z" */
-static void now_utc(char *buf, size_t size)
-{
-    struct tm tm;
-    time_t now = time(NULL);
-    (void)strftime(buf, size, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &tm));
-}
-
 static void waive(struct validate *v)
 {
-    char day[32];
-    now_utc(day, sizeof(day));
+    char day[TEXT_UTC_MAX];
+    (void)text_utc(time(NULL), day);
     day[strlen("2026-01-31")] = '\0';
     waive_findings(&v->waivers, day, &v->findings);
     for (size_t i = 0; i < v->waivers.n; i++) {
@@ -269,7 +262,7 @@ static int report(struct validate *v)
 {
     struct err err = {0};
     struct doc doc = {0};
-    char utc[32], of[160];
+    char utc[TEXT_UTC_MAX], of[160];
     const struct rules_verdict verdict =
         rules_verdict(&v->findings, v->args->strict, format_subject(v, of, sizeof(of)));
     const struct validation validation = {
@@ -277,9 +270,8 @@ static int report(struct validate *v)
         .findings = &v->findings,
         .verdict = &verdict,
         .profile = v->args->no_measure ? "none" : validate_profiles[v->args->profile],
-        .utc = utc,
+        .utc = text_utc(time(NULL), utc),
         .took_s = gone_s(v)};
-    now_utc(utc, sizeof(utc));
     validation_add_to_doc(&validation, &doc);
     int rc = validate_write(&v->args->outputs, &validation, &doc, &err);
     int code = v->args->json ? cmd_print_json(validation_to_json(&validation), 2)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/store/json/value.h"
 #include "harness/validate/files/entries.h"
 
@@ -45,14 +46,12 @@ static bool put(json_t *json, size_t flags, const char *end, FILE *out)
 
 static bool put_all(const struct bounds *bounds, time_t made, FILE *out)
 {
-    char date[32] = "";
-    struct tm utc;
-    if (gmtime_r(&made, &utc))
-        (void)strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &utc);
-    bool good = put(json_pack("{s:s, s:i, s:s, s:i, s:s, s:s}", "schema", SCHEMA, "schema_version",
-                              BOUNDS_SCHEMA_VERSION, "kind", bounds->kind, "machines",
-                              (int)bounds->machines, "made", date, "how", bounds->how),
-                    JSON_INDENT(1), ",\n\"left_out\": [\n", out);
+    char date[TEXT_UTC_MAX];
+    bool good =
+        put(json_pack("{s:s, s:i, s:s, s:i, s:s, s:s}", "schema", SCHEMA, "schema_version",
+                      BOUNDS_SCHEMA_VERSION, "kind", bounds->kind, "machines",
+                      (int)bounds->machines, "made", text_utc(made, date), "how", bounds->how),
+            JSON_INDENT(1), ",\n\"left_out\": [\n", out);
     for (size_t i = 0; i < bounds->nleft_out && good; i++)
         good = put(json_pack("{s:s, s:s}", "machine", bounds->left_out[i].machine, "reason",
                              bounds->left_out[i].reason),
