@@ -95,8 +95,7 @@ static const char *const device_names[] = {"auto",
     BIND_OPTIONS, \
     OUT_OPTIONS, \
     OPT_TEXT("resume", run_options, resume, NULL, "DIR", \
-             "Go on with the run that was ended in DIR; its command, options and finished rounds " \
-             "stay as they were"), \
+             "Go on with the run that was ended in DIR"), \
     VERBOSE_OPTION, \
     OPT_FLAG("json", run_options, json, NULL, "Print the rows as JSON instead of the table"), \
     DRY_OPTION, \

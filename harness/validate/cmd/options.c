@@ -41,8 +41,7 @@ static const struct opt validate_opts[] = {
              "Also write validate.json and summary.txt there; with 'bounds': the new file",
              .letter = 'o', .level = OPT_RARE),
     OPT_TEXT("resume", validate_args, resume, NULL, "DIR",
-             "Go on with a validation with --out DIR that was ended, of the same profile; what it "
-             "measured today stays",
+             "Go on with a validation of --out DIR that was ended; what it measured today stays",
              .level = OPT_RARE),
     OPT_TEXT("root", validate_args, root, NULL, "DIR",
              "/proc, /sys and /dev are looked up below it", .level = OPT_HIDDEN),
