@@ -93,7 +93,7 @@ jq -e '.[0].rounds' "$scratch/json" >/dev/null || fail "no JSON: $(cat "$scratch
 # A command of the user: what it printed in the first round stays.
 work() {
     "$CONTEND_FAKE" run --rounds 3 --workers 2 --placement none --no-baselines --no-plots --out "$scratch/command" \
-        -- sh -c "echo {worker}; sleep 0.3"
+        -- sh -c $'echo {worker}\nsleep 0.3'
 }
 killed "$scratch/command" 1 bash -c "$(declare -f work); CONTEND_FAKE=$CONTEND_FAKE scratch=$scratch work"
 expect 0 'going on with round' "$CONTEND_FAKE" run --resume "$scratch/command"
@@ -111,5 +111,5 @@ whole "$scratch/half" "$scratch/scan"
 # Other commands are not resumed.
 "$CONTEND_FAKE" ab fake --rounds 2 --time 0.05 --out "$scratch/ab" -V a -V b >"$scratch/log" 2>&1
 sed -i 's/"rounds_done": 2/"rounds_done": 1/' "$scratch/ab/run.json"
-expect 2 "is of 'contend ab', which cannot be resumed" "$CONTEND_FAKE" run --resume "$scratch/ab"
+expect 2 "is no result of 'contend run': it cannot be resumed" "$CONTEND_FAKE" run --resume "$scratch/ab"
 finish

@@ -41,8 +41,8 @@ static int read_line(struct session *s, struct err *err)
     const struct run_options asked = s->options;
     struct unfinished *run = &s->unfinished;
     if (strcmp(run->words[1], s->argv[0]) != 0)
-        return err_set(err, -EINVAL, "'%.150s' is of 'contend %.40s', which cannot be resumed",
-                       asked.resume, run->words[1]);
+        return err_set(err, -EINVAL, "'%.150s' is no result of 'contend %s': it cannot be resumed",
+                       asked.resume, s->argv[0]);
     run->words[0] = s->argv[-1];
     s->argv = run->words + 1;
     s->argc = run->nwords - 1;
@@ -88,7 +88,7 @@ bool resume_open(struct session *s, int *code)
         rc = read_line(s, &err);
     if (rc)
         log_error("%s", err.msg);
-    *code = rc ? EXIT_USAGE : EXIT_GOOD;
+    *code = rc ? EXIT_USAGE : s->unfinished.failed ? EXIT_NOT_RUN : EXIT_GOOD;
     return !rc && !is_complete;
 }
 

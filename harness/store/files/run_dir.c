@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "harness/lib/say/log.h"
-#include "harness/store/files/checkpoint.h"
 
 static int choose_path(char *path, size_t size, const struct run_dir_request *request,
                        time_t started, struct err *err)

@@ -9,6 +9,7 @@
 #define CONTEND_STORE_FILES_RUN_DIR_H
 
 #include "harness/lib/base/err.h"
+#include "harness/store/files/checkpoint.h"
 #include "harness/store/files/csv.h"
 #include "harness/store/files/directory.h"
 #include "harness/store/files/run_json.h"

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,13 +14,12 @@
 
 static int take_words(struct unfinished *run, struct err *err)
 {
-    const json_t *command = json_object_get(run->record, "command");
-    size_t n = json_array_size(command);
+    size_t n = json_array_size(run->command);
     run->words = calloc(n + 1, sizeof(*run->words));
     if (!run->words)
         return err_set(err, -ENOMEM, "no memory for the command of run.json");
     for (size_t i = 0; i < n; i++)
-        if (!(run->words[i] = (char *)json_string_value(json_array_get(command, i))))
+        if (!(run->words[i] = (char *)json_string_value(json_array_get(run->command, i))))
             return err_set(err, -EINVAL, "run.json has no command");
     run->nwords = (int)n;
     return n < 2 ? err_set(err, -EINVAL, "run.json has no command") : 0;
@@ -44,6 +44,7 @@ static int take(struct unfinished *run, const struct stat *file, struct err *err
     run->gap_s = fmax(difftime(now.tv_sec, file->st_mtim.tv_sec) +
                           (double)(now.tv_nsec - file->st_mtim.tv_nsec) * 1e-9,
                       0);
+    run->failed = !strcmp(json_value_text_of(record, "status"), "failed");
     run->resumed = json_deep_copy(json_object_get(record, "resumed"));
     return take_words(run, err);
 }
@@ -57,12 +58,16 @@ int unfinished_read(int dir_fd, struct unfinished *run, struct err *err)
         return err_sys(err, -errno, "cannot read run.json");
     run->record = json_loadfd(fd, 0, NULL);
     (void)close(fd);
+    /* Of the command each character counts, of texts that are printed none commands a terminal. */
+    run->command = json_deep_copy(json_object_get(run->record, "command"));
+    (void)json_value_one_line(run->record);
     return take(run, &file, err);
 }
 
 void unfinished_free(struct unfinished *run)
 {
     json_decref(run->resumed);
+    json_decref(run->command);
     json_decref(run->record);
     free(run->words);
     *run = (struct unfinished){0};
@@ -72,7 +77,7 @@ int unfinished_check(const struct unfinished *run, const struct run_record *now,
 {
     char refused[400];
     struct findings findings = {0};
-    json_t *record = run_json_make(now);
+    json_t *record = json_value_one_line(run_json_make(now));
     const struct comparable sides[] = {{"the finished rounds", run->record}, {"this one", record}};
     int rc = record ? comparable_check(sides, 2, "all", refused, sizeof(refused), &findings, err)
                     : err_set(err, -ENOMEM, "no memory to compare machines");

@@ -7,13 +7,14 @@
 
 /* Zeroed = none. */
 struct unfinished {
-    json_t *record; /* owned: what the texts below borrow from */
-    char **words;   /* owned: the command line, with the program's name; ends with NULL */
+    json_t *record, *command; /* owned: what the texts below borrow from */
+    char **words;             /* owned: the command line, with the program's name; ends with NULL */
     int nwords;
     const char *scenario;
     unsigned rounds_done, rounds_planned;
     off_t samples_bytes;
     bool is_complete; /* nothing is left to be measured, and it has ended */
+    bool failed;      /* so it says of itself */
     time_t started;
     double gap_s;    /* since the record was written */
     json_t *resumed; /* owned, as in run.json: NULL = never */
