@@ -1,61 +1,105 @@
 #!/usr/bin/env bash
-# The jobs of docs/compare.md, their lines as they stand there but for the time they take: two builds that are
-# the same one, and one that is slower.
+# The jobs of share/ci, step by step as they are written, in a repository of two commits: a program of its own, and
+# contend itself; equal, slower, and on a machine where base differs from itself.
 . tests/lib/cli.sh
-needs python3
-python3 - docs/compare.md "$scratch" << 'END' || fail "the jobs are not where they were"
-import re
-import sys
-text = open(sys.argv[1], encoding="utf-8").read()
-github, gitlab = re.findall(r"```yaml\n(.*?)```", text, re.S)
-lines = re.search(r"      run: \|\n((?:        .*\n)+)", github).group(1)
-open(sys.argv[2] + "/github.sh", "w", encoding="utf-8").write(re.sub(r"(?m)^        ", "", lines))
-entries = re.search(r"  script:\n((?:    .*\n)+)", gitlab).group(1)
-entries = re.split(r"(?m)^    - ", entries)[1:]  # a plain scalar: its lines are folded into one
-open(sys.argv[2] + "/gitlab.sh", "w", encoding="utf-8").write(
-    "\n".join(" ".join(line.strip() for line in entry.splitlines()) for entry in entries) + "\n")
-END
+needs git jq
+action=share/ci/github/action.yml gitlab=share/ci/gitlab.yml
+for step in 'check out base' build 'install contend' compare; do
+    block "$action" "name: $step" > "$scratch/github-${step##* }.sh"
+done
+block "$gitlab" 'script:' > "$scratch/gitlab-1.sh"
+block "$gitlab" 'for side in' > "$scratch/gitlab-2.sh"
+! grep -l '\${{' "$scratch"/*.sh || fail "an expression inside a script"
+same_lines() { sed -n '/^if \[ -n "\$PROGRAM/,/^fi$/p; /^set -f/,/^fi$/p' "$1"; }
+is "lines that both jobs have" "$(same_lines "$scratch/github-compare.sh")" "$(same_lines "$scratch/gitlab-2.sh")"
+[ "$(same_lines "$scratch/gitlab-2.sh" | wc -l)" -gt 15 ] || fail "the jobs have few lines in common"
+! command -v shellcheck > /dev/null || shellcheck -s sh "$scratch"/gitlab-*.sh || fail "shellcheck, GitLab"
+! command -v shellcheck > /dev/null || shellcheck -s bash "$scratch"/github-*.sh || fail "shellcheck, GitHub"
+
 cd "$scratch" || exit 1
-sed -i 's/--max-time 10m/--max-time 4s --time 0.05 --warmup 0.01/' github.sh
-sed -i 's/1 2 3 4 5/1 2/; s/ -P sized,partition/ -P sized,partition --time 0.05 --warmup 0.01 --rounds 2 --no-baselines/g' gitlab.sh
-side() { # side NAME STEP: a build whose steps take so long
-    mkdir -p "$1/build/release"
-    cat > "$1/build/release/contend" << END
+export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+side() { # side STEP: a commit of a program, and of a build of contend, whose steps take so long
+    printf '#!/bin/sh\nsleep %s\n' "$1" > head/app.in
+    cat > head/contend.in << END
 #!/bin/sh
-case "\$1" in run) exec "$CONTEND_FAKE" "\$@" -p step=$2 ;; esac
+case "\$1" in run) exec "$CONTEND_FAKE" "\$@" -p step=$1 ;; esac
 exec "$CONTEND_FAKE" "\$@"
 END
-    chmod +x "$1/build/release/contend"
+    git -C head add . && git -C head commit -qm "$1" --allow-empty
 }
-job() { # job SHELL SCRIPT...: as the runners start it; its exit code
-    GITHUB_STEP_SUMMARY=summary.md timeout 300 "$@" > out 2>&1 < /dev/null
+export BUILD='for file in app contend; do install -D $file.in build/$file; done'
+export COMMAND='$SIDE/build/app' PROGRAM='' BASE_REF=HEAD^1 CONTEND=$CONTEND_FAKE
+brief='--time 0.05 --warmup 0.01'
+github() { # github: its exit code, or that of the step that failed
+    local step
+    rm -rf contend.* contend-ab summary.md && : > summary.md
+    for step in base build contend compare; do
+        GITHUB_STEP_SUMMARY=summary.md timeout 300 bash --noprofile --norc -eo pipefail "github-$step.sh" \
+            > out 2>&1 < /dev/null || return
+    done
+}
+gitlab() {
+    rm -rf contend.* contend-ab clone && git clone -q head clone
+    (cd clone && CI_COMMIT_SHA=$(git rev-parse HEAD) CI_MERGE_REQUEST_DIFF_BASE_SHA=$(git rev-parse HEAD^1) \
+        timeout 300 sh -ec "$(cat ../gitlab-*.sh)" > ../out 2>&1 < /dev/null)
+    local code=$?
+    mv clone/contend* . 2> /dev/null
+    return $code
+}
+ends() { # ends CODES JOB: one of them, and then with all that it has to write
+    "$2"
+    local code=$?
+    case " $1 " in *" $code "*) ;; *) fail "$2: exit $code, not one of $1: $(cat out contend.md)" ;; esac
+    grep -q '^| verdict' contend.md || fail "$2: no table: $(cat contend.md)"
+    grep -q '<testcase' contend.xml || fail "$2: no tests"
 }
 
-side base 0.01
-side head 0.01
-for tool in github gitlab; do
-    rm -rf runs contend*
-    job sh -e $tool.sh
-    got=$?
-    case "$tool $got" in "github 0" | "gitlab 0" | "gitlab 4") ;; *) fail "$tool, equal: exit $got: $(cat out contend.md)" ;; esac
-    grep -q '^| verdict' contend.md || fail "$tool: no table: $(cat contend.md)"
-    grep -q '<testcase' contend.xml || fail "$tool: no tests"
-done
-grep -q 'UNCLEAR\|SAME' summary.md || fail "no summary"
+git init -q head
+side 0.01
+side 0.01
+export OPTIONS="-n 1 --max-time 4s $brief"
+ends 0 github
+grep -q '^| verdict' summary.md || fail "no summary"
+OPTIONS="-n 1 --rounds 2 $brief"
+ends 4 gitlab
 
-side head 0.05
-sed -i 's/--max-time 4s/--max-time 60s/' github.sh
-rm -rf contend*
-job sh -e github.sh
-got=$?
-[ "$got" = 1 ] || fail "five times as slow: exit $got: $(cat out contend.md)"
+side 0.05
+OPTIONS="-n 1 --max-time 60s $brief"
+ends 1 github
 grep -q '<failure' contend.xml || fail "slower, and no failure"
+PROGRAM=build/contend OPTIONS="-n 2 --max-time 60s $brief"
+ends 1 gitlab
 
-mv base/build/release/contend gone
-for tool in github gitlab; do
-    rm -rf runs contend*
-    job sh -e $tool.sh
+# Base differs from itself: the job says so, and does not fail.
+cat > unsteady << END
+#!/bin/sh
+case \$1 in ab) ;; *) exec "$CONTEND_FAKE" "\$@" ;; esac
+jq '(.comparisons[] | select(.other == "shadow")).outcome = "FASTER"' << JSON
+\$("$CONTEND_FAKE" "\$@")
+JSON
+END
+chmod +x unsteady
+CONTEND=$scratch/unsteady PROGRAM='' OPTIONS="-n 1 --rounds 2 $brief"
+ends 0 github
+grep -q '^::warning::contend: base differs from itself' out || fail "no warning: $(cat out)"
+grep -q 'No verdict: base differs' summary.md || fail "no sentence in the summary"
+ends 4 gitlab
+
+# What cannot be measured, or judged, fails: no build, a base that is not there and is no command, no jq.
+CONTEND=$CONTEND_FAKE BUILD='install -D app.in build/app' PROGRAM=build/contend OPTIONS="-n 2 --rounds 2 $brief"
+for job in github gitlab; do
+    $job
     got=$?
-    [ "$got" != 0 ] && [ "$got" != 4 ] || fail "$tool, without a build: exit $got: $(cat out)"
+    case $got in 0 | 4) fail "$job, without a build: exit $got: $(cat out)" ;; esac
+done
+PROGRAM='' OPTIONS="-n 1 --rounds 2 $brief" BASE_REF='$(touch reached);touch reached'
+! github || fail "a base that is not there: exit 0: $(cat out)"
+[ ! -e reached ] && [ ! -e head/reached ] || fail "the base's name reached the shell"
+BASE_REF=HEAD^1
+mkdir no-jq && printf '#!/bin/sh\nexit 127\n' > no-jq/jq && chmod +x no-jq/jq
+for job in github gitlab; do
+    PATH=$scratch/no-jq:$PATH $job
+    got=$?
+    case $got in 0 | 4) fail "$job, without jq: exit $got: $(cat out)" ;; esac
 done
 finish

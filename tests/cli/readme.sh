@@ -9,7 +9,7 @@ for page in README.md CHANGELOG.md docs/*.md results/README.md results/*/README.
     done
 done > "$scratch/missing"
 [ ! -s "$scratch/missing" ] || fail "links to what is not there: $(cat "$scratch/missing")"
-# Each command that they show is one that the program takes; tests/cli/ci_jobs.sh runs the jobs of docs/compare.md.
+# Each command that they show is one that the program takes; tests/cli/ci_jobs.sh and jobs_*.sh run what is in share/.
 if python3 -c '' 2>/dev/null; then
     commands() { # commands PAGE...
         rm -rf "$scratch/folder"

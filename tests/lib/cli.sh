@@ -83,6 +83,15 @@ columns() {
         { for (i = 1; i <= n; i++) printf "%s%s", $at[name[i]], i < n ? "," : "\n" }' "$file"
 }
 
+# block FILE AFTER: the first block scalar ("|") of a YAML file below the first line that contains AFTER, as its reader has it.
+block() {
+    awk -v after="$2" '
+        !on { on = index($0, after) > 0; if (!on || !/[|]-?$/) next }
+        on == 1 { if (/[|]-?$/) on = 2; next }
+        !NF { print ""; next }
+        { match($0, /[^ ]/); if (!indent) indent = RSTART; if (RSTART < indent) exit; print substr($0, indent) }' "$1"
+}
+
 # wait_for SECONDS COMMAND...: until it succeeds.
 wait_for() {
     local tries=$(($1 * 10))
