@@ -29,7 +29,7 @@ fi
 "$format" --dry-run --Werror "${sources[@]}"
 
 if command -v shellcheck >/dev/null; then
-    shellcheck --shell sh --external-sources contend cmake/*.sh
+    shellcheck --shell sh --external-sources contend cmake/*.sh share/*/*.sh
     shellcheck --shell bash --external-sources --severity warning .ci/run tests/*.sh tests/*/*.sh
 fi
 echo "${#sources[@]} sources are well formatted"
