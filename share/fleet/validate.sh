@@ -23,9 +23,9 @@ done
 wait
 failed=0 silent=0
 for host in "$@"; do
-    code=$(cat "$dir/$host/code")
-    [ -s "$dir/$host/validate.json" ] || code="none: $code"
-    case $code in
+    code=$(cat "$dir/$host/code") none=
+    [ -s "$dir/$host/validate.json" ] || none=none
+    case $none$code in
     0) echo "PASS  $host" ;;
     1) echo "FAIL  $host" && failed=1 ;;
     4) echo "SKIP  $host: nothing was judged" ;;

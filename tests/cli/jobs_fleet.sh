@@ -38,12 +38,13 @@ done
 expect 0 '^PASS: 0 of 3 machines fail' "${validate[@]}" good node1 node2 node3
 says node2 FAIL 1
 expect 1 '^FAIL  node2$' "${validate[@]}" failing node1 node2 node3
+expect 1 '^FAIL  node2$' "${validate[@]}" few node1 node2 # too few to be compared
 echo "refused" > authorized
-expect 3 'ERROR node3: exit none: 255: .*Permission denied' "${validate[@]}" refused node1 node2 node3
+expect 3 'ERROR node3: exit 255: .*Permission denied' "${validate[@]}" refused node1 node2 node3
 cp key.pub authorized
 printf 'Host down\n Port 1\n' >> config
 says node2 PASS 0
-expect 3 'ERROR down: exit none: 255: .*refused' "${validate[@]}" down node1 node2 node3 down
-expect 0 'PASS  node1' "${validate[@]}" down node1 node2 node3 # it comes back later
+expect 3 'ERROR down: exit 255: .*refused' "${validate[@]}" down node1 node2 node3 down
+expect 0 'PASS  node1' "${validate[@]}" down node1 node2 node3
 expect 2 "invalid host '-oProxyCommand" "${validate[@]}" bad -oProxyCommand=x
 finish
