@@ -8,6 +8,8 @@ test_packages() {
 g++ g++
 libcmocka-dev cmocka.pc
 jq jq
+curl curl
+openssl openssl
 python3 python3
 libxml2-utils xmllint
 libopenmpi-dev mpicc
