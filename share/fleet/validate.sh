@@ -1,7 +1,7 @@
 #!/bin/sh
 # Validates many machines at once by ssh, collects DIR/HOST/validate.json, and judges the fleet. Exit code: 1 one fails,
-#   3 one gave no verdict, 4 nothing was judged, 0 all pass.
-#     OPTIONS='--expect gpus=8' ./validate.sh DIR HOST...         # HOST: as for ssh; $(cat hosts.txt) for many
+#   3 one gave no verdict or could not be judged, 4 nothing was judged, 0 all pass.
+#     OPTIONS='--machine 8xh100-sxm' ./validate.sh DIR HOST...     # HOST: as for ssh; $(cat hosts.txt) for many
 # To change: SSH, REMOTE (contend on the machines) and CONTEND (here), in the environment.
 # Tried: shellcheck; with OpenSSH 9.2 as written, three machines and one that is down (tests/cli/jobs_fleet.sh). Untried:
 #   hundreds of machines, and sudo that asks for a password.
@@ -28,6 +28,7 @@ for host in "$@"; do
     case $none$code in
     0) echo "PASS  $host" ;;
     1) echo "FAIL  $host" && failed=1 ;;
+    3) echo "ERROR $host: a rule that should have run did not" && silent=1 ;;
     4) echo "SKIP  $host: nothing was judged" ;;
     *)
         echo "ERROR $host: exit $code: $(tail -n 1 "$dir/$host/log")" && silent=1

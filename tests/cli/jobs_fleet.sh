@@ -39,6 +39,8 @@ expect 0 '^PASS: 0 of 3 machines fail' "${validate[@]}" good node1 node2 node3
 says node2 FAIL 1
 expect 1 '^FAIL  node2$' "${validate[@]}" failing node1 node2 node3
 expect 1 '^FAIL  node2$' "${validate[@]}" few node1 node2 # too few to be compared
+says node2 ERROR 3
+expect 3 '^ERROR node2: a rule' "${validate[@]}" few node1 node2
 echo "refused" > authorized
 expect 3 'ERROR node3: exit 255: .*Permission denied' "${validate[@]}" refused node1 node2 node3
 cp key.pub authorized
