@@ -22,7 +22,7 @@ tree=$scratch/tree
 mkdir -p "$tree"/{bench,cmake,docs,harness,kernels,plots,share}
 echo "A page" >"$tree/docs/page.md"
 cp "$CONTEND_SOURCE_DIR"/{contend,CMakePresets.json,LICENSE} "$tree"
-cp "$CONTEND_SOURCE_DIR"/share/sample_worker.py "$tree/share"
+cp -r "$CONTEND_SOURCE_DIR"/share/{sample_worker.py,machines} "$tree/share"
 cp "$CONTEND_SOURCE_DIR"/cmake/{packages,bundle,manual}.sh "$tree/cmake"
 cat >"$tree/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.25)
