@@ -65,15 +65,6 @@ needed_glibc() {
         grep -oE 'GLIBC_[0-9.]+' | sed 's/GLIBC_//' | sort -uV | tail -n 1
 }
 
-# The pages that help and messages name, without pictures of, and links to, what stays with the sources.
-copy_docs() {
-    mkdir "$root/docs"
-    for page in "$source_dir"/docs/*.md; do
-        sed -zE -e 's/!\[[^]]*\]\(\.\.\/[^)]*\)\n?//g' -e 's/[ \n]\(\[example\]\(\.\.\/[^)]*\)\)//g' \
-            -e 's/\[([^]]*)\]\(\.\.\/[^)]*\)/\1/g' "$page" >"$root/docs/$(basename "$page")"
-    done
-}
-
 # say_file NAME MEANING: a line of the table of files, where the bundle has it.
 say_file() {
     [ ! -e "$root/$1" ] || echo "| \`$1\` | $2 |"
@@ -152,9 +143,9 @@ done
 module=$(dirname "$program")/contend_mpi.so
 cp -r "$source_dir/share/sample_worker.py" "$source_dir/share/machines" "$root/"
 [ ! -f "$module" ] || strip --strip-debug -o "$root/contend_mpi.so" "$module"
-copy_docs
 # For whoever copies share/ to a prefix, such as ~/.local; man -l reads the page where it is.
 sh "$source_dir/cmake/manual.sh" "$program" "$root"
+mv "$root/share/doc/contend/docs" "$root/docs" && rm -r "$root/share/doc"
 for file in LICENSE CHANGELOG.md; do
     [ ! -f "$source_dir/$file" ] || cp "$source_dir/$file" "$root/"
 done

@@ -135,17 +135,18 @@ function(contend_bundle)
 endfunction()
 
 # contend_manual(program): the target `manual` has the program write its manual page and completions,
-# which are installed with it. A program for another kind of machine cannot.
+# which are installed with it, as docs/ is. A program for another kind of machine cannot.
 function(contend_manual program)
     if(CMAKE_CROSSCOMPILING)
         message(STATUS "contend: no manual, as the program does not run here")
         return()
     endif()
     set(folder "${CMAKE_BINARY_DIR}/manual")
+    file(GLOB docs CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/docs/*.md")
     add_custom_command(
         OUTPUT "${folder}/share/man/man1/contend.1"
         COMMAND sh "${CMAKE_SOURCE_DIR}/cmake/manual.sh" $<TARGET_FILE:${program}> "${folder}"
-        DEPENDS ${program} "${CMAKE_SOURCE_DIR}/cmake/manual.sh"
+        DEPENDS ${program} "${CMAKE_SOURCE_DIR}/cmake/manual.sh" ${docs}
         COMMENT "Writing the manual"
         VERBATIM)
     add_custom_target(manual ALL DEPENDS "${folder}/share/man/man1/contend.1")
