@@ -1,27 +1,11 @@
 #!/usr/bin/env bash
-# What `place --emit docker` gives, under a Docker daemon that runs only as long as this test, without a
-# network, with files, cgroups and a namespace of PIDs of its own, in which nothing outlives the test.
-if [ "${1-}" != --inside ] && unshare -mpf --mount-proc true 2>/dev/null; then
-    exec unshare -mpf --mount-proc bash "$0" --inside
-fi
-. tests/lib/cli.sh
-[ "${1-}" = --inside ] || skip "needs root, for a namespace of PIDs"
+# What `place --emit docker` gives, under a Docker daemon of its own.
+. tests/lib/docker.sh
 needs two-cpus
 needs dockerd docker busybox jq
 ldd "$(command -v busybox)" >/dev/null 2>&1 && skip "busybox is not static"
 
-export DOCKER_HOST=unix://$scratch/socket
-parent=contend-test-$$-$(date +%s)
-end() {
-    kill "$daemon" 2>/dev/null && wait "$daemon"
-    find /sys/fs/cgroup -depth -type d -path "*/$parent*" -exec rmdir {} + 2>/dev/null
-    rm -rf "$scratch"
-}
-dockerd --data-root "$scratch/data" --exec-root "$scratch/exec" --pidfile "$scratch/pid" -H "$DOCKER_HOST" --bridge none \
-    --iptables=false --ip-masq=false --storage-driver vfs --cgroup-parent "/$parent" >"$scratch/log" 2>&1 &
-daemon=$!
-trap end EXIT
-wait_for 60 docker info >/dev/null 2>&1 || skip "dockerd does not start: $(tail -n 3 "$scratch/log")"
+start_docker
 mkdir -p "$scratch/root/bin" "$scratch/work"
 cp "$(command -v busybox)" "$scratch/root/bin/busybox"
 for name in sh df sed sleep true; do
