@@ -28,19 +28,12 @@ root=$2
 shift 2
 as=root
 [ "${1:-}" != --user ] || { as=user && shift; }
-suite=${1:-$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)}
 source_dir=$(cd "$(dirname "$0")/.." && pwd)
+. "$source_dir/tests/lib/bare_root.sh"
+suite=${1:-$(own_suite)}
 home=/root
 [ $as = root ] || home=/home/user
 checkout="$home/a checkout"
-
-# The mirror that serves the running system's own suite, from apt rather than by name.
-mirror() {
-    # shellcheck disable=SC2016 # apt's own variables
-    apt-get indextargets --format '$(RELEASE) $(REPO_URI)' 'Created-By: Packages' |
-        awk -v suite="$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)" \
-            '$1 == suite { print $2; exit }'
-}
 
 # in_root WHO HOME COMMAND...
 in_root() {

@@ -7,6 +7,9 @@ test_packages() {
     cat <<END
 g++ g++
 libcmocka-dev cmocka.pc
+dpkg-dev dpkg-shlibdeps
+rpm rpmbuild
+lintian lintian
 jq jq
 curl curl
 openssl openssl
