@@ -44,6 +44,7 @@
     X(gpu_launch, "GPUs")           \
     X(gpu_stream, "GPUs")           \
     X(gpu_matmul, "GPUs")           \
+    X(gpu_memory, "GPUs")           \
     X(collective, "GPUs")           \
     X(canary, "controls")           \
     X(gpu_canary, "controls")

@@ -43,9 +43,10 @@ static const struct subject {
           "copy_bandwidth",
           "dir=h2d;gpu=%u;node=0;mem=pinned;via=ce;with=alone",
           "dir=h2d;gpu=%u;node=0;mem=pinned;via=ce;with=all",
-          {"size=65536", NULL}};
+          {"size=65536", NULL}},
+  memory = {&bench_gpu_memory, "memory_test_rate", "gpu=%u", NULL, {NULL}};
 
-static const struct subject *const subjects[] = {&launch, &stream, &matmul, &copy};
+static const struct subject *const subjects[] = {&launch, &stream, &matmul, &copy, &memory};
 enum { SUBJECTS = sizeof(subjects) / sizeof(subjects[0]) };
 
 /* Of launches thousands must fit in, in a time that passes faster. */
@@ -169,6 +170,10 @@ TEST(bad_gpus_that_fail_under_way_are_left_out)
 TEST(bad_gpus_that_compute_wrongly_are_left_out)
 {
     run(&launch, &(struct fake_trouble){"gpu_launch_count", BAD, 0, 1}, "kernels of");
+    for (unsigned later = 0; later < 2; later++)
+        run(&memory, &(struct fake_trouble){"gpu_memory_wait", BAD, later, 1},
+            "1 wrong words of its memory, the first at byte 0x12340 of 85899345920: expected "
+            "0000000000012340, read 0000000000012341");
     run(&stream, &(struct fake_trouble){"gpu_stream_check", BAD, 1, 1}, "2 wrong elements");
     for (unsigned later = 0; later < 2; later++) {
         run(&matmul, &(struct fake_trouble){"gpu_matmul_check", BAD, later, -EBADMSG}, "it broke");

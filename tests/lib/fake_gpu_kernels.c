@@ -12,6 +12,7 @@
 #include "kernels/gpu/gpu_common.h"
 #include "kernels/gpu/gpu_copy.h"
 #include "kernels/gpu/gpu_launch.h"
+#include "kernels/gpu/gpu_memory.h"
 #include "kernels/gpu/gpu_stream.h"
 #include "kernels/matmul/gpu_matmul.h"
 
@@ -88,6 +89,9 @@ struct gpu_canary {
     unsigned gpu;
 };
 struct gpu_matmul {
+    unsigned gpu;
+};
+struct gpu_memory {
     unsigned gpu;
 };
 
@@ -256,6 +260,45 @@ int gpu_stream_check(struct gpu_stream *gpu, enum gpu_stream_op op, uint64_t *wr
 }
 
 void gpu_stream_close(struct gpu_stream *gpu)
+{
+    free(gpu);
+}
+
+int gpu_memory_open(const char *pci_bdf, uint64_t bytes, struct gpu_memory **gpu, char *msg,
+                    size_t size)
+{
+    int rc = ANSWER(number(pci_bdf));
+    (void)bytes;
+    *gpu = rc ? NULL : new_handle(number(pci_bdf), sizeof(**gpu));
+    return rc;
+}
+
+uint64_t gpu_memory_bytes(const struct gpu_memory *gpu)
+{
+    (void)gpu;
+    return UINT64_C(80) << 30;
+}
+
+int gpu_memory_queue(struct gpu_memory *gpu, enum gpu_memory_pattern pattern, uint64_t seed,
+                     char *msg, size_t size)
+{
+    (void)pattern, (void)seed;
+    return ANSWER(gpu->gpu);
+}
+
+/* In trouble it does not fail: a bit is wrong. */
+int gpu_memory_wait(struct gpu_memory *gpu, double *seconds, struct gpu_memory_wrong *wrong,
+                    char *msg, size_t size)
+{
+    *seconds = 0.1;
+    *wrong = (struct gpu_memory_wrong){0};
+    if (ANSWER(gpu->gpu))
+        *wrong = (struct gpu_memory_wrong){
+            .words = 1, .at_byte = 0x12340, .expected = 0x12340, .actual = 0x12341};
+    return 0;
+}
+
+void gpu_memory_close(struct gpu_memory *gpu)
 {
     free(gpu);
 }
