@@ -38,6 +38,7 @@
     X(spawn, "system")              \
     X(producer_consumer, "system")  \
     X(interpreter_lock, "system")   \
+    X(burn, "system")               \
     X(read_path, "I/O")             \
     X(event_loop, "I/O")            \
     X(gpu_copy, "GPUs")             \

@@ -473,6 +473,11 @@ static int start_team(struct copy_scan *scan, struct bench_ctx *ctx)
     return team_open(&scan->team, ctx, os_cpus, scan->shape.nnodes);
 }
 
+struct copy_job *copy_job_of(const struct bench_ctx *ctx)
+{
+    return &((struct copy_scan *)ctx->state)->job;
+}
+
 static int copy_setup(struct bench_ctx *ctx)
 {
     const struct bench_machine *machine = ctx->machine;

@@ -57,11 +57,26 @@ static void add_hub_flows(struct copy_job *job, unsigned ngpus)
     }
 }
 
+/* Each GPU that is left reads from another one, so that all links are busy. */
+static void add_ring_flows(struct copy_job *job, unsigned ngpus)
+{
+    unsigned left[GPU_COPY_GPUS], n = 0;
+    for (unsigned gpu = 0; gpu < ngpus; gpu++)
+        if (gpu_set_has(job->set, gpu))
+            left[n++] = gpu;
+    for (unsigned i = 0; i < n && n > 1; i++)
+        (void)add_pair_flow(job, left[i], left[(i + 1 + (job->point->peer % (n - 1))) % n]);
+}
+
 void copy_job_aim(struct copy_job *job, const struct copy_point *point)
 {
     const struct copy_shape *shape = job->host->shape;
     job->point = point;
     job->nflows = 0;
+    if (point->dir == COPY_SWAP && point->all) {
+        add_ring_flows(job, shape->ngpus);
+        return;
+    }
     if (point->dir == COPY_D2D || point->dir == COPY_SWAP)
         (void)add_pair_flow(job, point->gpu, point->peer);
     if (point->dir == COPY_SWAP)

@@ -36,6 +36,9 @@ struct copy_job {
     double ns[COPY_SAMPLES];
 };
 
+/* Of gpu_copy behind bench_open, for what copies beside other load: its `set` may be replaced. */
+struct copy_job *copy_job_of(const struct bench_ctx *ctx);
+
 /* Sets point, flow, salt and nflows. */
 void copy_job_aim(struct copy_job *job, const struct copy_point *point);
 

@@ -74,7 +74,8 @@ struct copy_point {
     enum copy_dir dir;
     enum copy_mem mem;
     enum copy_via via;
-    bool all;      /* every GPU at once with memory of its home; `gpu` and `node` mean nothing */
+    bool all;      /* every GPU at once with memory of its home; `gpu` and `node` mean nothing.
+                      SWAP: each to the one `peer` places behind it */
     bool write;    /* between GPUs: issued by the source, else by the destination */
     unsigned gpu;  /* D2D: the source; SWAP: the first of the two; TO_ONE, FROM_ONE: that one */
     unsigned peer; /* D2D: the destination; SWAP: the second */

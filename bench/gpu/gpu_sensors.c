@@ -19,6 +19,10 @@ static const unsigned counter_fields[COUNTERS] = {
     NVML_FIELD_ENERGY,
 };
 
+static const unsigned long long slow_reasons = NVML_THROTTLE_SW_THERMAL | NVML_THROTTLE_HW_THERMAL |
+                                               NVML_THROTTLE_HW_SLOWDOWN |
+                                               NVML_THROTTLE_HW_POWER_BRAKE;
+
 int gpu_sensors_open(struct gpu_sensors *sensors, const char *pci_bdf, struct err *err)
 {
     struct err why;
@@ -39,8 +43,10 @@ void gpu_sensors_read(const struct gpu_sensors *sensors, struct gpu_reading *rea
     const struct nvml_api *nvml = nvml_driver(NULL);
     struct nvml_device *device = sensors->device;
     int64_t counters[COUNTERS];
+    unsigned long long reasons;
     unsigned value;
-    *reading = (struct gpu_reading){.energy_mj = -1, .clock_mhz = NAN, .temperature_c = NAN};
+    *reading = (struct gpu_reading){
+        .energy_mj = -1, .clock_mhz = NAN, .temperature_c = NAN, .slowed = NAN};
     for (int i = 0; i < GPU_THROTTLES; i++)
         reading->throttled_ns[i] = -1;
     if (!nvml || !device)
@@ -53,6 +59,8 @@ void gpu_sensors_read(const struct gpu_sensors *sensors, struct gpu_reading *rea
         reading->clock_mhz = value;
     if (nvml->temperature && nvml->temperature(device, NVML_TEMPERATURE_GPU, &value) == 0)
         reading->temperature_c = value;
+    if (nvml->throttle && nvml->throttle(device, &reasons) == 0)
+        reading->slowed = (reasons & slow_reasons) != 0;
 }
 
 static void add(double *sum, unsigned *n, double value)
@@ -98,6 +106,7 @@ void gpu_average_add(struct gpu_average *average, const struct gpu_reading *read
 {
     add(&average->clock_mhz, &average->nclock, reading->clock_mhz);
     add(&average->temperature_c, &average->ntemperature, reading->temperature_c);
+    add(&average->slowed, &average->nslowed, reading->slowed);
     add_counters(average, reading);
 }
 
@@ -117,6 +126,7 @@ struct gpu_means gpu_average_get(const struct gpu_average *average)
     const struct gpu_reading *first = &average->first, *last = &average->last;
     struct gpu_means means = {.clock_mhz = mean(average->clock_mhz, average->nclock),
                               .temperature_c = mean(average->temperature_c, average->ntemperature),
+                              .slowed = mean(average->slowed, average->nslowed),
                               .power_w = NAN};
     double late_ns = (double)(average->first_gap_ns > average->last_gap_ns ? average->first_gap_ns
                                                                            : average->last_gap_ns);

@@ -52,6 +52,7 @@ struct gpu_reading {
     uint64_t at_ns; /* when the counters were read */
     int64_t energy_mj, throttled_ns[GPU_THROTTLES];
     double clock_mhz, temperature_c; /* of the SMs; now */
+    double slowed; /* 1 where heat, the power brake or the hardware holds the clock now, else 0 */
 };
 
 /* -ENOTSUP with the reason where NVML or the GPU in it is absent; the struct is closed then. */
@@ -61,8 +62,8 @@ void gpu_sensors_read(const struct gpu_sensors *sensors, struct gpu_reading *rea
 
 /* Readings in the order of their time. A zeroed struct is empty. */
 struct gpu_average {
-    double clock_mhz, temperature_c; /* sums */
-    unsigned nclock, ntemperature, nreadings, nsteps;
+    double clock_mhz, temperature_c, slowed; /* sums */
+    unsigned nclock, ntemperature, nslowed, nreadings, nsteps;
     struct gpu_reading before, first, last; /* the latest of all; of the first and last step */
     uint64_t first_gap_ns, last_gap_ns;     /* since the reading before these */
 };
@@ -70,6 +71,7 @@ struct gpu_average {
 /* NaN where nothing is known. */
 struct gpu_means {
     double clock_mhz, temperature_c; /* over the readings that have it */
+    double slowed;                   /* share of the readings */
     double power_w;
     double throttle[GPU_THROTTLES]; /* share of the time */
 };

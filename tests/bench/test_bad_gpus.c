@@ -263,6 +263,39 @@ TEST(bad_gpus_leave_one_and_all_others)
     machine.ngpus = GPUS;
 }
 
+/* Each part of a burn-in finds its own wrong result, and the rest goes on. */
+TEST(bad_gpus_burn)
+{
+    static const struct {
+        const char *call, *metric;
+        unsigned from; /* behind the warm-up */
+        int rc;
+    } wrong[] = {{"gpu_matmul_check", "burn_products", 7, -EBADMSG},
+                 {"gpu_copy_check", "burn_copies", 4, -EBADMSG},
+                 {"gpu_memory_wait", "burn_passes", 1, 1}};
+    const size_t cases = sizeof(wrong) / sizeof(wrong[0]);
+    for (size_t i = 0; i <= cases; i++) {
+        struct fake_trouble trouble = {0};
+        if (i < cases)
+            trouble = (struct fake_trouble){wrong[i].call, BAD, wrong[i].from, wrong[i].rc};
+        fake_gpu_set_trouble(&trouble);
+        scan_run(&scan, &bench_burn, &machine, (const char *[]){NULL}, 12);
+        for (size_t k = 0; k < cases; k++) {
+            const char *reason = scan_reason(&scan, wrong[k].metric, "gpu=1");
+            assert_int_equal(reason != NULL, i == k);
+            assert_null(scan_reason(&scan, wrong[k].metric, "gpu=0"));
+        }
+        assert_true(scan_value(&scan, "burn_products", "time=12;gpu=2") > 0);
+        assert_true(scan_value(&scan, "burn_copies", "link=host;time=12;gpu=0") > 0);
+        assert_true(scan_value(&scan, "burn_copies", "link=peer;time=12;gpu=2") > 0);
+        assert_true(scan_value(&scan, "burn_cpu_rate", "time=12") > 0);
+        assert_true(scan_value(&scan, "burn_memory_rate", "time=12") > 0);
+        assert_true(scan_value(&scan, "burn_passes", "") > 0);
+        assert_false(fake_gpu_calls("gpu_matmul_check", 2) == 0);
+        scan_end(&scan);
+    }
+}
+
 TEST(bad_gpus_l2_is_a_value_of_each)
 {
     fake_gpu_set_trouble(&(struct fake_trouble){0});

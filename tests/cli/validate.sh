@@ -128,6 +128,14 @@ put /.dockerenv ''
 (ulimit -l 64 && judge 0 --only memlock && found memlock WARN container fix) || fail "memlock in a container"
 rm "$root/.dockerenv"
 
+# A burn-in of CPUs and memory alone says so; rates over time are in the JSON, and without --burn nothing is.
+"$CONTEND_BINARY" validate --only burn_right --expect gpus=0 --burn 3 --json >"$scratch/json" 2>"$scratch/stderr" ||
+    fail "exit $?: --burn: $(cat "$scratch/stderr" "$scratch/json")"
+jq -e '(.findings[] | select(.id == "burn_right") | .sentence | startswith("no GPU: CPUs and memory alone")) and
+    ([.measured[] | select(.metric == "burn_memory_rate" and .value > 0)] | length) == 3' "$scratch/json" >/dev/null ||
+    fail "--burn: $(cat "$scratch/json")"
+judge 3 --only burn_right --require burn_right --expect gpus=0
+
 # --only, --require, --strict.
 judge 1 --only governor,cpus_allowed
 jq -e '[.findings[].id] | sort == ["cpus_allowed", "governor"]' "$scratch/json" >/dev/null ||

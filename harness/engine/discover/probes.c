@@ -15,9 +15,9 @@
 
 /* Those that tell most a second first: where the time is short, the last ones are left out. */
 static const enum facts_probe_name probe_order[PROBES] = {
-    PROBE_CPU_SPEED,  PROBE_IDLE_EXIT,         PROBE_GPU_COPY,
-    PROBE_COLLECTIVE, PROBE_MEMORY_BANDWIDTH,  PROBE_GPU_MATMUL,
-    PROBE_GPU_STREAM, PROBE_COLLECTIVE_STAGED, PROBE_NODE_BANDWIDTH};
+    PROBE_CPU_SPEED,         PROBE_IDLE_EXIT,      PROBE_GPU_COPY,   PROBE_COLLECTIVE,
+    PROBE_MEMORY_BANDWIDTH,  PROBE_GPU_MATMUL,     PROBE_GPU_MEMORY, PROBE_GPU_STREAM,
+    PROBE_COLLECTIVE_STAGED, PROBE_NODE_BANDWIDTH, PROBE_BURN};
 
 /* How long one takes: start, set-up and end beside what is measured, for each part. */
 static const double start_s = 2, start_gpu_s = 5;
@@ -39,6 +39,9 @@ static const struct scenario_part stream_parts[] = {ALONE("gpu_stream", NULL),
                                                     {.foreground = NULL}};
 static const struct scenario_part matmul_parts[] = {ALONE("gpu_matmul", NULL),
                                                     {.foreground = NULL}};
+static const struct scenario_part pattern_parts[] = {ALONE("gpu_memory", NULL),
+                                                     {.foreground = NULL}};
+static const struct scenario_part burn_parts[] = {ALONE("burn", NULL), {.foreground = NULL}};
 #define COPY "mem=pinned;via=ce;node=home;size=128M;dir="
 static const struct scenario_part copy_parts[] = {
     ALONE("gpu_copy", COPY "h2d"), ALONE("gpu_copy", COPY "d2h"), {.foreground = NULL}};
@@ -60,6 +63,7 @@ static const struct probe {
     [PROBE_NODE_BANDWIDTH] = {.parts = node_parts, .measure_s = 4, .nodes = 2},
     [PROBE_GPU_STREAM] = {.parts = stream_parts, .measure_s = 4, .gpus = 1},
     [PROBE_GPU_MATMUL] = {.parts = matmul_parts, .measure_s = 6, .gpus = 1},
+    [PROBE_GPU_MEMORY] = {.parts = pattern_parts, .measure_s = 2, .gpus = 1},
     [PROBE_GPU_COPY] = {.parts = copy_parts, .measure_s = 2, .gpus = 1},
     [PROBE_COLLECTIVE] = {.parts = collective_parts, .measure_s = 1, .gpus = 2},
     [PROBE_COLLECTIVE_STAGED] = {.parts = collective_parts,
@@ -67,6 +71,7 @@ static const struct probe {
                                  .gpus = 2,
                                  .name = "NCCL_P2P_DISABLE",
                                  .value = "1"},
+    [PROBE_BURN] = {.parts = burn_parts},
 };
 
 struct measure {
@@ -80,10 +85,17 @@ static double measure_s(const struct probes_request *request, const struct probe
 {
     struct bitset allowed = {0};
     topo_allowed_cpus(request->topo, &allowed);
+    if (probe->parts == burn_parts)
+        return request->burn_s;
     double base_s = probe->measure_s;
     if (probe->a_cpu_s > 0)
         base_s = fmin(base_s, probe->a_cpu_s * bitset_count(&allowed));
     return base_s * times[request->level];
+}
+
+static unsigned rounds_of(const struct probes_request *request, const struct probe *probe)
+{
+    return probe->parts == burn_parts ? 1 : rounds[request->level];
 }
 
 /* The time of the whole probe. */
@@ -93,14 +105,18 @@ static double expect_s(const struct probes_request *request, const struct probe 
     while (probe->parts[parts].foreground)
         parts++;
     double once_s = measure_s(request, probe) + (probe->gpus ? start_gpu_s : start_s);
-    return once_s * parts * rounds[request->level];
+    return once_s * parts * rounds_of(request, probe);
 }
 
 /* Whether there is something here to measure, and else why not. */
-static bool applies(const struct topo *topo, const struct probe *probe, struct facts_probe *out)
+static bool applies(const struct probes_request *request, const struct probe *probe,
+                    struct facts_probe *out)
 {
+    const struct topo *topo = request->topo;
     unsigned gpus = topo_visible_gpus(topo);
-    if (gpus < probe->gpus)
+    if (probe->parts == burn_parts && !(request->burn_s > 0))
+        (void)snprintf(out->reason, sizeof(out->reason), "needs --burn, such as --burn 3m");
+    else if (gpus < probe->gpus)
         (void)snprintf(out->reason, sizeof(out->reason), "%s", gpus ? "one GPU" : "no GPU");
     else if (topo->nnodes < probe->nodes)
         (void)snprintf(out->reason, sizeof(out->reason), "one NUMA node");
@@ -122,7 +138,7 @@ double probes_expect(const struct probes_request *request)
         const struct probe *probe = &probes[probe_order[i]];
         struct facts_probe ignored = {0};
         double s = expect_s(request, probe);
-        if (is_wanted(request, probe_order[i]) && applies(request->topo, probe, &ignored) &&
+        if (is_wanted(request, probe_order[i]) && applies(request, probe, &ignored) &&
             sum_s + s <= request->limit_s)
             sum_s += s;
     }
@@ -229,7 +245,7 @@ static int run_probe(struct measure *m, enum facts_probe_name name, struct facts
     const struct scenario scenario = {.name = "validate", .parts = probe->parts};
     const struct run_options options = {.workers = "auto",
                                         .profile = PROFILE_QUICK,
-                                        .rounds = rounds[m->request->level],
+                                        .rounds = rounds_of(m->request, probe),
                                         .time_s = measure_s(m->request, probe),
                                         .limit_s = limit_s * times[m->request->level],
                                         .setup_limit_s = setup_limit_s,
@@ -267,7 +283,7 @@ static int measure_one(struct measure *m, enum facts_probe_name name, struct fac
         (void)snprintf(out->reason, sizeof(out->reason), "not asked for");
         return 0;
     }
-    if (!applies(m->request->topo, probe, out))
+    if (!applies(m->request, probe, out))
         return 0;
     double gone_s = (double)(clock_now_ns() - m->start_ns) / 1e9;
     if (gone_s + s > m->request->limit_s) {

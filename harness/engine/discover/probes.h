@@ -25,6 +25,7 @@ struct probes_request {
     unsigned wanted; /* bits of enum facts_probe_name */
     enum probes_level level;
     double limit_s; /* for all: one that would not fit any more is left out, and says so */
+    double burn_s;  /* how long all parts are busy together; 0 = not at all */
     bool backwards; /* in the other order: another look */
     unsigned known; /* the same bits: those that the facts have already */
     void (*finished)(void *arg, const struct facts *facts); /* after each; NULL = nobody */

@@ -23,8 +23,10 @@ const char *const facts_probe_names[PROBES] = {
     [PROBE_GPU_STREAM] = "gpu_stream",
     [PROBE_GPU_COPY] = "gpu_copy",
     [PROBE_GPU_MATMUL] = "gpu_matmul",
+    [PROBE_GPU_MEMORY] = "gpu_memory",
     [PROBE_COLLECTIVE] = "collective",
     [PROBE_COLLECTIVE_STAGED] = "collective_staged",
+    [PROBE_BURN] = "burn",
 };
 
 void facts_init(struct facts *facts)

@@ -120,8 +120,10 @@ enum facts_probe_name {
     PROBE_GPU_STREAM,
     PROBE_GPU_COPY,
     PROBE_GPU_MATMUL,
+    PROBE_GPU_MEMORY,
     PROBE_COLLECTIVE,
     PROBE_COLLECTIVE_STAGED,
+    PROBE_BURN,
     PROBES
 };
 /* "memory_bandwidth": of validate.json, the same in all versions. */
@@ -163,6 +165,7 @@ struct facts {
     struct facts_event *events; /* owned, in the order of their first lines */
 
     struct facts_probe probes[PROBES];
+    const struct facts *later; /* borrowed: read again behind a burn-in; NULL = there was none */
 };
 
 struct facts_request {

@@ -24,6 +24,9 @@ static const struct opt validate_opts[] = {
         .group = "How long"),
     OPT_SECONDS("max-time", validate_args, max_time_s, NULL, 1, 86400, "T",
                 "Measure no longer than this; what does not fit is skipped"),
+    OPT_SECONDS("burn", validate_args, burn_s, NULL, 1, 604800, "T",
+                "Then keep all GPUs, links, CPUs and memory busy together for T (3m, 1h), every "
+                "result checked"),
     OPT_FLAG("no-measure", validate_args, no_measure, NULL, "Measure nothing; takes two seconds"),
     OPT_FLAG("list", validate_args, list, NULL, "Explain the rules, and judge nothing",
              .group = "Output"),

@@ -10,7 +10,7 @@ extern const char *const validate_profiles[];
 
 struct validate_args {
     int profile;
-    double max_time_s;
+    double max_time_s, burn_s;
     const char *machine, *only, *require, *expect, *waivers, *root;
     const char *bounds, *resume;
     bool no_measure, strict, verbose, list, markdown, json;

@@ -34,6 +34,8 @@ struct validate {
     struct waivers waivers;
     struct topo topo;
     struct facts facts;
+    struct topo later_topo; /* read again behind a burn-in */
+    struct facts later;
     struct findings findings;
     uint64_t start_ns;
     unsigned known; /* bits: measured before this went on */
@@ -104,7 +106,8 @@ static double gone_s(const struct validate *v)
 
 static double limit_s(const struct validate *v)
 {
-    return v->args->max_time_s > 0 ? v->args->max_time_s : profile_s[v->args->profile];
+    double of_rest_s = v->args->max_time_s > 0 ? v->args->max_time_s : profile_s[v->args->profile];
+    return of_rest_s + v->args->burn_s;
 }
 
 static struct probes_request probes_of(const struct validate *v, unsigned wanted)
@@ -113,6 +116,7 @@ static struct probes_request probes_of(const struct validate *v, unsigned wanted
                                    .topo = &v->topo,
                                    .wanted = wanted,
                                    .level = (enum probes_level)v->args->profile,
+                                   .burn_s = v->args->burn_s,
                                    .limit_s = fmax(limit_s(v) - gone_s(v), 0)};
 }
 
@@ -130,6 +134,7 @@ static void leave_out_probes(struct facts *facts)
     for (int i = 0; i < PROBES; i++)
         (void)snprintf(facts->probes[i].reason, sizeof(facts->probes[i].reason), "%s",
                        "needs a measurement, and --no-measure leaves it out");
+    facts->probes[PROBE_BURN].status = PROBE_ABSENT;
 }
 
 static void free_probes(struct facts_probe *probes)
@@ -224,8 +229,24 @@ static int read_machine(struct validate *v, struct err *err)
 /* Of the validation that goes on. */
 static int take_earlier(struct validate *v, struct err *err)
 {
-    return validate_resume(&v->args->outputs, &v->facts, validate_profiles[v->args->profile],
-                           &v->known, &v->kept, err);
+    int rc = validate_resume(&v->args->outputs, &v->facts, validate_profiles[v->args->profile],
+                             &v->known, &v->kept, err);
+    v->known &= ~(1u << PROBE_BURN); /* counters before and behind it are compared */
+    return rc;
+}
+
+/* The counters of errors, once more. */
+static int read_again(struct validate *v, struct err *err)
+{
+    const struct topo_options topo = {.probe_gpus = true};
+    const struct facts_request facts = {.root = v->args->root, .topo = &v->later_topo};
+    if (v->facts.probes[PROBE_BURN].status != PROBE_DONE)
+        return 0;
+    int rc = topo_load(&topo, &v->later_topo, err);
+    if (!rc)
+        rc = facts_read(&facts, &v->later, err);
+    v->facts.later = &v->later;
+    return rc;
 }
 
 static int judge(struct validate *v, struct err *err)
@@ -241,6 +262,8 @@ static int judge(struct validate *v, struct err *err)
         log_info("measuring for about %.0f s", probes_expect(&request));
         rc = probes_measure(&request, &v->facts, err);
     }
+    if (!rc)
+        rc = read_again(v, err);
     if (!rc)
         rc = rules_judge(&v->facts, &v->rules, &v->findings, err);
     if (!rc)
@@ -387,6 +410,8 @@ static int validate_main(const struct cmd_env *env, int argc, char **argv)
     struct validate v = {.env = env, .args = &args, .start_ns = clock_now_ns()};
     code = validate(&v);
     findings_free(&v.findings);
+    facts_free(&v.later);
+    topo_free(&v.later_topo);
     facts_free(&v.facts);
     json_decref(v.kept);
     topo_free(&v.topo);

@@ -8,9 +8,9 @@
 #include "harness/lib/base/text.h"
 #include "harness/validate/rules/check.h"
 
-static const struct rule *const tables[] = {rules_count,   rules_machine,  rules_physical,
-                                            rules_compute, rules_symmetry, rules_health,
-                                            rules_log,     rules_system,   NULL};
+static const struct rule *const tables[] = {
+    rules_count,  rules_machine, rules_physical, rules_compute, rules_symmetry,
+    rules_health, rules_burn,    rules_log,      rules_system,  NULL};
 
 const char *rule_kind_name(enum rule_kind kind)
 {
@@ -118,7 +118,7 @@ unsigned rules_doubted(const struct findings *findings, const struct rules_reque
                       ? machine_probes(request->machine, finding->metric)
                       : rule->probes;
     }
-    return probes;
+    return probes & ~(1u << PROBE_BURN); /* as long as it took, it stands */
 }
 
 int rules_rank(enum finding_outcome outcome)

@@ -64,8 +64,11 @@ struct rule {
 };
 
 /* The tables, each of which ends with an entry of id NULL. */
-extern const struct rule rules_count[], rules_machine[], rules_compute[], rules_physical[],
-    rules_symmetry[], rules_health[], rules_system[], rules_log[];
+extern const struct rule rules_count[], rules_machine[], rules_compute[], rules_burn[],
+    rules_physical[], rules_symmetry[], rules_health[], rules_system[], rules_log[];
+
+/* What a burn-in did, in a line: clocks, power, temperature, rates. False: there was none. */
+bool burn_format(const struct facts *facts, char *buf, size_t size);
 
 /* The rules of --expect and of --machine. */
 #define RULES_EXPECTED_ID "expected"

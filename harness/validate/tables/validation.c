@@ -113,10 +113,13 @@ static void add_resumed(const struct validation *validation, struct doc *doc)
 void validation_add_to_doc(const struct validation *validation, struct doc *doc)
 {
     bool measured = strcmp(validation->profile, "none") != 0;
+    char burn[500];
     add_verdict(validation, doc);
     doc_text(doc, "%s, judged in %.0f s, %s%s", validation->facts->host, validation->took_s,
              measured ? "profile " : "nothing measured", measured ? validation->profile : "");
     add_resumed(validation, doc);
+    if (burn_format(validation->facts, burn, sizeof(burn)))
+        doc_text(doc, "%s", burn);
     doc_gap(doc);
     add_rules(validation->findings, true, doc);
     add_open(validation->findings, doc);
