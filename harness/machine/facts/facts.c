@@ -50,6 +50,8 @@ void facts_free(struct facts *facts)
     free(facts->dimms);
     free(facts->sockets);
     free(facts->edacs);
+    free(facts->ports);
+    free(facts->nvmes);
     free(facts->events);
     for (int i = 0; i < PROBES; i++)
         free(facts->probes[i].values);
@@ -253,6 +255,10 @@ int facts_read(const struct facts_request *request, struct facts *facts, struct 
         rc = facts_read_dmi(root, facts, err);
     if (!rc)
         rc = facts_read_edac(root, facts, err);
+    if (!rc)
+        rc = facts_read_rdma(root, facts, err);
+    if (!rc)
+        rc = facts_read_nvme(root, facts, err);
     if (!rc)
         rc = facts_read_log(root, facts, err);
     return rc;

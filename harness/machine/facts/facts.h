@@ -84,6 +84,23 @@ struct facts_edac {
     int64_t corrected, uncorrected;
 };
 
+/* A port of an RDMA device. */
+struct facts_port {
+    char name[64];       /* "mlx5_0 port 1" */
+    char model[48];      /* of its board: equal ones are peers */
+    int state, physical; /* as the kernel numbers them; -1 = unknown */
+    double rate_gbps;
+    double symbol_errors, recoveries, downs, receive_errors; /* since they were cleared */
+};
+
+/* An NVMe drive; what smartctl reports of it is NaN where that could not be run. */
+struct facts_nvme {
+    char name[32];  /* "nvme0" */
+    char state[32]; /* "live"; "" = unknown */
+    double critical_warning, media_errors;
+    double spare_percent, spare_least_percent, used_percent;
+};
+
 /* How a measurement went. */
 enum facts_probe_status {
     PROBE_NOT_ASKED, /* its rules were not asked for, or the time was too short: `reason` */
@@ -160,6 +177,10 @@ struct facts {
     size_t nedac;
     struct facts_edac *edacs; /* owned */
 
+    size_t nports, nnvmes;
+    struct facts_port *ports; /* owned */
+    struct facts_nvme *nvmes; /* owned */
+
     enum facts_source log;
     size_t nevents;
     struct facts_event *events; /* owned, in the order of their first lines */
@@ -185,6 +206,8 @@ void facts_init(struct facts *facts);
 int facts_read_pci(const char *root, struct facts *facts, struct err *err);
 int facts_read_dmi(const char *root, struct facts *facts, struct err *err);
 int facts_read_edac(const char *root, struct facts *facts, struct err *err);
+int facts_read_rdma(const char *root, struct facts *facts, struct err *err);
+int facts_read_nvme(const char *root, struct facts *facts, struct err *err);
 int facts_read_log(const char *root, struct facts *facts, struct err *err);
 
 /* Appends a value of a measurement: -ENOMEM. */

@@ -18,7 +18,18 @@
 #include "harness/machine/facts/facts.h"
 #include "harness/machine/gpu/health.h"
 
-enum limit_of { OF_MACHINE, OF_GPU, OF_DEVICE, OF_SOCKET, OF_DIMM, OF_NODE, OF_EDAC, OF_EVENT };
+enum limit_of {
+    OF_MACHINE,
+    OF_GPU,
+    OF_DEVICE,
+    OF_SOCKET,
+    OF_DIMM,
+    OF_NODE,
+    OF_EDAC,
+    OF_PORT,
+    OF_NVME,
+    OF_EVENT
+};
 
 struct unit {
     const struct facts *facts;

@@ -65,7 +65,8 @@ struct rule {
 
 /* The tables, each of which ends with an entry of id NULL. */
 extern const struct rule rules_count[], rules_machine[], rules_compute[], rules_burn[],
-    rules_physical[], rules_symmetry[], rules_health[], rules_system[], rules_log[];
+    rules_physical[], rules_symmetry[], rules_health[], rules_system[], rules_log[],
+    rules_devices[];
 
 /* What a burn-in did, in a line: clocks, power, temperature, rates. False: there was none. */
 bool burn_format(const struct facts *facts, char *buf, size_t size);

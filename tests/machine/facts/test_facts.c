@@ -244,6 +244,51 @@ TEST_IN_DIR(facts_of_settings_and_counters)
     facts_free(&facts);
 }
 
+static void put_port(const char *port, const char *state, const char *physical, const char *rate)
+{
+    char path[160];
+    const struct {
+        const char *name, *text;
+    } files[] = {{"state", state},
+                 {"phys_state", physical},
+                 {"rate", rate},
+                 {"counters/symbol_error", "3\n"},
+                 {"counters/link_downed", "12\n"}};
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        (void)snprintf(path, sizeof(path), "/sys/class/infiniband/%s/%s", port, files[i].name);
+        fixture_put(path, files[i].text);
+    }
+}
+
+TEST_IN_DIR(facts_of_rdma_and_nvme)
+{
+    struct facts facts;
+    put_port("mlx5_1/ports/1", "1: DOWN\n", "3: Disabled\n", "10 Gb/sec (4X SDR)\n");
+    put_port("mlx5_0/ports/2", "4: ACTIVE\n", "5: LinkUp\n", "2.5 Gb/sec (1X SDR)\n");
+    put_port("mlx5_0/ports/1", "rubbish\n", "-7: x\n", "fast\n");
+    fixture_put("/sys/class/infiniband/mlx5_0/board_id", "MT_0000000838\n");
+    fixture_put("/sys/class/infiniband/mlx5_1/hca_type", "MT4129\n");
+    fixture_put("/sys/class/nvme/nvme1/state", "dead\n");
+    fixture_put("/sys/class/nvme/nvme0/model", "x\n");
+    read_all(&facts);
+    assert_int_equal(facts.nports, 3);
+    assert_string_equal(facts.ports[0].name, "mlx5_0 port 1"); /* sorted */
+    assert_int_equal(facts.ports[0].state, -1);
+    assert_int_equal(facts.ports[0].physical, -1);
+    assert_true(isnan(facts.ports[0].rate_gbps) && isnan(facts.ports[0].recoveries));
+    assert_int_equal(facts.ports[1].state, 4);
+    assert_int_equal(facts.ports[1].physical, 5);
+    assert_true(facts.ports[1].rate_gbps == 2.5 && facts.ports[1].downs == 12);
+    assert_true(facts.ports[1].symbol_errors == 3);
+    assert_string_equal(facts.ports[1].model, "MT_0000000838");
+    assert_string_equal(facts.ports[2].model, "MT4129");
+    assert_int_equal(facts.nnvmes, 2);
+    assert_string_equal(facts.nvmes[0].state, "");
+    assert_string_equal(facts.nvmes[1].name, "nvme1");
+    assert_string_equal(facts.nvmes[1].state, "dead");
+    facts_free(&facts);
+}
+
 TEST_IN_DIR(facts_of_nothing)
 {
     struct facts facts;

@@ -243,6 +243,76 @@ TEST_ON_WORLD(rules_of_the_log)
     PLANT(w->facts.throttle_events = 4, "cpu_heat", NULL, WARN, "hardware", WATCH);
 }
 
+TEST_ON_WORLD(rules_of_ports)
+{
+    enum { PORTS = 4 };
+    struct facts_port ports[PORTS];
+    for (int i = 0; i < PORTS; i++) {
+        ports[i] = (struct facts_port){
+            .model = "MT_1", .state = 4, .physical = 5, .rate_gbps = 400, .symbol_errors = 3};
+        (void)snprintf(ports[i].name, sizeof(ports[i].name), "mlx5_%d port 1", i);
+    }
+    assert_int_equal(fixture_judged("rdma_ports", NULL)->outcome, OUTCOME_SKIP);
+    w->facts.ports = ports;
+    w->facts.nports = PORTS;
+    fixture_passes("rdma_ports");
+    fixture_passes("rdma_errors");
+    SET(ports[3].model, "MT_2"); /* another board may be slower */
+    ports[3].rate_gbps = 100;
+    fixture_passes("rdma_ports");
+    PLANT(ports[1].rate_gbps = 200, "rdma_ports", "mlx5_1 port 1", FAIL, "hardware", REPLACE);
+    assert_true(fixture_judged("rdma_ports", NULL)->low == 400);
+    ports[1].rate_gbps = 400;
+    PLANT(ports[2].state = 2, "rdma_ports", "mlx5_2 port 1", FAIL, "configuration", REPLACE);
+    assert_non_null(strstr(fixture_judged("rdma_ports", NULL)->sentence, "INIT"));
+    ports[0].state = ports[2].state = 1; /* both without a cable: one warning, of a low rate too */
+    ports[0].physical = ports[2].physical = 2;
+    ports[0].rate_gbps = 10;
+    PLANT(, "rdma_ports", "mlx5_0 port 1", WARN, "configuration", REPLACE);
+    assert_true(fixture_judged("rdma_ports", NULL)->value == 2);
+    size_t warned = 0;
+    for (size_t i = 0; i < w->findings.n; i++)
+        warned += strcmp(w->findings.all[i].id, "rdma_ports") == 0;
+    assert_int_equal(warned, 1);
+    ports[3].downs = 10;
+    fixture_passes("rdma_errors");
+    PLANT(ports[3].downs = 11, "rdma_errors", "mlx5_3 port 1", WARN, "hardware", WATCH);
+    PLANT(ports[0].receive_errors = 4000, "rdma_errors", "mlx5_0 port 1", WARN, "hardware", WATCH);
+}
+
+TEST_ON_WORLD(rules_of_drives)
+{
+    static const struct facts_nvme unread = {.name = "nvme0",
+                                             .state = "live",
+                                             .critical_warning = NAN,
+                                             .media_errors = NAN,
+                                             .spare_percent = NAN,
+                                             .spare_least_percent = NAN,
+                                             .used_percent = NAN};
+    static const struct facts_nvme good = {.name = "nvme1",
+                                           .state = "live",
+                                           .spare_percent = 100,
+                                           .spare_least_percent = 10,
+                                           .used_percent = 90};
+    struct facts_nvme drives[] = {good, unread};
+    assert_int_equal(fixture_judged("nvme_health", NULL)->outcome, OUTCOME_SKIP);
+    w->facts.nvmes = drives;
+    w->facts.nnvmes = 2;
+    fixture_passes("nvme_health");
+    assert_non_null(strstr(fixture_judged("nvme_health", NULL)->sentence, "are unknown"));
+    drives[1].state[0] = '\0'; /* nothing is known of it, and that is no pass */
+    w->facts.nnvmes = 1;
+    assert_string_equal(fixture_judged("nvme_health", NULL)->sentence, "1 NVMe drive, healthy");
+    w->facts.nvmes = &drives[1];
+    assert_int_equal(fixture_judged("nvme_health", NULL)->outcome, OUTCOME_SKIP);
+    w->facts.nvmes = drives;
+    PLANT(drives[0].used_percent = 91, "nvme_health", "nvme1", WARN, "hardware", REPLACE);
+    PLANT(drives[0].spare_percent = 9, "nvme_health", "nvme1", FAIL, "hardware", REPLACE);
+    PLANT(drives[0].media_errors = 1, "nvme_health", "nvme1", FAIL, "hardware", REPLACE);
+    PLANT(drives[0].critical_warning = 4, "nvme_health", "nvme1", FAIL, "hardware", REPLACE);
+    PLANT(SET(drives[0].state, "dead"), "nvme_health", "nvme1", FAIL, "hardware", REPLACE);
+}
+
 TEST_ON_WORLD(rules_of_settings)
 {
     struct environment *env = &w->facts.env;
