@@ -86,7 +86,7 @@ static const char *what_was_read(const struct unit *unit, char buf[static 96])
 {
     (void)buf;
     return isnan(drive_of(unit)->critical_warning)
-               ? "live; wear and errors are unknown: smartctl and root are needed"
+               ? "live; wear and errors are unknown: smartctl, as root, did not report them"
                : "healthy";
 }
 
