@@ -472,8 +472,8 @@ static int fill_topo(hwloc_topology_t hw, struct topo *topo, struct err *err)
 }
 
 /*
- * The only node has all of the machine's memory. On machines that were given more while they ran,
- * the kernel goes on to report for the node what it began with.
+ * The only node has all of the machine's memory. A kernel that sets up pages when they are first
+ * needed reports for the node those that it has set up so far, and for the machine all of them.
  */
 static void take_memory(struct topo *topo, double machine_bytes)
 {
