@@ -86,7 +86,7 @@ const struct rule *rule_find(const char *id);
 const struct rule *rule_at(size_t i);
 const char *rule_name(size_t i);
 
-enum { RULES_MAX = 64, RULES_EXPECTED_MAX = 8 };
+enum { RULES_MAX = 96, RULES_EXPECTED_MAX = 8 };
 
 struct rules_request {
     size_t nrequired;
