@@ -363,10 +363,13 @@ bool burn_format(const struct facts *facts, char *buf, size_t size)
     append_range(facts, "burn_clock", "MHz", buf, size);
     append_range(facts, "burn_power", "W", buf, size);
     append_range(facts, "burn_temperature", "C", buf, size);
+    bool any = false;
     for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++) {
         double share = worst_held(facts, held[i].metric, held[i].part);
         if (!isnan(share))
-            text_append(buf, size, ", ", "held by %s %.0f%%", held[i].said, 100 * share);
+            text_append(buf, size, any ? ", " : "; clocks held by ", "%s %.0f%%", held[i].said,
+                        100 * share);
+        any = any || !isnan(share);
     }
     char rest[400];
     (void)snprintf(rest, sizeof(rest), "%.390s", buf);

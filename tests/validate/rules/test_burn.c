@@ -78,9 +78,8 @@ TEST_ON_WORLD(burn_passes_a_good_machine)
     burn(0.97);
     all_pass();
     assert_true(burn_format(&w->facts, said, sizeof(said)));
-    assert_string_equal(said, "burn-in of 60 s: GPUs 1300 to 1980 MHz (mean 1600), held by the "
-                              "power limit 97%, held by a slowdown 0%; CPUs 50 G/s, memory 80 "
-                              "GB/s");
+    assert_string_equal(said, "burn-in of 60 s: GPUs 1300 to 1980 MHz (mean 1600); clocks held by "
+                              "the power limit 97%, a slowdown 0%; CPUs 50 G/s, memory 80 GB/s");
     w->topo.ngpus = 0;
     assert_string_equal(fixture_judged("burn_right", NULL)->sentence,
                         "no GPU: CPUs and memory alone, all right over 60 s");
