@@ -21,7 +21,8 @@ struct duel {
     const struct analysis *analysis;
     const struct variants *variants;
     size_t base, other; /* arms */
-    double *log_ratio, *scale, *scratch;
+    double *log_ratio, *log_sum, *scale, *shift, *scratch;
+    bool *swapped;
     double *base_value, *other_value;
     struct comparisons *comparisons;
 };
@@ -88,6 +89,16 @@ static double value_in(const struct round_value *group, size_t n, int round)
     return NAN;
 }
 
+/* The place of the arm in the order of that round. */
+static unsigned order_in(const struct duel *duel, size_t arm, int round)
+{
+    const struct arm *of = arm_at(duel, duel->analysis->rounds.arms[arm].source);
+    for (size_t i = 0; i < of->nobservations; i++)
+        if ((int)of->observations[i].round == round)
+            return of->observations[i].order;
+    return 0;
+}
+
 /* The rounds that both have, as logarithms of their ratio. Returns how many. */
 static size_t pair(const struct duel *duel, const struct round_value *base, size_t nbase,
                    const struct round_value *other, size_t nother)
@@ -98,6 +109,9 @@ static size_t pair(const struct duel *duel, const struct round_value *base, size
         if (!(base[i].value > 0) || !(value > 0) || !isfinite(value / base[i].value))
             continue;
         duel->log_ratio[n] = log(value / base[i].value);
+        duel->log_sum[n] = log(value) + log(base[i].value);
+        duel->swapped[n] =
+            order_in(duel, duel->other, base[i].round) < order_in(duel, duel->base, base[i].round);
         duel->base_value[n] = base[i].value;
         duel->other_value[n++] = value;
     }
@@ -226,9 +240,14 @@ static void judge(const struct duel *duel, const struct sequential *of,
 
 static void compare_pairs(const struct duel *duel, size_t n, struct comparison *one)
 {
-    struct sequential of = {
-        .x = duel->log_ratio, .scale = duel->scale, .scratch = duel->scratch, .n = n};
-    sequential_scale(&of);
+    struct sequential of = {.x = duel->log_ratio,
+                            .sum = duel->log_sum,
+                            .swapped = duel->swapped,
+                            .scale = duel->scale,
+                            .shift = duel->shift,
+                            .scratch = duel->scratch,
+                            .n = n};
+    sequential_prepare(&of);
     struct sequential_interval interval = sequential_interval(&of, AB_ALPHA);
     one->evidence = fmax(sequential_above(&of, 0), sequential_below(&of, 0)) - log(2);
     one->pairs = (unsigned)n;
@@ -439,7 +458,8 @@ static void close_family(struct comparisons *comparisons, bool gating)
 int ab_compare(const struct analysis *analysis, struct comparisons *comparisons, struct err *err)
 {
     size_t rounds = analysis->result->rounds_done + 1;
-    double *room = calloc(5 * rounds, sizeof(*room));
+    double *room = calloc(7 * rounds, sizeof(*room));
+    bool *swapped = calloc(rounds, sizeof(*swapped));
     struct duel duel = {
         .analysis = analysis,
         .variants = analysis->result->variants,
@@ -448,11 +468,15 @@ int ab_compare(const struct analysis *analysis, struct comparisons *comparisons,
         .scratch = room + 2 * rounds,
         .base_value = room + 3 * rounds,
         .other_value = room + 4 * rounds,
+        .log_sum = room + 5 * rounds,
+        .shift = room + 6 * rounds,
+        .swapped = swapped,
         .comparisons = comparisons,
     };
-    comparisons->failed = !room;
-    if (room)
+    comparisons->failed = !room || !swapped;
+    if (room && swapped)
         compare_all(&duel);
+    free(swapped);
     free(room);
     close_family(comparisons, true);
     close_family(comparisons, false);

@@ -9,10 +9,9 @@
  * of that of any others that gate: a closed test (Marcus, Peritz and Gabriel 1976) by means of
  * evidence (Vovk and Wang 2021). So of all that gate together, however often one looks, the chance
  * to call any changed with nothing changed is AB_ALPHA; where all of them changed none pays for the
- * others. Those that do not gate are a family of their own. It assumes that the difference of two
- * equal arms is as often positive as negative, as the order of a round is drawn, and nothing else:
- * neither how they are spread nor that rounds are independent. So at least ten rounds are needed:
- * fewer have one sign too often, whatever their size.
+ * others. Those that do not gate are a family of their own. It assumes that two equal arms get
+ * independent draws of one distribution within a round, of any form and a new one in each round
+ * (sequential.h says what is left where that fails). At least six rounds are needed.
  *
  * FASTER and SLOWER: clearly different. SAME: the interval, at 1 - AB_ALPHA, lies within the
  * threshold. UNCLEAR otherwise, with how many more rounds it probably takes.

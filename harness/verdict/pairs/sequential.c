@@ -3,22 +3,29 @@
 #include <math.h>
 #include <string.h>
 
-/* Small ones for small changes over many rounds, and one for large changes over few, which has a
- * ninth of the stake: so ten rounds of one sign are enough at 1%, and others lose next to nothing.
- */
+/* Shares of the stake: what separates has a fifth, so that six rounds are enough at 1%. Small
+ * lambdas are for small changes over many rounds. The largest, for rounds of one sign that nothing
+ * separates, has a ninth of the rest: twelve such rounds are enough. */
+static const double stake_on_separation = 0.2, stake_on_large = 1.0 / 9;
 static const double lambdas[] = {0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4,
                                  0.5,  0.6,  0.7, 0.8,  0.9, 0.99};
-static const double stake_on_large = 1.0 / 9;
+/* The share of a bet on separation that wins without it too. */
+static const double hedge = 0.2;
 enum { LAMBDAS = sizeof(lambdas) / sizeof(lambdas[0]), CHUNK = 64, BISECTIONS = 40 };
 
 /* The spread assumed for the first rounds, and the least spread: equal figures have none. */
 static const double first_scale = 0.01, least_scale = 1e-9, scale_spreads = 2;
 enum { KNOWN_FROM = 4 };
 
+static double middle_of(const double *sorted, size_t n)
+{
+    return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+}
+
 /* Median distance from the median: from there the nearest values, one after the other. */
 static double median_distance(const double *sorted, size_t n)
 {
-    double middle = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2, distance = 0;
+    double middle = middle_of(sorted, n), distance = 0;
     size_t above = n / 2;
     size_t below = above;
     for (size_t taken = 0; taken <= n / 2 && (below > 0 || above < n); taken++) {
@@ -33,18 +40,27 @@ static double median_distance(const double *sorted, size_t n)
     return fabs(distance);
 }
 
-void sequential_scale(struct sequential *of)
+static void insert(double *sorted, size_t n, double value)
+{
+    size_t at = n;
+    while (at > 0 && sorted[at - 1] > value)
+        at--;
+    memmove(&sorted[at + 1], &sorted[at], (n - at) * sizeof(*sorted));
+    sorted[at] = value;
+}
+
+void sequential_prepare(struct sequential *of)
 {
     double *sorted = of->scratch;
     for (size_t t = 0; t < of->n; t++) {
         of->scale[t] = t < KNOWN_FROM
                            ? first_scale
                            : fmax(scale_spreads * median_distance(sorted, t), least_scale);
-        size_t at = t;
-        while (at > 0 && sorted[at - 1] > of->x[t])
-            at--;
-        memmove(&sorted[at + 1], &sorted[at], (t - at) * sizeof(*sorted));
-        sorted[at] = of->x[t];
+        insert(sorted, t, of->x[t]);
+    }
+    for (size_t t = 0; t < of->n; t++) {
+        of->shift[t] = t ? fabs(of->sum[t] - middle_of(sorted, t)) : 0;
+        insert(sorted, t, of->sum[t]);
     }
 }
 
@@ -63,15 +79,33 @@ static double bet(const struct sequential *of, double theta, double sign, double
     return sum + log(product);
 }
 
+/* The wealth of a bet that all differences lie on that side of theta, and that a line separates. */
+static double bet_on_separation(const struct sequential *of, double theta, double sign)
+{
+    size_t separated = 0, swapped = 0;
+    for (size_t t = 0; t < of->n; t++) {
+        double u = sign * (of->x[t] - theta);
+        if (!(u > 0))
+            return -(double)INFINITY;
+        separated += t > 0 && u > of->shift[t];
+        swapped += of->swapped[t];
+    }
+    if (swapped == 0 || swapped == of->n)
+        return -(double)INFINITY;
+    return log(2) + (double)separated * log(4 * (1 - hedge) + 2 * hedge) +
+           (double)(of->n - 1 - separated) * log(2 * hedge);
+}
+
 static double evidence(const struct sequential *of, double theta, double sign)
 {
-    double logs[LAMBDAS], most = -(double)INFINITY, sum = 0;
+    double logs[LAMBDAS + 1], most, sum = 0;
+    most = logs[LAMBDAS] = log(stake_on_separation) + bet_on_separation(of, theta, sign);
     for (size_t k = 0; k < LAMBDAS; k++) {
         double stake = k < LAMBDAS - 1 ? (1 - stake_on_large) / (LAMBDAS - 1) : stake_on_large;
-        logs[k] = log(stake) + bet(of, theta, sign, lambdas[k]);
+        logs[k] = log((1 - stake_on_separation) * stake) + bet(of, theta, sign, lambdas[k]);
         most = fmax(most, logs[k]);
     }
-    for (size_t k = 0; k < LAMBDAS; k++)
+    for (size_t k = 0; k <= LAMBDAS; k++)
         sum += exp(logs[k] - most);
     return most + log(sum);
 }
@@ -104,9 +138,10 @@ struct sequential_interval sequential_interval(const struct sequential *of, doub
 {
     struct sequential_interval interval = {-(double)INFINITY, (double)INFINITY};
     double enough = log(2 / alpha), least = (double)INFINITY, most = -(double)INFINITY;
-    for (size_t t = 0; t < of->n; t++) { /* beyond these all u are 1, or all are -1 */
-        least = fmin(least, of->x[t] - of->scale[t]);
-        most = fmax(most, of->x[t] + of->scale[t]);
+    for (size_t t = 0; t < of->n; t++) { /* beyond these no bet wins more */
+        double reach = 2 * fmax(of->scale[t], of->shift[t]);
+        least = fmin(least, of->x[t] - reach);
+        most = fmax(most, of->x[t] + reach);
     }
     if (of->n && sequential_above(of, least) >= enough)
         interval.low = bisect(of, 1, least, most, enough);

@@ -26,22 +26,46 @@
  * c_t is twice the median distance of the rounds before t from their median: 1.35 standard
  * deviations of a normal distribution, where clipping costs 5% of the evidence (Huber 1964). It
  * does not depend on theta, so E_n falls as theta rises, and what is not rejected is an interval.
+ *
+ * Signs alone win at most a factor of 2 a round, so nothing could be called before the eighth. The
+ * rest of the stake, a fifth, therefore assumes more: what two equal arms get within a round are
+ * independent draws of one distribution F. F may be any, with modes, bursts and heavy tails, and
+ * another one in each round. Then a line m that is known before the round separates the two, the
+ * base below and the other above, with the chance F(m) (1 - F(m)) <= 1/4: a bet on that pays 4.
+ * With the sums s_t of the two logarithms, m is half the median of the sums before t, and it
+ * separates where
+ *
+ *   x_t - theta > |s_t - median of s_1 .. s_(t-1)|
+ *
+ * that is, where the arms differ by more than the level of the round moved. Both sums shift by
+ * theta alike, so here too evidence falls as theta rises. A bet that is lost without x_t <= theta
+ * leaves 2 * hedge; one round on the other side of theta ends this part.
+ *
+ * Equal arms are not independent where the first of a round always gets more, or the machine
+ * drifts much faster than it varies: then a line separates them every time, and the drawn order
+ * says which is above. So this part counts once both orders were drawn, which that explanation
+ * does not survive. Where every round slows one of the two, in turns that are in step with ours,
+ * signs alone are chance: equal arms are then called in up to 3%.
  */
 #ifndef CONTEND_VERDICT_PAIRS_SEQUENTIAL_H
 #define CONTEND_VERDICT_PAIRS_SEQUENTIAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-/* About n differences, in the order of their rounds. */
+/* Two arms in n rounds, in the order of those. All x and sums are finite. */
 struct sequential {
-    const double *x;
-    double *scale;   /* c_t, n of them: sequential_scale */
-    double *scratch; /* n, for that */
+    const double *x;     /* logarithm of the other's figure less that of the base's */
+    const double *sum;   /* both together */
+    const bool *swapped; /* the other came before the base */
+    double *scale;       /* c_t, n of them: sequential_prepare */
+    double *shift;       /* n, |s_t - median of those before|, 0 for the first: as scale */
+    double *scratch;     /* n, for that */
     size_t n;
 };
 
-/* Fills scale[]; `scratch` has room for n. All x are finite. */
-void sequential_scale(struct sequential *of);
+/* Fills scale[] and shift[]. */
+void sequential_prepare(struct sequential *of);
 
 /*
  * Logarithm of the evidence that the centre lies above theta, and below it: of 1/alpha' and more
@@ -53,7 +77,7 @@ double sequential_below(const struct sequential *of, double theta);
 
 /*
  * All theta that are not rejected, with alpha / 2 on each side; infinite on a side where no
- * evidence could be enough yet: below log(2 / alpha) / log(2) rounds it never is.
+ * evidence could be enough yet: at 1% below six rounds it never is.
  */
 struct sequential_interval {
     double low, high;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "harness/lib/stats/random.h"
+#include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_sim.h"
 #include "tests/lib/trials.h"
 #include "tests/lib/unit.h"
@@ -59,11 +60,56 @@ static double on_spikes(struct machine *machine, unsigned position)
     return spike + 0.04 * sim_normal(&machine->state);
 }
 
-static observe *const machines[] = {on_normal, on_cauchy, on_two_modes, on_drift, on_spikes};
+/* A neighbour that slows both arms or one of them, for some six observations. */
+static double on_bursts(struct machine *machine, unsigned position)
+{
+    (void)position;
+    if (sim_uniform(&machine->state) < (machine->level > 0 ? 0.17 : 0.08))
+        machine->level = machine->level > 0 ? 0 : 0.2 + 2 * sim_uniform(&machine->state);
+    return machine->level + 0.03 * sim_normal(&machine->state);
+}
+
+/* Half of all launches are 50% slower, and nothing else varies: a line separates them at most. */
+static double on_even_modes(struct machine *machine, unsigned position)
+{
+    (void)position;
+    return (sim_uniform(&machine->state) < 0.5 ? 0.4 : 0) + 0.002 * sim_normal(&machine->state);
+}
+
+/* Ten times as loud from the sixth round on. */
+static double on_louder(struct machine *machine, unsigned position)
+{
+    (void)position;
+    return (machine->round < 6 ? 0.01 : 0.1) * sim_normal(&machine->state);
+}
+
+/* The later of a round is 10% slower, and nothing else varies. */
+static double on_position(struct machine *machine, unsigned position)
+{
+    return 0.1 * position + 0.002 * sim_normal(&machine->state);
+}
+
+static double on_walk(struct machine *machine, unsigned position)
+{
+    (void)position;
+    machine->level += 0.1 * sim_normal(&machine->state);
+    return machine->level;
+}
+
+static observe *const machines[] = {on_normal, on_cauchy,     on_two_modes, on_drift,    on_spikes,
+                                    on_bursts, on_even_modes, on_louder,    on_position, on_walk};
 enum { MACHINES = sizeof(machines) / sizeof(machines[0]) };
 
+struct simulated {
+    double x[ROUNDS_MOST], sum[ROUNDS_MOST], scale[ROUNDS_MOST], shift[ROUNDS_MOST];
+    double scratch[ROUNDS_MOST];
+    bool swapped[ROUNDS_MOST];
+    struct sequential of;
+};
+
 /* Rounds of two arms in random order, of which the second takes `effect` longer. */
-static void simulate(observe *observe_one, double effect, uint64_t seed, size_t n, double *x)
+static void simulate(observe *observe_one, double effect, uint64_t seed, size_t n,
+                     struct simulated *s)
 {
     struct machine machine = {.state = seed};
     for (size_t t = 0; t < n; t++) {
@@ -73,20 +119,29 @@ static void simulate(observe *observe_one, double effect, uint64_t seed, size_t 
         machine.round = (unsigned)t;
         for (unsigned position = 0; position < 2; position++)
             seen[order[position]] = observe_one(&machine, position);
-        x[t] = seen[1] + effect - seen[0];
+        s->x[t] = seen[1] + effect - seen[0];
+        s->sum[t] = seen[1] + effect + seen[0];
+        s->swapped[t] = order[0] == 1;
     }
 }
 
-struct simulated {
-    double x[ROUNDS_MOST], scale[ROUNDS_MOST], scratch[ROUNDS_MOST];
-    struct sequential of;
-};
+/* About what is in there, n rounds. */
+static void prepare(struct simulated *s, size_t n)
+{
+    s->of = (struct sequential){.x = s->x,
+                                .sum = s->sum,
+                                .swapped = s->swapped,
+                                .scale = s->scale,
+                                .shift = s->shift,
+                                .scratch = s->scratch,
+                                .n = n};
+    sequential_prepare(&s->of);
+}
 
 static void make(struct simulated *s, observe *observe_one, double effect, uint64_t seed, size_t n)
 {
-    simulate(observe_one, effect, seed, n, s->x);
-    s->of = (struct sequential){.x = s->x, .scale = s->scale, .scratch = s->scratch, .n = n};
-    sequential_scale(&s->of);
+    simulate(observe_one, effect, seed, n, s);
+    prepare(s, n);
 }
 
 /* The first round after which it is rejected that there is no difference; 0 = never. */
@@ -100,19 +155,43 @@ static size_t rejected_at(struct simulated *s, double alpha)
     return 0;
 }
 
-/* Looking after every round, of 200 comparisons of equal arms about 5% at most may be wrong. */
+/* Looking after every round, of the comparisons of equal arms 1% at most may be wrong. */
 TEST(sequential_keeps_its_error_rate)
 {
     static struct simulated s;
-    const unsigned n = trials(200, 60);
+    const unsigned n = trials(4000, 1000);
     for (size_t m = 0; m < MACHINES; m++) {
         unsigned wrong = 0;
         for (unsigned trial = 0; trial < n; trial++) {
-            make(&s, machines[m], 0, 1000 * m + trial, 150);
-            wrong += rejected_at(&s, 0.05) != 0;
+            make(&s, machines[m], 0, 100000 * m + trial, 30);
+            wrong += rejected_at(&s, 0.01) != 0;
         }
-        print_message("machine %zu: %u of %u equal pairs told apart at 5%%\n", m, wrong, n);
-        assert_true(wrong <= trials_most(n, 0.05));
+        print_message("machine %zu: %u of %u equal pairs called at 1%%\n", m, wrong, n);
+        assert_true(wrong <= trials_most(n, 0.01));
+    }
+}
+
+/* Large differences take six rounds: of those that nothing disturbs, and in most comparisons. */
+TEST(sequential_finds_large_differences_early)
+{
+    static struct simulated s;
+    static const struct {
+        observe *machine;
+        double effect;
+        unsigned within, share; /* at least so many % are called by then */
+    } cases[] = {{on_normal, 0.26, 6, 85}, {on_normal, 0.69, 6, 90},    {on_cauchy, 0.69, 11, 60},
+                 {on_drift, 0.69, 6, 75},  {on_two_modes, 0.69, 7, 45}, {on_spikes, 0.26, 7, 50},
+                 {on_walk, 0.69, 7, 60}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        enum { TRIALS = 400 };
+        unsigned called = 0;
+        for (unsigned trial = 0; trial < TRIALS; trial++) {
+            make(&s, cases[i].machine, cases[i].effect, 31000 + trial, cases[i].within);
+            called += rejected_at(&s, 0.01) != 0 && sequential_above(&s.of, 0) > 0;
+        }
+        print_message("case %zu: %u of %u called within %u rounds\n", i, called, TRIALS,
+                      cases[i].within);
+        assert_true(100 * called >= cases[i].share * TRIALS);
     }
 }
 
@@ -120,7 +199,7 @@ TEST(sequential_keeps_its_error_rate)
 TEST(sequential_finds_a_difference)
 {
     static struct simulated s;
-    static const double effects[] = {0.05, 0.05, 0.05, -0.08, -0.05};
+    static const double effects[] = {0.05, 0.05, 0.05, -0.08, -0.05, 0.08, 0.1, 0.08, 0.2, -0.1};
     enum { TRIALS = 100 };
     for (size_t m = 0; m < MACHINES; m++) {
         unsigned found = 0;
@@ -143,7 +222,7 @@ TEST(sequential_finds_a_difference)
 TEST(sequential_interval_holds_the_truth)
 {
     static struct simulated s;
-    const unsigned n = trials(60, 20);
+    const unsigned n = trials(60, 10);
     for (size_t m = 0; m < MACHINES; m++) {
         unsigned missed = 0;
         for (unsigned trial = 0; trial < n; trial++) {
@@ -179,50 +258,70 @@ TEST(sequential_interval_is_the_test)
     assert_true(sequential_below(&s.of, at.high - 1e-6) < log(200));
 }
 
-/* The first rounds prove nothing, however far apart they are. */
+/* The first five rounds prove nothing, however far apart they are, nor do those of one order. */
 TEST(sequential_needs_some_rounds)
 {
-    double x[16], scale[16], scratch[16];
-    struct sequential of = {.x = x, .scale = scale, .scratch = scratch, .n = 16};
-    for (size_t t = 0; t < 16; t++)
-        x[t] = 3 + 0.01 * (double)(t % 3);
-    sequential_scale(&of);
-    assert_true(sequential_interval(&of, 0.01).low > 2.9);
-    assert_true(sequential_interval(&of, 0.01).high < 3.1);
-    of.n = 7;
-    assert_true(isinf(sequential_interval(&of, 0.01).low));
-    assert_true(isinf(sequential_interval(&of, 0.01).high));
-    of.n = 0;
-    assert_true(isinf(sequential_interval(&of, 0.01).low));
-    assert_true(fabs(sequential_above(&of, 0)) < 1e-12);
+    static struct simulated s;
+    for (size_t t = 0; t < 16; t++) {
+        s.x[t] = 3 + 0.01 * (double)(t % 3);
+        s.sum[t] = 5;
+        s.swapped[t] = t % 2;
+    }
+    prepare(&s, 16);
+    assert_true(sequential_interval(&s.of, 0.01).low > 2.9);
+    assert_true(sequential_interval(&s.of, 0.01).high < 3.1);
+    s.of.n = 6;
+    assert_true(sequential_interval(&s.of, 0.01).low > 2.9);
+    assert_true(sequential_interval(&s.of, 0.01).high < 3.1);
+    for (size_t t = 0; t < 6; t++)
+        s.swapped[t] = true;
+    assert_true(isinf(sequential_interval(&s.of, 0.01).low));
+    s.swapped[2] = false;
+    s.of.n = 5;
+    assert_true(isinf(sequential_interval(&s.of, 0.01).low));
+    assert_true(isinf(sequential_interval(&s.of, 0.01).high));
+    s.of.n = 0;
+    assert_true(isinf(sequential_interval(&s.of, 0.01).low));
 }
 
-/* By hand: four rounds of one sign have (1 + lambda)^4, five rounds of equal figures nothing. */
-TEST(sequential_evidence_by_hand)
+/* What four rounds of one sign win by signs alone. */
+static double by_signs(void)
 {
     static const double lambda[] = {0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4,
                                     0.5,  0.6,  0.7, 0.8,  0.9, 0.99};
-    double x[5] = {1, 2, 1.5, 1}, scale[5], scratch[5], mean = 0;
-    struct sequential of = {.x = x, .scale = scale, .scratch = scratch, .n = 4};
+    double mean = 0;
     for (size_t k = 0; k < 13; k++)
         mean += pow(1 + lambda[k], 4) * (k == 12 ? 1.0 / 9 : 8.0 / 9 / 12);
-    sequential_scale(&of);
-    assert_true(fabs(sequential_above(&of, 0) - log(mean)) < 1e-9);
+    return 0.8 * mean;
+}
+
+/* By hand: four rounds of one sign have (1 + lambda)^4. The first doubles what bets on separation;
+ * the second and fourth lie on both sides of the line and win 3.6, the third does not. */
+TEST(sequential_evidence_by_hand)
+{
+    static struct simulated s = {.x = {1, 2, 1.5, 1}, .sum = {0, 1.9, -1.5, 0.5}};
+    prepare(&s, 4);
+    assert_near(sequential_above(&s.of, 0), log(by_signs()));
+    s.swapped[3] = true;
+    assert_near(s.shift[2], 1.5 + 0.95);
+    assert_near(sequential_above(&s.of, 0), log(by_signs() + 0.2 * 2 * 3.6 * 0.4 * 3.6));
     for (size_t t = 0; t < 5; t++)
-        x[t] = 0;
-    of.n = 5;
-    sequential_scale(&of);
-    assert_true(fabs(sequential_above(&of, 0)) < 1e-12);
-    assert_true(fabs(sequential_below(&of, 0)) < 1e-12);
+        s.x[t] = 0;
+    prepare(&s, 5); /* equal figures win nothing */
+    assert_near(sequential_above(&s.of, 0), log(0.8));
+    assert_near(sequential_below(&s.of, 0), log(0.8));
 }
 
 /* The scale of a round comes from those before it: twice their median distance from the median. */
 TEST(sequential_scale_by_hand)
 {
-    double x[7] = {5, 1, 3, 2, 100, 4, 0}, scale[7], scratch[7];
-    struct sequential of = {.x = x, .scale = scale, .scratch = scratch, .n = 7};
-    sequential_scale(&of);
-    assert_true(fabs(scale[4] - 2 * 1.5) < 1e-12); /* 1 2 3 5: median 2.5, 0.5 0.5 1.5 2.5 */
-    assert_true(fabs(scale[5] - 2 * 2) < 1e-12);   /* 1 2 3 5 100: median 3, 0 1 2 2 97: 2 */
-    assert_true(fabs(scale[6] - 2 * 1.5) < 1e-12); /* with 4: 3.5, 0.5 0.5 1.5 1.5 2.5 96.5 */
+    static struct simulated s = {.x = {5, 1, 3, 2, 100, 4, 0}, .sum = {5, 1, 3, 2, 100, 4, 0}};
+    prepare(&s, 7);
+    assert_near(s.scale[4], 2 * 1.5); /* 1 2 3 5: median 2.5, 0.5 0.5 1.5 2.5 */
+    assert_near(s.scale[5], 2 * 2);   /* 1 2 3 5 100: median 3, 0 1 2 2 97: 2 */
+    assert_near(s.scale[6], 2 * 1.5); /* with 4: 3.5, 0.5 0.5 1.5 1.5 2.5 96.5 */
+    assert_near(s.shift[0], 0);
+    assert_near(s.shift[1], 4);
+    assert_near(s.shift[5], 1); /* 1 2 3 5 100: median 3 */
+    assert_near(s.shift[6], 3.5);
 }
