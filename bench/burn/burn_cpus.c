@@ -17,12 +17,13 @@ int burn_cpus_open(struct burn_cpus *cpus, struct bench_ctx *ctx)
 {
     cpus->n = ctx->machine->ncpus;
     uint64_t bytes = 2 * memory_llc_bytes(ctx->machine) / cpus->n; /* no cache holds them */
-    uint64_t most = memory_available_bytes() / 8 / (2 * cpus->n);
+    const size_t narrays = 2 * (size_t)cpus->n;
+    uint64_t most = memory_available_bytes() / 8 / narrays;
     bytes = bytes > least_bytes ? bytes : least_bytes;
     bytes = memory_round_down(bytes < most ? bytes : most, ALIGN);
     cpus->elements = bytes / sizeof(double);
     cpus->cpu = bench_array(ctx, cpus->n, sizeof(*cpus->cpu));
-    cpus->arrays = bytes ? aligned_alloc(ALIGN, 2 * cpus->n * bytes) : NULL;
+    cpus->arrays = bytes ? aligned_alloc(ALIGN, narrays * bytes) : NULL;
     if (!cpus->cpu || !cpus->arrays)
         return err_set(ctx->err, -ENOMEM, "too little memory for %u CPUs", cpus->n);
     int rc = bench_at_close(ctx, free, cpus->arrays);
