@@ -16,12 +16,13 @@
 #include "harness/doctor/check/cpu_allocator.h"
 #include "harness/lib/base/text.h"
 
+/* Wanted, for each CPU that is there: with less there is hardly a queue. */
+static const double crowded = 1.25;
 /*
- * Wanted, for each CPU that is there: with less there is hardly a queue. Where they are seen to
- * lose by spinning, a few more than CPUs are enough: a team of 32 beside four busy threads on 32
- * CPUs ran at a 25th.
+ * Where they are seen to lose by spinning, this share of that in the queue is enough: a team of 16
+ * beside four busy threads on 16 CPUs slept so often that all wanted 15.3, and ran at an 18th.
  */
-static const double crowded = 1.25, crowded_spinning = 1.05;
+static const double queued_spinning = 0.05;
 
 /* Groups that share CPUs, with their teams. */
 struct teams {
@@ -32,6 +33,7 @@ struct teams {
     unsigned nthreads, most;     /* that want a CPU; the largest team */
     struct bitset cpus;
     double wanted;            /* CPUs */
+    double queued;            /* the share of these that they waited for */
     unsigned room;            /* CPUs that they may have together, with those that idle */
     double others;            /* CPUs of these that others take: a team that spins waits for them */
     unsigned each;            /* threads of a team, for what is left, and its quota */
@@ -85,6 +87,7 @@ static void find_teams(const struct checker *checker, const bool *in, struct tea
         teams->wanted += (group->oncpu_s + group->wait_s) / view->wall_s;
         quota = fmin(quota, view_quota(view, group->lead, &at)); /* NaN is no smaller one */
     }
+    teams->queued = teams->wanted > 0 ? 1 - oncpu_s / view->wall_s / teams->wanted : 0;
     check_find_idle(checker, in, &idle);
     teams->room = bitset_count(&teams->cpus) + bitset_count(&idle);
     teams->others = fmax(view_busy_s(view, &teams->cpus) - oncpu_s, 0) / view->wall_s;
@@ -245,9 +248,11 @@ static bool is_crowd(const struct teams *teams)
 {
     const double worth = check_gain_of_spin(check_spinning_least).times;
     const double times = gain_of(teams).times;
-    const double most = isnan(spin_share(teams)) || times < 2 * worth ? crowded : crowded_spinning;
+    const bool is_seen_to_lose = !isnan(spin_share(teams)) && times >= 2 * worth;
     return teams->nwho && teams->most > teams->each && teams->nthreads > teams->room &&
-           teams->wanted >= most * bitset_count(&teams->cpus) && !(times < worth);
+           (teams->wanted >= crowded * bitset_count(&teams->cpus) ||
+            (is_seen_to_lose && teams->queued >= queued_spinning)) &&
+           !(times < worth);
 }
 
 void check_crowd(struct checker *checker)

@@ -143,7 +143,7 @@ TEST(a_spinning_team_leaves_room_for_single_threads)
     struct machine machine;
     view_plant(&machine, 2);
     for (int t = 0; t < 4; t++) {
-        view_add_task(&machine, 0, MASK_ALL, 7.6, 1.2);
+        view_add_task(&machine, 0, MASK_ALL, 6.6, 1.2);
         (void)snprintf(machine.tasks[0][t].from, VIEW_FROM_MAX, "lib/libgomp.so.1");
     }
     view_add_task(&machine, 1, MASK_ALL, 9, 0.9);
