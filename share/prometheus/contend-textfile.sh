@@ -53,7 +53,7 @@ run)
     "contend_run_timestamp_seconds \(now | floor)"'
     ;;
 *)
-    echo "$0: '$what' is none of validate, doctor, run" >&2
+    echo "$0: invalid value '$what'; valid: validate, doctor, run" >&2
     exit 2
     ;;
 esac

@@ -35,7 +35,7 @@ costs() {
 patiently costs || fail "doctor saw no cost"
 end_faults
 as=quietly collect 0 run 'pipeline -P none,sized --time 0.1 --warmup 0.02 --rounds 1 --no-baselines'
-expect 2 'is none of validate, doctor, run' "$share/contend-textfile.sh" fleet
+expect 2 "invalid value 'fleet'; valid: validate, doctor, run" "$share/contend-textfile.sh" fleet
 
 exporter=127.0.0.1:$((20000 + RANDOM % 10000)) prometheus=127.0.0.1:$((30000 + RANDOM % 10000))
 cat > "$scratch/prometheus.yml" << END
