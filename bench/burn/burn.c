@@ -12,7 +12,7 @@
  * of a GPU; `burn_cpu_rate`, 1e9 steps of chains a second, and `burn_memory_rate`, GB/s of 24 B an
  * element that is copied and read, of all CPUs together, each by its own clock; `burn_clock`,
  * `burn_power`, `burn_temperature` of slices of up to 1.5 s. Over all the time: `burn_throttle`
- * and `burn_slowdown`, shares of the time that reasons held a clock (gpu_matmul's),,
+ * and `burn_slowdown`, shares of the time that reasons held a clock (gpu_matmul's),
  * `burn_replays` of PCIe that are new, and `burn_passes` over memory. A unit that is wrong is a
  * failed row, and the others go on.
  * **Source** the benchmarks whose parts it is made of: gpu_matmul, gpu_copy, gpu_memory, cpu_speed.

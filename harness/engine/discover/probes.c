@@ -56,6 +56,7 @@ static const struct probe {
     double a_cpu_s;           /* as long as that a CPU, and no more than measure_s: 0 = measure_s */
     unsigned gpus, nodes;     /* so many have to be here */
     const char *name, *value; /* of the environment while it runs; NULL = nothing is set */
+    bool is_burn;             /* asked for by its length: burn_s of the request, once */
 } probes[PROBES] = {
     [PROBE_CPU_SPEED] = {.parts = speed_parts, .measure_s = 12, .a_cpu_s = 0.25},
     [PROBE_IDLE_EXIT] = {.parts = idle_parts, .measure_s = 1.5},
@@ -71,7 +72,7 @@ static const struct probe {
                                  .gpus = 2,
                                  .name = "NCCL_P2P_DISABLE",
                                  .value = "1"},
-    [PROBE_BURN] = {.parts = burn_parts},
+    [PROBE_BURN] = {.parts = burn_parts, .is_burn = true},
 };
 
 struct measure {
@@ -85,7 +86,7 @@ static double measure_s(const struct probes_request *request, const struct probe
 {
     struct bitset allowed = {0};
     topo_allowed_cpus(request->topo, &allowed);
-    if (probe->parts == burn_parts)
+    if (probe->is_burn)
         return request->burn_s;
     double base_s = probe->measure_s;
     if (probe->a_cpu_s > 0)
@@ -95,7 +96,7 @@ static double measure_s(const struct probes_request *request, const struct probe
 
 static unsigned rounds_of(const struct probes_request *request, const struct probe *probe)
 {
-    return probe->parts == burn_parts ? 1 : rounds[request->level];
+    return probe->is_burn ? 1 : rounds[request->level];
 }
 
 /* The time of the whole probe. */
@@ -114,7 +115,7 @@ static bool applies(const struct probes_request *request, const struct probe *pr
 {
     const struct topo *topo = request->topo;
     unsigned gpus = topo_visible_gpus(topo);
-    if (probe->parts == burn_parts && !(request->burn_s > 0))
+    if (probe->is_burn && !(request->burn_s > 0))
         (void)snprintf(out->reason, sizeof(out->reason), "needs --burn, such as --burn 3m");
     else if (gpus < probe->gpus)
         (void)snprintf(out->reason, sizeof(out->reason), "%s", gpus ? "one GPU" : "no GPU");

@@ -41,6 +41,12 @@ void facts_init(struct facts *facts)
     facts->env.cgroup.memory_limit_bytes = facts->env.cgroup.memory_available_bytes = NAN;
 }
 
+void facts_free_probes(struct facts_probe probes[static PROBES])
+{
+    for (int i = 0; i < PROBES; i++)
+        free(probes[i].values);
+}
+
 void facts_free(struct facts *facts)
 {
     if (!facts)
@@ -53,8 +59,7 @@ void facts_free(struct facts *facts)
     free(facts->ports);
     free(facts->nvmes);
     free(facts->events);
-    for (int i = 0; i < PROBES; i++)
-        free(facts->probes[i].values);
+    facts_free_probes(facts->probes);
     memset(facts, 0, sizeof(*facts));
 }
 
@@ -203,7 +208,7 @@ static bool read_ticks(const char *root, double *all, double *stolen)
     return true;
 }
 
-/* The lesser of two halves of the time: a moment's theft is none of the machine. */
+/* The lesser of two halves of the time: one that lasts a moment is not reported. */
 static double watch_steal(const char *root, double sample_s)
 {
     const double half_s = sample_s / 2;

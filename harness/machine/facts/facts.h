@@ -198,6 +198,7 @@ struct facts_request {
 /* Free *facts with facts_free, also after an error: -ENOMEM only. */
 int facts_read(const struct facts_request *request, struct facts *facts, struct err *err);
 void facts_free(struct facts *facts);
+void facts_free_probes(struct facts_probe probes[static PROBES]);
 
 /* All unknown, for tests of what judges them. */
 void facts_init(struct facts *facts);

@@ -22,7 +22,7 @@
 #include "harness/validate/rules/waive.h"
 #include "harness/validate/tables/validation.h"
 
-/* For what is measured, second look included. */
+/* For what is measured, further looks included. */
 static const double profile_s[] = {150, 900, 3600};
 
 /* While it goes on. */
@@ -137,12 +137,6 @@ static void leave_out_probes(struct facts *facts)
     facts->probes[PROBE_BURN].status = PROBE_ABSENT;
 }
 
-static void free_probes(struct facts_probe *probes)
-{
-    for (int i = 0; i < PROBES; i++)
-        free(probes[i].values);
-}
-
 /* One more look at these measurements, beside those before. */
 static int join_look(struct validate *v, const struct probes_request *request, struct err *err)
 {
@@ -151,7 +145,7 @@ static int join_look(struct validate *v, const struct probes_request *request, s
     int rc = probes_measure(request, &again, err);
     for (int i = 0; i < PROBES && !rc; i++)
         rc = facts_join_looks(&v->facts.probes[i], &again.probes[i], err);
-    free_probes(again.probes);
+    facts_free_probes(again.probes);
     findings_free(&v->findings);
     return rc ? rc : rules_judge(&v->facts, &v->rules, &v->findings, err);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/lib/base/text.h"
+#include "harness/lib/stats/stats.h"
 #include "harness/machine/topo/topo_gpu.h"
 #include "harness/rows/row.h"
 #include "harness/validate/rules/check.h"
@@ -138,12 +139,6 @@ static bool report_sag(struct checks *checks, const struct rate *rate, int gpu, 
     return true;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Against the upper median, so that of two the slower one is named. */
 static bool judge_peers(struct checks *checks, const struct rate *rate)
 {
@@ -161,7 +156,7 @@ static bool judge_peers(struct checks *checks, const struct rate *rate)
         sorted[n] = means[n] = mean_of(&series, 0, series.n);
         n++;
     }
-    qsort(sorted, n, sizeof(*sorted), compare_doubles);
+    (void)stats_sort(sorted, n);
     for (unsigned i = 0; i < n; i++)
         any |= report_sag(checks, rate, gpus[i], means[i], sorted[n / 2], "its peers'");
     return any;
@@ -331,30 +326,21 @@ static void append_range(const struct facts *facts, const char *metric, const ch
     struct series most = series_of(facts, metric, "stat=max", -1);
     if (!least.n || !mean.n || !most.n)
         return;
-    qsort(least.value, least.n, sizeof(double), compare_doubles);
-    qsort(most.value, most.n, sizeof(double), compare_doubles);
+    (void)stats_sort(least.value, least.n);
+    (void)stats_sort(most.value, most.n);
     text_append(buf, size, ", ", "%.0f to %.0f %s (mean %.0f)", least.value[0],
                 most.value[most.n - 1], in, mean_of(&mean, 0, mean.n));
-}
-
-static double worst_held(const struct facts *facts, const char *metric, const char *part)
-{
-    const struct facts_probe *probe = &facts->probes[PROBE_BURN];
-    double most = NAN;
-    for (size_t i = 0; i < probe->n; i++)
-        if (strcmp(probe->values[i].metric, metric) == 0 &&
-            row_params_have(probe->values[i].key, part))
-            most = fmax(most, probe->values[i].value);
-    return most;
 }
 
 bool burn_format(const struct facts *facts, char *buf, size_t size)
 {
     static const struct {
-        const char *metric, *part, *said;
-    } held[] = {{"burn_throttle", "reason=power", "the power limit"},
-                {"burn_throttle", "reason=thermal", "heat"},
-                {"burn_slowdown", "", "a slowdown"}};
+        struct number share;
+        const char *said;
+    } held[] = {{MEASURED(PROBE_BURN, "burn_throttle", "reason=power"), "the power limit"},
+                {MEASURED(PROBE_BURN, "burn_throttle", "reason=thermal"), "heat"},
+                {MEASURED(PROBE_BURN, "burn_slowdown", ""), "a slowdown"}};
+    const struct unit machine = {.facts = facts, .at = facts};
     struct series cpus = series_of(facts, "burn_cpu_rate", "", -1);
     struct series memory = series_of(facts, "burn_memory_rate", "", -1);
     buf[0] = '\0';
@@ -365,7 +351,7 @@ bool burn_format(const struct facts *facts, char *buf, size_t size)
     append_range(facts, "burn_temperature", "C", buf, size);
     bool any = false;
     for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++) {
-        double share = worst_held(facts, held[i].metric, held[i].part);
+        double share = unit_number(&held[i].share, &machine);
         if (!isnan(share))
             text_append(buf, size, any ? ", " : "; clocks held by ", "%s %.0f%%", held[i].said,
                         100 * share);

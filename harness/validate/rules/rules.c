@@ -115,7 +115,7 @@ unsigned rules_doubted(const struct findings *findings, const struct rules_reque
         const struct rule *rule = rule_find(finding->id);
         if (!rule || !is_wrong(finding) || !finding->metric[0])
             continue;
-        probes |= rule->probes && request->machine && strcmp(rule->id, RULES_MACHINE_RATES_ID) == 0
+        probes |= request->machine && strcmp(rule->id, RULES_MACHINE_RATES_ID) == 0
                       ? machine_probes(request->machine, finding->metric)
                       : rule->probes;
     }
