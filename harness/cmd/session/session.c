@@ -154,6 +154,7 @@ static void gather_environment(struct session *s)
 static int session_open(struct session *s)
 {
     struct err err = {0};
+    s->begin_ns = clock_now_ns();
     (void)program_name(s->argv[-1], s->program, sizeof(s->program));
     /* Before the GPU driver starts threads: one that does not block SIGINT would die of it. */
     if (signals_open(&s->signals, &err)) {

@@ -6,6 +6,7 @@
 #ifndef CONTEND_CMD_SESSION_SESSION_H
 #define CONTEND_CMD_SESSION_SESSION_H
 
+#include <stdio.h>
 #include <time.h>
 
 #include "harness/cmd/common/cmd.h"
@@ -77,8 +78,10 @@ struct session {
     uint64_t trace_origin_ns;         /* 0 = nothing was seen yet */
     struct builds builds;             /* of an ab that compares some */
     time_t started;
-    double expected_s;    /* of the scenarios of a dry run so far */
-    bool told, gpus_told; /* what is to be said about them was said */
+    uint64_t begin_ns; /* of the scenario that runs now, of the first with what all share */
+    double planned_s, measured_s, shown_s; /* until its rounds, in them, behind them */
+    double expected_s;                     /* of the scenarios of a dry run so far */
+    bool told, gpus_told;                  /* what is to be said about them was said */
 };
 
 /*
@@ -111,6 +114,9 @@ int session_run_scenario(struct session *s, const struct scenario *scenario,
 
 /* From the files, as 'contend report' does, and for it: what it prints stands there too. */
 int session_print_summary(struct session *s, bool color, struct err *err);
+
+/* Where the time of the scenario went, by arm and phase. */
+void session_print_times(const struct session *s, FILE *out);
 
 /* The exit code of what failed before anything ran. */
 int session_not_started(const struct session *s, int rc);

@@ -14,6 +14,7 @@
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/progress.h"
 #include "harness/lib/say/terminal.h"
+#include "harness/lib/sys/clock.h"
 #include "harness/show/figures/figures.h"
 #include "harness/store/forms/trace.h"
 #include "harness/verdict/advice/verdict.h"
@@ -498,6 +499,14 @@ static int begin(struct session *s, const char *subdirectory, struct err *err)
     return open_files(s, subdirectory, err);
 }
 
+/* Seconds since the last lap, or since the session was opened. */
+static double lap(struct session *s)
+{
+    const uint64_t before_ns = s->begin_ns;
+    s->begin_ns = clock_now_ns();
+    return (double)(s->begin_ns - before_ns) * 1e-9;
+}
+
 int session_run_scenario(struct session *s, const struct scenario *scenario,
                          const char *subdirectory)
 {
@@ -522,10 +531,15 @@ int session_run_scenario(struct session *s, const struct scenario *scenario,
         warn(s);
         prepare_builds(s);
         const struct run_hooks hooks = make_hooks(s);
+        s->planned_s = lap(s);
         rc = run_rounds(&setup.config, &hooks, &s->signals, &setup.result, &err);
+        s->measured_s = lap(s);
         progress_end();
         signals_let_stop(!s->job.calls); /* figures and tables: who reads along may stop us */
         code = conclude(s, rc, &err);
+        s->shown_s = lap(s);
+        if (s->options.verbose && !s->options.json && !s->options.markdown)
+            session_print_times(s, stdout);
         signals_let_stop(false);
     }
     builds_free(&s->builds);

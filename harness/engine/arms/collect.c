@@ -153,6 +153,34 @@ int collect_worker(const struct shared_worker *worker, uint64_t go_ns, uint64_t 
     return rc ? rc : copy_cpu_samples(&worker->cpu_samples, out);
 }
 
+/* When the last of the first n came to that state; 0 = none did. */
+static uint64_t last_to(const struct shared *shared, unsigned n, enum worker_state state)
+{
+    uint64_t last_ns = 0;
+    for (unsigned i = 0; i < n; i++)
+        if (shared->worker[i].since_ns[state] > last_ns)
+            last_ns = shared->worker[i].since_ns[state];
+    return last_ns;
+}
+
+void collect_phases(const struct shared *shared, unsigned foreground, uint64_t begin_ns,
+                    struct observation *out)
+{
+    static const enum worker_state ends[PHASE_END] = {
+        [PHASE_START] = WORKER_SETUP,   [PHASE_SETUP] = WORKER_PRIMED,
+        [PHASE_WARM_UP] = WORKER_READY, [PHASE_SETTLE] = WORKER_RUNNING,
+        [PHASE_MEASURE] = WORKER_DONE,  [PHASE_CHECK] = WORKER_FINISHED,
+    };
+    for (int p = 0; p < PHASE_END; p++) {
+        bool joint = p != PHASE_SETTLE && p != PHASE_MEASURE;
+        uint64_t end_ns = last_to(shared, joint ? shared->nworkers : foreground, ends[p]);
+        if (end_ns <= begin_ns)
+            continue; /* its time is that of the next one that was come to */
+        out->phase_s[p] = (double)(end_ns - begin_ns) * 1e-9;
+        begin_ns = end_ns;
+    }
+}
+
 void collect_machine(const struct usage_machine *go, const struct usage_machine *end, double ours_s,
                      struct observation *out)
 {

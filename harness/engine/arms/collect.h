@@ -23,6 +23,13 @@
 int collect_worker(const struct shared_worker *worker, uint64_t go_ns, uint64_t killed_ns,
                    struct worker_result *out);
 
+/*
+ * phase_s up to the check, each until the last of the workers has come through it, of those in
+ * front where those behind take no part. `begin_ns`: before any was started.
+ */
+void collect_phases(const struct shared *shared, unsigned foreground, uint64_t begin_ns,
+                    struct observation *out);
+
 /* Steal, CPU pressure and foreign load between two readings; the workers used ours_s meanwhile. */
 void collect_machine(const struct usage_machine *go, const struct usage_machine *end, double ours_s,
                      struct observation *out);

@@ -18,6 +18,13 @@ enum status status_find(const char *name)
     return STATUS_FAILED;
 }
 
+const char *phase_name(enum phase phase)
+{
+    static const char *const names[PHASES] = {"start",   "setup", "warm-up", "settle",
+                                              "measure", "check", "end"};
+    return names[phase];
+}
+
 bool arm_is_fresh(const struct arm *arm)
 {
     return arm->variant && !strncmp(arm->variant->name, ARM_FRESH, strlen(ARM_FRESH));

@@ -79,9 +79,23 @@ struct worker_result {
 };
 
 /* One arm in one round. */
+/* Where the time of an observation goes, one after the other; until the last worker is through. */
+enum phase {
+    PHASE_START,   /* processes are made, and their programs loaded */
+    PHASE_SETUP,   /* inputs, buffers, the GPU */
+    PHASE_WARM_UP, /* steps that do not count, and turns at that */
+    PHASE_SETTLE,  /* the same together */
+    PHASE_MEASURE,
+    PHASE_CHECK, /* is the result right? */
+    PHASE_END,   /* memory and processes go */
+    PHASES
+};
+const char *phase_name(enum phase phase);
+
 struct observation {
-    double took_s;         /* from before its workers were started until all had ended */
-    unsigned round, order; /* order: position of the arm in this round's shuffle */
+    double took_s;          /* from before its workers were started until all had ended */
+    double phase_s[PHASES]; /* 0 = it had none, or is of an earlier program (--resume) */
+    unsigned round, order;  /* order: position of the arm in this round's shuffle */
     unsigned slot;      /* in the plan, of its first worker: whose slice a baseline had; else 0 */
     enum status status; /* the worst of its workers, or noisy */
     char reason[256];

@@ -370,6 +370,7 @@ static int collect_all(const struct observer *o, struct observation *out, struct
     const struct observer_reading *go = &o->at_go, *end = &o->at_end;
     double ours_s = end->workers_s - go->workers_s + end->helpers_s - go->helpers_s;
     collect_machine(&go->machine, &end->machine, ours_s, out);
+    collect_phases(o->shared, o->foreground, o->begin_ns, out);
     collect_verdict(out);
     collect_masks(out);
     collect_waits(o->arm, out);
@@ -433,6 +434,7 @@ int observe_arm(const struct observe_config *config, const struct arm *arm, bool
     struct observer o = {.config = config,
                          .arm = arm,
                          .signals = signals,
+                         .begin_ns = clock_now_ns(),
                          .err = err,
                          .round = out->round,
                          .slot = out->slot,

@@ -49,7 +49,7 @@ struct observer {
         struct usage_machine machine; /* of those CPUs */
         double workers_s, helpers_s;  /* CPU time that our workers, and we ourselves, have used */
     } at_go, at_end;
-    uint64_t go_ns;
+    uint64_t begin_ns, go_ns;
 };
 
 /* Has worker i come to `state`, or ended? */

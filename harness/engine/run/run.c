@@ -57,6 +57,15 @@ struct runner {
     size_t *order; /* of the arms, in this round */
 };
 
+/* Of all but the end. */
+static double phases_s(const struct observation *observation)
+{
+    double sum_s = 0;
+    for (int p = 0; p < PHASE_END; p++)
+        sum_s += observation->phase_s[p];
+    return sum_s;
+}
+
 /* With what the arm's variant has done before and after it. */
 static int observe_variant(struct runner *runner, const struct arm *arm,
                            struct observation *observation, struct err *err)
@@ -93,6 +102,7 @@ static int run_round(struct runner *runner, unsigned round, struct result *resul
         uint64_t before_ns = clock_now_ns();
         int rc = observe_variant(runner, arm, observation, err);
         observation->took_s = (double)(clock_now_ns() - before_ns) * 1e-9;
+        observation->phase_s[PHASE_END] = observation->took_s - phases_s(observation);
         if (!rc && hooks->on_observation)
             rc = hooks->on_observation(hooks->arg, arm, observation, err);
         if (rc)

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/lib/sys/clock.h"
+
 enum { SHARED_MAGIC_BASE = 0x636e7464 };
 
 /* Parent and worker are the same file; the size stands in for the layout all the same. */
@@ -81,6 +83,8 @@ void shared_destroy(struct shared *shared)
 
 void shared_set_state(struct shared *shared, struct shared_worker *worker, enum worker_state state)
 {
+    if (state <= WORKER_FINISHED)
+        worker->since_ns[state] = clock_now_ns();
     atomic_store_explicit(&worker->state, state, memory_order_release);
     shared_wake(shared);
 }

@@ -58,8 +58,9 @@ struct shared_worker {
     _Atomic uint32_t warm; /* futex: 1 = leave to warm up */
 
     /* Report. */
-    _Atomic uint32_t state; /* enum worker_state */
-    struct err err;         /* why SKIPPED or FAILED */
+    _Atomic uint32_t state;                 /* enum worker_state */
+    uint64_t since_ns[WORKER_FINISHED + 1]; /* that it is in each; 0 = it was not */
+    struct err err;                         /* why SKIPPED or FAILED */
     struct bitset cpus_actual, mem_nodes_actual;
     struct bitset cpus_first;   /* of the first thread, when main began */
     struct bitset cpus_threads; /* of all threads, at the end */

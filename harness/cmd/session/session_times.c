@@ -1,0 +1,67 @@
+/* Where the time of a run went, with --verbose. */
+#include <stdio.h>
+#include <time.h>
+
+#include "harness/cmd/session/session.h"
+#include "harness/lib/say/terminal.h"
+#include "harness/lib/sys/clock.h"
+#include "harness/show/doc/doc.h"
+#include "harness/verdict/odd/odd.h"
+
+/* One row for the arms of that kind; returns their time. */
+static double add_row(const char *name, const struct result *result, size_t first, size_t end,
+                      struct doc_table *table)
+{
+    double phase_s[PHASES] = {0}, all_s = 0;
+    size_t n = 0;
+    for (size_t i = first; i < end; i++)
+        for (size_t o = 0; o < result->arms[i].nobservations; o++, n++)
+            for (int p = 0; p < PHASES; p++) {
+                phase_s[p] += result->arms[i].observations[o].phase_s[p];
+                all_s += result->arms[i].observations[o].phase_s[p];
+            }
+    if (!n)
+        return 0;
+    doc_row(table, DOC_PLAIN);
+    doc_cell(table, "%s", name);
+    doc_cell(table, "%zu", n);
+    for (int p = 0; p < PHASES; p++)
+        doc_cell(table, "%.1f", phase_s[p]);
+    doc_cell(table, "%.1f", all_s);
+    return all_s;
+}
+
+static void add_rest(const char *name, double seconds, struct doc_table *table)
+{
+    doc_row(table, DOC_PLAIN);
+    doc_cell(table, "%s", name);
+    doc_put(table, table->n - 1, 2 + PHASES, "");
+    table->at = 2 + PHASES;
+    doc_cell(table, "%.1f", seconds);
+}
+
+void session_print_times(const struct session *s, FILE *out)
+{
+    const struct result *result = &s->setup->result;
+    struct doc doc = {0};
+    double rounds_s = 0;
+    char name[96];
+    doc_gap(&doc);
+    struct doc_table *table = doc_table(&doc);
+    doc_column(table, DOC_LABEL, "where the time went, s");
+    doc_column(table, DOC_NUMBER, "starts");
+    for (int p = 0; p < PHASES; p++)
+        doc_column(table, DOC_NUMBER, "%s", phase_name((enum phase)p));
+    doc_column(table, DOC_NUMBER, "all");
+    for (size_t i = 0; i < result->narms; i++) {
+        (void)statuses_name_arm(result, &result->arms[i], name, sizeof(name));
+        rounds_s += add_row(result->arms[i].canary ? result->arms[i].bench->name : name, result, i,
+                            i + 1, table);
+    }
+    (void)add_row("all", result, 0, result->narms, table);
+    add_rest("planning", s->planned_s, table);
+    add_rest("between rounds", s->measured_s - rounds_s, table);
+    add_rest("figures and files", s->shown_s, table);
+    doc_print(&doc, out, terminal_has_color(fileno(out)), true);
+    doc_free(&doc);
+}
