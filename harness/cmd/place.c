@@ -252,7 +252,7 @@ static int load(const struct cmd_env *env, const struct place_args *args, struct
 {
     struct measured measured = {0};
     struct topo_options options = {
-        .xml = args->xml, .fake_gpus = args->fake_gpus, .probe_gpus = true};
+        .xml = args->xml, .fake_gpus = args->fake_gpus, .probe_gpus = true, .only_order = true};
     int rc = topo_load(&options, topo, err);
     if (!rc)
         rc = report_machine(topo, err);

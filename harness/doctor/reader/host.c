@@ -11,7 +11,8 @@
 
 int host_load_topo(struct topo *topo, struct err *err)
 {
-    const struct topo_options options = {.probe_gpus = true, .for_others = true};
+    const struct topo_options options = {
+        .probe_gpus = true, .only_order = true, .for_others = true};
     return topo_load(&options, topo, err);
 }
 

@@ -89,7 +89,9 @@ struct topo_options {
     const char *xml;       /* FILE or a synthetic description; NULL = this machine */
     const char *fake_gpus; /* tests: "BDF@NODE,BDF@NODE" adds GPUs; NULL = none */
     bool probe_gpus;       /* ask CUDA and NVML (costs the driver's start) */
-    bool for_others;       /* every CPU is allowed: the limits of this process are not theirs */
+    bool only_order; /* of GPUs: their order and node; CUDA, which takes a third of a second to
+                        start, is asked only where NVML cannot tell its order */
+    bool for_others; /* every CPU is allowed: the limits of this process are not theirs */
 };
 
 /*

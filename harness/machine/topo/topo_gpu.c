@@ -193,6 +193,31 @@ static int add_nvml_gpus(const struct nvml_api *nvml, struct topo *topo, struct 
     return 0;
 }
 
+/*
+ * CUDA's order is NVML's, by PCI address, where it is told so, or all GPUs are the same: otherwise
+ * the fastest come first (CUDA_DEVICE_ORDER, CUDA C++ Programming Guide). A list of visible ones,
+ * or GPUs in slices, are for CUDA to tell.
+ */
+static bool nvml_knows_order(const struct nvml_api *nvml)
+{
+    const char *order = getenv("CUDA_DEVICE_ORDER");
+    const bool by_address = order && strcmp(order, "PCI_BUS_ID") == 0;
+    char first[96] = "", name[96];
+    unsigned count = 0, mig, pending;
+    if (!nvml || getenv("CUDA_VISIBLE_DEVICES") || !nvml->count || !nvml->by_index ||
+        !nvml->pci_info || !nvml->name || nvml->count(&count))
+        return false;
+    for (unsigned i = 0; i < count; i++) {
+        struct nvml_device *device;
+        if (nvml->by_index(i, &device) || nvml->name(device, name, sizeof(name)) ||
+            (nvml->mig_mode && !nvml->mig_mode(device, &mig, &pending) && mig) ||
+            (!by_address && first[0] && strcmp(first, name) != 0))
+            return false;
+        memcpy(first, name, sizeof(first));
+    }
+    return count > 0;
+}
+
 /* Fills what NVML knows of a GPU and returns its node. */
 static int ask_nvml(const struct nvml_api *nvml, const struct topo *topo, struct topo_gpu *gpu)
 {
@@ -270,18 +295,21 @@ static int read_health(struct topo_gpu *gpu, struct err *err)
     return 0;
 }
 
-int topo_probe_gpus(struct topo *topo, struct err *err)
+int topo_probe_gpus(bool only_order, struct topo *topo, struct err *err)
 {
     struct topo_gpu *on_bus = topo->gpus;
     unsigned bus_gpus = topo->ngpus;
     struct err cuda_why = {0};
     topo->gpus = NULL;
     topo->ngpus = 0;
-    const struct cuda_api *cuda = cuda_driver(&cuda_why);
     const struct nvml_api *nvml = nvml_driver(NULL);
+    const bool by_nvml = only_order && nvml_knows_order(nvml);
+    const struct cuda_api *cuda = by_nvml ? NULL : cuda_driver(&cuda_why);
     int rc = cuda ? add_cuda_gpus(cuda, topo, err) : 0;
     if (!rc && nvml)
         rc = add_nvml_gpus(nvml, topo, err);
+    for (unsigned i = 0; by_nvml && i < topo->ngpus; i++)
+        topo->gpus[i].cuda_ordinal = (int)i;
     for (unsigned i = 0; i < topo->ngpus && !rc; i++) {
         struct topo_gpu *gpu = &topo->gpus[i];
         const struct topo_gpu *hint = find_gpu(on_bus, bus_gpus, gpu->pci_bdf);
@@ -294,7 +322,7 @@ int topo_probe_gpus(struct topo *topo, struct err *err)
         gpu_driver_clean(gpu->uuid);
         gpu_driver_clean(gpu->vbios);
         topo_locate_gpu(topo, &evidence, gpu);
-        rc = read_health(gpu, err);
+        rc = only_order ? 0 : read_health(gpu, err);
     }
     if (cuda)
         check_versions(cuda, topo);

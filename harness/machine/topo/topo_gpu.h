@@ -20,9 +20,9 @@ struct topo_gpu *topo_add_gpu(struct topo *topo);
  * Replaces topo->gpus, on entry what hwloc found on the PCI bus, by what the drivers see: first
  * CUDA's devices in CUDA's order (CUDA_VISIBLE_DEVICES applies), then NVML's others with ordinal
  * -1; and reads their health. topo->gpu_note says why there is none, or why CUDA uses none or this
- * program cannot. -ENOMEM only.
+ * program cannot. `only_order`: as in struct topo_options. -ENOMEM only.
  */
-int topo_probe_gpus(struct topo *topo, struct err *err);
+int topo_probe_gpus(bool only_order, struct topo *topo, struct err *err);
 
 /*
  * `driver` as in struct topo, `built_with` such as "13.0.48". CUDA promises that a runtime works on

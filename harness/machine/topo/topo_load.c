@@ -516,7 +516,7 @@ int topo_load(const struct topo_options *options, struct topo *topo, struct err 
             apply_affinity(topo);
         (void)proc_read_list("", &topo->isolated, "/sys/devices/system/cpu/isolated");
         if (options->probe_gpus)
-            rc = topo_probe_gpus(topo, err);
+            rc = topo_probe_gpus(options->only_order, topo, err);
         else
             topo->ngpus = 0; /* a PCI address without a driver is no GPU that a worker can use */
     }

@@ -189,7 +189,7 @@ DRIVER_TEST(topo_probes_a_full_driver, "throttle=0x44")
     struct gpu_state gpu;
     char version[32];
     CHECK(fixture_load_topo("package:2 numa:1(memory=1GB) core:2 pu:1", &topo, &err) == 0);
-    CHECK(topo_probe_gpus(&topo, &err) == 0);
+    CHECK(topo_probe_gpus(false, &topo, &err) == 0);
     CHECK(topo.ngpus == 3 && topo_visible_gpus(&topo) == 2);
     CHECK(!strcmp(topo.gpus[0].pci_bdf, "beef:08:00.0") && topo.gpus[0].cuda_ordinal == 0);
     CHECK(!strcmp(topo.gpus[1].pci_bdf, "beef:07:00.0") && topo.gpus[1].cuda_ordinal == 1);
@@ -215,7 +215,7 @@ static int check_bare_driver(void)
     struct gpu_state gpu;
     char version[32];
     CHECK(fixture_load_topo("package:2 numa:1(memory=1GB) core:2 pu:1", &topo, &err) == 0);
-    CHECK(topo_probe_gpus(&topo, &err) == 0);
+    CHECK(topo_probe_gpus(false, &topo, &err) == 0);
     CHECK(topo.ngpus == 2 && topo.gpus[0].node == -1 && topo.gpus[0].note[0]);
     CHECK(!topo.gpus[0].name[0] && !topo.gpus[0].uuid[0]);
     topo_free(&topo);
@@ -230,7 +230,7 @@ static int check_no_driver(void)
     struct err err;
     struct gpu_state gpu;
     CHECK(fixture_load_topo("package:2 numa:1(memory=1GB) core:2 pu:1", &topo, &err) == 0);
-    CHECK(topo_probe_gpus(&topo, &err) == 0);
+    CHECK(topo_probe_gpus(false, &topo, &err) == 0);
     CHECK(topo.ngpus == 0 && topo.gpu_note[0]);
     topo_free(&topo);
     CHECK(gpu_state_read("beef:08:00.0", &gpu) == -ENOTSUP && isnan(gpu.temperature_c));
