@@ -26,7 +26,13 @@ static double look_s(const struct doctor_args *args)
     return args->look_s > 0 ? args->look_s : 5;
 }
 
-/* The job that we have started; or who is busy is seen first: a fifth of the time. */
+/* Who is busy is seen first. */
+static double choose_s(const struct doctor_args *args)
+{
+    return args->look_s > 0 ? fmax(args->look_s / 5, 0.2) : 0.5;
+}
+
+/* The job that we have started; or who is busy. */
 static int choose(const struct doctor_args *args, pid_t job, struct reader *reader,
                   struct signals *signals, struct err *err)
 {
@@ -41,10 +47,23 @@ static int choose(const struct doctor_args *args, pid_t job, struct reader *read
         return reader_watch_busy(reader, 0, &n, err);
     rc = reader_mark(reader, err);
     if (!rc)
-        rc = meter_rest(fmax(look_s(args) / 5, 0.2), signals, err);
+        rc = meter_rest(choose_s(args), signals, err);
     if (!rc)
         rc = reader_tick(reader, READER_WHOLE, err);
     return rc ? rc : reader_watch_busy(reader, busy_share, &n, err);
+}
+
+/* Who waits at a terminal is told what the first second shows. */
+static void say_so_far(const struct doctor_args *args, const struct reader *reader)
+{
+    struct diagnosis diagnosis = {0};
+    struct err ignored = {0};
+    if (args->look_s > 0 || args->json || !terminal_has_escapes(STDERR_FILENO))
+        return;
+    if (!diagnosis_make(&reader->view, &diagnosis, &ignored))
+        log_info("so far: %s", diagnosis_is_bad(&diagnosis) ? diagnosis.all[0].finding.sentence
+                                                            : "nothing wrong");
+    diagnosis_free(&diagnosis);
 }
 
 /* Once a second. */
@@ -53,6 +72,7 @@ static int watch(const struct doctor_args *args, struct reader *reader, struct h
 {
     const double whole_s = look_s(args);
     double left_s = whole_s;
+    bool told = false;
     int rc = reader_mark(reader, err);
     for (; !rc && left_s > 0; left_s -= 1) {
         /* At least twice: what runs is looked at closely from its first tick on. */
@@ -63,6 +83,9 @@ static int watch(const struct doctor_args *args, struct reader *reader, struct h
             rc = reader_tick(reader, left_s > 1 ? READER_WATCHED : READER_WHOLE, err);
         if (!rc)
             host_look(&reader->view, host);
+        if (!rc && !told)
+            say_so_far(args, reader);
+        told = true;
     }
     return rc ? rc : host_finish(&reader->view, host, err);
 }
