@@ -14,10 +14,10 @@
 #include "kernels/prep/prep_ref.h"
 
 enum {
-    SOURCES = 4,       /* raw batches that take turns */
-    COV_COLS = 128,    /* at most; the first ones of a batch */
-    HOP_SHARE = 8,     /* windows advance by 1/8 of their width */
-    CHECKED_ROWS = 256 /* about, of a block */
+    SOURCES = 4,      /* raw batches that take turns */
+    COV_COLS = 128,   /* at most; the first ones of a batch */
+    HOP_SHARE = 8,    /* windows advance by 1/8 of their width */
+    CHECKED_ROWS = 64 /* about, of a block */
 };
 
 static const uint64_t largest_array_bytes = 1ull << 32;

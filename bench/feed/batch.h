@@ -105,7 +105,7 @@ void batches_poison(struct batches *batches);
 
 /*
  * Outside the timing: was the batch prepared last, over poison, right? Two blocks are compared with
- * kernels/prep/prep_ref.h (of more than 512 rows some 256, which differ by seed), the raw data with
+ * kernels/prep/prep_ref.h (of more than 128 rows some 64, which differ by seed), the raw data with
  * their generator, and the others have to be finite.
  */
 int batches_check(const struct batches *batches, uint64_t index, const float *target,
