@@ -53,7 +53,7 @@ const struct command run_command = {
              "that it prints. {worker}, {workers}, {threads}, {gpu}, {cpus} and {node} in its "
              "arguments stand for what each copy has.",
     .opts = run_option_table,
-    .examples = {{"contend run", "the main job, in about a minute"},
+    .examples = {{"contend run", "the main job, in half a minute"},
                  {"contend run -- ./train --epochs 1", "copies of your own command"},
                  {"contend run incident spin_barrier", "a published report, reproduced"}},
     .takes_params = true,

@@ -1,5 +1,10 @@
 #include "harness/rows/analysis.h"
 
+#include <math.h>
+#include <stdlib.h>
+
+#include "harness/lib/stats/sequential.h"
+
 int analysis_make(const struct result *result, struct analysis *analysis, struct err *err)
 {
     *analysis = (struct analysis){.result = result};
@@ -26,10 +31,59 @@ struct analysis analysis_measured(const struct analysis *whole, struct result *r
     return measured;
 }
 
+static const struct arm *source_of(const struct analysis *analysis, size_t arm)
+{
+    return &analysis->result->arms[analysis->rounds.arms[arm].source];
+}
+
+/* Of rounds that end when they show something: the test, which holds then, too. */
+static void test_pairs(const struct analysis *analysis, size_t slow, size_t fast, size_t n,
+                       const struct value_pair *pairs, double *room, bool *swapped,
+                       struct paired_ratio *ratio)
+{
+    double *x = room, *sum = room + n;
+    struct sequential of = {.x = x,
+                            .sum = sum,
+                            .swapped = swapped,
+                            .scale = room + 2 * n,
+                            .shift = room + 3 * n,
+                            .scratch = room + 4 * n,
+                            .n = n};
+    for (size_t i = 0; i < n; i++) {
+        x[i] = log(pairs[i].fast / pairs[i].slow);
+        sum[i] = log(pairs[i].fast) + log(pairs[i].slow);
+        swapped[i] = arm_order(source_of(analysis, fast), pairs[i].round) <
+                     arm_order(source_of(analysis, slow), pairs[i].round);
+    }
+    sequential_prepare(&of);
+    const double enough = log(2 / ANALYSIS_ALPHA);
+    const double most = log1p(result_within(analysis->result));
+    ratio->is_above = sequential_above(&of, 0) >= enough;
+    ratio->is_within = sequential_below(&of, most) >= enough;
+}
+
 struct paired_ratio analysis_ratio(const struct analysis *analysis, int slow, size_t fast)
 {
-    return slow < 0 ? PAIRED_NONE
-                    : values_ratio(&analysis->values, (size_t)slow, fast, analysis->result->seed);
+    const struct round_values *values = &analysis->values;
+    if (slow < 0)
+        return PAIRED_NONE;
+    const bool is_range = analysis->result->until_clear;
+    struct paired_ratio ratio =
+        values_ratio(values, (size_t)slow, fast, is_range ? NULL : &analysis->result->seed);
+    if (!is_range || ratio.rounds < SEQUENTIAL_LEAST)
+        return ratio;
+    struct value_pair *pairs = calloc(values->most, sizeof(*pairs));
+    double *room = calloc(5 * ratio.rounds, sizeof(*room));
+    bool *swapped = calloc(ratio.rounds, sizeof(*swapped));
+    ratio.is_sequential = true;
+    if (pairs && room && swapped) {
+        size_t n = values_pair(values, (size_t)slow, fast, &ratio.disturbed, pairs);
+        test_pairs(analysis, (size_t)slow, fast, n, pairs, room, swapped, &ratio);
+    }
+    free(swapped);
+    free(room);
+    free(pairs);
+    return ratio;
 }
 
 void analysis_free(struct analysis *analysis)

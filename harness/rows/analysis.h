@@ -22,7 +22,11 @@ void analysis_free(struct analysis *analysis);
  */
 struct analysis analysis_measured(const struct analysis *whole, struct result *result);
 
-/* values_ratio of two arms; `slow` -1: of none. */
+/* The chance that the sequential test of two arms errs. */
+#define ANALYSIS_ALPHA 0.01
+
+/* values_ratio of two arms, with the sequential test where the run has one; `slow` -1: of none.
+ */
 struct paired_ratio analysis_ratio(const struct analysis *analysis, int slow, size_t fast);
 
 #endif

@@ -246,8 +246,11 @@ static void fill_numbers(const struct maker *maker, const struct round_value *va
     n = stats_sort(maker->scratch, n);
     if (n == 0)
         return;
-    struct stats_interval ci =
-        stats_median_interval(maker->scratch, n, maker->result->seed, maker->counts);
+    /* Of rounds that end when they show something, what holds then, too: see rows/analysis.h. */
+    const struct stats_interval ci =
+        maker->result->until_clear && n > 1
+            ? (struct stats_interval){maker->scratch[0], maker->scratch[n - 1]}
+            : stats_median_interval(maker->scratch, n, maker->result->seed, maker->counts);
     row->rounds = (unsigned)n;
     row->samples = n;
     row->median = stats_median(maker->scratch, n);

@@ -64,9 +64,9 @@ int values_close_arm(struct round_values *values, struct err *err)
     size_t n = values->n - grown[values->narms - 1];
     if (values->scratch && n <= values->most)
         return 0;
-    free(values->scratch); /* a ratio a round, and counts of them */
+    free(values->scratch); /* a pair and a ratio a round, and counts of them */
     values->most = n;
-    values->scratch = calloc(n + 1, sizeof(double) + sizeof(uint32_t));
+    values->scratch = calloc(n + 1, sizeof(struct value_pair) + sizeof(double) + sizeof(uint32_t));
     return values->scratch ? 0 : err_set(err, -ENOMEM, "out of memory for %zu rounds", n);
 }
 
@@ -388,7 +388,7 @@ static double rate_in(const struct round_values *values, size_t arm, int round, 
 }
 
 static size_t pair_rounds(const struct round_values *values, size_t slow, size_t fast,
-                          bool disturbed, double *ratios)
+                          bool disturbed, struct value_pair *pairs)
 {
     size_t n = 0;
     for (size_t i = values->first[slow]; i < values->first[slow + 1]; i++) {
@@ -398,23 +398,38 @@ static size_t pair_rounds(const struct round_values *values, size_t slow, size_t
         double less = rate_in(values, slow, of->round, disturbed);
         double more = rate_in(values, fast, of->round, disturbed);
         if (less > 0 && more > 0)
-            ratios[n++] = more / less;
+            pairs[n++] = (struct value_pair){(unsigned)of->round, less, more};
     }
     return n;
 }
 
-struct paired_ratio values_ratio(const struct round_values *values, size_t slow, size_t fast,
-                                 uint64_t seed)
+size_t values_pair(const struct round_values *values, size_t slow, size_t fast, bool *disturbed,
+                   struct value_pair *pairs)
 {
-    double *ratios = values->scratch;
-    size_t n = pair_rounds(values, slow, fast, false, ratios);
-    bool disturbed = !n;
-    if (disturbed)
-        n = pair_rounds(values, slow, fast, true, ratios);
+    size_t n = pair_rounds(values, slow, fast, false, pairs);
+    *disturbed = !n;
+    return n ? n : pair_rounds(values, slow, fast, true, pairs);
+}
+
+struct paired_ratio values_ratio(const struct round_values *values, size_t slow, size_t fast,
+                                 const uint64_t *seed)
+{
+    struct value_pair *pairs = values->scratch;
+    double *ratios = (double *)(void *)(pairs + values->most);
+    bool disturbed;
+    size_t n = values_pair(values, slow, fast, &disturbed, pairs);
     if (!n)
         return PAIRED_NONE;
+    for (size_t i = 0; i < n; i++)
+        ratios[i] = pairs[i].fast / pairs[i].slow;
     n = stats_sort(ratios, n);
-    struct stats_interval ci =
-        stats_median_interval(ratios, n, seed, (uint32_t *)(void *)(ratios + values->most));
-    return (struct paired_ratio){n, stats_median(ratios, n), ci.low, ci.high, disturbed};
+    const struct stats_interval ci =
+        seed || n == 1 ? stats_median_interval(ratios, n, seed ? *seed : 0,
+                                               (uint32_t *)(void *)(ratios + values->most))
+                       : (struct stats_interval){ratios[0], ratios[n - 1]};
+    return (struct paired_ratio){.rounds = n,
+                                 .median = stats_median(ratios, n),
+                                 .low = ci.low,
+                                 .high = ci.high,
+                                 .disturbed = disturbed};
 }

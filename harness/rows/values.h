@@ -66,16 +66,30 @@ size_t values_group(const struct round_values *values, size_t at, size_t end);
 
 /*
  * Throughput of two arms, paired by round: fast / slow. A round in which either was disturbed
- * counts only where all of them were.
+ * counts only where all of them were. The interval is that of the median, resampled from `seed`;
+ * without one the range.
  */
 struct paired_ratio {
     size_t rounds;            /* that both have */
     double median, low, high; /* NaN without rounds; the interval is NaN with one round */
     bool disturbed;           /* all of them were: not usable as evidence */
+    /* Of a run that ends when it is clear and has enough rounds, low and high are their range, and
+     * the sequential test says whether the ratio is above 1, and below 1 + result_within. */
+    bool is_sequential, is_above, is_within;
 };
 struct paired_ratio values_ratio(const struct round_values *values, size_t slow, size_t fast,
-                                 uint64_t seed);
+                                 const uint64_t *seed);
 /* A ratio without rounds. */
-#define PAIRED_NONE ((struct paired_ratio){0, (double)NAN, (double)NAN, (double)NAN, false})
+#define PAIRED_NONE ((struct paired_ratio){.median = NAN, .low = NAN, .high = NAN})
+
+/* What two arms gave in a round that both have. */
+struct value_pair {
+    unsigned round;
+    double slow, fast; /* throughput, above 0 */
+};
+/* Those that values_ratio counts, into pairs[], which has room for all rounds of `slow`. Returns
+ * how many. */
+size_t values_pair(const struct round_values *values, size_t slow, size_t fast, bool *disturbed,
+                   struct value_pair *pairs);
 
 #endif

@@ -134,9 +134,10 @@ int run_dry_print(struct run_setup *setup, const struct run_options *options)
     }
     if (options->json)
         return print_plans(setup);
-    text_field(2, "", "scenario %s, device %s, %u round%s, %.3g s a configuration, seed %llu",
+    text_field(2, "", "scenario %s, device %s, %u round%s%s, %.3g s a configuration, seed %llu",
                setup->scenario->name, device_name(result->device), result->rounds_planned,
-               result->rounds_planned == 1 ? "" : "s", setup->config.measure_s,
+               result->rounds_planned == 1 ? "" : "s",
+               result->until_clear ? " or more, until it is clear" : "", setup->config.measure_s,
                (unsigned long long)result->seed);
     int width = widest_name(result);
     for (size_t i = 0; i < result_measured(result); i++)

@@ -87,7 +87,7 @@ static const char *const device_names[] = {"auto",
                 "Time budget, such as 90s or 1h: sets number and length of rounds; shared by all " \
                 "scenarios (default: the profile's, of 'all' in quick 5m30s)"), \
     OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N", \
-            "Rounds of all configurations (default: the profile's, 3 to 5 in quick, 5 or 11)", \
+            "Exactly so many rounds (default: until it is clear; of scans 3, 5 or 11 by profile)", \
             .level = OPT_RARE), \
     TIME_OPTIONS
 #define AFTER_COMMAND_OPTIONS \

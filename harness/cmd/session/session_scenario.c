@@ -17,6 +17,7 @@
 #include "harness/lib/sys/clock.h"
 #include "harness/show/figures/figures.h"
 #include "harness/store/forms/trace.h"
+#include "harness/verdict/advice/clear.h"
 #include "harness/verdict/advice/verdict.h"
 #include "harness/verdict/odd/busy.h"
 #include "harness/verdict/odd/odd.h"
@@ -40,9 +41,9 @@ static void on_arm(void *arg, const struct arm *arm, unsigned round, size_t done
                        arm->variant ? arm->variant->name : placement_infos[arm->placement].name,
                        arm->workers, arm->workers == 1 ? "" : "s", arm->alone ? " alone" : "");
     (void)snprintf(label, sizeof(label), "round %u: %.50s", round + 1, what);
-    if (s->setup->result.purpose ==
-        PURPOSE_TUNE) { /* its rounds have no number, its time has a limit */
-        total = (size_t)s->options.max_time_s;
+    const struct result *result = &s->setup->result;
+    if (result->purpose == PURPOSE_TUNE || result->until_clear) { /* rounds have no number */
+        total = (size_t)(result->until_clear ? s->setup->expected_s : s->options.max_time_s);
         done = (size_t)difftime(time(NULL), s->started);
         done = done < total ? done : total;
     }
@@ -137,6 +138,8 @@ static void report_round(const struct session *s, unsigned round)
     const size_t settings = count_measured(result);
     if (result->purpose == PURPOSE_TUNE)
         log_info("round %u done, %zu setting%s", round + 1, settings, settings == 1 ? "" : "s");
+    else if (result->until_clear)
+        log_info("round %u done", round + 1);
     else if (!result->variants || result->rounds_s <= 0)
         log_info("round %u of %u done", round + 1, result->rounds_planned);
     else if ((round + 1) % EACH == 0 || round + 1 == result->rounds_planned)
@@ -185,6 +188,8 @@ static int prepare_next_round(struct session *s, const struct verdict *verdict, 
     int rc = open_outputs(s, err);
     if (!rc && s->task && s->task->after_round)
         rc = s->task->after_round(s->task->arrange.arg, verdict, &s->setup->result, err);
+    else if (!rc && s->setup->result.until_clear)
+        clear_next(&verdict->analysis, &s->setup->result);
     return rc;
 }
 
@@ -438,6 +443,8 @@ static int go_on(struct session *s, struct err *err)
                                  &s->setup->config, err);
     if (rc)
         return rc;
+    if (result->until_clear)
+        result->rounds_planned = run->rounds_planned;
     note_nccl(result, &s->environment);
     const struct run_record record = make_record(s, "interrupted", 0, NULL);
     rc = unfinished_check(run, &record, err);
@@ -539,7 +546,7 @@ int session_run_scenario(struct session *s, const struct scenario *scenario,
         code = conclude(s, rc, &err);
         s->shown_s = lap(s);
         if (s->options.verbose && !s->options.json && !s->options.markdown)
-            session_print_times(s, stdout);
+            session_print_times(s, stderr);
         signals_let_stop(false);
     }
     builds_free(&s->builds);

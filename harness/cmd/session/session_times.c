@@ -46,9 +46,9 @@ void session_print_times(const struct session *s, FILE *out)
     struct doc doc = {0};
     double rounds_s = 0;
     char name[96];
-    doc_gap(&doc);
+    doc_heading(&doc, "where the time went");
     struct doc_table *table = doc_table(&doc);
-    doc_column(table, DOC_LABEL, "where the time went, s");
+    doc_column(table, DOC_LABEL, "seconds");
     doc_column(table, DOC_NUMBER, "starts");
     for (int p = 0; p < PHASES; p++)
         doc_column(table, DOC_NUMBER, "%s", phase_name((enum phase)p));

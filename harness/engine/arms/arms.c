@@ -137,14 +137,31 @@ static int add_arm(const struct topo *topo, const struct arms_request *request, 
     return 0;
 }
 
-/* The baseline of workers that run by themselves, or the one of a team. */
-static bool wants_baseline(const struct arms_request *request, unsigned planned_workers,
+/* One worker of the plan owns its share of the CPUs, as those of no baseline so far do. */
+static bool is_first_slice(const struct result *result)
+{
+    const struct arm *arm = &result->arms[result->narms - 1];
+    if (!placement_infos[arm->placement].disjoint || arm->plan.status != PLAN_OK)
+        return false;
+    for (size_t i = 0; i < result->narms; i++)
+        if (result->arms[i].alone && result->arms[i].bench == arm->bench &&
+            result->arms[i].params == arm->params &&
+            result->arms[i].planned_workers == arm->planned_workers &&
+            placement_infos[result->arms[i].placement].disjoint)
+            return false;
+    return true;
+}
+
+/* The baseline of workers that run by themselves, or the one of a team; of the arm added last. */
+static bool wants_baseline(const struct arms_request *request, const struct result *result,
                            bool have_team)
 {
+    const struct arm *arm = &result->arms[result->narms - 1];
     bool background = request->plan.background || request->background_as_workers;
-    if (!bench_is_team(request->bench))
-        return request->baselines && (planned_workers > 1 || background);
-    return request->baselines && background && !have_team;
+    if (bench_is_team(request->bench))
+        return request->baselines && background && !have_team;
+    return request->baselines && (arm->planned_workers > 1 || background) &&
+           (!request->few_baselines || arm->placement == PLACE_NONE || is_first_slice(result));
 }
 
 int arms_add(const struct topo *topo, const struct arms_request *request, struct result *result,
@@ -160,7 +177,7 @@ int arms_add(const struct topo *topo, const struct arms_request *request, struct
         for (size_t p = 0; p < request->nplacements; p++) {
             unsigned planned_workers = request->workers[n];
             int rc = add_arm(topo, request, p, planned_workers, false, result, err);
-            if (!rc && wants_baseline(request, planned_workers, have_team))
+            if (!rc && wants_baseline(request, result, have_team))
                 rc = add_arm(topo, request, p, planned_workers, true, result, err);
             if (rc)
                 return rc;
@@ -190,9 +207,16 @@ static uint64_t seed_of(uint64_t seed, unsigned round)
     return seed ^ ((uint64_t)round << 32);
 }
 
-void arms_shuffle(uint64_t seed, unsigned round, size_t n, size_t *order)
+void arms_order(const struct result *result, unsigned round, size_t *order)
 {
-    random_shuffle(seed_of(seed, round), n, order);
+    const size_t n = result->narms;
+    const bool back = result->until_clear && round % 2;
+    random_shuffle(seed_of(result->seed, round - back), n, order);
+    for (size_t i = 0; back && i < n / 2; i++) {
+        const size_t swap = order[i];
+        order[i] = order[n - 1 - i];
+        order[n - 1 - i] = swap;
+    }
 }
 
 uint64_t arms_round_seed(uint64_t seed, unsigned round)

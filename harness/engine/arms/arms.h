@@ -23,6 +23,7 @@ struct arms_request {
     const unsigned *workers;
     size_t nworkers;
     bool baselines;
+    bool few_baselines;         /* of them `none`, and one that owns its share of the CPUs */
     bool canary;                /* arms that watch the machine: the last ones to be added */
     double cpu_max;             /* of its arms: see there */
     bool background_as_workers; /* as many behind as in front, whatever plan.background says */
@@ -68,8 +69,12 @@ unsigned arms_slot(const struct arm *arm, uint64_t seed, unsigned round);
 /* How many take turns; 1 where none do. */
 unsigned arms_slices(const struct arm *arm);
 
-/* 0..n-1 shuffled from (seed, round): the order of one round. */
-void arms_shuffle(uint64_t seed, unsigned round, size_t n, size_t *order);
+/*
+ * The order of the arms in a round, shuffled from (seed, round). Of a run that ends when it is
+ * clear every second round has that of the one before it backwards, so that of any two arms each
+ * comes first in one of the two.
+ */
+void arms_order(const struct result *result, unsigned round, size_t *order);
 
 /* round_seed of struct bench_ctx: all arms and workers of a round have the same. */
 uint64_t arms_round_seed(uint64_t seed, unsigned round);

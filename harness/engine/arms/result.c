@@ -37,6 +37,19 @@ const char *arm_name(const struct arm *arm)
     return arm->variant->name + (arm_is_fresh(arm) ? strlen(ARM_FRESH) : 0);
 }
 
+double result_within(const struct result *result)
+{
+    return result->within > 0 ? result->within : RESULT_WITHIN;
+}
+
+unsigned arm_order(const struct arm *arm, unsigned round)
+{
+    for (size_t i = 0; i < arm->nobservations; i++)
+        if (arm->observations[i].round == round)
+            return arm->observations[i].order;
+    return round < arm->norders ? arm->orders[round] : 0;
+}
+
 static const char *const purposes[PURPOSES] = {
     [PURPOSE_RUN] = "run", [PURPOSE_TUNE] = "tune", [PURPOSE_SIZING] = "sizing"};
 

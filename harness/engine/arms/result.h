@@ -132,6 +132,8 @@ struct arm {
     struct plan plan; /* whole plan for `planned_workers`, background included */
     size_t nobservations;
     struct observation *observations; /* finished ones, in round order */
+    size_t norders;
+    unsigned *orders; /* of an arm from files, by round: observation.order; owned by its reader */
 };
 
 /* Who chose the arms, and so what is said of them. */
@@ -159,9 +161,11 @@ struct result {
     unsigned rounds_planned, rounds_done;
     unsigned rounds_least; /* behind so many, none that would end more than rounds_s after the */
     double rounds_s;       /* start: fewer are planned then; 0 = all are measured */
+    bool solo_turns;       /* in each round one of the baselines of as many workers */
+    bool until_clear;      /* rounds end when what they show is clear (verdict/advice/clear.h): what
+                              is told of them holds whenever that is */
     uint64_t seed;
-    double within; /* a share: who is so near to the best is as good; 0 =
-                      verdict/advice/recommend.h's */
+    double within; /* a share: who is so near to the best is as good; 0 = RESULT_WITHIN */
     size_t narms;
     struct arm *arms;
 };
@@ -173,12 +177,18 @@ bool arm_is_fresh(const struct arm *arm);
 /* Its setting: "partition", or the name of its variant, without that mark. */
 const char *arm_name(const struct arm *arm);
 
+/* The place of the arm in the order of that round; 0 where it was not in it. */
+unsigned arm_order(const struct arm *arm, unsigned round);
+
 /* Workers that make load behind the arm's own: 0 for a baseline. */
 unsigned arm_background(const struct arm *arm);
 
 /* The plan of one of its workers; NULL: the plan does not have it. */
 const struct plan_worker *
 observation_planned(const struct arm *arm, const struct observation *observation, unsigned worker);
+
+#define RESULT_WITHIN 0.05
+double result_within(const struct result *result);
 
 /* How many of the arms are the run's own: those that watch the machine stand behind them. */
 size_t result_measured(const struct result *result);

@@ -139,7 +139,9 @@ static unsigned grant_warm_up(struct observer *o, bool one_by_one)
 /* Not in a job: its ranks meet, and CPUs of the same number may be of two machines. */
 static bool takes_turns(const struct observer *o)
 {
-    return !o->rank_ops && plan_overlaps(&o->arm->plan);
+    const struct plan *plan = &o->arm->plan;
+    bool fights = o->arm->bench->runs_command ? plan_overlaps(plan) : plan_crowds(plan);
+    return !o->rank_ops && fights;
 }
 
 /*

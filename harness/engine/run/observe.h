@@ -36,11 +36,13 @@ struct observe_config {
     const struct topo *topo;
     const struct result *run; /* its devices, background and seed */
     const void *background_params;
-    double warmup_s;  /* steps that do not count, at least one, and before go: alone */
-    double settle_s;  /* behind go, of several workers: at least one such step together */
-    double measure_s; /* budget of the measured part, at least 3 steps within limit_s */
-    double limit_s;   /* so long after those, a step still under way is censored; of arms
-                         with a shorter limit of their own, after that */
+    double warmup_s;       /* steps that do not count, at least one, and before go: alone */
+    double least_warmup_s; /* so long at least, and then until steps take as long as those before
+                              them, or warmup_s is over; warmup_s = no shorter */
+    double settle_s;       /* behind go, of several workers: at least one such step together */
+    double measure_s;      /* budget of the measured part, at least 3 steps within limit_s */
+    double limit_s;        /* so long after those, a step still under way is censored; of arms
+                              with a shorter limit of their own, after that */
     const struct rank_ops *rank_ops;    /* NULL = all workers are ours */
     const struct user_command *command; /* of the user, for benchmarks that run one; NULL = none */
     const char *outputs;                /* directory for what it prints; NULL = nowhere */

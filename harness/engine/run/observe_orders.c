@@ -47,6 +47,7 @@ void observe_write_orders(struct observer *o)
 {
     const struct observe_config *config = o->config;
     o->shared->warmup_s = config->warmup_s;
+    o->shared->least_warmup_s = config->least_warmup_s;
     /* One alone has nobody to get used to. */
     bool joint = o->nworkers > 1 || o->arm->workers > 1;
     o->shared->settle_s = joint && !o->arm->bench->scan ? config->settle_s : 0;

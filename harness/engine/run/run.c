@@ -35,16 +35,37 @@ void run_drop_round(struct result *result, unsigned round)
         result->rounds_done = round;
 }
 
-static bool is_measured(const struct arm *arm)
+/* Baselines that take turns with that one, itself included. */
+static bool shares_turns(const struct arm *a, const struct arm *b)
 {
-    return arm_runs(arm) && !arm->idle;
+    return arm_runs(a) && a->alone && a->bench == b->bench && a->params == b->params &&
+           a->planned_workers == b->planned_workers;
 }
 
-static size_t count_launched(const struct result *result)
+static bool has_turn(const struct result *result, const struct arm *arm, unsigned round)
+{
+    unsigned all = 0, own = 0;
+    if (result->solo_turns && arm->canary && device_infos[arm_device(result, arm)].on_gpus)
+        return round % 2 == 0; /* its process starts the driver for one kernel */
+    if (!result->solo_turns || !arm->alone)
+        return true;
+    for (size_t i = 0; i < result->narms; i++) {
+        own += &result->arms[i] < arm && shares_turns(&result->arms[i], arm);
+        all += shares_turns(&result->arms[i], arm);
+    }
+    return all && round % all == own;
+}
+
+static bool is_measured(const struct result *result, const struct arm *arm, unsigned round)
+{
+    return arm_runs(arm) && !arm->idle && has_turn(result, arm, round);
+}
+
+static size_t count_launched(const struct result *result, unsigned round)
 {
     size_t n = 0;
     for (size_t i = 0; i < result->narms; i++)
-        n += is_measured(&result->arms[i]);
+        n += is_measured(result, &result->arms[i], round);
     return n;
 }
 
@@ -85,11 +106,11 @@ static int observe_variant(struct runner *runner, const struct arm *arm,
 static int run_round(struct runner *runner, unsigned round, struct result *result, struct err *err)
 {
     const struct run_hooks *hooks = runner->hooks;
-    size_t launched = count_launched(result), done = launched * round;
+    size_t launched = count_launched(result, round), done = launched * round;
     unsigned position = 0;
     for (size_t i = 0; i < result->narms; i++) {
         struct arm *arm = &result->arms[runner->order[i]];
-        if (!is_measured(arm))
+        if (!is_measured(result, arm, round))
             continue;
         if (hooks->on_arm)
             hooks->on_arm(hooks->arg, arm, round, done++, launched * result->rounds_planned);
@@ -113,12 +134,17 @@ static int run_round(struct runner *runner, unsigned round, struct result *resul
     return 0;
 }
 
-/* On a machine that takes longer than was expected. */
-static void plan_fewer(struct result *result, double elapsed_s)
+/* Whether there is a further one: on a machine that takes longer than was expected there are fewer
+ * than planned; and one more of those that end when they are clear, if nobody says that they are.
+ */
+static void plan_next(struct result *result, double elapsed_s)
 {
     unsigned done = result->rounds_done;
-    bool fits = elapsed_s * (done + 1) / done <= result->rounds_s;
-    if (result->rounds_s <= 0 || done < result->rounds_least || fits)
+    bool fits = result->rounds_s <= 0 || done < result->rounds_least ||
+                elapsed_s * (done + 1) / done <= result->rounds_s;
+    if (result->until_clear && result->purpose == PURPOSE_RUN)
+        result->rounds_planned = done < result->rounds_least ? result->rounds_least : done + fits;
+    if (fits)
         return;
     if (done < result->rounds_planned && !result->variants)
         log_info("%u of %u rounds took %.0f s: no time for more", done, result->rounds_planned,
@@ -135,7 +161,7 @@ static int order_arms(struct runner *runner, const struct result *result, unsign
     if (!order)
         return err_set(err, -ENOMEM, "no memory for the order of arms");
     runner->order = order;
-    arms_shuffle(result->seed, round, result->narms, order);
+    arms_order(result, round, order);
     return 0;
 }
 
@@ -170,7 +196,7 @@ int run_rounds(const struct observe_config *config, const struct run_hooks *hook
             rc = 0;
         } else if (!rc) {
             result->rounds_done = round + 1;
-            plan_fewer(result, before_s + (double)(clock_now_ns() - start_ns) * 1e-9);
+            plan_next(result, before_s + (double)(clock_now_ns() - start_ns) * 1e-9);
             rc = hooks->on_round ? hooks->on_round(hooks->arg, round, err) : 0;
         }
     }

@@ -31,7 +31,8 @@ struct run_hooks {
  * Appends one observation per arm and round to `result`. -EINTR: a signal asked to stop; the
  * observations of the unfinished round are dropped, so that every arm has the same rounds. A round
  * in which the program was stopped (Ctrl-Z) is measured again. Where rounds take longer than their
- * time, fewer than planned are measured, and rounds_planned then says so. It goes on behind
+ * time, fewer than planned are measured, and rounds_planned then says so; of a run that ends when
+ * it is clear it says after each round whether there is time for another. It goes on behind
  * rounds_done, whose observations are there.
  */
 int run_rounds(const struct observe_config *config, const struct run_hooks *hooks,

@@ -379,6 +379,8 @@ static int add_parts(const struct bench *const *benches, const struct run_option
         .cli = cli,
         .setup = setup,
         .request = {.baselines = !options->no_baselines && !variants,
+                    .few_baselines =
+                        options->profile == PROFILE_QUICK && !options->rounds && !options->ranks,
                     .cpu_max = options->cpu_max,
                     .background_as_workers = result->background && !background_workers,
                     .plan = {.background = background_workers}},

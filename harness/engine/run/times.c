@@ -6,12 +6,12 @@
 #include "harness/engine/run/canaries.h"
 
 /*
- * quick aims at a whole run of about a minute: `most_rounds` of steps where target_s has room for
- * them if an arm is measured for short_s, and the measured time of an arm is what is left of
- * target_s for each launch, within [least_s, most_s]. Rounds before time, since what collapses is
- * another in each launch. Five and no more: their range holds the true median in 94% of cases
- * (stats.h), and the narrower bootstrap interval of six to eight in fewer. Where they take longer
- * than expected, none is begun that would end behind box_s.
+ * Where nothing is compared, and in scans, quick has `rounds` of them, of steps up to `most_rounds`
+ * where target_s has room for them if an arm is measured for short_s, and the measured time of an
+ * arm is what is left of target_s for each launch, within [least_s, most_s]. Rounds before time,
+ * since what collapses is another in each launch. Five and no more: their range holds the true
+ * median in 94% of cases (stats.h), and the narrower bootstrap interval of six to eight in fewer.
+ * Where they take longer than expected, none is begun that would end behind box_s.
  *
  * A run that is told how long it may take divides that up in the same way, but has to do with one
  * round where no more fit.
@@ -24,6 +24,18 @@ static const struct profile_times {
     [PROFILE_STANDARD] = {5, 5, 600, 0, 2, 2, 4, 0.5, 30},
     [PROFILE_FULL] = {11, 11, 3600, 0, 5, 5, 10, 1, 60},
 };
+/*
+ * Settings that are compared by steps: rounds end when what they show is clear
+ * (verdict/advice/clear.h), each arm is measured for short_s and no longer, and none is begun that
+ * would end behind clear_s. At least so many that the test can show anything.
+ */
+static const double clear_s[] = {
+    [PROFILE_QUICK] = 25, [PROFILE_STANDARD] = 600, [PROFILE_FULL] = 3600};
+/* The least warm-up of a quick run, whose rounds are many, and the time that workers get used to
+ * each other. */
+static const double steady_s = 0.05, together_s = 0.1;
+enum { CLEAR_ROUNDS = 6, CLEAR_ROUNDS_FULL = 11 };
+
 /* A scan has many points to share its time: more at most, and far longer before it hangs. */
 static const double scan_times = 1.6, scan_limits = 10;
 /* Start, set-up and end of an arm, for estimates only: of a scan, and of steps, of which workers on
@@ -99,7 +111,8 @@ static void set_ab_times(const struct run_options *options, double launches, dou
     struct observe_config *config = &setup->config;
     struct result *result = &setup->result;
     double arm_s = before_s - config->warmup_s - config->settle_s;
-    config->warmup_s = config->settle_s = warmup_s(options, result, profile->warmup_s / 4);
+    config->warmup_s = config->least_warmup_s = config->settle_s =
+        warmup_s(options, result, profile->warmup_s / 4);
     config->measure_s = options->time_s > 0 ? options->time_s : profile->short_s;
     config->limit_s = fmax(limit_s(options, result, profile), config->measure_s);
     arm_s += config->warmup_s + config->settle_s + config->measure_s;
@@ -117,6 +130,52 @@ static void set_ab_times(const struct run_options *options, double launches, dou
         options->rounds ? launches * arm_s * result->rounds_planned : options->max_time_s;
 }
 
+/* Whether the rounds of a run compare settings by steps, and their number is left to it. */
+static bool ends_when_clear(const struct run_options *options, const struct result *result)
+{
+    size_t settings = 0;
+    for (size_t i = 0; i < result_measured(result); i++) {
+        const struct arm *arm = &result->arms[i];
+        if (arm->bench->scan || arm->bench->gang)
+            return false;
+        settings += arm_runs(arm) && !arm->alone;
+    }
+    return result->purpose == PURPOSE_RUN && !result->variants && !options->rounds &&
+           !options->ranks && settings > 1;
+}
+
+/* start_s, watch_s: of a launch, and of what watches the machine in a round. */
+static void set_clear_times(const struct run_options *options, double start_s, double watch_s,
+                            struct run_setup *setup)
+{
+    const struct profile_times times = times_of(options);
+    struct observe_config *config = &setup->config;
+    struct result *result = &setup->result;
+    const bool is_command = commands_of(result);
+    const double box_s = options->budget_s > 0 ? options->budget_s * target_share
+                         : is_command          ? times.box_s
+                                               : clear_s[options->profile];
+    if (options->profile == PROFILE_QUICK && !(options->warmup_s > 0)) {
+        config->least_warmup_s = fmin(config->warmup_s, steady_s);
+        config->settle_s = fmin(config->settle_s, together_s);
+    }
+    result->until_clear = true;
+    result->solo_turns = options->profile == PROFILE_QUICK;
+    result->rounds_least = options->budget_s > 0              ? 1
+                           : is_command                       ? times.rounds
+                           : options->profile == PROFILE_FULL ? CLEAR_ROUNDS_FULL
+                                                              : CLEAR_ROUNDS;
+    result->rounds_planned = result->rounds_least;
+    result->rounds_s = box_s;
+    config->measure_s = options->time_s > 0 ? options->time_s : times.short_s;
+    config->limit_s = fmax(limit_s(options, result, &times), config->measure_s);
+    double launches = result->solo_turns, each_s = start_s + config->settle_s + config->measure_s;
+    for (size_t i = 0; i < result_measured(result); i++)
+        launches += arm_runs(&result->arms[i]) && !(result->solo_turns && result->arms[i].alone);
+    setup->expected_s = fmax(box_s, (launches * (each_s + config->least_warmup_s) + watch_s) *
+                                        result->rounds_least);
+}
+
 void times_set(const struct run_options *options, struct run_setup *setup)
 {
     const struct profile_times times = times_of(options);
@@ -124,6 +183,7 @@ void times_set(const struct run_options *options, struct run_setup *setup)
     struct observe_config *config = &setup->config;
     struct result *result = &setup->result;
     config->warmup_s = warmup_s(options, result, profile->warmup_s);
+    config->least_warmup_s = config->warmup_s;
     config->settle_s = commands_of(result) && commands_of(result)->one_shot ? 0 : config->warmup_s;
     config->setup_s = options->setup_limit_s;
 
@@ -141,6 +201,10 @@ void times_set(const struct run_options *options, struct run_setup *setup)
     double before_s = config->warmup_s + config->settle_s + start_s;
     if (result->variants || result->purpose == PURPOSE_TUNE) {
         set_ab_times(options, launches, before_s, setup);
+        return;
+    }
+    if (ends_when_clear(options, result)) {
+        set_clear_times(options, start_s, watch_s, setup);
         return;
     }
     struct profile_times rounds = times;

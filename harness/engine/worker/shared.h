@@ -88,7 +88,7 @@ struct shared {
     uint32_t magic; /* SHARED_MAGIC: layout of this very build */
     uint32_t nworkers;
     uint32_t record_cpu_samples, record_stages;
-    double warmup_s, settle_s, measure_s, limit_s; /* as in struct observe_config */
+    double warmup_s, least_warmup_s, settle_s, measure_s, limit_s; /* as in struct observe_config */
     struct bench_machine machine;
     _Atomic uint32_t go;             /* futex: 1 = measure */
     _Atomic uint32_t stop;           /* 1 = end the load, check the result, exit */

@@ -97,6 +97,26 @@ static int warm_up_whole(struct worker *w)
     return rc;
 }
 
+/* The latest steps, to see whether they have come to rest. */
+enum { STEADY_STEPS = 3 };
+struct steadiness {
+    double step_ns[STEADY_STEPS];
+    unsigned n;
+};
+
+/* With this one: each of the latest took about as long as the shortest of them. */
+static bool is_steady(struct steadiness *of, double step_ns)
+{
+    static const double alike = 1.1;
+    double least = step_ns, most = step_ns;
+    of->step_ns[of->n++ % STEADY_STEPS] = step_ns;
+    for (unsigned i = 0; i < STEADY_STEPS; i++) {
+        least = fmin(least, of->step_ns[i]);
+        most = fmax(most, of->step_ns[i]);
+    }
+    return of->n >= STEADY_STEPS && most <= alike * least;
+}
+
 /*
  * Steps that do not count: thread teams, page faults, lazy loading, clocks. Also finds how many
  * iterations make an interval that the clock can time and the sample buffer can hold.
@@ -106,13 +126,17 @@ static int warm_up(struct worker *w)
     uint64_t clock_limit_ns = clock_cost_ns() * CLOCK_MIN_INTERVAL_CALLS;
     uint64_t room_ns = (uint64_t)(w->shared->measure_s * 1e9) / (SHARED_SAMPLES / 2);
     uint64_t least_ns = clock_limit_ns > room_ns ? clock_limit_ns : room_ns;
-    uint64_t end_ns = clock_now_ns() + (uint64_t)(w->shared->warmup_s * 1e9);
+    const uint64_t begin_ns = clock_now_ns();
+    struct steadiness steadiness = {0};
     struct sample sample;
     struct warmth warmth;
     do {
         int rc = run_once(w, &sample);
+        double gone_s = (double)(clock_now_ns() - begin_ns) * 1e-9;
+        bool steady = is_steady(&steadiness, (double)sample.elapsed_ns / (double)w->iters);
         warmth.too_short = sample.elapsed_ns < least_ns;
-        warmth.too_early = clock_now_ns() < end_ns;
+        warmth.too_early =
+            gone_s < w->shared->least_warmup_s || (gone_s < w->shared->warmup_s && !steady);
         if (!rc && is_coupled(w))
             rc = share_warmth(w, &warmth);
         if (rc)

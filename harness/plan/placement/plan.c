@@ -399,6 +399,22 @@ void plan_free(struct plan *plan)
     plan->nworkers = 0;
 }
 
+bool plan_crowds(const struct plan *plan)
+{
+    for (unsigned w = 0; w < plan->nworkers; w++) {
+        struct bitset cpus = {0};
+        unsigned threads = 0;
+        for (unsigned v = 0; v < plan->nworkers; v++)
+            if (bitset_intersects(&plan->workers[v].cpus, &plan->workers[w].cpus)) {
+                bitset_or(&cpus, &plan->workers[v].cpus);
+                threads += plan->workers[v].threads;
+            }
+        if (threads > bitset_count(&cpus))
+            return true;
+    }
+    return false;
+}
+
 bool plan_overlaps(const struct plan *plan)
 {
     struct bitset taken = {0};

@@ -128,4 +128,7 @@ void plan_free(struct plan *plan);
 /* True when two workers of the plan share a CPU. */
 bool plan_overlaps(const struct plan *plan);
 
+/* True when workers that share CPUs have more threads than these. */
+bool plan_crowds(const struct plan *plan);
+
 #endif

@@ -136,7 +136,7 @@ static void add_solo(struct block *block)
             !rows_find(&block->analysis->rows, &arms[arm], "step_time") ||
             (kind == BASELINE_SLICE && arm_of(block, 0)->planned_workers == 1))
             continue;
-        block->gain[n] = (struct paired_ratio){0, NAN, NAN, NAN, false};
+        block->gain[n] = PAIRED_NONE;
         block->arm[n] = (size_t)arm;
         block->solo[kind] = (int)n++;
     }

@@ -55,6 +55,13 @@ static const char *mark_of(const struct block *block, size_t i)
     return mark[0] ? "*~" : "*"; /* disturbed in some of its rounds, which do not count */
 }
 
+static const char *interval_name(const struct result *result)
+{
+    const struct paired_ratio like = {.rounds = result->rounds_done,
+                                      .is_sequential = result->until_clear};
+    return advice_interval_name(&like);
+}
+
 /* "12x", and "11-13" of its interval. */
 static void add_speed_up(const struct block *block, size_t i, struct doc_table *table)
 {
@@ -246,7 +253,7 @@ static struct doc_table *begin_table(const struct block *block, struct doc *doc)
                arm->planned_workers == 1 ? "" : "s");
     doc_column(table, DOC_NUMBER, "%s", bench_rate_unit(arm->bench, rate, sizeof(rate)));
     doc_column(table, DOC_NUMBER, "speed-up");
-    doc_column(table, DOC_NUMBER, "%s", advice_interval_name(block->analysis->result->rounds_done));
+    doc_column(table, DOC_NUMBER, "%s", interval_name(block->analysis->result));
     doc_columns(table, DOC_NUMBER, "efficiency", "CPU time", "run queue", NULL);
     if (block_has_quota(block))
         doc_column(table, DOC_NUMBER, "throttled");

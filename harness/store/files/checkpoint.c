@@ -95,7 +95,10 @@ static bool take_head(struct parcel *parcel, struct result *result, struct obser
     result->rounds_planned = head.result.rounds_planned;
     result->rounds_least = head.result.rounds_least;
     result->rounds_s = head.result.rounds_s;
+    result->until_clear = head.result.until_clear;
+    result->solo_turns = head.result.solo_turns;
     config->warmup_s = head.config.warmup_s;
+    config->least_warmup_s = head.config.least_warmup_s;
     config->settle_s = head.config.settle_s;
     config->measure_s = head.config.measure_s;
     config->limit_s = head.config.limit_s;

@@ -217,6 +217,8 @@ static int add_result(json_t *document, const struct run_record *record)
                                  result->plan_options, from_benches(result), result->rounds_planned,
                                  result->rounds_done, (int64_t)record->samples_bytes,
                                  (int64_t)result->seed);
+    if (result && result->until_clear)
+        failed |= json_value_add(document, "until_clear:b", true);
     if (result && result->purpose)
         failed |= json_value_add(document, "purpose:t", purpose_name(result->purpose));
     return failed;

@@ -207,6 +207,26 @@ static int take_count(const json_t *object, const char *key, json_int_t least, j
     return 0;
 }
 
+/* Its place in each round: which of two came first decides how far their ratio is trusted. */
+static int fill_orders(struct recorded *recorded, const json_t *observations, struct arm *arm,
+                       struct err *err)
+{
+    const size_t rounds = recorded->result.rounds_done;
+    size_t i;
+    const json_t *observation;
+    arm->orders = recorded_keep(recorded, rounds, sizeof(*arm->orders));
+    if (!arm->orders)
+        return err_set(err, -ENOMEM, "no memory for the order of rounds");
+    arm->norders = rounds;
+    json_array_foreach(observations, i, observation)
+    {
+        unsigned round = json_value_count_of(observation, "round");
+        if (round < rounds)
+            arm->orders[round] = json_value_count_of(observation, "order");
+    }
+    return 0;
+}
+
 static int fill_arm(struct recorded *recorded, size_t index, const struct bench *const *benches,
                     struct err *err)
 {
@@ -232,6 +252,8 @@ static int fill_arm(struct recorded *recorded, size_t index, const struct bench 
         rc = fill_variant(recorded, index, json_value_text_of(json, "variant"), &why);
     if (!rc)
         rc = fill_plan(recorded, json_object_get(json, "plan"), &arm->plan, &why);
+    if (!rc)
+        rc = fill_orders(recorded, json_object_get(json, "observations"), arm, &why);
     return rc == -EINVAL ? refuse(index, err, why.msg) : rc ? err_set(err, rc, "%s", why.msg) : 0;
 }
 
@@ -249,6 +271,7 @@ static int fill_result(struct recorded *recorded, struct err *err)
     if (result->purpose == PURPOSE_TUNE)
         result->within =
             json_number_value(json_object_get(json_object_get(record, "options"), "within")) / 100;
+    result->until_clear = json_is_true(json_object_get(record, "until_clear"));
     result->seed = (uint64_t)json_integer_value(json_object_get(record, "seed"));
     result->narms = json_array_size(json_object_get(record, "arms"));
     if (!result->narms || !result->run_id[0])

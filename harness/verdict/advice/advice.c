@@ -8,6 +8,7 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/stats/stats.h"
+#include "harness/verdict/advice/clear.h"
 
 bool advice_may_advise(enum placement placement)
 {
@@ -30,7 +31,7 @@ char *advice_format_interval(const struct paired_ratio *ratio, char *buf, size_t
     char low[32], high[32];
     buf[0] = '\0';
     if (!isnan(ratio->low))
-        (void)snprintf(buf, size, "%s %s to %s", advice_interval_name(ratio->rounds),
+        (void)snprintf(buf, size, "%s %s to %s", advice_interval_name(ratio),
                        advice_format_ratio(ratio->low, low, sizeof(low)),
                        advice_format_ratio(ratio->high, high, sizeof(high)));
     return buf;
@@ -97,15 +98,19 @@ void advice_report_none(const struct analysis *analysis, const struct recommenda
     if (made->disturbed || made->best < 0 || !made->best_gain.rounds)
         return;
     format_ratio_to(&made->best_gain, "", reference, ratio, sizeof(ratio));
-    text_set(finding->sentence, "no measurable gain: %s%s. The fastest other is %s, %s.",
+    const char *best = arm_name(&analysis->result->arms[made->best]);
+    bool is_open = analysis->result->until_clear && !made->best_gain.is_within;
+    text_set(finding->sentence, "no %s gain: %s%s. ", is_open ? "clear" : "measurable",
              made->is_default ? "leave it as it is" : "nothing is faster than ",
-             made->is_default ? "" : reference, arm_name(&analysis->result->arms[made->best]),
-             ratio);
+             made->is_default ? "" : reference);
+    text_add(finding->sentence,
+             is_open ? "Still open: whether %s is better (%s)." : "The fastest other is %s, %s.",
+             best, ratio);
 }
 
-const char *advice_interval_name(size_t rounds)
+const char *advice_interval_name(const struct paired_ratio *ratio)
 {
-    return rounds < STATS_RANGE_BELOW ? "range" : "95%";
+    return ratio->is_sequential || ratio->rounds < STATS_RANGE_BELOW ? "range" : "95%";
 }
 
 int advice_reason_length(const struct arm_rounds *arm)
@@ -275,6 +280,15 @@ static void add_fixes(const struct basis *basis, struct finding *advice)
     }
 }
 
+/* " Still open: whether passive, which is simpler, is enough." of a recommended fastest one. */
+static void add_simpler(const struct basis *basis, struct finding *advice)
+{
+    int simpler = basis->result->until_clear ? clear_simpler(basis->analysis, &basis->made) : -1;
+    if (simpler >= 0)
+        text_add(advice->sentence, " Still open: whether %s, which is simpler, is enough.",
+                 name_of(basis, simpler));
+}
+
 /* " partition, the fastest, is indistinguishable from it: 1.02x, range 0.98x to 1.05x."; of the
  * next simplest what that adds, where the fastest is recommended. */
 static void add_other(const struct basis *basis, struct finding *advice)
@@ -289,6 +303,13 @@ static void add_other(const struct basis *basis, struct finding *advice)
     const struct paired_ratio less = analysis_ratio(basis->analysis, other, (size_t)made->arm);
     if (!more.rounds)
         return;
+    if (!is_best && basis->result->until_clear && !more.is_within) {
+        text_add(advice->sentence, " Still open: whether %s, the fastest, is better (%s%s%s).",
+                 name_of(basis, other), advice_format_ratio(more.median, ratio, sizeof(ratio)),
+                 isnan(more.low) ? "" : ", ",
+                 advice_format_interval(&more, interval, sizeof(interval)));
+        return;
+    }
     const char *does = !is_best ? ", the fastest, is indistinguishable from it"
                        : recommend_is_ahead(basis->result, &less) ? " is slower"
                                                                   : " adds no measurable gain";
@@ -318,6 +339,8 @@ static void report_gain(const struct basis *basis, struct finding *advice)
     add_fixes(basis, advice);
     text_add(advice->sentence, ".");
     add_other(basis, advice);
+    if (made->arm == made->best)
+        add_simpler(basis, advice);
 }
 
 /* One CPU, or one worker: placements that come to the same. */

@@ -70,7 +70,7 @@ char *advice_format_interval(const struct paired_ratio *ratio, char *buf, size_t
 /* The length of a reason that fits into a sentence, such as "more than 2 s". */
 int advice_reason_length(const struct arm_rounds *arm);
 
-/* The name of an interval over so many rounds: "range" or "95%". */
-const char *advice_interval_name(size_t rounds);
+/* The name of its interval: "range" or "95%". */
+const char *advice_interval_name(const struct paired_ratio *ratio);
 
 #endif

@@ -67,7 +67,7 @@ bool advice_is_loaded(const struct analysis *analysis, const struct arm *idle,
  */
 static bool is_behind(const struct row *row, const struct row *best)
 {
-    return best->median > (1 + RECOMMEND_WITHIN) * row->median &&
+    return best->median > (1 + RESULT_WITHIN) * row->median &&
            (row->rounds < 2 || best->rounds < 2 || best->ci_low > row->ci_high);
 }
 

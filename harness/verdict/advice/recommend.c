@@ -55,7 +55,7 @@ static bool has_choice(const struct result *result, const struct arm *arm)
     return chosen && !arm->alone && !arm->canary && !arm->bench->scan;
 }
 
-static bool competes(const struct result *result, const struct arm *a, const struct arm *b)
+bool recommend_competes(const struct result *result, const struct arm *a, const struct arm *b)
 {
     return has_choice(result, a) && has_choice(result, b) && a->bench == b->bench &&
            a->params == b->params &&
@@ -66,15 +66,15 @@ bool recommend_is_first(const struct analysis *analysis, size_t arm)
 {
     const struct arm *arms = analysis->result->arms;
     for (size_t i = 0; i < arm; i++)
-        if (competes(analysis->result, &arms[i], &arms[arm]))
+        if (recommend_competes(analysis->result, &arms[i], &arms[arm]))
             return false;
     return has_choice(analysis->result, &arms[arm]);
 }
 
 bool recommend_is_ahead(const struct result *result, const struct paired_ratio *ratio)
 {
-    double within = result->within > 0 ? result->within : RECOMMEND_WITHIN;
-    return ratio->median > 1 + within && (ratio->rounds == 1 || ratio->low > 1);
+    bool is_clear = ratio->is_sequential ? ratio->is_above : ratio->rounds == 1 || ratio->low > 1;
+    return ratio->median > 1 + result_within(result) && is_clear;
 }
 
 bool recommend_applies(const struct recommendation *made)
@@ -84,7 +84,7 @@ bool recommend_applies(const struct recommendation *made)
 
 static bool takes_part(const struct choice *choice, int arm)
 {
-    return competes(choice->result, &choice->result->arms[arm], choice->of) &&
+    return recommend_competes(choice->result, &choice->result->arms[arm], choice->of) &&
            !isnan(rounds_of(choice, arm)->rate);
 }
 
@@ -92,7 +92,7 @@ static bool takes_part(const struct choice *choice, int arm)
 static bool gave_nothing(const struct choice *choice, int arm)
 {
     enum status status = rounds_of(choice, arm)->status;
-    return competes(choice->result, &choice->result->arms[arm], choice->of) &&
+    return recommend_competes(choice->result, &choice->result->arms[arm], choice->of) &&
            choice->result->arms[arm].plan.status == PLAN_OK &&
            isnan(rounds_of(choice, arm)->rate) && status >= STATUS_CENSORED &&
            status != STATUS_SKIPPED;

@@ -4,20 +4,17 @@
  *
  * The evidence is throughput, paired by round. One setting is ahead of another where the median of
  * the ratio is above the tolerance and, of several rounds, its interval lies above 1
- * (stats_median_interval); else the two are indistinguishable. This is verdict/pairs/ab.h where the
- * rounds are few and their number is fixed beforehand: it assumes the same, and of two equal
- * settings one is called ahead in at most one of 2^n cases of n < 6 rounds (3% of five), fewer
- * where they differ by less than the tolerance. A setting that failed in a round, did not end
- * within the limit, or was disturbed in all rounds that it shares with the reference is no
- * evidence: it can neither be the best nor be recommended.
+ * (stats_median_interval); else the two are indistinguishable. Of n < 6 rounds, of two equal
+ * settings one is called ahead in at most one of 2^n cases (3% of five), fewer where they differ by
+ * less than the tolerance. Where rounds end when it is clear, it is the sequential interval that
+ * has to lie above 1, from the sixth round on: at whatever round one looks, 1% of equal pairs. A
+ * setting that failed in a round, did not end within the limit, or was disturbed in all rounds that
+ * it shares with the reference is no evidence: it can neither be the best nor be recommended.
  */
 #ifndef CONTEND_VERDICT_ADVICE_RECOMMEND_H
 #define CONTEND_VERDICT_ADVICE_RECOMMEND_H
 
 #include "harness/rows/analysis.h"
-
-/* The tolerance of a result that names none. */
-#define RECOMMEND_WITHIN 0.05
 
 /*
  * Of arms with the same benchmark, parameters and number of workers; of a tune of all those of its
@@ -39,6 +36,9 @@ struct recommendation recommend_make(const struct analysis *analysis, const stru
 
 /* True of the first one of arms that compete. */
 bool recommend_is_first(const struct analysis *analysis, size_t arm);
+
+/* Whether one of them is recommended in place of the other. */
+bool recommend_competes(const struct result *result, const struct arm *a, const struct arm *b);
 
 /* There is a setting to apply. */
 bool recommend_applies(const struct recommendation *recommendation);

@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "harness/lib/base/text.h"
+#include "harness/lib/stats/sequential.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/rows/metric.h"
 #include "harness/rows/row.h"
 #include "harness/rows/say.h"
-#include "harness/verdict/pairs/sequential.h"
 
 /* As logarithm: more is as good, and this fits into a double. */
 static const double EVIDENCE_MOST = 500;
@@ -89,14 +89,9 @@ static double value_in(const struct round_value *group, size_t n, int round)
     return NAN;
 }
 
-/* The place of the arm in the order of that round. */
 static unsigned order_in(const struct duel *duel, size_t arm, int round)
 {
-    const struct arm *of = arm_at(duel, duel->analysis->rounds.arms[arm].source);
-    for (size_t i = 0; i < of->nobservations; i++)
-        if ((int)of->observations[i].round == round)
-            return of->observations[i].order;
-    return 0;
+    return arm_order(arm_at(duel, duel->analysis->rounds.arms[arm].source), (unsigned)round);
 }
 
 /* The rounds that both have, as logarithms of their ratio. Returns how many. */

@@ -307,7 +307,7 @@ int tune_next(struct tune *tune, const struct analysis *analysis, struct result 
               struct err *err)
 {
     if (tune->is_fresh) {
-        tune_next_fresh(tune, result);
+        tune_next_fresh(tune, analysis, result);
         return 0;
     }
     int rc = record(tune, analysis, result, err);

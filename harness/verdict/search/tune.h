@@ -116,9 +116,9 @@ void tune_lines_free(struct tune_lines *lines);
 
 /* The largest share of the time for the search. */
 #define TUNE_SEARCH_SHARE 0.55
-/* Fresh rounds: their range is an interval from five on (stats.h), and enough is enough. A slow
- * `none` is cut off before it leaves time for fewer than TUNE_FRESH_FEW of the others. */
-enum { TUNE_FRESH_LEAST = 5, TUNE_FRESH_MOST = 15, TUNE_FRESH_FEW = 3 };
+/* Fresh rounds: from six on they can show something (lib/stats/sequential.h), and enough is enough.
+ * A slow `none` is cut off before it leaves time for fewer than TUNE_FRESH_FEW of the others. */
+enum { TUNE_FRESH_LEAST = 6, TUNE_FRESH_MOST = 15, TUNE_FRESH_FEW = 3 };
 /* A setting that takes so many times as long as others may be cut off to save time. */
 #define TUNE_SLOW 4
 
@@ -126,7 +126,7 @@ enum { TUNE_FRESH_LEAST = 5, TUNE_FRESH_MOST = 15, TUNE_FRESH_FEW = 3 };
 int tune_begin_fresh(struct tune *tune, struct result *result, struct err *err);
 
 /* After a fresh round: who is in the next one, if there is one. */
-void tune_next_fresh(struct tune *tune, struct result *result);
+void tune_next_fresh(struct tune *tune, const struct analysis *analysis, struct result *result);
 
 /* "90", "8m": what an option takes, rounded up. */
 enum { TUNE_TIME_MAX = 32 };

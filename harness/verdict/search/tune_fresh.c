@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "harness/lib/base/text.h"
+#include "harness/verdict/advice/clear.h"
 #include "harness/verdict/search/tune.h"
 
 double tune_took_s(const struct result *result, size_t arm)
@@ -140,6 +141,7 @@ int tune_begin_fresh(struct tune *tune, struct result *result, struct err *err)
         plan.possible = halving_possible(&tune->halving, plan.leader);
     }
     tune->is_fresh = true;
+    result->until_clear = !tune->fresh_rounds;
     for (int role = 0; role < TUNE_ROLES; role++)
         tune->role[role] = SETTINGS_MOST;
     remove_untried(tune, result, &plan);
@@ -166,7 +168,7 @@ int tune_begin_fresh(struct tune *tune, struct result *result, struct err *err)
  * A slow `none` has the first round, and others as far as they leave time for rounds without it:
  * how the others compare is the closer question.
  */
-void tune_next_fresh(struct tune *tune, struct result *result)
+void tune_next_fresh(struct tune *tune, const struct analysis *analysis, struct result *result)
 {
     double left_s = tune->max_time_s, others_s = 0;
     unsigned others = 0;
@@ -191,6 +193,7 @@ void tune_next_fresh(struct tune *tune, struct result *result)
     none->idle = none_s + reserved_s > left_s;
     bool without = others > 1 && few && others_s <= left_s;
     tune->pair_s = none_s + tune_took_s(result, simplest);
-    result->rounds_planned =
-        result->rounds_done + (done < TUNE_FRESH_MOST && (!none->idle || without));
+    bool goes_on = done < TUNE_FRESH_MOST && (!none->idle || without) &&
+                   !(result->until_clear && clear_is_reached(analysis));
+    result->rounds_planned = result->rounds_done + goes_on;
 }

@@ -47,7 +47,7 @@ static char *format_share(const struct paired_ratio *ratio, char *buf, size_t si
     char low[16], high[16];
     (void)text_percent(ratio->median, buf, size);
     if (!isnan(ratio->low))
-        text_append(buf, size, " ", "(%s %s to %s)", advice_interval_name(ratio->rounds),
+        text_append(buf, size, " ", "(%s %s to %s)", advice_interval_name(ratio),
                     text_percent(ratio->low, low, sizeof(low)),
                     text_percent(ratio->high, high, sizeof(high)));
     return buf;

@@ -60,7 +60,7 @@ static void measure_round(struct tuned *tuned, step_ms_of *step_ms, took_s_of *t
 {
     struct result *result = &tuned->result;
     size_t order[SETTINGS_MOST];
-    arms_shuffle(result->seed, result->rounds_done, result->narms, order);
+    arms_order(result, result->rounds_done, order);
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[order[i]];
         double noise = 1 + (tuned->noise > 0 ? tuned->noise : 0.02) *
@@ -69,6 +69,7 @@ static void measure_round(struct tuned *tuned, step_ms_of *step_ms, took_s_of *t
             continue;
         struct observation *round =
             fixture_add_even_round(result, order[i], result->rounds_done, noise * step_ms(arm), 5);
+        round->order = (unsigned)i;
         round->took_s = took_s(arm);
         for (unsigned w = 0; arm->limit_s > 0 && round->took_s >= arm->limit_s && w < 2; w++)
             fixture_censor(round, w);
@@ -436,8 +437,8 @@ TEST(tune_says_what_it_had_no_time_for)
     measure_for(&tuned, sized_is_near, twelve_seconds);
     const char *rounds = find(&tuned, "tune_short")->sentence;
     assert_non_null(strstr(rounds, "There was time for 1 fresh round of none, but an interval "
-                                   "takes 5. A round of none and one other setting takes 24 s"));
-    assert_non_null(strstr(rounds, "--max-time 5m suffices"));
+                                   "takes 6. A round of none and one other setting takes 24 s"));
+    assert_non_null(strstr(rounds, "--max-time 6m suffices"));
     const char *untried = find(&tuned, "tune_untried")->sentence;
     assert_non_null(strstr(untried, "2 of 16 settings were tried"));
     assert_non_null(strstr(untried, "A setting takes 12 s here: --max-time "));
@@ -527,6 +528,7 @@ TEST(tune_drops_first_what_is_far_from_the_usual_teams)
             (struct settings_tried){.threads = "1,2,4,8,16,32", .reserve = "0", .wait = "auto"};
         assert_int_equal(arrange(&tuned, "package:1 core:32 pu:1", 2, &err), 0);
         tuned.result.seed = seed;
+        tuned.tune.max_time_s = 240;
         measure_for(&tuned, half_is_best, twelve_seconds);
         assert_true(tuned.tune.ntried < tuned.tune.npossible);
         const struct finding *best = find(&tuned, "tune");
@@ -746,7 +748,7 @@ TEST(tune_cuts_off_a_setting_that_is_far_behind)
     end(&tuned);
 }
 
-/* Where nothing collapses all are tried, and the fresh rounds have all of `none`. */
+/* Where nothing collapses all are tried, and fresh rounds of all end when they are clear. */
 TEST(tune_tries_all_and_proves_it_where_nothing_is_slow)
 {
     struct tuned tuned = {.passive_too = true};
@@ -758,8 +760,9 @@ TEST(tune_tries_all_and_proves_it_where_nothing_is_slow)
     assert_true(tuned.tune.npossible > 20 && spent_s(&tuned) <= 180);
     for (size_t i = 0; i < tuned.result.narms; i++)
         if (arm_is_fresh(&tuned.result.arms[i]))
-            assert_true(tuned.result.arms[i].nobservations >= 10);
-    assert_non_null(strstr(find(&tuned, "tune")->sentence, "leave it as it is"));
+            assert_in_range(tuned.result.arms[i].nobservations, 6, 8);
+    assert_non_null(
+        strstr(find(&tuned, "tune")->sentence, "no measurable gain: leave it as it is"));
     end(&tuned);
 }
 

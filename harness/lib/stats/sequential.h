@@ -23,6 +23,10 @@
  * 1999; Howard, Ramdas, McAuliffe and Sekhon 2021); that one loses its power where single rounds
  * are far out, which on shared machines they are.
  *
+ * The order may be drawn for every second round alone, with its reverse in the next (arms_order):
+ * where place alone decides the sign, the second takes back what the first had won, as
+ * (1 + lambda u)(1 - lambda u) <= 1.
+ *
  * c_t is twice the median distance of the rounds before t from their median: 1.35 standard
  * deviations of a normal distribution, where clipping costs 5% of the evidence (Huber 1964). It
  * does not depend on theta, so E_n falls as theta rises, and what is not rejected is an interval.
@@ -47,8 +51,8 @@
  * does not survive. Where every round slows one of the two, in turns that are in step with ours,
  * signs alone are chance: equal arms are then called in up to 3%.
  */
-#ifndef CONTEND_VERDICT_PAIRS_SEQUENTIAL_H
-#define CONTEND_VERDICT_PAIRS_SEQUENTIAL_H
+#ifndef CONTEND_LIB_STATS_SEQUENTIAL_H
+#define CONTEND_LIB_STATS_SEQUENTIAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,6 +83,7 @@ double sequential_below(const struct sequential *of, double theta);
  * All theta that are not rejected, with alpha / 2 on each side; infinite on a side where no
  * evidence could be enough yet: at 1% below six rounds it never is.
  */
+enum { SEQUENTIAL_LEAST = 6 };
 struct sequential_interval {
     double low, high;
 };

@@ -1,4 +1,4 @@
-#include "harness/verdict/pairs/sequential.h"
+#include "harness/lib/stats/sequential.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The sequential test on simulated rounds, where the truth is known: fixed seeds. */
-#include "harness/verdict/pairs/sequential.h"
+#include "harness/lib/stats/sequential.h"
 
 #include <math.h>
 #include <stdbool.h>

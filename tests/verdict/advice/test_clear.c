@@ -1,0 +1,179 @@
+/* Rounds that end when what they show is clear. */
+#include <math.h>
+
+#include "harness/engine/arms/arms.h"
+#include "harness/verdict/advice/advice.h"
+#include "harness/verdict/advice/clear.h"
+#include "kernels/cpu/mix64.h"
+#include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
+
+enum { ROUNDS_LEAST = 6, ARMS = 5 };
+
+/* A machine: what a step of each arm takes, in ms, and how it varies. */
+struct machine {
+    double step_ms[ARMS];
+    double noise;       /* standard deviation of an observation, of its logarithm */
+    double round_noise; /* the same of a round */
+    double position;    /* how much longer the first of a round takes than the last */
+    unsigned most;      /* rounds that there is time for */
+};
+
+static const enum placement placements[ARMS] = {PLACE_NONE, PLACE_PASSIVE, PLACE_SIZED,
+                                                PLACE_PARTITION, PLACE_CORES};
+
+/* About normal. */
+static double draw(uint64_t *state)
+{
+    double sum = -6;
+    for (int i = 0; i < 12; i++)
+        sum += (double)(mix64(++*state) >> 11) * 0x1p-53;
+    return sum;
+}
+
+struct outcome {
+    struct result result;
+    struct analysis analysis;
+    struct recommendation made;
+    bool clear;
+};
+
+static void measure_round(struct result *result, const struct machine *machine, uint64_t *chance)
+{
+    size_t order[ARMS];
+    const unsigned round = result->rounds_done;
+    arms_order(result, round, order);
+    double level = machine->round_noise * draw(chance);
+    for (unsigned i = 0; i < ARMS; i++) {
+        const size_t arm = order[i];
+        double log_ms =
+            level + machine->noise * draw(chance) + machine->position * (ARMS - 1 - i) / (ARMS - 1);
+        if (result->arms[arm].idle)
+            continue;
+        fixture_add_even_round(result, arm, round, machine->step_ms[arm] * exp(log_ms), 4)->order =
+            i;
+    }
+    result->rounds_done++;
+}
+
+/* As a run does it; end with end(). */
+static void run(const struct machine *machine, uint64_t seed, struct outcome *out)
+{
+    uint64_t chance = seed << 20;
+    *out = (struct outcome){0};
+    struct result *result = &out->result;
+    fixture_result_init(result);
+    result->until_clear = true;
+    result->seed = seed;
+    result->rounds_done = 0;
+    for (size_t i = 0; i < ARMS; i++) {
+        size_t arm = fixture_add_arm(result, placements[i], 2, false);
+        for (unsigned w = 0; w < 2 && placements[i] == PLACE_SIZED; w++)
+            result->arms[arm].plan.workers[w].threads = FIXTURE_CPUS / 2;
+    }
+    for (bool goes_on = true; goes_on && result->rounds_done < machine->most;) {
+        measure_round(result, machine, &chance);
+        result->rounds_planned = result->rounds_done + 1;
+        analysis_free(&out->analysis);
+        assert_int_equal(analysis_make(result, &out->analysis, NULL), 0);
+        clear_next(&out->analysis, result);
+        goes_on = result->rounds_planned > result->rounds_done;
+    }
+    out->made = recommend_make(&out->analysis, result->arms);
+    out->clear = clear_is_reached(&out->analysis);
+}
+
+static void end(struct outcome *of)
+{
+    analysis_free(&of->analysis);
+    fixture_result_free(&of->result);
+}
+
+TEST(equal_settings_gain_nothing)
+{
+    const struct machine machines[] = {
+        {{10, 10, 10, 10, 10}, .noise = 0.02, .round_noise = 0.02, .most = 12},
+        {{10, 10, 10, 10, 10}, .noise = 0.05, .round_noise = 0.1, .most = 12},
+        {{10, 10, 10, 10, 10}, .noise = 0.15, .round_noise = 0.1, .most = 12},
+        {{10, 10, 10, 10, 10}, .noise = 0.01, .position = 0.2, .most = 12},
+    };
+    for (size_t m = 0; m < sizeof(machines) / sizeof(machines[0]); m++) {
+        unsigned claimed = 0;
+        for (uint64_t seed = 1; seed <= 50; seed++) {
+            struct outcome out;
+            run(&machines[m], seed, &out);
+            claimed += recommend_applies(&out.made);
+            end(&out);
+        }
+        assert_int_equal(claimed, 0);
+    }
+}
+
+TEST(a_collapse_is_clear_in_six_rounds)
+{
+    const struct machine machine = {
+        {180, 12, 10, 10, 9.9}, .noise = 0.002, .round_noise = 0.002, .most = 40};
+    struct outcome out;
+    run(&machine, 1, &out);
+    assert_int_equal(out.result.rounds_done, ROUNDS_LEAST);
+    assert_true(out.clear);
+    assert_int_equal(placements[out.made.arm], PLACE_SIZED);
+    assert_true(out.made.gain.is_above && out.made.gain.median > 17);
+    assert_int_equal(out.result.arms[1].nobservations, 3); /* passive is 20% behind: dropped */
+    assert_int_equal(out.result.arms[0].nobservations, ROUNDS_LEAST);
+    const struct finding advice = advice_make(&out.analysis, out.result.arms);
+    assert_non_null(strstr(advice.sentence, "recommended: sized"));
+    assert_non_null(strstr(advice.sentence, "the fastest, is indistinguishable from it: 1.01x"));
+    assert_null(strstr(advice.sentence, "Still open"));
+    end(&out);
+}
+
+TEST(what_stays_open_is_said)
+{
+    const struct machine machine = {
+        {20, 14, 10, 10, 9.7}, .noise = 0.05, .round_noise = 0.05, .most = 7};
+    struct outcome out;
+    run(&machine, 1, &out);
+    assert_false(out.clear);
+    assert_true(recommend_applies(&out.made));
+    const struct finding advice = advice_make(&out.analysis, out.result.arms);
+    assert_non_null(strstr(advice.sentence, "Still open: whether "));
+    end(&out);
+    const struct machine slight = {
+        {10, 10.5, 9.6, 9.5, 9.4}, .noise = 0.05, .round_noise = 0.05, .most = 7};
+    run(&slight, 1, &out);
+    assert_false(out.clear || recommend_applies(&out.made));
+    const struct finding none = advice_make(&out.analysis, out.result.arms);
+    assert_non_null(
+        strstr(none.sentence, "no clear gain: leave it as it is. Still open: whether "));
+    end(&out);
+}
+
+/* Ten percent, with the time of the standard profile. */
+TEST(ten_percent_is_found)
+{
+    const struct machine machine = {
+        {11, 11, 11, 11, 10}, .noise = 0.03, .round_noise = 0.05, .most = 40};
+    const unsigned n = 50;
+    unsigned found = 0;
+    for (uint64_t seed = 1; seed <= n; seed++) {
+        struct outcome out;
+        run(&machine, seed, &out);
+        found += recommend_applies(&out.made) && placements[out.made.arm] == PLACE_CORES;
+        end(&out);
+    }
+    assert_true(found >= 0.95 * n);
+}
+
+/* Whoever is first in a round gets more: the reverse in the next one takes that back. */
+TEST(each_comes_first_in_one_of_two_rounds)
+{
+    struct result result = {.until_clear = true, .seed = 7, .narms = ARMS};
+    for (unsigned round = 0; round < 20; round += 2) {
+        size_t one[ARMS], two[ARMS];
+        arms_order(&result, round, one);
+        arms_order(&result, round + 1, two);
+        for (size_t i = 0; i < ARMS; i++)
+            assert_int_equal(one[i], two[ARMS - 1 - i]);
+    }
+}
