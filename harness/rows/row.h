@@ -63,13 +63,14 @@ struct rows {
 /*
  * All rows of a result, arm by arm, of each metric and key one. -ENOMEM only.
  *
- * The median is over the values of its rounds, the interval a 95% bootstrap over rounds (empty
- * with one round); of losses the median is that of the round of the median loss, so that they add
- * up. An arm without a usable round is one row of VALUE_STATUS: skipped, failed or hung, with its
- * reason. A baseline has workers = 1 and planned workers = N (all N where the benchmark is `gang`;
- * params then have background=none); one that shares its measurement with an earlier, identical
- * plan repeats the values and says so. A row's status is the worst of the rounds it came from,
- * those of its baseline included. Borrows from what it is given.
+ * The median is over the values of its rounds, the interval a 95% bootstrap over rounds, or their
+ * range where they end when it is clear (empty with one round); of losses the median is that of the
+ * round of the median loss, so that they add up. An arm without a usable round is one row of
+ * VALUE_STATUS: skipped, failed or hung, with its reason. A baseline has workers = 1 and planned
+ * workers = N (all N where the benchmark is `gang`; params then have background=none); one that
+ * shares its measurement with an earlier, identical plan repeats the values and says so. A row's
+ * status is the worst of the rounds it came from, those of its baseline included. Borrows from what
+ * it is given.
  */
 int rows_make(const struct result *result, const struct rounds *rounds,
               const struct round_values *values, struct rows *rows, struct err *err);
