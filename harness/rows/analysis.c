@@ -36,18 +36,28 @@ static const struct arm *source_of(const struct analysis *analysis, size_t arm)
     return &analysis->result->arms[analysis->rounds.arms[arm].source];
 }
 
+/* The rounds of two arms, and room for their test. */
+struct pairs {
+    size_t n;
+    struct value_pair *pair;
+    double *room; /* 5 n */
+    bool *swapped;
+};
+
 /* Of rounds that end when they show something: the test, which holds then, too. */
-static void test_pairs(const struct analysis *analysis, size_t slow, size_t fast, size_t n,
-                       const struct value_pair *pairs, double *room, bool *swapped,
-                       struct paired_ratio *ratio)
+static void test_pairs(const struct analysis *analysis, size_t slow, size_t fast,
+                       const struct pairs *made, struct paired_ratio *ratio)
 {
-    double *x = room, *sum = room + n;
+    const struct value_pair *pairs = made->pair;
+    const size_t n = made->n;
+    double *x = made->room, *sum = x + n;
+    bool *swapped = made->swapped;
     struct sequential of = {.x = x,
                             .sum = sum,
                             .swapped = swapped,
-                            .scale = room + 2 * n,
-                            .shift = room + 3 * n,
-                            .scratch = room + 4 * n,
+                            .scale = x + 2 * n,
+                            .shift = x + 3 * n,
+                            .scratch = x + 4 * n,
                             .n = n};
     for (size_t i = 0; i < n; i++) {
         x[i] = log(pairs[i].fast / pairs[i].slow);
@@ -72,17 +82,17 @@ struct paired_ratio analysis_ratio(const struct analysis *analysis, int slow, si
         values_ratio(values, (size_t)slow, fast, is_range ? NULL : &analysis->result->seed);
     if (!is_range || ratio.rounds < SEQUENTIAL_LEAST)
         return ratio;
-    struct value_pair *pairs = calloc(values->most, sizeof(*pairs));
-    double *room = calloc(5 * ratio.rounds, sizeof(*room));
-    bool *swapped = calloc(ratio.rounds, sizeof(*swapped));
+    struct pairs pairs = {.pair = calloc(values->most, sizeof(*pairs.pair)),
+                          .room = calloc(5 * ratio.rounds, sizeof(*pairs.room)),
+                          .swapped = calloc(ratio.rounds, sizeof(*pairs.swapped))};
     ratio.is_sequential = true;
-    if (pairs && room && swapped) {
-        size_t n = values_pair(values, (size_t)slow, fast, &ratio.disturbed, pairs);
-        test_pairs(analysis, (size_t)slow, fast, n, pairs, room, swapped, &ratio);
+    if (pairs.pair && pairs.room && pairs.swapped) {
+        pairs.n = values_pair(values, (size_t)slow, fast, &ratio.disturbed, pairs.pair);
+        test_pairs(analysis, (size_t)slow, fast, &pairs, &ratio);
     }
-    free(swapped);
-    free(room);
-    free(pairs);
+    free(pairs.swapped);
+    free(pairs.room);
+    free(pairs.pair);
     return ratio;
 }
 
