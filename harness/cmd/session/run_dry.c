@@ -143,7 +143,10 @@ int run_dry_print(struct run_setup *setup, const struct run_options *options)
     for (size_t i = 0; i < result_measured(result); i++)
         print_plan_line(result, &result->arms[i],
                         explain(setup, &result->arms[i], options->ranks > 0, reason), width);
-    (void)printf("expected time: %.0f s%s\n", setup->expected_s,
-                 is_nothing ? "" : ", longer if a placement collapses");
+    const char *tail = is_nothing ? ""
+                       : result->until_clear
+                           ? ", less where it is clear sooner, longer if a placement collapses"
+                           : ", longer if a placement collapses";
+    (void)printf("expected time: %.0f s%s\n", setup->expected_s, tail);
     return EXIT_GOOD;
 }

@@ -35,8 +35,8 @@ static void add_rest(const char *name, double seconds, struct doc_table *table)
 {
     doc_row(table, DOC_PLAIN);
     doc_cell(table, "%s", name);
-    doc_put(table, table->n - 1, 2 + PHASES, "");
-    table->at = 2 + PHASES;
+    if (table)
+        table->at = 2 + PHASES;
     doc_cell(table, "%.1f", seconds);
 }
 
