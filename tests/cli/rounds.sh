@@ -2,6 +2,7 @@
 # rounds.csv holds all that rows.csv is made from, but for percentiles of steps, and 'contend report'
 # prints again what a run printed, byte for byte.
 . tests/lib/cli.sh
+needs jq
 
 # Rows by a reader's own means: one line a group, with what rows.csv says of it.
 by_hand() { # by_hand ROUNDS.CSV
@@ -40,6 +41,7 @@ same_words() { # same_words DIR COMMAND...
     shift
     "$@" -v --out "$dir" > "$scratch/said" 2> "$scratch/log" < /dev/null ||
         fail "exit $?: $*: $(cat "$scratch/log")"
+    grep -q '^where the time went' "$scratch/log" || fail "not said where the time went: $(cat "$scratch/log")"
     "$CONTEND_FAKE" report -v "$dir" > "$scratch/again" 2> "$scratch/log" < /dev/null ||
         fail "report $dir: $(cat "$scratch/log")"
     cmp "$scratch/said" "$scratch/again" || fail "report says: $(diff "$scratch/said" "$scratch/again")"
@@ -52,6 +54,11 @@ same_words() { # same_words DIR COMMAND...
 short=(--time 0.1 --warmup 0.01)
 same_words "$scratch/steps" "$CONTEND_FAKE" run fake --placement none,sized,same,pcores --workers 1,2 \
     --rounds 3 "${short[@]}"
+# Rounds that end when it is clear: what that rests on is read back, too.
+same_words "$scratch/clear" "$CONTEND_FAKE" run fake --placement none,sized,same --workers 2 --no-canary \
+    --max-time 9s "${short[@]}"
+jq -e '.until_clear and .rounds_done == .rounds_planned' "$scratch/clear/run.json" >/dev/null ||
+    fail "rounds: $(jq '.until_clear, .rounds_done, .rounds_planned' "$scratch/clear/run.json")"
 same_words "$scratch/scan" "$CONTEND_FAKE" bench fakescan --rounds 2 --time 0.1 --no-plots
 same_words "$scratch/team" "$CONTEND_FAKE" run team --workers 3 --rounds 3 "${short[@]}" --limit 60
 
