@@ -55,10 +55,13 @@ short=(--time 0.1 --warmup 0.01)
 same_words "$scratch/steps" "$CONTEND_FAKE" run fake --placement none,sized,same,pcores --workers 1,2 \
     --rounds 3 "${short[@]}"
 # Rounds that end when it is clear: what that rests on is read back, too.
-same_words "$scratch/clear" "$CONTEND_FAKE" run fake --placement none,sized,same --workers 2 --no-canary \
+same_words "$scratch/clear" "$CONTEND_FAKE" run fake --placement none,sized,partition --workers 2 --no-canary \
     --max-time 9s "${short[@]}"
 jq -e '.until_clear and .rounds_done == .rounds_planned' "$scratch/clear/run.json" >/dev/null ||
     fail "rounds: $(jq '.until_clear, .rounds_done, .rounds_planned' "$scratch/clear/run.json")"
+columns "$scratch/clear/rounds.csv" role metric round placement | grep '^baseline,throughput,' | sort >"$scratch/solo"
+[ "$(cut -d, -f 3 "$scratch/solo" | uniq -d)" = '' ] && grep -q ',0,none$' "$scratch/solo" && grep -q ',1,partition$' "$scratch/solo" ||
+    fail "not one solo run a round, in turn: $(cat "$scratch/solo")"
 same_words "$scratch/scan" "$CONTEND_FAKE" bench fakescan --rounds 2 --time 0.1 --no-plots
 same_words "$scratch/team" "$CONTEND_FAKE" run team --workers 3 --rounds 3 "${short[@]}" --limit 60
 
