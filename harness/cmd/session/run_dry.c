@@ -145,7 +145,7 @@ int run_dry_print(struct run_setup *setup, const struct run_options *options)
                         explain(setup, &result->arms[i], options->ranks > 0, reason), width);
     const char *tail = is_nothing ? ""
                        : result->until_clear
-                           ? ", less where it is clear sooner, longer if a placement collapses"
+                           ? ", less once it is clear, more if a placement collapses"
                            : ", longer if a placement collapses";
     (void)printf("expected time: %.0f s%s\n", setup->expected_s, tail);
     return EXIT_GOOD;

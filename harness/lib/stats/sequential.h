@@ -83,7 +83,10 @@ double sequential_below(const struct sequential *of, double theta);
  * All theta that are not rejected, with alpha / 2 on each side; infinite on a side where no
  * evidence could be enough yet: at 1% below six rounds it never is.
  */
-enum { SEQUENTIAL_LEAST = 6 };
+enum {
+    SEQUENTIAL_LEAST = 6,
+    SEQUENTIAL_SIGNS = 12, /* rounds of one sign that nothing separates are enough */
+};
 struct sequential_interval {
     double low, high;
 };

@@ -1,5 +1,7 @@
 #include "harness/verdict/advice/clear.h"
 
+#include "harness/lib/stats/sequential.h"
+
 /* Rounds that show that an arm is out of the question, and how far it has to be behind in each. */
 static const struct out {
     size_t rounds;
@@ -81,11 +83,24 @@ static void drop(const struct analysis *analysis, size_t first, struct result *r
             result->arms[i].idle = true;
 }
 
+/* A gain in each round, which so few do not show. */
+static bool is_near(const struct analysis *analysis, size_t first)
+{
+    const struct recommendation made = recommend_make(analysis, &analysis->result->arms[first]);
+    return !recommend_applies(&made) && made.best_gain.is_sequential && !made.disturbed &&
+           made.best_gain.low > 1 && made.best_gain.median > 1 + result_within(analysis->result);
+}
+
 void clear_next(const struct analysis *analysis, struct result *result)
 {
+    const bool has_limit = result->rounds_least < SEQUENTIAL_LEAST; /* of the user's */
     if (clear_is_reached(analysis))
         result->rounds_planned = result->rounds_done;
-    for (size_t i = 0; i < result->narms; i++)
-        if (recommend_is_first(analysis, i))
-            drop(analysis, i, result);
+    for (size_t i = 0; i < result->narms; i++) {
+        if (!recommend_is_first(analysis, i))
+            continue;
+        drop(analysis, i, result);
+        if (!has_limit && result->rounds_done < SEQUENTIAL_SIGNS && is_near(analysis, i))
+            result->rounds_planned = result->rounds_done + 1;
+    }
 }

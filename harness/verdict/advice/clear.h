@@ -27,7 +27,8 @@ bool clear_is_reached(const struct analysis *analysis);
 /*
  * After a round: no further one is planned where all is clear, and arms that no open question needs
  * are idle in the next one. These are those that in each of three rounds and more were 10% behind
- * the best, or in each of two half as fast, and the default where the gain over it is clear.
+ * the best, or in each of two half as fast, and the default where the gain over it is clear. Where
+ * each round had a gain and so few do not show it, there is a further one, if time is up, too.
  */
 void clear_next(const struct analysis *analysis, struct result *result);
 

@@ -71,13 +71,14 @@ static void run(const struct machine *machine, uint64_t seed, struct outcome *ou
         for (unsigned w = 0; w < 2 && placements[i] == PLACE_SIZED; w++)
             result->arms[arm].plan.workers[w].threads = FIXTURE_CPUS / 2;
     }
-    for (bool goes_on = true; goes_on && result->rounds_done < machine->most;) {
+    result->rounds_least = ROUNDS_LEAST;
+    result->rounds_planned = ROUNDS_LEAST;
+    while (result->rounds_done < result->rounds_planned) {
         measure_round(result, machine, &chance);
-        result->rounds_planned = result->rounds_done + 1;
+        result->rounds_planned = result->rounds_done + (result->rounds_done < machine->most);
         analysis_free(&out->analysis);
         assert_int_equal(analysis_make(result, &out->analysis, NULL), 0);
         clear_next(&out->analysis, result);
-        goes_on = result->rounds_planned > result->rounds_done;
     }
     out->made = recommend_make(&out->analysis, result->arms);
     out->clear = clear_is_reached(&out->analysis);
@@ -163,6 +164,20 @@ TEST(ten_percent_is_found)
         end(&out);
     }
     assert_true(found >= 0.95 * n);
+}
+
+/* And in a quick run, of which the level moves from round to round by half of that. */
+TEST(what_each_round_has_gets_more_rounds)
+{
+    const struct machine machine = {
+        {11, 11, 11, 11, 10}, .noise = 0.01, .round_noise = 0.05, .most = 7};
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        struct outcome out;
+        run(&machine, seed, &out);
+        assert_in_range(out.result.rounds_done, ROUNDS_LEAST, 12);
+        assert_int_equal(placements[out.made.arm], PLACE_CORES);
+        end(&out);
+    }
 }
 
 /* Whoever is first in a round gets more: the reverse in the next one takes that back. */
