@@ -140,9 +140,12 @@ pause=0.015
 sleep 1
 while echo step; do sleep \$pause; done
 END
-GOMP_CPU_AFFINITY=$first OMP_PROC_BIND=true "${restart[@]}" --max-time 20 --restart "exec taskset -c $second sh '$scratch/job'" \
-    --json >"$scratch/seen" 2>"$scratch/errors"
-code=$?
+for _ in 1 2 3; do # a crowded machine may leave it less than two steps in a block
+    GOMP_CPU_AFFINITY=$first OMP_PROC_BIND=true "${restart[@]}" --max-time 20 \
+        --restart "exec taskset -c $second sh '$scratch/job'" --json >"$scratch/seen" 2>"$scratch/errors"
+    code=$?
+    grep -q 'reported too little in a block' "$scratch/errors" || break
+done
 [ "$code:$(of verdict):$(of command)" = '0:proven:unset GOMP_CPU_AFFINITY' ] ||
     fail "a large gain by a restart: exit $code: $(cat "$scratch/seen" "$scratch/errors")"
 none_of_ours "map=$scratch" || fail "the job is still there"
