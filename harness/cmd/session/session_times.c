@@ -1,10 +1,8 @@
 /* Where the time of a run went, with --verbose. */
 #include <stdio.h>
-#include <time.h>
 
 #include "harness/cmd/session/session.h"
 #include "harness/lib/say/terminal.h"
-#include "harness/lib/sys/clock.h"
 #include "harness/show/doc/doc.h"
 #include "harness/verdict/odd/odd.h"
 

@@ -8,21 +8,16 @@ static const struct out {
     double behind;
 } outs[] = {{2, 1}, {3, 0.1}};
 
-static unsigned effort_of(const struct arm *arm)
-{
-    return recommend_effort(arm->placement, arm->variant ? arm->variant->name : NULL);
-}
-
 /* A simpler one that may turn out to be as good as the best. */
 static bool may_be_simpler(const struct analysis *analysis, const struct recommendation *made,
                            size_t arm)
 {
     const struct arm *arms = analysis->result->arms;
     const struct arm *best = &arms[made->arm], *other = &arms[arm];
-    unsigned effort = effort_of(other);
+    unsigned effort = recommend_effort_of(other);
     const struct paired_ratio behind = analysis_ratio(analysis, (int)arm, (size_t)made->arm);
     return (int)arm != made->reference && recommend_competes(analysis->result, other, best) &&
-           effort && effort < effort_of(best) && behind.rounds &&
+           effort && effort < recommend_effort_of(best) && behind.rounds &&
            !recommend_is_ahead(analysis->result, &behind);
 }
 
@@ -74,21 +69,20 @@ static bool is_out(const struct analysis *analysis, const struct recommendation 
     return far && !behind.disturbed;
 }
 
-static void drop(const struct analysis *analysis, size_t first, struct result *result)
+static void drop(const struct analysis *analysis, size_t first, const struct recommendation *made,
+                 struct result *result)
 {
-    const struct recommendation made = recommend_make(analysis, &result->arms[first]);
-    for (size_t i = 0; made.best >= 0 && i < result->narms; i++)
+    for (size_t i = 0; made->best >= 0 && i < result->narms; i++)
         if (recommend_competes(result, &result->arms[first], &result->arms[i]) &&
-            is_out(analysis, &made, i))
+            is_out(analysis, made, i))
             result->arms[i].idle = true;
 }
 
 /* A gain in each round, which so few do not show. */
-static bool is_near(const struct analysis *analysis, size_t first)
+static bool is_near(const struct result *result, const struct recommendation *made)
 {
-    const struct recommendation made = recommend_make(analysis, &analysis->result->arms[first]);
-    return !recommend_applies(&made) && made.best_gain.is_sequential && !made.disturbed &&
-           made.best_gain.low > 1 && made.best_gain.median > 1 + result_within(analysis->result);
+    return !recommend_applies(made) && made->best_gain.is_sequential && !made->disturbed &&
+           made->best_gain.low > 1 && made->best_gain.median > 1 + result_within(result);
 }
 
 void clear_next(const struct analysis *analysis, struct result *result)
@@ -99,8 +93,9 @@ void clear_next(const struct analysis *analysis, struct result *result)
     for (size_t i = 0; i < result->narms; i++) {
         if (!recommend_is_first(analysis, i))
             continue;
-        drop(analysis, i, result);
-        if (!has_limit && result->rounds_done < SEQUENTIAL_SIGNS && is_near(analysis, i))
+        const struct recommendation made = recommend_make(analysis, &result->arms[i]);
+        drop(analysis, i, &made, result);
+        if (!has_limit && result->rounds_done < SEQUENTIAL_SIGNS && is_near(result, &made))
             result->rounds_planned = result->rounds_done + 1;
     }
 }

@@ -24,6 +24,11 @@ unsigned recommend_effort(enum placement placement, const char *name)
     return fewer && strspn(fewer + 1, "0123456789") ? effort + EFFORT_CHANGE : effort;
 }
 
+unsigned recommend_effort_of(const struct arm *arm)
+{
+    return recommend_effort(arm->placement, arm->variant ? arm->variant->name : NULL);
+}
+
 /* The input of the choice. */
 struct choice {
     const struct analysis *analysis;
@@ -39,8 +44,7 @@ static const struct arm_rounds *rounds_of(const struct choice *choice, int arm)
 
 static unsigned effort_of(const struct choice *choice, int arm)
 {
-    const struct arm *of = &choice->result->arms[arm];
-    return recommend_effort(of->placement, of->variant ? of->variant->name : NULL);
+    return recommend_effort_of(&choice->result->arms[arm]);
 }
 
 static struct paired_ratio ratio_of(const struct choice *choice, int slow, int fast)

@@ -53,5 +53,6 @@ bool recommend_is_ahead(const struct result *result, const struct paired_ratio *
  * threads in slices, waiting asleep in them. `name` is a setting's, "partition+4t+r2", or NULL.
  */
 unsigned recommend_effort(enum placement placement, const char *name);
+unsigned recommend_effort_of(const struct arm *arm);
 
 #endif
