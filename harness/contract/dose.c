@@ -1,0 +1,92 @@
+#include "harness/contract/dose.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const dose_names[] = {"cpu", "bandwidth", "latency", NULL};
+
+/* What aggressors can hold: they compete with the workers as equals, and 8 threads a CPU do. */
+static const double least[DOSE_KINDS] = {0, 0.05, 1};
+static const double most[DOSE_KINDS] = {0.8, 1, 20};
+
+double dose_idle_level(enum dose_kind kind)
+{
+    return kind == DOSE_CPU ? 0 : 1;
+}
+
+bool dose_is_idle(const struct dose *dose)
+{
+    return dose->level == dose_idle_level((enum dose_kind)dose->kind);
+}
+
+int dose_check(const struct dose *dose, struct err *err)
+{
+    if (dose->level >= least[dose->kind] && dose->level <= most[dose->kind])
+        return 0;
+    return err_set(err, -EINVAL, "a dose of %s is from %g to %g, not %g", dose_names[dose->kind],
+                   least[dose->kind], most[dose->kind], dose->level);
+}
+
+/* The kind in front of '='; returns what stands behind it, or NULL. */
+static const char *parse_kind(const char *text, int *kind)
+{
+    size_t length = strcspn(text, "=");
+    for (*kind = 0; text[length] && dose_names[*kind]; ++*kind)
+        if (strlen(dose_names[*kind]) == length && !strncmp(text, dose_names[*kind], length))
+            return text + length + 1;
+    return NULL;
+}
+
+/* "20%" or "0.2"; *end is behind it. */
+static bool parse_level(const char *text, double *level, const char **end)
+{
+    char *behind;
+    *level = strtod(text, &behind);
+    bool has = behind != text && isfinite(*level);
+    if (*behind == '%') {
+        *level /= 100;
+        behind++;
+    }
+    *end = behind;
+    return has && (!*behind || *behind == ',');
+}
+
+int dose_parse_list(const char *text, struct dose *doses, size_t most_doses, struct err *err)
+{
+    int kind, n = 0;
+    const char *at = parse_kind(text, &kind);
+    while (at && (size_t)n < most_doses) {
+        doses[n].kind = kind;
+        if (!parse_level(at, &doses[n].level, &at))
+            break;
+        int rc = dose_check(&doses[n], err);
+        if (rc)
+            return rc;
+        n++;
+        if (!*at)
+            return n;
+        at++;
+    }
+    return err_set(
+        err, -EINVAL,
+        "dose '%.60s' is not KIND=LEVEL, such as cpu=20%%, bandwidth=0.8 or latency=1.5, "
+        "or up to %zu levels",
+        text, most_doses);
+}
+
+int dose_parse(const char *text, struct dose *dose, struct err *err)
+{
+    int n = dose_parse_list(text, dose, 1, err);
+    return n < 0 ? n : 0;
+}
+
+char *dose_format(const struct dose *dose, char buf[static DOSE_TEXT_MAX])
+{
+    bool share = dose->kind == DOSE_CPU;
+    (void)snprintf(buf, DOSE_TEXT_MAX, "%s=%.4g%s", dose_names[dose->kind],
+                   share ? 100 * dose->level : dose->level, share ? "%" : "");
+    return buf;
+}

@@ -1,0 +1,50 @@
+/*
+ * Contention at a dose: how much aggressors take from the workers in front, whatever these ask for.
+ *
+ *   cpu=20%        of the time of each CPU that the workers may use. A task that always wants to
+ * run waits so much of its time for them, however many others it shares the CPU with bandwidth=0.8
+ * of memory: what a probe reads in a second, relative to when the aggressors rest latency=1.5    of
+ * memory: the time of a probe's load, relative to the same
+ *
+ * Both sides of a ratio are measured beside the workers, so what these cost the probe is in
+ * neither.
+ */
+#ifndef CONTEND_CONTRACT_DOSE_H
+#define CONTEND_CONTRACT_DOSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "harness/lib/base/err.h"
+
+enum dose_kind { DOSE_CPU, DOSE_BANDWIDTH, DOSE_LATENCY, DOSE_KINDS };
+
+struct dose {
+    int kind; /* enum dose_kind */
+    double level;
+};
+
+/* "cpu", "bandwidth", "latency", NULL. */
+extern const char *const dose_names[];
+
+/* The level at which nothing is taken: 0 of cpu, else 1. */
+double dose_idle_level(enum dose_kind kind);
+
+/* Nothing is taken: no aggressor is needed. */
+bool dose_is_idle(const struct dose *dose);
+
+/* -EINVAL: a level that no aggressor can hold, such as 95% of a CPU. */
+int dose_check(const struct dose *dose, struct err *err);
+
+/*
+ * "cpu=20%", "cpu=0.2", "bandwidth=0.8", "latency=1.5"; and a list of levels, "cpu=0,10%,20%", of
+ * which it returns how many, at most `most`. -EINVAL: one message that names the text.
+ */
+int dose_parse(const char *text, struct dose *dose, struct err *err);
+int dose_parse_list(const char *text, struct dose *doses, size_t most, struct err *err);
+
+/* As dose_parse reads it: "cpu=20%". Returns buf. */
+enum { DOSE_TEXT_MAX = 32 };
+char *dose_format(const struct dose *dose, char buf[static DOSE_TEXT_MAX]);
+
+#endif

@@ -1,0 +1,56 @@
+/* Doses as text: what is read, what is refused, and what comes back. */
+#include "harness/contract/dose.h"
+
+#include <errno.h>
+
+#include "tests/lib/unit.h"
+
+TEST(dose_reads_levels_and_writes_them_back)
+{
+    static const struct {
+        const char *text, *again;
+        int kind;
+        double level;
+    } cases[] = {
+        {"cpu=20%", "cpu=20%", DOSE_CPU, 0.2},
+        {"cpu=0.125", "cpu=12.5%", DOSE_CPU, 0.125},
+        {"cpu=0", "cpu=0%", DOSE_CPU, 0},
+        {"bandwidth=80%", "bandwidth=0.8", DOSE_BANDWIDTH, 0.8},
+        {"latency=1.5", "latency=1.5", DOSE_LATENCY, 1.5},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct dose dose;
+        struct err err;
+        char text[DOSE_TEXT_MAX];
+        assert_int_equal(dose_parse(cases[i].text, &dose, &err), 0);
+        assert_int_equal(dose.kind, cases[i].kind);
+        assert_true(dose.level == cases[i].level);
+        assert_string_equal(dose_format(&dose, text), cases[i].again);
+        assert_int_equal(dose_is_idle(&dose), i == 2);
+    }
+}
+
+TEST(dose_refuses_what_it_cannot_hold)
+{
+    static const char *const refused[] = {
+        "",          "cpu",         "cpu=",     "cpu=x",       "cpu=95%",
+        "cpu=-1%",   "cpu=nan",     "cp=20%",   "bandwidth=0", "bandwidth=1.1",
+        "latency=0", "cpu=20%,40%", "cpu=20%x", "=20%",        "latency=inf"};
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        struct dose dose;
+        struct err err = {0};
+        assert_int_equal(dose_parse(refused[i], &dose, &err), -EINVAL);
+        assert_true(err.msg[0]);
+    }
+}
+
+TEST(dose_lists_have_one_kind)
+{
+    struct dose doses[3];
+    struct err err;
+    assert_int_equal(dose_parse_list("cpu=0,10%,0.4", doses, 3, &err), 3);
+    assert_true(doses[0].level == 0 && doses[1].level == 0.1 && doses[2].level == 0.4);
+    assert_int_equal(doses[2].kind, DOSE_CPU);
+    assert_int_equal(dose_parse_list("cpu=0,1%,2%,3%", doses, 3, &err), -EINVAL);
+    assert_int_equal(dose_parse_list("cpu=0,", doses, 3, &err), -EINVAL);
+}
