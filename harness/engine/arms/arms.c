@@ -115,6 +115,7 @@ static int add_arm(const struct topo *topo, const struct arms_request *request, 
         .planned_workers = planned_workers,
         .alone = alone,
         .cpu_max = request->cpu_max,
+        .dose = alone ? (struct dose){0} : request->dose,
         .canary = request->canary,
         .same_as = -1,
     };

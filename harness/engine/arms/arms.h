@@ -26,6 +26,7 @@ struct arms_request {
     bool few_baselines;         /* of them `none`, and one that owns its share of the CPUs */
     bool canary;                /* arms that watch the machine: the last ones to be added */
     double cpu_max;             /* of its arms: see there */
+    struct dose dose;           /* the same; baselines have none */
     bool background_as_workers; /* as many behind as in front, whatever plan.background says */
     struct plan_request plan;   /* placement and workers are filled in here */
 };

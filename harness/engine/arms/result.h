@@ -11,6 +11,7 @@
 
 #include "harness/contract/bench.h"
 #include "harness/contract/cpu_samples.h"
+#include "harness/contract/dose.h"
 #include "harness/engine/arms/variant.h"
 #include "harness/engine/worker/usage.h"
 #include "harness/lib/base/bitset.h"
@@ -124,11 +125,13 @@ struct arm {
                    in its turn (arms_slot), or, where it is a scan `gang`, all of them without the
                    background */
     bool idle;  /* it is not measured in the coming round: a search has no use for it */
-    double limit_s; /* a step is cut off after so long, where the run's own limit is longer; 0 =
-                       by that alone */
-    double cpu_max; /* CPUs whose time each of its workers gets; 0 = no quota */
-    bool canary;    /* shows how the machine itself is, beside the arms of a run: behind them all */
-    int same_as;    /* index of an earlier baseline with the identical plans, else -1 */
+    double limit_s;   /* a step is cut off after so long, where the run's own limit is longer; 0 =
+                         by that alone */
+    double cpu_max;   /* CPUs whose time each of its workers gets; 0 = no quota */
+    struct dose dose; /* of contention, which the last worker of its plan gives the others; idle =
+                         none */
+    bool canary; /* shows how the machine itself is, beside the arms of a run: behind them all */
+    int same_as; /* index of an earlier baseline with the identical plans, else -1 */
     struct plan plan; /* whole plan for `planned_workers`, background included */
     size_t nobservations;
     struct observation *observations; /* finished ones, in round order */
