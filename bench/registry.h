@@ -19,6 +19,7 @@
     X(threads, "workers")           \
     X(loader, "workers")            \
     X(cgroup, "workers")            \
+    X(dose, "workers")              \
     X(mem_bandwidth, "memory")      \
     X(mem_latency, "memory")        \
     X(loaded_latency, "memory")     \

@@ -1,0 +1,76 @@
+/*
+ * Contention at a dose: aggressors take from the workers beside them what contract/dose.h says, and
+ * a closed loop holds it there. The load behind other benchmarks and commands (--dose), or beside
+ * anything else that runs on its CPUs.
+ *
+ * **Measures** the level of each step, of about 0.1 s: of `cpu` the CPU time of the aggressors
+ * (their threads' clocks) over the time of their CPUs; of `bandwidth` and `latency` the probe's
+ * speed over all time, relative to the mean of the last second or so in which the aggressors
+ * rested. The throughput is the mean of the steps' levels.
+ * **Source** D. Iorga et al., "Slow and Steady: Measuring and Tuning Multicore Interference", RTAS
+ * 2020, for aggressors that are tuned on each machine; facebookexperimental/resctl-demo, rd-hashd,
+ * for a load that is held by what is felt.
+ * **Limits** `cpu` is what a task feels that always wants to run. One that sleeps in between may
+ * wait less, as schedulers favour it: its own waiting is in the workers' rows. A CPU that the
+ * hypervisor steals counts as used. Of memory the dose is felt where the probe is, on the first of
+ * its CPUs.
+ */
+#include "bench/dose/dose.h"
+
+#include <errno.h>
+
+#include "bench/registry.h"
+#include "harness/lib/sys/clock.h"
+
+static const double step_ns = 1e8;
+
+static const struct opt dose_opts[] = {
+    OPT_CHOICE("kind", dose, kind, "cpu", dose_names, "KIND", "what is taken"),
+    OPT_DOUBLE("level", dose, level, "0.2", 0, 20, "LEVEL",
+               "how much: 0.2 of the CPUs' time; bandwidth left; times the latency"),
+    {.name = NULL},
+};
+
+static int dose_validate(const void *params, struct err *err)
+{
+    return dose_check(params, err);
+}
+
+static const struct dose_ops *ops_of(const struct bench_ctx *ctx)
+{
+    const struct dose *dose = ctx->params;
+    return dose->kind == DOSE_CPU ? &dose_cpu : &dose_memory;
+}
+
+static int dose_setup(struct bench_ctx *ctx)
+{
+    const struct dose *dose = ctx->params;
+    const struct dose_ops *ops = ops_of(ctx);
+    ctx->state = bench_array(ctx, 1, ops->state_size);
+    return ctx->state ? ops->start(ctx, dose->level) : -ENOMEM;
+}
+
+static int dose_step(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    clock_sleep_until(clock_timer_ns() + (uint64_t)(step_ns * (double)iters));
+    sample->rate = ops_of(ctx)->hold(ctx);
+    return 0;
+}
+
+static int dose_finish(struct bench_ctx *ctx)
+{
+    return ops_of(ctx)->check(ctx);
+}
+
+const struct bench bench_dose = {
+    .name = "dose",
+    .summary = "aggressors that hold contention at a level: behind others, by --dose",
+    .ops_unit = "levels",
+    .rate_unit = "level",
+    .opts = dose_opts,
+    .params_size = sizeof(struct dose),
+    .validate = dose_validate,
+    .setup = dose_setup,
+    .step = dose_step,
+    .check = dose_finish,
+};

@@ -1,0 +1,153 @@
+/*
+ * A share of each CPU's time: threads that compute take it, in pieces of about a slice of the
+ * scheduler, whenever the time that they have had falls behind the share of the time that passed.
+ *
+ * The account of a CPU is the CPU time of its threads, so the share holds however many tasks it is
+ * shared with, and whatever these do. A fair scheduler gives one thread no more than one of n + 1
+ * parts beside n tasks: where the account falls behind by a second piece the CPU's next thread
+ * helps, and so on. The length of pieces is drawn, lest they fall in step with the workers'.
+ */
+#include <errno.h>
+#include <time.h>
+
+#include "bench/dose/dose.h"
+#include "bench/dose/press.h"
+#include "harness/lib/stats/random.h"
+#include "harness/lib/sys/clock.h"
+#include "kernels/cpu/busy.h"
+
+enum {
+    THREADS = 6, /* a CPU */
+    STEPS = 4096 /* of the chains between looks at the clock: some 15 us */
+};
+
+/* 3 ms: a slice of EEVDF and the least one of CFS, at few CPUs. */
+static const double piece_ns = 3e6;
+/* The account falls no further behind: where a share is out of reach, less is owed later. */
+static const double most_behind = (THREADS + 2) * 3e6;
+static const double longest_sleep_ns = 20e6;
+
+/* Of one CPU. */
+struct account {
+    _Alignas(
+        128) _Atomic uint64_t used_ns; /* had and claimed by its threads, and what was waived */
+    uint64_t begin_ns;
+};
+
+struct aggressor_thread {
+    _Alignas(128) uint64_t chains[BUSY_CHAINS];
+    uint64_t steps;
+    clockid_t clock; /* its CPU time; valid when started is set */
+    _Atomic bool started;
+};
+
+struct cpu_dose {
+    struct press press;
+    double share; /* of the time of each CPU */
+    unsigned ncpus;
+    struct account *accounts;         /* by CPU */
+    struct aggressor_thread *threads; /* by CPU, THREADS each */
+    uint64_t held_ns, since_ns;       /* what hold last saw */
+};
+
+/* What the threads of the CPU are behind; waives what is too much. */
+static double find_behind(const struct cpu_dose *dose, struct account *account)
+{
+    double due = dose->share * (double)(clock_now_ns() - account->begin_ns);
+    double behind = due - (double)atomic_load(&account->used_ns);
+    if (behind > most_behind) {
+        (void)atomic_fetch_add(&account->used_ns, (uint64_t)(behind - most_behind));
+        behind = most_behind;
+    }
+    return behind;
+}
+
+/* So much CPU time; what it took more or less than was claimed goes into the account. */
+static void take(struct account *account, struct aggressor_thread *self, double claimed_ns)
+{
+    uint64_t begin_ns = clock_thread_cpu_ns(), had_ns;
+    (void)atomic_fetch_add(&account->used_ns, (uint64_t)claimed_ns);
+    do {
+        busy_run(self->chains, STEPS);
+        self->steps += STEPS;
+        had_ns = clock_thread_cpu_ns() - begin_ns;
+    } while ((double)had_ns < claimed_ns);
+    (void)atomic_fetch_add(&account->used_ns, had_ns - (uint64_t)claimed_ns);
+}
+
+static void press_cpu(void *arg, unsigned rank, unsigned n)
+{
+    (void)n;
+    struct cpu_dose *dose = arg;
+    struct account *account = &dose->accounts[rank / THREADS];
+    struct aggressor_thread *self = &dose->threads[rank];
+    double patience_ns = piece_ns * (1 + rank % THREADS);
+    uint64_t chance = rank;
+    if (pthread_getcpuclockid(pthread_self(), &self->clock) == 0)
+        atomic_store(&self->started, true);
+    while (press_goes_on(&dose->press)) {
+        double behind = find_behind(dose, account);
+        if (behind >= patience_ns) {
+            double drawn = (double)(random_next(&chance) >> 11) * 0x1p-53;
+            take(account, self, piece_ns * (0.5 + drawn));
+            continue;
+        }
+        double sleep_ns = (patience_ns - behind) / dose->share;
+        sleep_ns = sleep_ns < longest_sleep_ns ? sleep_ns : longest_sleep_ns;
+        clock_sleep_until(clock_timer_ns() + (uint64_t)sleep_ns);
+    }
+}
+
+static uint64_t had_ns(const struct cpu_dose *dose)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < dose->ncpus * THREADS; i++)
+        if (atomic_load(&dose->threads[i].started))
+            sum += clock_read_ns(dose->threads[i].clock);
+    return sum;
+}
+
+static double cpu_hold(struct bench_ctx *ctx)
+{
+    struct cpu_dose *dose = ctx->state;
+    uint64_t had = had_ns(dose), now_ns = clock_now_ns();
+    double held = (double)(had - dose->held_ns) / (double)(now_ns - dose->since_ns) / dose->ncpus;
+    dose->held_ns = had;
+    dose->since_ns = now_ns;
+    return held;
+}
+
+static int cpu_start(struct bench_ctx *ctx, double level)
+{
+    struct cpu_dose *dose = ctx->state;
+    const struct bench_machine *machine = ctx->machine;
+    unsigned n = machine->ncpus * THREADS;
+    unsigned *os_cpus = bench_array(ctx, n, sizeof(*os_cpus));
+    dose->ncpus = machine->ncpus;
+    dose->share = level;
+    dose->accounts = bench_array(ctx, dose->ncpus, sizeof(*dose->accounts));
+    dose->threads = bench_array(ctx, n, sizeof(*dose->threads));
+    if (!dose->accounts || !dose->threads || !os_cpus)
+        return -ENOMEM;
+    dose->since_ns = clock_now_ns();
+    for (unsigned i = 0; i < dose->ncpus; i++)
+        dose->accounts[i].begin_ns = dose->since_ns;
+    for (unsigned i = 0; i < n; i++) {
+        os_cpus[i] = machine->cpus[i / THREADS].os_cpu;
+        busy_begin(dose->threads[i].chains, i);
+    }
+    return press_start(&dose->press, ctx, os_cpus, n, press_cpu, dose);
+}
+
+static int cpu_check(struct bench_ctx *ctx)
+{
+    struct cpu_dose *dose = ctx->state;
+    press_stop(&dose->press);
+    for (unsigned i = 0; i < dose->ncpus * THREADS; i++)
+        if (!busy_came(dose->threads[i].chains, i, dose->threads[i].steps))
+            return err_set(ctx->err, -EBADMSG, "an aggressor of CPU %u computed something else",
+                           ctx->machine->cpus[i / THREADS].os_cpu);
+    return 0;
+}
+
+const struct dose_ops dose_cpu = {cpu_start, cpu_hold, cpu_check, sizeof(struct cpu_dose)};

@@ -1,0 +1,311 @@
+/*
+ * Memory bandwidth, or its latency, as a probe on a CPU of its own has it: aggressors on the other
+ * CPUs press for a share of each period, so that the probe's speed over all time is what is asked.
+ *
+ * The probe never pauses. What it does while they press and while they rest gives the ratio of the
+ * two speeds, and that the share of time: speed = 1 - share (1 - ratio). What the probe had over
+ * all time is held against the target, and the share corrected. As both speeds are measured beside
+ * the workers, and again and again, what these cost the probe is in neither.
+ *
+ * How they press is found on this machine: the worse for the probe of lines in a row and lines at
+ * random (bench/cpu/aggressor.h), on as few CPUs as do. Too few for the level: more of them. Where
+ * within a period they press is drawn, lest it falls in step with the workers.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/common/memory.h"
+#include "bench/cpu/aggressor.h"
+#include "bench/dose/dose.h"
+#include "bench/dose/press.h"
+#include "harness/lib/sys/clock.h"
+#include "kernels/cpu/chase.h"
+#include "kernels/cpu/mix64.h"
+#include "kernels/cpu/stream.h"
+
+enum {
+    READ = 4096, /* doubles of the probe's read: 32 KiB, some 3 us */
+    LOADS = 4 * CHASE_STEP
+};
+
+static const uint64_t period_ns = 10000000;
+static const uint64_t guard_ns = 100000;      /* behind a change: queues fill and drain */
+static const uint64_t look_ns = 60000000;     /* at one setting, before any worker runs */
+static const size_t area_most = 256ull << 20; /* of each, pages that are touched in each round */
+static const double most_share = 0.9;         /* the rest shows the speed without aggressors */
+static const double few_share = 0.2, enough_share = 0.7;
+static const double memory = 0.1; /* of a step in the mean of what was before */
+
+/* What the probe has done. */
+struct done {
+    double units, ns;
+};
+
+struct memory_dose {
+    struct press press;
+    bool latency;
+    double target; /* speed relative to that beside resting aggressors */
+    unsigned n;    /* aggressors */
+    struct aggressor *aggressors;
+    struct aggressor_sizes sizes;
+    enum aggressor_kind kind;
+    struct memory_block area; /* of the probe */
+    const struct chase_line *begin;
+    struct chase_line *at;
+    uint64_t seed, loads;
+    size_t position, lines;
+
+    _Atomic unsigned active;                              /* of the aggressors, the first ones */
+    _Atomic uint64_t press_ns;                            /* of each period */
+    _Alignas(128) _Atomic uint64_t units[3], spent_ns[3]; /* by enum when, the probe writes */
+    struct done seen[3];                                  /* what hold has read of them */
+    double speed[2];                                      /* means: resting, pressing */
+    double trim;
+};
+
+enum when { RESTING, PRESSING, ALWAYS };
+
+/* When in the period that `ns` is in they begin to press. */
+static uint64_t begin_of(uint64_t ns, uint64_t press_ns)
+{
+    uint64_t index = ns / period_ns;
+    return index * period_ns + (press_ns < period_ns ? mix64(index) % (period_ns - press_ns) : 0);
+}
+
+static bool is_pressing(uint64_t ns, uint64_t press_ns)
+{
+    uint64_t begin_ns = begin_of(ns, press_ns);
+    return ns >= begin_ns && ns < begin_ns + press_ns;
+}
+
+/* What the aggressors did all the time from `from_ns` to `to_ns`; ALWAYS: some of both. */
+static enum when find_when(uint64_t from_ns, uint64_t to_ns, uint64_t press_ns)
+{
+    bool pressing = is_pressing(to_ns, press_ns);
+    bool all = is_pressing(from_ns, press_ns) == pressing &&
+               is_pressing(from_ns - guard_ns, press_ns) == pressing;
+    return !all ? ALWAYS : pressing ? PRESSING : RESTING;
+}
+
+static void press_memory(struct memory_dose *dose, unsigned rank)
+{
+    struct aggressor *self = &dose->aggressors[rank];
+    const uint64_t nap_ns = 2000000;
+    aggressor_fill(self, &dose->sizes);
+    while (press_goes_on(&dose->press)) {
+        if (rank >= atomic_load_explicit(&dose->active, memory_order_relaxed))
+            clock_sleep_until(clock_timer_ns() + nap_ns);
+        else if (is_pressing(clock_now_ns(),
+                             atomic_load_explicit(&dose->press_ns, memory_order_relaxed)))
+            aggressor_press(self, dose->kind);
+        else
+            aggressor_rest(self);
+    }
+    aggressor_sum(self);
+}
+
+/* A piece of the probe's work; returns its units: bytes, or loads. */
+static double probe_once(struct memory_dose *dose)
+{
+    const double *area = dose->area.base;
+    if (dose->latency) {
+        dose->at = chase_walk(dose->at, LOADS);
+        dose->loads += LOADS;
+        return LOADS;
+    }
+    const struct stream_args args = {.x = area + dose->position, .n = READ};
+    (void)stream_isa_best()->kernel[STREAM_READ][STREAM_PLAIN](&args);
+    dose->position += READ;
+    if ((dose->position + READ) * sizeof(double) > dose->area.bytes)
+        dose->position = 0;
+    return READ * sizeof(double);
+}
+
+/* Its only writer. */
+static void count(struct memory_dose *dose, enum when when, double units, uint64_t ns)
+{
+    uint64_t had = atomic_load_explicit(&dose->units[when], memory_order_relaxed);
+    uint64_t spent = atomic_load_explicit(&dose->spent_ns[when], memory_order_relaxed);
+    atomic_store_explicit(&dose->units[when], had + (uint64_t)units, memory_order_relaxed);
+    atomic_store_explicit(&dose->spent_ns[when], spent + ns, memory_order_relaxed);
+}
+
+static void probe(struct memory_dose *dose)
+{
+    uint64_t from_ns = clock_now_ns();
+    while (press_goes_on(&dose->press)) {
+        double units = probe_once(dose);
+        uint64_t to_ns = clock_now_ns();
+        enum when when =
+            find_when(from_ns, to_ns, atomic_load_explicit(&dose->press_ns, memory_order_relaxed));
+        count(dose, ALWAYS, units, to_ns - from_ns);
+        if (when != ALWAYS)
+            count(dose, when, units, to_ns - from_ns);
+        from_ns = to_ns;
+    }
+}
+
+static void press_or_probe(void *arg, unsigned rank, unsigned n)
+{
+    (void)n;
+    if (rank)
+        press_memory(arg, rank - 1);
+    else
+        probe(arg);
+}
+
+/* Units a second since the last look; NaN: none. */
+static double look(struct memory_dose *dose, enum when when)
+{
+    struct done *seen = &dose->seen[when];
+    const struct done now = {(double)atomic_load(&dose->units[when]),
+                             (double)atomic_load(&dose->spent_ns[when])};
+    double units = now.units - seen->units, ns = now.ns - seen->ns;
+    *seen = now;
+    return ns > 0 ? units / ns : (double)NAN;
+}
+
+static void set_share(struct memory_dose *dose, unsigned active, double share)
+{
+    atomic_store(&dose->active, active);
+    atomic_store(&dose->press_ns, (uint64_t)(share * (double)period_ns));
+}
+
+/* The probe's speed with so many that press for the share of the time, over look_ns. */
+static double look_at(struct memory_dose *dose, unsigned active, double share)
+{
+    set_share(dose, active, share);
+    clock_sleep_until(clock_timer_ns() + look_ns / 4);
+    (void)look(dose, ALWAYS);
+    clock_sleep_until(clock_timer_ns() + look_ns);
+    return look(dose, ALWAYS);
+}
+
+/* The kind that slows the probe more, then as few of them as reach the target in enough_share. */
+static void choose(struct memory_dose *dose)
+{
+    double rest = look_at(dose, 0, 0), least = INFINITY;
+    enum aggressor_kind worst = AGGRESSOR_STREAM;
+    for (enum aggressor_kind kind = AGGRESSOR_STREAM; kind <= AGGRESSOR_RANDOM; kind++) {
+        dose->kind = kind;
+        double ratio = look_at(dose, dose->n, 1) / rest;
+        worst = ratio < least ? kind : worst;
+        least = fmin(least, ratio);
+    }
+    dose->kind = worst;
+    unsigned active = 1;
+    while (active < dose->n &&
+           look_at(dose, active, 1) / rest > 1 - (1 - dose->target) / enough_share)
+        active = 2 * active < dose->n ? 2 * active : dose->n;
+    set_share(dose, active, 0);
+}
+
+/* Another number of aggressors: what they do to the probe is to be seen anew. */
+static void set_active(struct memory_dose *dose, unsigned active, double share)
+{
+    set_share(dose, active, share);
+    dose->speed[PRESSING] = NAN;
+    dose->trim = 0;
+}
+
+static double mean_of(double mean, double now)
+{
+    return isnan(mean) ? now : isnan(now) ? mean : mean + memory * (now - mean);
+}
+
+static void control(struct memory_dose *dose, double held)
+{
+    unsigned active = atomic_load(&dose->active);
+    double ratio = dose->speed[PRESSING] / dose->speed[RESTING], cost = 1 - ratio;
+    if (isnan(cost)) /* nothing is known of them: to begin with, some time of each */
+        return set_share(dose, active, enough_share / 2);
+    if (!(cost > 0.01))
+        cost = 0.01;
+    if (!isnan(held))
+        dose->trim = fmin(0.3, fmax(-0.3, dose->trim + memory * (held - dose->target) / cost));
+    double share = (1 - dose->target) / cost + dose->trim;
+    if (share > most_share && active < dose->n)
+        return set_active(dose, 2 * active < dose->n ? 2 * active : dose->n, most_share / 2);
+    if (share < few_share && active > 1 && dose->target < 1)
+        return set_active(dose, active / 2, 2 * share);
+    set_share(dose, active, fmax(0, fmin(share, most_share)));
+}
+
+static double memory_hold(struct bench_ctx *ctx)
+{
+    struct memory_dose *dose = ctx->state;
+    double all = look(dose, ALWAYS);
+    for (enum when when = RESTING; when <= PRESSING; when++)
+        dose->speed[when] = mean_of(dose->speed[when], look(dose, when));
+    double held = all / dose->speed[RESTING];
+    control(dose, held);
+    return dose->latency ? 1 / held : held;
+}
+
+static int open_memory(struct bench_ctx *ctx)
+{
+    struct memory_dose *dose = ctx->state;
+    uint64_t llc = memory_llc_bytes(ctx->machine);
+    dose->sizes = aggressor_choose_sizes(ctx->machine, llc, dose->n + 1);
+    if (dose->sizes.area_bytes > area_most)
+        dose->sizes.area_bytes = area_most;
+    dose->aggressors = bench_array(ctx, dose->n, sizeof(*dose->aggressors));
+    int rc = dose->aggressors ? 0 : -ENOMEM;
+    for (unsigned i = 0; i < dose->n && !rc; i++) {
+        rc = aggressor_map(&dose->aggressors[i], &dose->sizes, ctx->err);
+        if (!rc)
+            rc = memory_keep(ctx, &dose->aggressors[i].memory);
+    }
+    if (!rc)
+        rc = memory_open(ctx, &dose->area, dose->sizes.area_bytes, MEMORY_THP);
+    return rc;
+}
+
+static int memory_start(struct bench_ctx *ctx, double level)
+{
+    struct memory_dose *dose = ctx->state;
+    const struct bench_machine *machine = ctx->machine;
+    const struct dose *params = ctx->params;
+    unsigned *os_cpus = bench_array(ctx, machine->ncpus, sizeof(*os_cpus));
+    dose->latency = params->kind == DOSE_LATENCY;
+    dose->target = dose->latency ? 1 / level : level;
+    dose->n = machine->ncpus - 1;
+    dose->speed[RESTING] = dose->speed[PRESSING] = NAN;
+    if (!os_cpus)
+        return -ENOMEM;
+    if (!dose->n)
+        return err_set(ctx->err, -ENOTSUP, "a dose of %s needs two CPUs of its own",
+                       dose_names[params->kind]);
+    int rc = open_memory(ctx);
+    if (rc)
+        return rc;
+    dose->lines = dose->area.bytes / CHASE_LINE_BYTES;
+    if (dose->latency)
+        chase_grow(dose->area.base, 0, dose->lines, ctx->seed);
+    else
+        memset(dose->area.base, 0, dose->area.bytes);
+    dose->at = dose->area.base;
+    for (unsigned i = 0; i < machine->ncpus; i++)
+        os_cpus[i] = machine->cpus[i].os_cpu;
+    rc = press_start(&dose->press, ctx, os_cpus, machine->ncpus, press_or_probe, dose);
+    if (!rc)
+        choose(dose);
+    return rc;
+}
+
+static int memory_check(struct bench_ctx *ctx)
+{
+    struct memory_dose *dose = ctx->state;
+    press_stop(&dose->press);
+    for (unsigned i = 0; i < dose->n; i++) {
+        int rc = aggressor_check(&dose->aggressors[i], ctx->machine->cpus[i + 1].os_cpu, ctx->err);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+const struct dose_ops dose_memory = {memory_start, memory_hold, memory_check,
+                                     sizeof(struct memory_dose)};

@@ -1,0 +1,34 @@
+/*
+ * Pinned threads that press from press_start until bench_close, beside a caller that only watches.
+ * A job returns soon after `stop` is set.
+ */
+#ifndef CONTEND_BENCH_DOSE_PRESS_H
+#define CONTEND_BENCH_DOSE_PRESS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "bench/common/team.h"
+
+struct press {
+    struct team team;
+    team_job *job;
+    void *arg;
+    pthread_t conductor; /* waits in team_run */
+    bool running;
+    _Alignas(128) _Atomic bool stop;
+};
+
+/* One thread on each of os_cpus[0..n-1], a CPU as often as it stands there. */
+int press_start(struct press *press, struct bench_ctx *ctx, const unsigned *os_cpus, unsigned n,
+                team_job *job, void *arg);
+
+/* Returns when all threads have; also fine where none runs. */
+void press_stop(struct press *press);
+
+static inline bool press_goes_on(const struct press *press)
+{
+    return !atomic_load_explicit(&press->stop, memory_order_relaxed);
+}
+
+#endif
