@@ -211,7 +211,7 @@ check_result() { # check_result DIR
     why=$(
         lines_of_csv "$dir/rows.csv" 22
         lines_of_csv "$dir/rounds.csv" 15
-        lines_of_csv "$scratch/samples.csv" 16
+        lines_of_csv "$scratch/samples.csv" 17
     )
     [ -z "$why" ] || wrong torn "$why"
     done_json=$(jq '.rounds_done // 0' "$dir/run.json")

@@ -12,7 +12,7 @@
 
 #define SAMPLE_COLUMNS                                                                             \
     "run_id,round,order,scenario,placement,workers,role,worker,bench,params,iter,start_ns,"        \
-    "elapsed_ns,ops,bytes,status"
+    "elapsed_ns,ops,bytes,rate,status"
 
 void csv_put_text(const char *text, FILE *out)
 {
@@ -193,9 +193,11 @@ static void put_samples(const struct result *result, const struct arm *arm,
         (void)fprintf(out, ",%s,%u,%s,%u,%s,", placement_infos[arm->placement].name, arm->workers,
                       row_role(arm), observation->slot + worker, arm->bench->name);
         csv_put_text(params, out);
-        (void)fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s\n",
-                      iter, sample->start_ns, sample->elapsed_ns, sample->ops, sample->bytes,
-                      status_name(censored ? STATUS_CENSORED : STATUS_OK));
+        (void)fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", iter,
+                      sample->start_ns, sample->elapsed_ns, sample->ops, sample->bytes);
+        if (arm->bench->rate_unit)
+            (void)fprintf(out, "%.6g", sample->rate);
+        (void)fprintf(out, ",%s\n", status_name(censored ? STATUS_CENSORED : STATUS_OK));
         iter += sample->iters;
     }
 }

@@ -179,17 +179,17 @@ TEST_WITHIN(csv_rows_bad_directory, set_up, tear_down)
 
 #define SAMPLES_HEADER                                                                             \
     "run_id,round,order,scenario,placement,workers,role,worker,bench,params,iter,start_ns,"        \
-    "elapsed_ns,ops,bytes,status\n"
+    "elapsed_ns,ops,bytes,rate,status\n"
 #define RUN "20240102T030405Z-fixture,"
 #define PARAMS "rows=64;cols=8;slots=2"
 #define FIRST_ROUND                                                                                \
     RUN "0,0,fixture,none,2,foreground,0,fixture," PARAMS                                          \
-        ",0,1000000000,10000000,100,4096,ok\n" RUN                                                 \
+        ",0,1000000000,10000000,100,4096,,ok\n" RUN                                                 \
         "0,0,fixture,none,2,foreground,0,fixture," PARAMS                                          \
-        ",4,1010000000,20000000,100,4096,censored\n" RUN                                           \
+        ",4,1010000000,20000000,100,4096,,censored\n" RUN                                           \
         "0,0,fixture,none,2,foreground,1,fixture," PARAMS                                          \
-        ",0,1000000000,10000000,100,4096,ok\n" RUN                                                 \
-        "0,0,fixture,none,2,foreground,1,fixture," PARAMS ",1,1010000000,20000000,100,4096,ok\n"
+        ",0,1000000000,10000000,100,4096,,ok\n" RUN                                                 \
+        "0,0,fixture,none,2,foreground,1,fixture," PARAMS ",1,1010000000,20000000,100,4096,,ok\n"
 
 /* Two rounds of `none` with two workers, and one of its baseline. */
 static void make_samples(struct result *result)
@@ -228,9 +228,9 @@ TEST_WITHIN(csv_samples_bytes, set_up, tear_down)
     assert_int_equal(growing_close(&file, &err), 0);
     assert_file(f->dir_fd, "samples.csv",
                 SAMPLES_HEADER FIRST_ROUND RUN "1,0,fixture,none,2,foreground,0,fixture," PARAMS
-                                               ",0,2000000000,30000000,100,4096,ok\n" RUN
+                                               ",0,2000000000,30000000,100,4096,,ok\n" RUN
                                                "0,1,fixture,partition,1,baseline,0,fixture," PARAMS
-                                               ",0,1000000000,7000000,100,4096,ok\n");
+                                               ",0,1000000000,7000000,100,4096,,ok\n");
     fixture_result_free(&result);
 }
 
@@ -252,7 +252,7 @@ TEST_WITHIN(csv_samples_full_disk_keeps_whole_rounds, set_up, tear_down)
     assert_int_equal(growing_close(&file, &err), 0);
     assert_file(f->dir_fd, "samples.csv",
                 SAMPLES_HEADER FIRST_ROUND RUN "0,1,fixture,partition,1,baseline,0,fixture," PARAMS
-                                               ",0,1000000000,7000000,100,4096,ok\n");
+                                               ",0,1000000000,7000000,100,4096,,ok\n");
     fixture_result_free(&result);
 }
 
