@@ -37,7 +37,8 @@ struct account {
 struct aggressor_thread {
     _Alignas(128) uint64_t chains[BUSY_CHAINS];
     uint64_t steps;
-    clockid_t clock; /* its CPU time; valid when started is set */
+    uint64_t accounted_ns; /* of its CPU time */
+    clockid_t clock;       /* its CPU time; valid when started is set */
     _Atomic bool started;
 };
 
@@ -62,17 +63,25 @@ static double find_behind(const struct cpu_dose *dose, struct account *account)
     return behind;
 }
 
-/* So much CPU time; what it took more or less than was claimed goes into the account. */
+/* The account gets what the thread has had, its looks at the account included. */
+static void settle(struct account *account, struct aggressor_thread *self)
+{
+    uint64_t had_ns = clock_thread_cpu_ns();
+    (void)atomic_fetch_add(&account->used_ns, had_ns - self->accounted_ns);
+    self->accounted_ns = had_ns;
+}
+
+/* So much CPU time, claimed as long as it lasts. */
 static void take(struct account *account, struct aggressor_thread *self, double claimed_ns)
 {
-    uint64_t begin_ns = clock_thread_cpu_ns(), had_ns;
+    uint64_t begin_ns = self->accounted_ns;
     (void)atomic_fetch_add(&account->used_ns, (uint64_t)claimed_ns);
     do {
         busy_run(self->chains, STEPS);
         self->steps += STEPS;
-        had_ns = clock_thread_cpu_ns() - begin_ns;
-    } while ((double)had_ns < claimed_ns);
-    (void)atomic_fetch_add(&account->used_ns, had_ns - (uint64_t)claimed_ns);
+    } while ((double)(clock_thread_cpu_ns() - begin_ns) < claimed_ns);
+    settle(account, self);
+    (void)atomic_fetch_sub(&account->used_ns, (uint64_t)claimed_ns);
 }
 
 static void press_cpu(void *arg, unsigned rank, unsigned n)
@@ -83,9 +92,11 @@ static void press_cpu(void *arg, unsigned rank, unsigned n)
     struct aggressor_thread *self = &dose->threads[rank];
     double patience_ns = piece_ns * (1 + rank % THREADS);
     uint64_t chance = rank;
+    self->accounted_ns = clock_thread_cpu_ns();
     if (pthread_getcpuclockid(pthread_self(), &self->clock) == 0)
         atomic_store(&self->started, true);
     while (press_goes_on(&dose->press)) {
+        settle(account, self);
         double behind = find_behind(dose, account);
         if (behind >= patience_ns) {
             double drawn = (double)(random_next(&chance) >> 11) * 0x1p-53;

@@ -184,11 +184,11 @@ TEST_WITHIN(csv_rows_bad_directory, set_up, tear_down)
 #define PARAMS "rows=64;cols=8;slots=2"
 #define FIRST_ROUND                                                                                \
     RUN "0,0,fixture,none,2,foreground,0,fixture," PARAMS                                          \
-        ",0,1000000000,10000000,100,4096,,ok\n" RUN                                                 \
+        ",0,1000000000,10000000,100,4096,,ok\n" RUN                                                \
         "0,0,fixture,none,2,foreground,0,fixture," PARAMS                                          \
-        ",4,1010000000,20000000,100,4096,,censored\n" RUN                                           \
+        ",4,1010000000,20000000,100,4096,,censored\n" RUN                                          \
         "0,0,fixture,none,2,foreground,1,fixture," PARAMS                                          \
-        ",0,1000000000,10000000,100,4096,,ok\n" RUN                                                 \
+        ",0,1000000000,10000000,100,4096,,ok\n" RUN                                                \
         "0,0,fixture,none,2,foreground,1,fixture," PARAMS ",1,1010000000,20000000,100,4096,,ok\n"
 
 /* Two rounds of `none` with two workers, and one of its baseline. */
