@@ -22,6 +22,11 @@ bool dose_is_idle(const struct dose *dose)
     return dose->level == dose_idle_level((enum dose_kind)dose->kind);
 }
 
+bool dose_is_same(const struct dose *a, const struct dose *b)
+{
+    return a->kind == b->kind && a->level == b->level;
+}
+
 int dose_check(const struct dose *dose, struct err *err)
 {
     if (dose->level >= least[dose->kind] && dose->level <= most[dose->kind])

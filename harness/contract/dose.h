@@ -19,6 +19,9 @@
 
 enum dose_kind { DOSE_CPU, DOSE_BANDWIDTH, DOSE_LATENCY, DOSE_KINDS };
 
+/* The benchmark that gives them, whose parameters are a struct dose. */
+#define DOSE_BENCH "dose"
+
 struct dose {
     int kind; /* enum dose_kind */
     double level;
@@ -32,6 +35,8 @@ double dose_idle_level(enum dose_kind kind);
 
 /* Nothing is taken: no aggressor is needed. */
 bool dose_is_idle(const struct dose *dose);
+
+bool dose_is_same(const struct dose *a, const struct dose *b);
 
 /* -EINVAL: a level that no aggressor can hold, such as 95% of a CPU. */
 int dose_check(const struct dose *dose, struct err *err);

@@ -12,7 +12,7 @@ unsigned rounds_cpus(const struct result *result, unsigned planned_workers)
             continue;
         if (arm->placement == PLACE_NONE)
             return bitset_count(&arm->plan.workers[0].cpus);
-        for (unsigned w = 0; w < arm->plan.nworkers; w++)
+        for (unsigned w = 0; w < plan_requested(&arm->plan); w++)
             bitset_or(&all, &arm->plan.workers[w].cpus);
     }
     return bitset_count(&all);

@@ -129,6 +129,7 @@ const struct metric_info metrics[] = {
      .gating = true},
     {METRIC_STEPS, "steps", "none", FIELD(steps)},
     {"background_rate", "items/s", "higher", FIELD(background_rate), .gating = true},
+    {METRIC_DOSE, "ratio", "none", FIELD(dose)},
     {"efficiency", "ratio", "higher", SLICE, .value = efficiency, .absent = no_slice},
     {"slowdown_vs_alone", "ratio", "lower", BASELINE_ALONE, slowdown_vs_alone, .absent = no_alone},
     {"gain_vs_single", "ratio", "higher", BASELINE_SINGLE, gain_vs_single, .absent = no_single},

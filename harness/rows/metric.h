@@ -32,6 +32,7 @@ struct metric_info {
 
 /* Counted in a round, of the worker that finished the fewest. */
 #define METRIC_STEPS "round_steps"
+#define METRIC_DOSE "dose" /* the level that was held */
 
 /* Work done per second by all workers. */
 #define METRIC_RATE "throughput"

@@ -3,10 +3,10 @@
  * rows. Pure apart from allocation. The round is the unit of replication (METHOD 1), so everything
  * within a round is reduced to one number here, and intervals are taken over the rounds later.
  *
- * Only foreground workers count, but for background_rate, and only rounds that ended ok, noisy or
- * censored. The steps of a worker are the iterations of its samples. A censored last sample carries
- * the time until the limit and the work of a whole step: times become lower bounds and rates upper
- * bounds.
+ * Only foreground workers count, but for background_rate and dose, and only rounds that ended ok,
+ * noisy or censored. The steps of a worker are the iterations of its samples. A censored last
+ * sample carries the time until the limit and the work of a whole step: times become lower bounds
+ * and rates upper bounds.
  */
 #ifndef CONTEND_ROWS_ROUNDS_H
 #define CONTEND_ROWS_ROUNDS_H
@@ -26,6 +26,7 @@ struct round_fields {
     double step_time;                /* s: median over workers of each one's median step */
     double background_rate;          /* ops/s: sum over background workers, of their steps while all
                                         in front were measured; NaN = one had no such step */
+    double dose;                     /* level that was held meanwhile; NaN = no dose */
     double steps;                    /* of the worker that finished the fewest */
     double worst_worker;        /* throughput of the slowest / mean over the workers, of several */
     struct usage usage;         /* means over workers, of most fields per step: usage_fields */

@@ -106,7 +106,12 @@ void row_put_params(const struct result *result, const struct arm *arm, const ch
     if (used < size)
         used += (size_t)snprintf(params + used, size - used, "slots=%u", arm->planned_workers);
     unsigned behind = arm_background(arm);
-    if (used < size && result->background && behind)
+    char dose[DOSE_TEXT_MAX] = "none";
+    if (!dose_is_idle(&arm->dose))
+        dose_format(&arm->dose, dose)[strlen(dose_names[arm->dose.kind])] = ':';
+    if (used < size && result_has_doses(result))
+        used += (size_t)snprintf(params + used, size - used, ";dose=%s", dose);
+    else if (used < size && result->background && behind)
         used += (size_t)snprintf(params + used, size - used, ";background=%s:%u",
                                  result->background->name, behind);
     else if (used < size && result->background)
@@ -127,6 +132,7 @@ const char *row_key(const char *params)
         at += strcspn(at, ";");
         at += *at == ';';
         ours = !strncmp(at, "background=", strlen("background=")) ||
+               !strncmp(at, "dose=", strlen("dose=")) ||
                !strncmp(at, "variant=", strlen("variant="));
     }
     return at;

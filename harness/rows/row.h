@@ -108,9 +108,9 @@ bool metric_is_gating(const struct bench *bench, const char *metric, const struc
 
 /*
  * The params column: the benchmark's parameters, then slots=N, then what makes load behind the arm:
- * background=NAME:WORKERS, or none in the baselines of such a run, then variant=NAME in an ab, then
- * the key. A name stands
- * once: where the key says which of several a value is for, the parameter gives way.
+ * background=NAME:WORKERS or dose=KIND:LEVEL, or none in the baselines of such a run, then
+ * variant=NAME in an ab, then the key. A name stands once: where the key says which of several a
+ * value is for, the parameter gives way.
  */
 void row_put_params(const struct result *result, const struct arm *arm, const char *key,
                     char params[static ROW_PARAMS_MAX]);

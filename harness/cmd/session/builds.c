@@ -23,7 +23,7 @@ static const char *const passed_on[] = {"workers",     "device",     "limit",
                                         "factor",      "background", "background-workers",
                                         "reserve",     "cpus",       "threads",
                                         "cores-each",  "wait",       "mem",
-                                        "host",        "gpus"};
+                                        "host",        "gpus",       "dose"};
 
 static void add_options(struct child_run *run, const struct run_options *options)
 {

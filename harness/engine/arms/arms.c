@@ -124,6 +124,8 @@ static int add_arm(const struct topo *topo, const struct arms_request *request, 
         (request->optional && request->optional[p]) || planned_workers > least_count(request);
     int rc = optional ? plan_make_or_skip(topo, &plan_request, &arm.plan, err)
                       : plan_make(topo, &plan_request, &arm.plan, err);
+    if (!rc && arm.plan.status == PLAN_OK && !dose_is_idle(&arm.dose))
+        rc = plan_add_dose(topo, (enum dose_kind)arm.dose.kind, &arm.plan, err);
     if (rc) {
         plan_free(&arm.plan);
         return rc;
@@ -158,7 +160,8 @@ static bool wants_baseline(const struct arms_request *request, const struct resu
                            bool have_team)
 {
     const struct arm *arm = &result->arms[result->narms - 1];
-    bool background = request->plan.background || request->background_as_workers;
+    bool background =
+        request->plan.background || request->background_as_workers || !dose_is_idle(&request->dose);
     if (bench_is_team(request->bench))
         return request->baselines && background && !have_team;
     return request->baselines && (arm->planned_workers > 1 || background) &&

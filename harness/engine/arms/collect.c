@@ -290,7 +290,8 @@ void collect_masks(struct observation *out)
 void collect_waits(const struct arm *arm, struct observation *out)
 {
     const struct placement_info *info = &placement_infos[arm->placement];
-    for (unsigned i = 0; i < out->nworkers; i++) {
+    const bool asked_for = arm->dose.kind == DOSE_CPU && !dose_is_idle(&arm->dose);
+    for (unsigned i = 0; i < out->nworkers && !asked_for; i++) {
         const struct plan_worker *planned = observation_planned(arm, out, i);
         const struct usage *usage = &out->workers[i].usage;
         bool owns = planned && info->disjoint && info->pinned && !out->workers[i].background &&

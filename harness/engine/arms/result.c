@@ -78,6 +78,25 @@ unsigned arm_background(const struct arm *arm)
                : arm->plan.nworkers - arm->planned_workers;
 }
 
+bool result_has_doses(const struct result *result)
+{
+    return result->background && strcmp(result->background->name, DOSE_BENCH) == 0;
+}
+
+const struct dose *result_dose(const struct result *result)
+{
+    const struct dose *dose = NULL;
+    for (size_t i = 0; i < result_measured(result); i++) {
+        const struct arm *arm = &result->arms[i];
+        if (arm->alone)
+            continue;
+        if (dose_is_idle(&arm->dose) || (dose && !dose_is_same(dose, &arm->dose)))
+            return NULL;
+        dose = &arm->dose;
+    }
+    return dose;
+}
+
 const struct plan_worker *
 observation_planned(const struct arm *arm, const struct observation *observation, unsigned worker)
 {

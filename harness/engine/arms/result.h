@@ -183,12 +183,18 @@ const char *arm_name(const struct arm *arm);
 /* The place of the arm in the order of that round; 0 where it was not in it. */
 unsigned arm_order(const struct arm *arm, unsigned round);
 
-/* Workers that make load behind the arm's own: 0 for a baseline. */
+/* Workers that make load behind the arm's own, or give them a dose: 0 for a baseline. */
 unsigned arm_background(const struct arm *arm);
 
 /* The plan of one of its workers; NULL: the plan does not have it. */
 const struct plan_worker *
 observation_planned(const struct arm *arm, const struct observation *observation, unsigned worker);
+
+/* Some of its arms have a dose: its background is the benchmark that gives them. */
+bool result_has_doses(const struct result *result);
+
+/* The dose that all of its measured arms but baselines have; NULL = none, or not one for all. */
+const struct dose *result_dose(const struct result *result);
 
 #define RESULT_WITHIN 0.05
 double result_within(const struct result *result);

@@ -59,7 +59,8 @@ void observe_write_orders(struct observer *o)
         struct shared_worker *worker = &o->shared->worker[i];
         bool behind = i >= o->foreground;
         const struct bench *bench = behind ? config->run->background : o->arm->bench;
-        const void *params = behind ? config->background_params : o->arm->params;
+        const void *load = o->arm->plan.has_dose ? &o->arm->dose : config->background_params;
+        const void *params = behind ? load : o->arm->params;
         unsigned slot = behind ? o->behind + i - o->foreground : o->slot + o->first + i;
         worker->plan = o->arm->plan.workers[slot];
         worker->index = behind ? i - o->foreground : o->first + i;

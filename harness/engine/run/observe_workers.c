@@ -323,12 +323,13 @@ static int launch_own(struct observer *o, unsigned i, struct err *err)
 {
     const struct opt_texts *watched = i < o->foreground ? o->env : NULL;
     const struct opt_texts *env = o->arm->variant ? &o->arm->variant->env : watched;
+    const bool has_quota = i < o->foreground || !o->arm->plan.has_dose;
     struct own_command own = {.argv = NULL};
     int rc = runs_command(o, i) ? make_own(o, i, &own, err) : 0;
     const struct launch_request request = {.env = env,
                                            .command = own.argv ? &own.command : NULL,
                                            .cgroups = o->config->cgroups,
-                                           .cpu_max = o->arm->cpu_max};
+                                           .cpu_max = has_quota ? o->arm->cpu_max : 0};
     if (!rc)
         rc = launch_worker(o->shared, o->shared_fd, i, &request, &o->child[i].process, err);
     free_own(&own);

@@ -29,6 +29,7 @@ struct run_options {
     const char *begin, *end, *factor; /* sizes, as parameters of the measured benchmark */
     const char *background;
     int64_t background_workers;
+    const char *dose; /* "cpu=20%": of all arms; of an arrangement a list; NULL = none */
     const char *out, *host;
     const char *resume;         /* directory of a run that goes on; or NULL */
     unsigned ranks, ranks_here; /* of a job, and of them on this machine; 0 = not in a job */

@@ -79,6 +79,16 @@ static double warmup_s(const struct run_options *options, const struct result *r
     return command && command->one_shot ? 0 : fallback_s;
 }
 
+/* Behind go the loops of doses find their level. */
+static const double dose_settle_s = 1;
+
+/* Behind go, until workers are used to each other; whole runs have none. */
+static double settle_s(const struct result *result, double fallback_s)
+{
+    return result_has_doses(result) && fallback_s > 0 ? fmax(fallback_s, dose_settle_s)
+                                                      : fallback_s;
+}
+
 static double limit_s(const struct run_options *options, const struct result *result,
                       const struct profile_times *profile)
 {
@@ -111,8 +121,8 @@ static void set_ab_times(const struct run_options *options, double launches, dou
     struct observe_config *config = &setup->config;
     struct result *result = &setup->result;
     double arm_s = before_s - config->warmup_s - config->settle_s;
-    config->warmup_s = config->least_warmup_s = config->settle_s =
-        warmup_s(options, result, profile->warmup_s / 4);
+    config->warmup_s = config->least_warmup_s = warmup_s(options, result, profile->warmup_s / 4);
+    config->settle_s = settle_s(result, config->warmup_s);
     config->measure_s = options->time_s > 0 ? options->time_s : profile->short_s;
     config->limit_s = fmax(limit_s(options, result, profile), config->measure_s);
     arm_s += config->warmup_s + config->settle_s + config->measure_s;
@@ -157,7 +167,7 @@ static void set_clear_times(const struct run_options *options, double start_s, d
                                                : clear_s[options->profile];
     if (options->profile == PROFILE_QUICK && !(options->warmup_s > 0)) {
         config->least_warmup_s = fmin(config->warmup_s, steady_s);
-        config->settle_s = fmin(config->settle_s, together_s);
+        config->settle_s = settle_s(result, fmin(config->settle_s, together_s));
     }
     result->until_clear = true;
     result->solo_turns = options->profile == PROFILE_QUICK;
@@ -184,7 +194,8 @@ void times_set(const struct run_options *options, struct run_setup *setup)
     struct result *result = &setup->result;
     config->warmup_s = warmup_s(options, result, profile->warmup_s);
     config->least_warmup_s = config->warmup_s;
-    config->settle_s = commands_of(result) && commands_of(result)->one_shot ? 0 : config->warmup_s;
+    const bool is_whole = commands_of(result) && commands_of(result)->one_shot;
+    config->settle_s = is_whole ? 0 : settle_s(result, config->warmup_s);
     config->setup_s = options->setup_limit_s;
 
     double launches = 0;

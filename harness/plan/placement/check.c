@@ -340,9 +340,12 @@ static void check_cpus(const struct topo *topo, const struct plan *plan,
            "one: bind each thread (OMP_PROC_BIND=true)");
 }
 
-int plan_check(const struct topo *topo, const struct plan *plan, struct findings *findings,
+int plan_check(const struct topo *topo, const struct plan *whole, struct findings *findings,
                struct err *err)
 {
+    struct plan requested = *whole;
+    const struct plan *plan = &requested;
+    requested.nworkers = plan_requested(whole);
     const struct placement_info *info = &placement_infos[plan->placement];
     struct findings_about about = {.findings = findings, .err = err};
     if (!plan->nworkers || plan->workers[0].host[0])

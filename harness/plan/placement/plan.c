@@ -399,12 +399,66 @@ void plan_free(struct plan *plan)
     plan->nworkers = 0;
 }
 
+unsigned plan_requested(const struct plan *plan)
+{
+    return plan->nworkers - plan->has_dose;
+}
+
+/* One probes, and one at least makes the load. */
+enum { BESIDE_LEAST = 2 };
+
+/* CPUs that the workers do not get. */
+static int find_beside(const struct topo *topo, enum dose_kind kind, const struct plan *plan,
+                       struct bitset *cpus, struct err *err)
+{
+    struct bitset allowed, workers = {0};
+    topo_allowed_cpus(topo, &allowed);
+    *cpus = allowed;
+    bitset_andnot(cpus, &plan->dealt);
+    if (bitset_count(cpus) >= BESIDE_LEAST)
+        return 0;
+    const unsigned n = bitset_count(&allowed);
+    const unsigned beside = n / 4 > BESIDE_LEAST ? n / 4 : BESIDE_LEAST;
+    if (n <= BESIDE_LEAST)
+        return err_set(err, -EINVAL,
+                       "a dose of %s needs %d CPUs beside those of the workers, and %u %s allowed: "
+                       "only a dose of cpu is possible here",
+                       dose_names[kind], BESIDE_LEAST, n, n == 1 ? "is" : "are");
+    for (int cpu = bitset_next(&allowed, 0); bitset_count(&workers) < n - beside;
+         cpu = bitset_next(&allowed, (unsigned)cpu + 1))
+        bitset_set(&workers, (unsigned)cpu);
+    char list[SHORT_LIST];
+    return err_set(err, -EINVAL,
+                   "a dose of %s needs %d CPUs beside those of the workers: leave it some, such as "
+                   "with --cpus %s",
+                   dose_names[kind], BESIDE_LEAST, bitset_format(&workers, list, sizeof(list)));
+}
+
+int plan_add_dose(const struct topo *topo, enum dose_kind kind, struct plan *plan, struct err *err)
+{
+    struct plan_worker dose = {.background = true, .gpu = -1};
+    int rc = kind == DOSE_CPU ? 0 : find_beside(topo, kind, plan, &dose.cpus, err);
+    if (rc)
+        return rc;
+    for (unsigned w = 0; kind == DOSE_CPU && w < plan->nworkers; w++)
+        bitset_or(&dose.cpus, &plan->workers[w].cpus);
+    dose.threads = bitset_count(&dose.cpus);
+    struct plan_worker *grown = realloc(plan->workers, (plan->nworkers + 1) * sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "no memory to plan a dose");
+    plan->workers = grown;
+    plan->workers[plan->nworkers++] = dose;
+    plan->has_dose = true;
+    return 0;
+}
+
 bool plan_crowds(const struct plan *plan)
 {
-    for (unsigned w = 0; w < plan->nworkers; w++) {
+    const unsigned n = plan_requested(plan);
+    for (unsigned w = 0; w < n; w++) {
         struct bitset cpus = {0};
         unsigned threads = 0;
-        for (unsigned v = 0; v < plan->nworkers; v++)
+        for (unsigned v = 0; v < n; v++)
             if (bitset_intersects(&plan->workers[v].cpus, &plan->workers[w].cpus)) {
                 bitset_or(&cpus, &plan->workers[v].cpus);
                 threads += plan->workers[v].threads;
@@ -418,7 +472,8 @@ bool plan_crowds(const struct plan *plan)
 bool plan_overlaps(const struct plan *plan)
 {
     struct bitset taken = {0};
-    for (unsigned w = 0; w < plan->nworkers; w++) {
+    const unsigned n = plan_requested(plan);
+    for (unsigned w = 0; w < n; w++) {
         if (bitset_intersects(&taken, &plan->workers[w].cpus))
             return true;
         bitset_or(&taken, &plan->workers[w].cpus);

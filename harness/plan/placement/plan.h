@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include "harness/contract/dose.h"
 #include "harness/lib/base/bitset.h"
 #include "harness/lib/base/err.h"
 #include "harness/machine/topo/topo.h"
@@ -72,6 +73,7 @@ struct plan {
     char reason[200];  /* why it was skipped; "" when ok */
     unsigned nworkers; /* foreground first, then background; 0 when skipped */
     struct plan_worker *workers;
+    bool has_dose;       /* its last worker gives the others a dose: see plan_add_dose */
     double cpu_quota;    /* that of the request */
     struct bitset dealt; /* os_cpu that were there to be dealt: allowed, and not left to others or
                             to nobody by the request; empty in plans that were read */
@@ -125,10 +127,19 @@ int plan_make_or_skip(const struct topo *topo, const struct plan_request *reques
                       struct plan *plan, struct err *err);
 void plan_free(struct plan *plan);
 
-/* True when two workers of the plan share a CPU. */
+/*
+ * Appends the worker that gives the others a dose: of cpu on all of their CPUs, else on the allowed
+ * ones that were not there to be dealt. -EINVAL: these are too few.
+ */
+int plan_add_dose(const struct topo *topo, enum dose_kind kind, struct plan *plan, struct err *err);
+
+/* Workers of the request: all but the one that gives a dose, which no rule about plans counts. */
+unsigned plan_requested(const struct plan *plan);
+
+/* True when two workers of the request share a CPU. */
 bool plan_overlaps(const struct plan *plan);
 
-/* True when workers that share CPUs have more threads than these. */
+/* True when those that share CPUs have more threads than these. */
 bool plan_crowds(const struct plan *plan);
 
 #endif
