@@ -94,69 +94,61 @@ static void count_pages(const struct worker_result *worker, const struct plan_wo
     }
 }
 
-/* The background works from go to stop, those in front are measured for a part of that time. */
-struct span {
-    uint64_t from_ns, to_ns;
-};
-
-static struct span find_measured(const struct observation *observation)
-{
-    const struct worker_result *workers = observation->workers;
-    struct span span = {0};
-    for (unsigned i = 0; i < observation->nworkers; i++)
-        if (!workers[i].background) {
-            span.from_ns = workers[i].go_ns > span.from_ns ? workers[i].go_ns : span.from_ns;
-            span.to_ns = workers[i].end_ns > span.to_ns ? workers[i].end_ns : span.to_ns;
-        }
-    return span;
-}
-
-static bool is_within(const struct sample *sample, const struct span *span)
-{
-    return sample->start_ns >= span->from_ns &&
-           sample->start_ns + sample->elapsed_ns <= span->to_ns;
-}
-
-/* Of its steps that began and ended within the span. */
-static double rate_between(const struct worker_result *worker, const struct span *span)
+/* Of its steps that began and ended between the two. */
+static double rate_between(const struct worker_result *worker, uint64_t from_ns, uint64_t to_ns)
 {
     uint64_t first_ns = 0, last_ns = 0;
     double ops = 0;
     for (size_t i = 0; i < worker->nsamples; i++) {
         const struct sample *sample = &worker->samples[i];
-        if (!is_within(sample, span))
+        uint64_t end_ns = sample->start_ns + sample->elapsed_ns;
+        if (sample->start_ns < from_ns || end_ns > to_ns)
             continue;
         first_ns = first_ns ? first_ns : sample->start_ns;
-        last_ns = sample->start_ns + sample->elapsed_ns;
+        last_ns = end_ns;
         ops += (double)sample->ops;
     }
     return ratio(ops, (double)(last_ns - first_ns) * 1e-9);
 }
 
+/* The background works from go to stop, those in front are measured for a part of that time. */
+static void find_measured(const struct observation *observation, uint64_t *from_ns, uint64_t *to_ns)
+{
+    const struct worker_result *workers = observation->workers;
+    *from_ns = *to_ns = 0;
+    for (unsigned i = 0; i < observation->nworkers; i++)
+        if (!workers[i].background) {
+            *from_ns = workers[i].go_ns > *from_ns ? workers[i].go_ns : *from_ns;
+            *to_ns = workers[i].end_ns > *to_ns ? workers[i].end_ns : *to_ns;
+        }
+}
+
 static double background_rate(const struct observation *observation)
 {
-    const struct span span = find_measured(observation);
+    uint64_t from_ns, to_ns;
     double rate = 0;
+    find_measured(observation, &from_ns, &to_ns);
     for (unsigned i = 0; i < observation->nworkers; i++)
         if (observation->workers[i].background)
-            rate += rate_between(&observation->workers[i], &span);
+            rate += rate_between(&observation->workers[i], from_ns, to_ns);
     return rate > 0 ? rate : (double)NAN;
 }
 
 /* Mean over that time of what the last worker's steps held. */
 static double held_dose(const struct arm *arm, const struct observation *observation)
 {
-    const struct span span = find_measured(observation);
+    uint64_t from_ns, to_ns;
     double sum = 0, ns = 0;
     if (!arm->plan.has_dose || !observation->nworkers)
         return NAN;
+    find_measured(observation, &from_ns, &to_ns);
     const struct worker_result *worker = &observation->workers[observation->nworkers - 1];
     for (size_t i = 0; i < worker->nsamples; i++) {
         const struct sample *sample = &worker->samples[i];
-        if (!is_within(sample, &span))
-            continue;
-        sum += sample->rate * (double)sample->elapsed_ns;
-        ns += (double)sample->elapsed_ns;
+        double begin = fmax((double)sample->start_ns, (double)from_ns);
+        double end = fmin((double)(sample->start_ns + sample->elapsed_ns), (double)to_ns);
+        sum += sample->rate * fmax(end - begin, 0);
+        ns += fmax(end - begin, 0);
     }
     return ratio(sum, ns);
 }
