@@ -128,8 +128,11 @@ static json_t *arm_at(const void *of, size_t index)
         record->verdict ? from_analysis(&record->verdict->analysis, index) : json_null(),
         plan_to_json(record->topo, &arm->plan, arm->observations, arm->nobservations),
         json_value_array(arm, arm->nobservations, observation_at));
+    char dose[DOSE_TEXT_MAX];
     if (arm->variant)
         (void)json_value_add(object, "variant:t", arm->variant->name);
+    if (result_has_doses(record->result) && !arm->alone && !arm->canary)
+        (void)json_value_add(object, "dose:t", dose_format(&arm->dose, dose));
     return object;
 }
 

@@ -190,6 +190,16 @@ static int fill_variant(struct recorded *recorded, size_t index, const char *nam
     return 0;
 }
 
+/* The last worker of the plan gives it. */
+static int fill_dose(const json_t *dose, struct arm *arm, struct err *err)
+{
+    int rc =
+        dose ? dose_parse(json_string_value(dose) ? json_string_value(dose) : "", &arm->dose, err)
+             : 0;
+    arm->plan.has_dose = !dose_is_idle(&arm->dose) && arm->plan.nworkers > arm->planned_workers;
+    return rc;
+}
+
 static int refuse(size_t index, struct err *err, const char *what)
 {
     return err_set(err, -EINVAL, "run.json, arm %zu of arms: %s", index, what);
@@ -252,6 +262,8 @@ static int fill_arm(struct recorded *recorded, size_t index, const struct bench 
         rc = fill_variant(recorded, index, json_value_text_of(json, "variant"), &why);
     if (!rc)
         rc = fill_plan(recorded, json_object_get(json, "plan"), &arm->plan, &why);
+    if (!rc)
+        rc = fill_dose(json_object_get(json, "dose"), arm, &why);
     if (!rc)
         rc = fill_orders(recorded, json_object_get(json, "observations"), arm, &why);
     return rc == -EINVAL ? refuse(index, err, why.msg) : rc ? err_set(err, rc, "%s", why.msg) : 0;
