@@ -43,10 +43,14 @@ static void print_workers(const struct arm *arm, const char *name, int width)
 {
     unsigned n = arm->plan.nworkers, shown = n > MOST_WORKERS ? FIRST_WORKERS : n;
     for (unsigned i = 0; i < shown; i++) {
-        char cpus[40], line[120];
+        char cpus[40], line[140], dose[DOSE_TEXT_MAX];
         const struct plan_worker *worker = &arm->plan.workers[i];
-        (void)snprintf(line, sizeof(line), "worker %u%s: CPUs %s, %u thread%s", i,
-                       worker->background ? " (background)" : "",
+        const bool gives_dose = i >= plan_requested(&arm->plan);
+        (void)snprintf(line, sizeof(line), "worker %u%s%s: CPUs %s, %u thread%s", i,
+                       gives_dose           ? ", dose "
+                       : worker->background ? " (background)"
+                                            : "",
+                       gives_dose ? dose_format(&arm->dose, dose) : "",
                        bitset_format(&worker->cpus, cpus, sizeof(cpus)), worker->threads,
                        worker->threads == 1 ? "" : "s");
         text_wrap(line, printf("  %-*s ", width, i ? "" : name), width + 3, stdout);

@@ -20,18 +20,20 @@ enum { CELL = 32, OWN_MOST = 3 };
 static void add_title(const struct result *result, struct doc *doc)
 {
     unsigned cpus = 0;
-    char rounds[48];
+    char rounds[48], level[DOSE_TEXT_MAX];
     bool feeds_none = result->narms > 0;
     for (size_t i = 0; i < result->narms; i++) {
         unsigned n = rounds_cpus(result, result->arms[i].planned_workers);
         cpus = n > cpus ? n : cpus;
         feeds_none = feeds_none && bench_feeds_none(result->arms[i].bench);
     }
+    const struct dose *dose = result_dose(result);
     (void)snprintf(rounds, sizeof(rounds), " of %u", result->rounds_planned);
-    doc_heading(doc, "%s%s%s, %u CPU%s, %u%s round%s", result->scenario, feeds_none ? "" : ", ",
+    doc_heading(doc, "%s%s%s, %u CPU%s, %u%s round%s%s%s", result->scenario, feeds_none ? "" : ", ",
                 feeds_none ? "" : device_infos[result->device].title, cpus, cpus == 1 ? "" : "s",
                 result->rounds_done, result->rounds_done == result->rounds_planned ? "" : rounds,
-                result->rounds_planned == 1 ? "" : "s");
+                result->rounds_planned == 1 ? "" : "s", dose ? ", dose " : "",
+                dose ? dose_format(dose, level) : "");
 }
 
 static const struct arm *arm_at(const struct block *block, size_t i)

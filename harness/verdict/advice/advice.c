@@ -146,7 +146,7 @@ char *advice_place(const struct result *result, unsigned workers, enum placement
 char *advice_command(const struct result *result, const struct arm *arm, char *buf, size_t size)
 {
     char options[sizeof(result->plan_options) + 40] = "";
-    if (arm_background(arm))
+    if (arm_background(arm) && !arm->plan.has_dose)
         text_set(options, " --background-workers %u", arm_background(arm));
     text_add(options, "%s", result->plan_options);
     return advice_place(result, arm->planned_workers, arm->placement, options, buf, size);

@@ -103,11 +103,23 @@ static struct ends find_ends(const struct analysis *analysis, const struct arm *
     return ends;
 }
 
+static char *format_load(const struct result *result, const struct arm *arm, char *buf, size_t size)
+{
+    char dose[DOSE_TEXT_MAX];
+    unsigned behind = arm_background(arm);
+    if (arm->plan.has_dose)
+        (void)snprintf(buf, size, "a dose of %s", dose_format(&arm->dose, dose));
+    else
+        (void)snprintf(buf, size, "%u background worker%s (%s)", behind, behind == 1 ? "" : "s",
+                       result->background->name);
+    return buf;
+}
+
 void retention_find(const struct analysis *analysis, const struct arm *idle,
                     struct findings *findings)
 {
     const struct result *result = analysis->result;
-    char kept[40], part[80];
+    char kept[40], part[80], load[120];
     struct finding advice = {.id = "retention"};
     if (!idle->alone || !bench_is_team(idle->bench))
         return;
@@ -115,12 +127,9 @@ void retention_find(const struct analysis *analysis, const struct arm *idle,
     if (!ends.worst)
         return;
     bool clear = ends.best && is_clear(&analysis->rows, ends.best, ends.low.least);
-    unsigned behind = arm_background(ends.worst);
     (void)format_part(result, idle, NULL, part, sizeof(part));
-    text_set(advice.sentence,
-             "Under %u background worker%s (%s) %s%s%s keeps %s of its idle speed with placement "
-             "%s",
-             behind, behind == 1 ? "" : "s", result->background->name, idle->bench->name,
+    text_set(advice.sentence, "Under %s %s%s%s keeps %s of its idle speed with placement %s",
+             format_load(result, ends.worst, load, sizeof(load)), idle->bench->name,
              part[0] ? ", " : "", part, format_range(&ends.low, kept, sizeof(kept)),
              placement_infos[ends.worst->placement].name);
     if (clear)
