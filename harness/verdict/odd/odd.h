@@ -15,6 +15,12 @@
 void commands_find(const struct analysis *analysis, struct findings *findings);
 
 /*
+ * Id: "dose_not_held", of the configuration whose dose was off the most: by more than 2 points of
+ * cpu, 0.03 of bandwidth or 5% of latency in the median of its rounds.
+ */
+void doses_find(const struct analysis *analysis, struct findings *findings);
+
+/*
  * Of the GPUs that CUDA shows, where the run uses any: other processes on it, its compute mode,
  * MIG. Known before anything is measured.
  */

@@ -1,0 +1,70 @@
+/* Doses of contention that were not held. */
+#include <math.h>
+#include <string.h>
+
+#include "harness/lib/base/text.h"
+#include "harness/rows/metric.h"
+#include "harness/verdict/odd/odd.h"
+
+/* How far from its level a dose may be: of latency a share of it. */
+static const double most_off[DOSE_KINDS] = {0.02, 0.03, 0.05};
+
+static double allowed_off(const struct dose *dose)
+{
+    return most_off[dose->kind] * (dose->kind == DOSE_LATENCY ? dose->level : 1);
+}
+
+/* By how much more than allowed it is off; 1 and less: it was held, or nobody knows. */
+static double times_off(const struct analysis *analysis, const struct arm *arm)
+{
+    double held = rows_median(&analysis->rows, arm, METRIC_DOSE);
+    return arm->plan.has_dose && !isnan(held)
+               ? fabs(held - arm->dose.level) / allowed_off(&arm->dose)
+               : 0;
+}
+
+/* Contention that is less than asked for has a reason that the plan shows. */
+static void add_reason(const struct arm *arm, double held, struct finding *finding)
+{
+    const unsigned cpus = bitset_count(&arm->plan.workers[arm->plan.nworkers - 1].cpus);
+    const bool is_less = (held < arm->dose.level) != (arm->dose.kind == DOSE_BANDWIDTH);
+    if (!is_less)
+        return;
+    if (arm->dose.kind != DOSE_CPU)
+        text_add(finding->sentence,
+                 " The %u CPUs beside the workers may be too few: leave it more "
+                 "(--cpus).",
+                 cpus);
+    else if (plan_crowds(&arm->plan))
+        text_add(finding->sentence, " The workers have more threads than CPUs, which compete with "
+                                    "it.");
+}
+
+void doses_find(const struct analysis *analysis, struct findings *findings)
+{
+    const struct result *result = analysis->result;
+    const struct arm *worst = NULL;
+    unsigned n = 0;
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct arm *arm = &result->arms[i];
+        if (!(times_off(analysis, arm) > 1))
+            continue;
+        if (!worst || times_off(analysis, arm) > times_off(analysis, worst))
+            worst = arm;
+        n++;
+    }
+    if (!worst)
+        return;
+    struct finding finding = {.id = "dose_not_held", .severity = FINDING_DOUBT};
+    const struct row *row = rows_find(&analysis->rows, worst, METRIC_DOSE);
+    const struct dose held = {worst->dose.kind, row->median};
+    char asked[DOSE_TEXT_MAX], got[DOSE_TEXT_MAX];
+    text_set(finding.sentence, "The dose of %s was not held under %s: %s.",
+             dose_format(&worst->dose, asked), arm_name(worst),
+             strchr(dose_format(&held, got), '=') + 1);
+    add_reason(worst, held.level, &finding);
+    text_set(finding.evidence,
+             "%u of the configurations with a dose; range of its rounds %.3g to %.3g", n, row->min,
+             row->max);
+    findings_put(findings, &finding);
+}
