@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "harness/engine/command/command_bench.h"
+#include "harness/engine/run/beside.h"
 #include "harness/engine/run/canaries.h"
 #include "harness/engine/run/times.h"
 #include "harness/lib/base/similar.h"
@@ -161,59 +162,6 @@ int run_setup_find_bench(const struct bench *const *benches, const char *name,
         similar_offer(&near, (*benches)->name);
     return err_set(err, -EINVAL, "unknown benchmark '%.60s'%s see 'contend info'", name,
                    similar_hint(&near, "", hint, sizeof(hint)));
-}
-
-enum { DOSES_MOST = 16 };
-
-/* Of all arms; an arrangement gives each its own. */
-static int parse_dose(const struct run_options *options, struct dose *dose, struct err *err)
-{
-    struct dose doses[DOSES_MOST];
-    if (!options->dose)
-        return 0;
-    if (options->background || options->background_workers)
-        return err_set(err, -EINVAL, "--dose takes the place of --background: leave that out");
-    if (options->ranks)
-        return err_set(err, -EINVAL, "--dose is not for jobs of several ranks");
-    int n = dose_parse_list(options->dose, doses, DOSES_MOST, err);
-    if (n > 1 && !options->arrange)
-        return err_set(err, -EINVAL, "--dose '%.60s': one level, such as cpu=20%%", options->dose);
-    if (n > 0)
-        *dose = doses[0];
-    return n < 0 ? n : 0;
-}
-
-/* What gives doses, where an arm has one. */
-static int set_dose_bench(const struct bench *const *benches, struct result *result,
-                          struct err *err)
-{
-    for (size_t i = 0; i < result->narms; i++)
-        if (!dose_is_idle(&result->arms[i].dose))
-            return run_setup_find_bench(benches, DOSE_BENCH, &result->background, err);
-    return 0;
-}
-
-static int set_background(const struct bench *const *benches, const struct run_options *options,
-                          struct run_setup *setup, unsigned *workers, struct err *err)
-{
-    const char *name = options->background ? options->background : setup->scenario->background;
-    if (options->dose)
-        return 0;
-    if (name && strcmp(name, DOSE_BENCH) == 0)
-        return err_set(err, -EINVAL, "--background %s: type --dose KIND=LEVEL", name);
-    if (!name)
-        return options->background_workers
-                   ? err_set(err, -EINVAL, "--background-workers needs --background BENCH")
-                   : 0;
-    int rc = run_setup_find_bench(benches, name, &setup->result.background, err);
-    if (rc)
-        return rc;
-    unsigned fallback = options->background ? 1 : setup->scenario->background_workers;
-    *workers = options->background_workers ? (unsigned)options->background_workers : fallback;
-    setup->config.background_params = setup->background_params;
-    const struct bench *bench = setup->result.background;
-    rc = set_defaults(bench, NULL, setup->background_params, err);
-    return !rc && bench->validate ? bench->validate(setup->background_params, err) : rc;
 }
 
 /*
@@ -419,7 +367,7 @@ static int add_parts(const struct bench *const *benches, const struct run_option
                     .background_as_workers = result->background && !background_workers,
                     .plan = {.background = background_workers}},
     };
-    int rc = parse_dose(options, &parts.request.dose, err);
+    int rc = beside_parse_dose(options, &parts.request.dose, err);
     if (!rc)
         rc = plan_options_apply(&options->plan, &parts.request.plan, err);
     if (!rc)
@@ -517,11 +465,11 @@ int run_setup_make(const struct bench *const *benches, const struct scenario *sc
     if (!rc)
         rc = set_commands(options, setup, err);
     if (!rc)
-        rc = set_background(benches, options, setup, &background_workers, err);
+        rc = beside_set_background(benches, options, setup, &background_workers, err);
     if (!rc)
         rc = add_parts(benches, options, cli, background_workers, setup, err);
     if (!rc)
-        rc = set_dose_bench(benches, &setup->result, err);
+        rc = beside_set_dose(benches, &setup->result, err);
     if (!rc)
         rc = set_cgroups(options, setup, err);
     if (!rc)
