@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/contract/dose.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/files/file.h"
 #include "harness/store/files/below.h"
@@ -46,6 +47,7 @@ static bool is_same_job(const json_t *record, const char *const *job)
     return words && json_array_size(words) == first + n;
 }
 
+/* Not one under a dose of contention, which is of a rarer case. */
 static bool is_wanted(const json_t *record, const struct search *search)
 {
     const struct recommended_request *request = search->request;
@@ -57,6 +59,7 @@ static bool is_wanted(const json_t *record, const struct search *search)
            json_integer_value(json_object_get(recommended, "workers")) ==
                (json_int_t)request->workers &&
            is_same_job(record, request->job) &&
+           strcmp(json_value_text_of(record, "background"), DOSE_BENCH) != 0 &&
            strcmp(json_value_text_of(record, "started"), search->found->started) > 0;
 }
 
