@@ -127,6 +127,41 @@ void fixture_add_background(struct result *result, size_t arm)
     plan->workers[plan->nworkers++].background = true;
 }
 
+/* Two steps over the whole time in which the first worker was measured. */
+static void add_held(struct observation *observation, double held)
+{
+    size_t size = (observation->nworkers + 1) * sizeof(*observation->workers);
+    observation->workers = realloc(observation->workers, size);
+    assert(observation->workers);
+    const struct worker_result *first = &observation->workers[0];
+    struct worker_result *behind = &observation->workers[observation->nworkers++];
+    *behind = (struct worker_result){.background = true,
+                                     .go_ns = first->go_ns,
+                                     .nsamples = 2,
+                                     .samples = allocate(2, sizeof(*behind->samples))};
+    for (uint64_t i = 0; i < 2; i++) {
+        uint64_t half_ns = (first->end_ns - first->go_ns) / 2;
+        behind->samples[i] = (struct sample){.start_ns = first->go_ns + i * half_ns,
+                                             .elapsed_ns = half_ns,
+                                             .rate = held,
+                                             .iters = 1};
+    }
+}
+
+void fixture_add_dose(struct result *result, size_t index, struct dose dose, double held)
+{
+    static const struct bench bench = {.name = DOSE_BENCH};
+    struct arm *arm = &result->arms[index];
+    result->background = &bench;
+    fixture_add_background(result, index);
+    arm->dose = dose;
+    arm->plan.has_dose = true;
+    for (unsigned w = 0; w < arm->planned_workers; w++)
+        bitset_or(&arm->plan.workers[arm->planned_workers].cpus, &arm->plan.workers[w].cpus);
+    for (size_t i = 0; i < arm->nobservations; i++)
+        add_held(&arm->observations[i], held);
+}
+
 size_t fixture_add_skipped(struct result *result, enum placement placement,
                            unsigned planned_workers, const char *reason)
 {

@@ -31,6 +31,8 @@ size_t fixture_add_arm(struct result *result, enum placement placement, unsigned
                        bool alone);
 /* Adds a background worker, planned as the arm's first one; the arm's rounds have none of it. */
 void fixture_add_background(struct result *result, size_t arm);
+/* Gives the arm, and each of its rounds so far, a dose that was held at that level. */
+void fixture_add_dose(struct result *result, size_t arm, struct dose dose, double held);
 size_t fixture_add_skipped(struct result *result, enum placement placement,
                            unsigned planned_workers, const char *reason);
 

@@ -127,6 +127,25 @@ TEST_WITHIN(rounds_background_rate, set_up, tear_down)
     assert_true(isnan(summarise(f, arm)->fields[0].background_rate));
 }
 
+/* Of the steps of 15 ms at 0.1, 0.4 and 0.2 that begin 10 ms before the 25 ms that count. */
+TEST_WITHIN(rounds_dose_is_weighted_by_time, set_up, tear_down)
+{
+    struct fixture *f = *state;
+    size_t arm = fixture_add_arm(&f->result, PLACE_PARTITION, 2, false);
+    (void)fixture_add_even_round(&f->result, arm, 0, 5, 5);
+    assert_true(isnan(summarise(f, arm)->fields[0].dose));
+    fixture_add_dose(&f->result, arm, (struct dose){DOSE_CPU, 0.2}, 0.3);
+    assert_near(summarise(f, arm)->fields[0].dose, 0.3);
+    struct worker_result *behind = &f->result.arms[arm].observations[0].workers[2];
+    fixture_set_steps(behind, (double[]){15, 15, 15}, 3);
+    start_earlier(behind, 10000000);
+    for (size_t i = 0; i < 3; i++)
+        behind->samples[i].rate = (double[]){0.1, 0.4, 0.2}[i];
+    const struct round_fields *values = &summarise(f, arm)->fields[0];
+    assert_near(values->dose, (5 * 0.1 + 15 * 0.4 + 5 * 0.2) / 25);
+    assert_near(values->throughput, 2 * 500 / 0.025);
+}
+
 TEST_WITHIN(rounds_censored_is_a_bound, set_up, tear_down)
 {
     struct fixture *f = *state;

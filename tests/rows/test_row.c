@@ -450,3 +450,23 @@ TEST(row_status_names)
     for (int i = 0; i < STATUSES; i++)
         assert_string_equal(status_name((enum status)i), names[i]);
 }
+
+TEST_WITHIN(row_names_the_dose, set_up, tear_down)
+{
+    struct fixture *f = *state;
+    add_run(f);
+    for (size_t i = 0; i < f->result.narms; i++)
+        if (f->result.arms[i].placement == PLACE_PARTITION && !f->result.arms[i].alone)
+            fixture_add_dose(&f->result, i, (struct dose){DOSE_CPU, 0.2}, 0.21);
+    make(f);
+    const struct row *row = find(f, "partition", 2, METRIC_DOSE);
+    assert_near(row->median, 0.21);
+    assert_string_equal(row->unit, "ratio");
+    assert_string_equal(row->params, "rows=64;cols=8;slots=2;dose=cpu:20%");
+    assert_string_equal(row_key(row->params), "");
+    assert_false(row_is_gating(row));
+    row = find(f, "partition", 1, "throughput");
+    assert_string_equal(row->params, "rows=64;cols=8;slots=2;dose=none");
+    assert_null(find(f, "partition", 1, METRIC_DOSE));
+    assert_null(find(f, "partition", 2, "background_rate"));
+}

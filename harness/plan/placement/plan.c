@@ -411,7 +411,7 @@ enum { BESIDE_LEAST = 2 };
 static int find_beside(const struct topo *topo, enum dose_kind kind, const struct plan *plan,
                        struct bitset *cpus, struct err *err)
 {
-    struct bitset allowed, workers = {0};
+    struct bitset allowed = {0}, workers = {0};
     topo_allowed_cpus(topo, &allowed);
     *cpus = allowed;
     bitset_andnot(cpus, &plan->dealt);

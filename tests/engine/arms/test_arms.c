@@ -98,3 +98,45 @@ TEST(arms_same_slices_are_measured_once)
     arms_free(&result);
     topo_free(&topo);
 }
+
+/* Baselines are on the idle machine, also of one worker: under a dose it is not alone. */
+TEST(arms_have_a_dose_but_baselines)
+{
+    static const struct bench bench = {.name = "bench"};
+    const struct topo_options options = {.xml = "package:1 core:4 pu:1"};
+    const enum placement placement = PLACE_PARTITION;
+    const unsigned workers[] = {1, 2};
+    struct arms_request request = {.bench = &bench,
+                                   .placements = &placement,
+                                   .nplacements = 1,
+                                   .workers = workers,
+                                   .nworkers = 2,
+                                   .baselines = true,
+                                   .dose = {DOSE_CPU, 0.2}};
+    struct topo topo = {0};
+    struct result result = {0};
+    struct err err = {0};
+    if (topo_load(&options, &topo, &err) || arms_add(&topo, &request, &result, &err))
+        fail_msg("%s", err.msg);
+    assert_int_equal(result.narms, 4);
+    for (size_t i = 0; i < result.narms; i++) {
+        const struct arm *arm = &result.arms[i];
+        assert_int_equal(arm->alone, i % 2);
+        assert_true(arm->dose.level == (arm->alone ? 0 : 0.2));
+        assert_int_equal(arm->plan.has_dose, !arm->alone);
+        assert_int_equal(arm_background(arm), !arm->alone);
+    }
+    assert_true(result_dose(&result) && result_dose(&result)->level == 0.2);
+    result.arms[2].dose.level = 0.4;
+    assert_null(result_dose(&result));
+    arms_free(&result);
+
+    request.dose.level = 0; /* nothing beside them */
+    if (arms_add(&topo, &request, &result, &err))
+        fail_msg("%s", err.msg);
+    assert_int_equal(result.narms, 3);
+    assert_int_equal(result.arms[1].plan.nworkers, 2);
+    assert_null(result_dose(&result));
+    arms_free(&result);
+    topo_free(&topo);
+}

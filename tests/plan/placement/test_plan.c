@@ -457,3 +457,55 @@ TEST(plan_json_has_what_was_read_back)
     plan_free(&plan);
     topo_free(&topo);
 }
+
+/* On the workers' CPUs, or on those that they do not get; no rule counts it. */
+TEST(plan_dose_is_beside_the_workers)
+{
+    static const struct {
+        enum dose_kind kind;
+        const char *cpus, *has; /* dealt; of the one that gives the dose */
+    } cases[] = {{DOSE_CPU, "0-7", "0-7"},
+                 {DOSE_CPU, "0-5", "0-5"},
+                 {DOSE_BANDWIDTH, "0-5", "6-7"},
+                 {DOSE_LATENCY, "0,2", "1,3-7"}};
+    struct topo topo = fixture_topo("package:1 core:8 pu:1", NULL);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char cpus[40];
+        struct plan plan;
+        struct plan_request request = {.placement = PLACE_PARTITION, .workers = 2};
+        assert_int_equal(bitset_parse(cases[i].cpus, &request.cpus, NULL), 0);
+        assert_int_equal(plan_make(&topo, &request, &plan, NULL), 0);
+        assert_int_equal(plan_add_dose(&topo, cases[i].kind, &plan, NULL), 0);
+        assert_int_equal(plan.nworkers, 3);
+        assert_int_equal(plan_requested(&plan), 2);
+        const struct plan_worker *dose = &plan.workers[2];
+        assert_string_equal(bitset_format(&dose->cpus, cpus, sizeof(cpus)), cases[i].has);
+        assert_int_equal(dose->threads, bitset_count(&dose->cpus));
+        assert_true(dose->background && dose->gpu == -1);
+        assert_false(plan_overlaps(&plan) || plan_crowds(&plan));
+        plan_free(&plan);
+    }
+    topo_free(&topo);
+}
+
+TEST(plan_dose_of_memory_wants_cpus_of_its_own)
+{
+    static const struct {
+        const char *machine, *says;
+    } cases[] = {{"package:1 core:8 pu:1", "such as with --cpus 0-5"},
+                 {"package:1 core:16 pu:1", "such as with --cpus 0-11"},
+                 {"package:1 core:3 pu:1", "such as with --cpus 0"},
+                 {"package:1 core:2 pu:1", "2 are allowed: only a dose of cpu"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct plan plan;
+        struct err err = {0};
+        struct topo topo = fixture_topo(cases[i].machine, NULL);
+        struct plan_request request = {.placement = PLACE_PARTITION, .workers = 2};
+        assert_int_equal(plan_make(&topo, &request, &plan, NULL), 0);
+        assert_int_equal(plan_add_dose(&topo, DOSE_BANDWIDTH, &plan, &err), -EINVAL);
+        if (!strstr(err.msg, cases[i].says))
+            fail_msg("'%s' does not say '%s'", err.msg, cases[i].says);
+        plan_free(&plan);
+        topo_free(&topo);
+    }
+}

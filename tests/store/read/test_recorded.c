@@ -133,6 +133,35 @@ TEST_WITHIN(recorded_run_is_said_again, set_up, tear_down)
     fixture_result_free(&result);
 }
 
+/* Rows, headings and warnings of a dose, and one that no program can hold. */
+TEST_WITHIN(recorded_dose_is_said_again, set_up, tear_down)
+{
+    struct result result;
+    struct verdict verdict;
+    struct recorded recorded;
+    struct err err = {0};
+    fixture_demo(&result);
+    for (size_t i = 0; i < result.narms; i++)
+        if (!result.arms[i].alone && result.arms[i].plan.status == PLAN_OK)
+            fixture_add_dose(&result, i, (struct dose){DOSE_CPU, 0.2}, 0.31);
+        else if (!result.arms[i].alone)
+            result.arms[i].dose = (struct dose){DOSE_CPU, 0.2};
+    assert_said_again(&result, no_benches);
+    assert_int_equal(recorded_read(dir_fd, no_benches, &recorded, &err), 0);
+    for (size_t i = 0; i < result.narms; i++) {
+        assert_true(dose_is_same(&recorded.result.arms[i].dose, &result.arms[i].dose));
+        assert_int_equal(recorded.result.arms[i].plan.has_dose, result.arms[i].plan.has_dose);
+    }
+    recorded_free(&recorded);
+    result.arms[2].dose.level = 0.99;
+    assert_int_equal(verdict_make(&result, NULL, &verdict, &err), 0);
+    write_all(&result, &verdict);
+    assert_int_equal(recorded_read(dir_fd, no_benches, &recorded, &err), -EINVAL);
+    assert_non_null(strstr(err.msg, "a dose of cpu is from 0 to 0.8, not 0.99"));
+    verdict_free(&verdict);
+    fixture_result_free(&result);
+}
+
 /* Who shares a GPU is in the plan. */
 TEST_WITHIN(recorded_shared_gpus_are_said_again, set_up, tear_down)
 {

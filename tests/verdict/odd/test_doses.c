@@ -1,0 +1,64 @@
+/* Doses that were not held: the worst is named, with what the plan shows of the reason. */
+#include "harness/verdict/advice/verdict.h"
+#include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
+
+static const struct finding *find(const struct verdict *verdict)
+{
+    for (size_t i = 0; i < verdict->findings.n; i++)
+        if (strcmp(verdict->findings.all[i].id, "dose_not_held") == 0)
+            return &verdict->findings.all[i];
+    return NULL;
+}
+
+TEST(doses_that_were_not_held_are_named)
+{
+    static const struct {
+        enum placement placement; /* of two, of which the other held its dose */
+        struct dose dose;
+        double held;
+        const char *sentence; /* NULL: it was held */
+    } cases[] = {
+        {PLACE_PARTITION, {DOSE_CPU, 0.4}, 0.419, NULL},
+        {PLACE_PARTITION,
+         {DOSE_CPU, 0.4},
+         0.43,
+         "The dose of cpu=40% was not held under partition: 43%."},
+        {PLACE_NONE,
+         {DOSE_CPU, 0.4},
+         0.308,
+         "The dose of cpu=40% was not held under none: 31%. The workers have more threads than "
+         "CPUs, which compete with it."},
+        {PLACE_PARTITION, {DOSE_BANDWIDTH, 0.8}, 0.825, NULL},
+        {PLACE_PARTITION,
+         {DOSE_BANDWIDTH, 0.5},
+         0.62,
+         "The dose of bandwidth=0.5 was not held under partition: 0.62. The 8 CPUs beside the "
+         "workers may be too few: leave it more (--cpus)."},
+        {PLACE_PARTITION, {DOSE_LATENCY, 2}, 2.09, NULL},
+        {PLACE_PARTITION,
+         {DOSE_LATENCY, 2},
+         2.2,
+         "The dose of latency=2 was not held under partition: 2.2."},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct result result;
+        struct verdict verdict;
+        fixture_result_init(&result);
+        size_t arm = fixture_add_arm(&result, cases[i].placement, 2, false);
+        size_t other = fixture_add_arm(&result, PLACE_CORES, 2, false);
+        for (unsigned round = 0; round < 3; round++) {
+            (void)fixture_add_even_round(&result, arm, round, 10, 4);
+            (void)fixture_add_even_round(&result, other, round, 10, 4);
+        }
+        fixture_add_dose(&result, arm, cases[i].dose, cases[i].held);
+        fixture_add_dose(&result, other, cases[i].dose, cases[i].dose.level);
+        assert_int_equal(verdict_make(&result, NULL, &verdict, NULL), 0);
+        const struct finding *finding = find(&verdict);
+        assert_int_equal(finding != NULL, cases[i].sentence != NULL);
+        if (finding)
+            assert_string_equal(finding->sentence, cases[i].sentence);
+        verdict_free(&verdict);
+        fixture_result_free(&result);
+    }
+}
