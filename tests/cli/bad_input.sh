@@ -59,6 +59,11 @@ run "reserve" --reserve 1000 --placement none
 run "mem: invalid value 'some'" --mem some
 run "unknown benchmark 'nonsense'" --background nonsense
 run "background-workers needs --background" --background-workers 2
+run "--dose KIND=LEVEL" --background dose
+run "--dose takes the place of --background" --dose cpu=20% --background prep
+run "dose 'cpu' is not KIND=LEVEL" --dose cpu
+run "a dose of cpu is from 0 to 0.8, not 0.95" --dose cpu=95%
+bad "one level, such as cpu=20%" bench pipeline --dose cpu=0,20%
 run "'rows=64' is a parameter, not a scenario: -p rows=64" rows=64
 run "'sh' is a command, not a scenario: it goes after '--', as in 'contend run -- sh'" sh train.sh
 bad "unexpected argument './train'; a command goes after '--', as in 'contend place -- ./train'" place ./train
@@ -163,7 +168,7 @@ if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=4k tmpfs "$(mkdir -p "$scratch/t
     expect 3 "round [0-9]+ is not in the results: .*No space left" "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 400 \
         --time 0.1 --warmup 0.01 --no-plots --out "$scratch/tiny/r" -p step=0.2ms
     [ "$(wc -l < "$scratch/tiny/r/rows.csv")" -gt 1 ] || fail "no rows before the disk was full"
-    awk -F, 'NF != 16 { bad = 1 } END { exit bad }' "$scratch/tiny/r/samples.csv" ||
+    awk -F, 'NF != 17 { bad = 1 } END { exit bad }' "$scratch/tiny/r/samples.csv" ||
         fail "samples.csv has a broken line"
     rounds=$(cell "$scratch/tiny/r/rows.csv" none 2 throughput rounds)
     grep -q "\"rounds_done\": $rounds," "$scratch/tiny/r/run.json" ||

@@ -9,7 +9,7 @@ check() { # check OUT CODE
     [ "$2" = 0 ] || fail "$1: exit $2"
     head -n 1 "$scratch/$1/samples.csv" | grep -q '^run_id,round,order,scenario,.*,status$' ||
         fail "$1: samples.csv begins with: $(head -n 2 "$scratch/$1/samples.csv")"
-    awk -F, 'NF != 16 { exit 1 }' "$scratch/$1/samples.csv" || fail "$1: a broken line"
+    awk -F, 'NF != 17 { exit 1 }' "$scratch/$1/samples.csv" || fail "$1: a broken line"
     jq -e '.status == "complete"' "$scratch/$1/run.json" > /dev/null || fail "$1: run.json"
     ! grep -rl 'contend: ' "$scratch/$1" || fail "$1: messages among the results"
 }

@@ -22,4 +22,14 @@ expect 0 'none.*: only 1 step of a worker in 1 of 1 round' \
 # Ranks that wait for each other agree on how many steps to leave out.
 expect 0 . "$CONTEND_FAKE" bench fakemarch --workers 3 --placement none --rounds 1 --warmup 100ms \
     --time 100ms -p step=7ms --no-plots --out "$scratch/march"
+
+# A dose of contention is at its level when steps begin to count, is a row and stands above the table.
+dosed=("$CONTEND_BINARY" run pipeline --device sim -n 2 -P partition --dose cpu=20% --rounds 1 --time 1 --no-baselines
+    --no-canary --no-plots)
+expect 0 'worker 2, dose cpu=20%: CPUs' "${dosed[@]}" --dry-run
+expect 0 ', 1 round, dose cpu=20%$' "${dosed[@]}" --out "$scratch/dosed"
+held=$(value dosed foreground dose)
+awk -v held="$held" 'BEGIN { exit !(held >= 0.15 && held <= 0.25) }' || fail "a dose of cpu=20%: $held"
+[ "$(columns "$scratch/dosed/rows.csv" params | grep -c 'dose=cpu:20%')" -gt 1 ] || fail "rows do not name the dose"
+expect 0 ', 1 round, dose cpu=20%$' "$CONTEND_BINARY" report "$scratch/dosed"
 finish
