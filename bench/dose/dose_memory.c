@@ -8,8 +8,9 @@
  * the workers, and again and again, what these cost the probe is in neither.
  *
  * How they press is found on this machine: the worse for the probe of lines in a row and lines at
- * random (bench/cpu/aggressor.h), on as few CPUs as do. Too few for the level: more of them. Where
- * within a period they press is drawn, lest it falls in step with the workers.
+ * random (bench/cpu/aggressor.h), on as few CPUs as do. Too
+ * few for the level: more of them. Where within a period they press is drawn, lest it falls in step
+ * with the workers.
  */
 #include <errno.h>
 #include <math.h>
@@ -36,7 +37,8 @@ static const uint64_t look_ns = 60000000;     /* at one setting, before any work
 static const size_t area_most = 256ull << 20; /* of each, pages that are touched in each round */
 static const double most_share = 0.9;         /* the rest shows the speed without aggressors */
 static const double few_share = 0.2, enough_share = 0.7;
-static const double memory = 0.1; /* of a step in the mean of what was before */
+static const double gain = 0.1;   /* of a step, on the share of the time */
+static const double weight = 0.2; /* of a step in the mean of speeds */
 
 /* What the probe has done. */
 struct done {
@@ -50,13 +52,12 @@ struct memory_dose {
     unsigned n;    /* aggressors */
     struct aggressor *aggressors;
     struct aggressor_sizes sizes;
-    enum aggressor_kind kind;
+    _Atomic enum aggressor_kind kind;
     struct memory_block area; /* of the probe */
-    const struct chase_line *begin;
     struct chase_line *at;
-    uint64_t seed, loads;
-    size_t position, lines;
+    size_t position;
 
+    _Atomic unsigned ready;                               /* aggressors whose memory is there */
     _Atomic unsigned active;                              /* of the aggressors, the first ones */
     _Atomic uint64_t press_ns;                            /* of each period */
     _Alignas(128) _Atomic uint64_t units[3], spent_ns[3]; /* by enum when, the probe writes */
@@ -94,12 +95,13 @@ static void press_memory(struct memory_dose *dose, unsigned rank)
     struct aggressor *self = &dose->aggressors[rank];
     const uint64_t nap_ns = 2000000;
     aggressor_fill(self, &dose->sizes);
+    (void)atomic_fetch_add(&dose->ready, 1);
     while (press_goes_on(&dose->press)) {
         if (rank >= atomic_load_explicit(&dose->active, memory_order_relaxed))
             clock_sleep_until(clock_timer_ns() + nap_ns);
         else if (is_pressing(clock_now_ns(),
                              atomic_load_explicit(&dose->press_ns, memory_order_relaxed)))
-            aggressor_press(self, dose->kind);
+            aggressor_press(self, atomic_load_explicit(&dose->kind, memory_order_relaxed));
         else
             aggressor_rest(self);
     }
@@ -112,7 +114,6 @@ static double probe_once(struct memory_dose *dose)
     const double *area = dose->area.base;
     if (dose->latency) {
         dose->at = chase_walk(dose->at, LOADS);
-        dose->loads += LOADS;
         return LOADS;
     }
     const struct stream_args args = {.x = area + dose->position, .n = READ};
@@ -188,50 +189,61 @@ static double look_at(struct memory_dose *dose, unsigned active, double share)
 /* The kind that slows the probe more, then as few of them as reach the target in enough_share. */
 static void choose(struct memory_dose *dose)
 {
+    const double enough = 1 - (1 - dose->target) / enough_share;
     double rest = look_at(dose, 0, 0), least = INFINITY;
     enum aggressor_kind worst = AGGRESSOR_STREAM;
     for (enum aggressor_kind kind = AGGRESSOR_STREAM; kind <= AGGRESSOR_RANDOM; kind++) {
-        dose->kind = kind;
-        double ratio = look_at(dose, dose->n, 1) / rest;
-        worst = ratio < least ? kind : worst;
-        least = fmin(least, ratio);
+        atomic_store(&dose->kind, kind);
+        double speed = look_at(dose, dose->n, 1);
+        worst = speed < least ? kind : worst;
+        least = fmin(least, speed);
     }
-    dose->kind = worst;
+    atomic_store(&dose->kind, worst);
     unsigned active = 1;
-    while (active < dose->n &&
-           look_at(dose, active, 1) / rest > 1 - (1 - dose->target) / enough_share)
+    double speed = look_at(dose, active, 1);
+    while (active < dose->n && speed > enough * rest) {
         active = 2 * active < dose->n ? 2 * active : dose->n;
-    set_share(dose, active, 0);
+        speed = look_at(dose, active, 1);
+    }
+    dose->speed[RESTING] = rest;
+    dose->speed[PRESSING] = speed;
+}
+
+/* Moves the mean; a step in which somebody else disturbed the probe moves it no further than
+ * others.
+ */
+static double mean_of(double mean, double now)
+{
+    const double most = 1.25;
+    if (isnan(mean) || isnan(now))
+        return isnan(mean) ? now : mean;
+    now = fmin(most * mean, fmax(mean / most, now));
+    return mean + weight * (now - mean);
 }
 
 /* Another number of aggressors: what they do to the probe is to be seen anew. */
-static void set_active(struct memory_dose *dose, unsigned active, double share)
+static void set_active(struct memory_dose *dose, unsigned active)
 {
-    set_share(dose, active, share);
+    set_share(dose, active, enough_share / 2);
     dose->speed[PRESSING] = NAN;
     dose->trim = 0;
-}
-
-static double mean_of(double mean, double now)
-{
-    return isnan(mean) ? now : isnan(now) ? mean : mean + memory * (now - mean);
 }
 
 static void control(struct memory_dose *dose, double held)
 {
     unsigned active = atomic_load(&dose->active);
-    double ratio = dose->speed[PRESSING] / dose->speed[RESTING], cost = 1 - ratio;
-    if (isnan(cost)) /* nothing is known of them: to begin with, some time of each */
+    double cost = fmax(0.01, 1 - dose->speed[PRESSING] / dose->speed[RESTING]);
+    if (dose->target >= 1)
+        return set_share(dose, active, 0);
+    if (isnan(dose->speed[PRESSING]) || isnan(dose->speed[RESTING]))
         return set_share(dose, active, enough_share / 2);
-    if (!(cost > 0.01))
-        cost = 0.01;
     if (!isnan(held))
-        dose->trim = fmin(0.3, fmax(-0.3, dose->trim + memory * (held - dose->target) / cost));
+        dose->trim = fmin(0.3, fmax(-0.3, dose->trim + gain * (held - dose->target) / cost));
     double share = (1 - dose->target) / cost + dose->trim;
     if (share > most_share && active < dose->n)
-        return set_active(dose, 2 * active < dose->n ? 2 * active : dose->n, most_share / 2);
-    if (share < few_share && active > 1 && dose->target < 1)
-        return set_active(dose, active / 2, 2 * share);
+        return set_active(dose, 2 * active < dose->n ? 2 * active : dose->n);
+    if (share < few_share && active > 1)
+        return set_active(dose, active / 2);
     set_share(dose, active, fmax(0, fmin(share, most_share)));
 }
 
@@ -244,6 +256,17 @@ static double memory_hold(struct bench_ctx *ctx)
     double held = all / dose->speed[RESTING];
     control(dose, held);
     return dose->latency ? 1 / held : held;
+}
+
+/* When all have their memory: until then they disturb by filling it. */
+static void begin(struct memory_dose *dose)
+{
+    while (atomic_load(&dose->ready) < dose->n)
+        clock_sleep_until(clock_timer_ns() + look_ns / 16);
+    choose(dose);
+    control(dose, NAN);
+    for (enum when when = RESTING; when <= ALWAYS; when++)
+        (void)look(dose, when);
 }
 
 static int open_memory(struct bench_ctx *ctx)
@@ -274,7 +297,6 @@ static int memory_start(struct bench_ctx *ctx, double level)
     dose->latency = params->kind == DOSE_LATENCY;
     dose->target = dose->latency ? 1 / level : level;
     dose->n = machine->ncpus - 1;
-    dose->speed[RESTING] = dose->speed[PRESSING] = NAN;
     if (!os_cpus)
         return -ENOMEM;
     if (!dose->n)
@@ -283,9 +305,8 @@ static int memory_start(struct bench_ctx *ctx, double level)
     int rc = open_memory(ctx);
     if (rc)
         return rc;
-    dose->lines = dose->area.bytes / CHASE_LINE_BYTES;
     if (dose->latency)
-        chase_grow(dose->area.base, 0, dose->lines, ctx->seed);
+        chase_grow(dose->area.base, 0, dose->area.bytes / CHASE_LINE_BYTES, ctx->seed);
     else
         memset(dose->area.base, 0, dose->area.bytes);
     dose->at = dose->area.base;
@@ -293,7 +314,7 @@ static int memory_start(struct bench_ctx *ctx, double level)
         os_cpus[i] = machine->cpus[i].os_cpu;
     rc = press_start(&dose->press, ctx, os_cpus, machine->ncpus, press_or_probe, dose);
     if (!rc)
-        choose(dose);
+        begin(dose);
     return rc;
 }
 
