@@ -45,16 +45,15 @@ static const char *parse_kind(const char *text, int *kind)
     return NULL;
 }
 
-/* "20%" or "0.2"; *end is behind it. */
-static bool parse_level(const char *text, double *level, const char **end)
+/* "20%" or "0.2", or in percent "20"; *end is behind it. */
+static bool parse_level(const char *text, bool percent, double *level, const char **end)
 {
     char *behind;
     *level = strtod(text, &behind);
     bool has = behind != text && isfinite(*level);
-    if (*behind == '%') {
+    if (percent || *behind == '%')
         *level /= 100;
-        behind++;
-    }
+    behind += *behind == '%';
     *end = behind;
     return has && (!*behind || *behind == ',');
 }
@@ -63,9 +62,10 @@ int dose_parse_list(const char *text, struct dose *doses, size_t most_doses, str
 {
     int kind, n = 0;
     const char *at = parse_kind(text, &kind);
+    bool percent = text[0] && text[strlen(text) - 1] == '%';
     while (at && (size_t)n < most_doses) {
         doses[n].kind = kind;
-        if (!parse_level(at, &doses[n].level, &at))
+        if (!parse_level(at, percent, &doses[n].level, &at))
             break;
         int rc = dose_check(&doses[n], err);
         if (rc)

@@ -42,8 +42,9 @@ bool dose_is_same(const struct dose *a, const struct dose *b);
 int dose_check(const struct dose *dose, struct err *err);
 
 /*
- * "cpu=20%", "cpu=0.2", "bandwidth=0.8", "latency=1.5"; and a list of levels, "cpu=0,10%,20%", of
- * which it returns how many, at most `most`. -EINVAL: one message that names the text.
+ * "cpu=20%", "cpu=0.2", "bandwidth=0.8", "latency=1.5"; and a list of levels, "cpu=0,10,20%", all
+ * in percent where the last one is, of which it returns how many, at most `most`. -EINVAL: one
+ * message that names the text.
  */
 int dose_parse(const char *text, struct dose *dose, struct err *err);
 int dose_parse_list(const char *text, struct dose *doses, size_t most, struct err *err);

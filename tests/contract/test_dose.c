@@ -51,6 +51,9 @@ TEST(dose_lists_have_one_kind)
     assert_int_equal(dose_parse_list("cpu=0,10%,0.4", doses, 3, &err), 3);
     assert_true(doses[0].level == 0 && doses[1].level == 0.1 && doses[2].level == 0.4);
     assert_int_equal(doses[2].kind, DOSE_CPU);
+    assert_int_equal(dose_parse_list("cpu=0,5,20%", doses, 3, &err), 3);
+    assert_true(doses[0].level == 0 && doses[1].level == 0.05 && doses[2].level == 0.2);
+    assert_int_equal(dose_parse_list("cpu=0,20,95%", doses, 3, &err), -EINVAL);
     assert_int_equal(dose_parse_list("cpu=0,1%,2%,3%", doses, 3, &err), -EINVAL);
     assert_int_equal(dose_parse_list("cpu=0,", doses, 3, &err), -EINVAL);
 }
