@@ -58,5 +58,8 @@ json_t *summary_to_json(const struct recorded *recorded)
     if (recorded->result.purpose == PURPOSE_SIZING)
         return json_pack("{s:o, s:o}", "sizing", sizing_to_json(&recorded->analysis), "findings",
                          findings_to_json(&recorded->findings));
+    if (recorded->result.purpose == PURPOSE_DOSE)
+        return json_pack("{s:o, s:o}", "dosing", dosing_to_json(&recorded->analysis), "findings",
+                         findings_to_json(&recorded->findings));
     return rows_to_json(&recorded->analysis);
 }

@@ -50,8 +50,10 @@ unsigned arm_order(const struct arm *arm, unsigned round)
     return round < arm->norders ? arm->orders[round] : 0;
 }
 
-static const char *const purposes[PURPOSES] = {
-    [PURPOSE_RUN] = "run", [PURPOSE_TUNE] = "tune", [PURPOSE_SIZING] = "sizing"};
+static const char *const purposes[PURPOSES] = {[PURPOSE_RUN] = "run",
+                                               [PURPOSE_TUNE] = "tune",
+                                               [PURPOSE_SIZING] = "sizing",
+                                               [PURPOSE_DOSE] = "dose"};
 
 const char *purpose_name(enum purpose purpose)
 {

@@ -144,9 +144,10 @@ enum purpose {
     PURPOSE_RUN,    /* a scenario's placements, or variants: `contend run`, `bench`, `ab` */
     PURPOSE_TUNE,   /* settings under search, and fresh rounds of a few: verdict/search/tune.h */
     PURPOSE_SIZING, /* the same workers with more and more cores: verdict/search/sizing.h */
+    PURPOSE_DOSE,   /* the same under more and more contention: verdict/search/dosing.h */
     PURPOSES
 };
-/* "run", "tune", "sizing"; of another name PURPOSE_RUN. */
+/* "run", "tune", "sizing", "dose"; of another name PURPOSE_RUN. */
 const char *purpose_name(enum purpose purpose);
 enum purpose purpose_find(const char *name);
 

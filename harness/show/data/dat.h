@@ -36,6 +36,8 @@ figure_writer figure_efficiency, figure_step_time, figure_loss, figure_throughpu
 figure_writer figure_workers, figure_workers_efficiency;
 /* The curves of a sizing, as the kind FIGURE_LINES: sizing.c */
 figure_writer figure_sizing;
+/* The same of doses: dosing.c */
+figure_writer figure_dosing;
 /* For data->figure: line_chart.c, bar_chart.c, heat_map.c, dot_chart.c. */
 figure_writer figure_lines, figure_bars, figure_heat, figure_dots;
 

@@ -157,12 +157,14 @@ static bool is_first(const struct result *result, size_t arm)
 /* Those of steps, where there are any, and those of the run's benchmarks. */
 static int prepare_all(struct figure_data *data, int dir_fd, struct queue *queue, struct err *err)
 {
-    static const struct drawing sizing = {"sizing", plot_line_chart_gp, figure_sizing,
-                                          .lines = true};
+    /* Their arms differ by more than others show. */
+    static const struct drawing alone[PURPOSES] = {
+        [PURPOSE_SIZING] = {"sizing", plot_line_chart_gp, figure_sizing, .lines = true},
+        [PURPOSE_DOSE] = {"dosing", plot_line_chart_gp, figure_dosing, .lines = true}};
     struct scaling scaling;
     int rc = 0;
-    if (data->result->purpose == PURPOSE_SIZING) /* its arms differ by more than others show */
-        return prepare(data, &sizing, dir_fd, queue, err);
+    if (alone[data->result->purpose].name)
+        return prepare(data, &alone[data->result->purpose], dir_fd, queue, err);
     bool curves = scaling_read(data->result, &scaling);
     for (size_t i = 0; i < STEP_FIGURES && has_steps(data->result) && !rc; i++)
         if (curves || !step_figures[i].lines)

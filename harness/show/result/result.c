@@ -2,6 +2,7 @@
 
 #include "harness/show/report/escape.h"
 #include "harness/show/result/comparison.h"
+#include "harness/show/result/dosing.h"
 #include "harness/show/result/run.h"
 #include "harness/show/result/sizing.h"
 #include "harness/show/result/tune.h"
@@ -12,6 +13,8 @@ void result_add_tables(const struct recorded *recorded, struct doc *doc)
         tune_add_to_doc(&recorded->analysis, doc);
     else if (recorded->result.purpose == PURPOSE_SIZING)
         sizing_add_to_doc(&recorded->analysis, doc);
+    else if (recorded->result.purpose == PURPOSE_DOSE)
+        dosing_add_to_doc(&recorded->analysis, doc);
     else
         run_add_to_doc(&recorded->analysis, doc);
 }

@@ -6,6 +6,7 @@
 #include "harness/store/json/findings.h"
 #include "harness/store/json/machine.h"
 #include "harness/store/json/value.h"
+#include "harness/verdict/search/dosing.h"
 #include "harness/verdict/search/sizing.h"
 #include "harness/verdict/search/tune.h"
 
@@ -153,6 +154,38 @@ json_t *sizing_to_json(const struct analysis *analysis)
                              curves.workers, json_value_array(&curves, curves.n, point_at),
                              cores[0], cores[1], cores[2], cores[3], curves.median_error,
                              curves.worst_error);
+}
+
+/* A placement's curve. */
+struct dosing_line {
+    const struct dosing_curves *curves;
+    const struct dosing_point *points;
+};
+
+static json_t *dose_at(const void *of, size_t i)
+{
+    const struct dosing_line *line = of;
+    const struct dosing_point *point = &line->points[i];
+    return json_value_object("dose:r held:r rate:r retention:r low:r high:r p99:r",
+                             line->curves->level[i], point->held, point->rate,
+                             point->retention.median, point->retention.low, point->retention.high,
+                             point->p99);
+}
+
+static json_t *curve_at(const void *of, size_t p)
+{
+    const struct dosing_curves *curves = of;
+    const struct dosing_line line = {curves, curves->point[p]};
+    return json_value_object("placement:t points:o", placement_infos[curves->placement[p]].name,
+                             json_value_array(&line, curves->n, dose_at));
+}
+
+json_t *dosing_to_json(const struct analysis *analysis)
+{
+    struct dosing_curves curves;
+    (void)dosing_read(analysis, &curves);
+    return json_value_object("kind:t workers:i curves:o", dose_names[curves.kind], curves.workers,
+                             json_value_array(&curves, curves.nplacements, curve_at));
 }
 
 static json_t *tune_line_to_json(const struct analysis *analysis, const struct tune_line *line)

@@ -53,6 +53,13 @@ json_t *topo_measured_to_json(const struct topo *topo, const struct measured *me
 json_t *sizing_to_json(const struct analysis *analysis);
 
 /*
+ * {"kind", "workers", "curves": [{"placement", "points": [{"dose", "held", "rate", "retention",
+ * "low", "high", "p99"}]}]}: levels of doses as dose_parse reads them, rates of all workers
+ * together; p99 is of step times, relative to no dose, as retention is.
+ */
+json_t *dosing_to_json(const struct analysis *analysis);
+
+/*
  * [{"setting", "fresh", "placement", "workers", "threads", "passive", "rounds", "rate", "unit",
  * "reference", "ratio", "low", "high", "reason"}]: of the search against the leader, of fresh
  * rounds against none; what is unknown is null.

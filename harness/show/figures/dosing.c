@@ -1,0 +1,87 @@
+/* What each placement keeps of its throughput over the dose of contention, as lines. */
+#include "harness/verdict/search/dosing.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "harness/show/data/curves.h"
+#include "harness/show/data/dat.h"
+
+/* As the axis has it: cpu in percent. */
+static double x_of(const struct dosing_curves *curves, double level)
+{
+    return curves->kind == DOSE_CPU ? 100 * level : level;
+}
+
+/* Where a point stands: at what was held, where that is known. */
+static double x_at(const struct dosing_curves *curves, size_t p, size_t i)
+{
+    double held = curves->point[p][i].held;
+    return x_of(curves, isnan(held) ? curves->level[i] : held);
+}
+
+/* Both axes, so that all points have room. */
+static void find_ends(const struct dosing_curves *of, struct curves *curves)
+{
+    double low = x_of(of, of->level[0]), high = low, most = 100;
+    for (size_t p = 0; p < of->nplacements; p++)
+        for (size_t i = 0; i < of->n; i++) {
+            low = fmin(low, fmin(x_at(of, p, i), x_of(of, of->level[i])));
+            high = fmax(high, fmax(x_at(of, p, i), x_of(of, of->level[i])));
+            most = fmax(most, fmax(100 * of->point[p][i].retention.median,
+                                   100 * of->point[p][i].retention.high));
+        }
+    double margin = 0.05 * (high - low);
+    curves->x_ends[0] = of->kind == DOSE_CPU ? 0 : low - margin;
+    curves->x_ends[1] = high + margin;
+    curves->y_ends[1] = most * 1.12;
+}
+
+static void put_head(const struct figure_data *data, const struct dosing_curves *of, FILE *out)
+{
+    static const char *const labels[DOSE_KINDS] = {
+        [DOSE_CPU] = "dose: CPU time taken, %",
+        [DOSE_BANDWIDTH] = "dose: memory bandwidth left, relative to idle",
+        [DOSE_LATENCY] = "dose: memory latency, relative to idle"};
+    char how[80];
+    struct curves curves = {.x.label = labels[of->kind], .y.label = "throughput kept, %"};
+    for (size_t p = 0; p < of->nplacements; p++)
+        (void)names_add(&curves.names, placement_infos[of->placement[p]].name);
+    (void)names_add(&curves.names, "loss of the dose alone");
+    find_ends(of, &curves);
+    dat_put_heading(data, "throughput kept, by the dose of contention", of->workers,
+                    dat_format_rounds(data, "Relative to no dose", "s", how, sizeof(how)),
+                    CURVES_COLUMNS, out);
+    curves_put_axes(&curves, out);
+}
+
+static bool is_measured(const struct dosing_curves *curves)
+{
+    for (size_t p = 0; p < curves->nplacements; p++)
+        for (size_t i = 1; i < curves->n; i++)
+            if (!isnan(curves->point[p][i].retention.median))
+                return true;
+    return false;
+}
+
+int figure_dosing(const struct figure_data *data, FILE *out, struct err *err)
+{
+    struct dosing_curves curves;
+    if (!dosing_read(data->analysis, &curves) || !is_measured(&curves))
+        return err_set(err, -ENODATA, "no dose was measured");
+    put_head(data, &curves, out);
+    for (size_t p = 0; p < curves.nplacements; p++) {
+        curves_put_line(p, out);
+        for (size_t i = 0; i < curves.n; i++) {
+            const struct paired_ratio *kept = &curves.point[p][i].retention;
+            if (!isnan(kept->median))
+                curves_put_point(x_at(&curves, p, i), 100 * kept->median, 100 * kept->low,
+                                 100 * kept->high, out);
+        }
+    }
+    curves_put_line(curves.nplacements, out);
+    for (size_t i = 0; i < curves.n; i++)
+        curves_put_point(x_of(&curves, curves.level[i]),
+                         100 * dosing_expected(curves.kind, curves.level[i]), NAN, NAN, out);
+    return 0;
+}

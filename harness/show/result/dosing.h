@@ -1,0 +1,10 @@
+/* What each placement keeps of its throughput, by the dose of contention. */
+#ifndef CONTEND_SHOW_RESULT_DOSING_H
+#define CONTEND_SHOW_RESULT_DOSING_H
+
+#include "harness/rows/analysis.h"
+#include "harness/show/doc/doc.h"
+
+void dosing_add_to_doc(const struct analysis *analysis, struct doc *doc);
+
+#endif

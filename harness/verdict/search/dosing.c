@@ -1,0 +1,252 @@
+#include "harness/verdict/search/dosing.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "harness/lib/base/text.h"
+#include "harness/rows/metric.h"
+#include "harness/verdict/advice/advice.h"
+
+/* How far it is from idle. */
+static double distance(const struct dose *dose)
+{
+    return fabs(dose->level - dose_idle_level((enum dose_kind)dose->kind));
+}
+
+/* Puts a dose where it belongs, once; idle is the first. Returns how many there are, at most
+ * DOSING_LEVELS. */
+static size_t insert_dose(struct dose *doses, size_t n, struct dose dose)
+{
+    size_t at = 0;
+    while (at < n && distance(&doses[at]) < distance(&dose))
+        at++;
+    if (n == DOSING_LEVELS || (at < n && doses[at].level == dose.level))
+        return n;
+    memmove(&doses[at + 1], &doses[at], (n - at) * sizeof(*doses));
+    doses[at] = dose;
+    return n + 1;
+}
+
+/* The doses that were asked for, and none. */
+static int parse_doses(const char *text, struct dose doses[static DOSING_LEVELS], struct err *err)
+{
+    struct dose asked[DOSING_LEVELS - 1];
+    int n = dose_parse_list(text, asked, DOSING_LEVELS - 1, err);
+    size_t all = 1;
+    if (n < 0)
+        return n;
+    doses[0] = (struct dose){asked[0].kind, dose_idle_level((enum dose_kind)asked[0].kind)};
+    for (int i = 0; i < n; i++)
+        all = insert_dose(doses, all, asked[i]);
+    return all > 1
+               ? (int)all
+               : err_set(err, -EINVAL, "dose '%.60s' takes nothing: name a level to compare", text);
+}
+
+/* "partition+cpu-20". */
+static void put_name(enum placement placement, const struct dose *dose, struct variant *variant)
+{
+    double shown = dose->kind == DOSE_CPU ? 100 * dose->level : dose->level;
+    text_set(variant->name, "%s+%s-%.4g", placement_infos[placement].name, dose_names[dose->kind],
+             shown);
+}
+
+static bool is_wanted(const struct arms_request *request, size_t placement)
+{
+    enum placement which = request->placements[placement];
+    return !request->optional[placement] || which == PLACE_NONE || which == PLACE_PARTITION;
+}
+
+int dosing_arrange(void *arg, const struct topo *topo, const struct arms_request *request,
+                   struct result *result, struct err *err)
+{
+    struct dosing *dosing = arg;
+    struct dose doses[DOSING_LEVELS];
+    size_t used = 0;
+    int n = parse_doses(dosing->doses, doses, err), rc = n < 0 ? n : 0;
+    if (!rc && request->nworkers > 1)
+        rc = err_set(err, -EINVAL, "several doses need one number of workers");
+    for (size_t p = 0; p < request->nplacements && !rc; p++)
+        for (int i = 0; is_wanted(request, p) && i < n && !rc; i++) {
+            struct arms_request one = *request;
+            if (used == DOSING_ARMS)
+                return err_set(err, -EINVAL, "more than %d configurations: name fewer doses",
+                               DOSING_ARMS);
+            struct variant *variant = &dosing->variants[used++];
+            put_name(request->placements[p], &doses[i], variant);
+            one.variant = variant;
+            one.placements = &request->placements[p];
+            one.optional = &request->optional[p];
+            one.nplacements = 1;
+            one.dose = doses[i];
+            rc = arms_add(topo, &one, result, err);
+        }
+    return rc;
+}
+
+/* A file has no dose of an arm that has none. */
+static struct dose dose_of(const struct arm *arm, int kind)
+{
+    return dose_is_idle(&arm->dose) ? (struct dose){kind, dose_idle_level((enum dose_kind)kind)}
+                                    : arm->dose;
+}
+
+static bool is_of_curve(const struct arm *arm)
+{
+    return !arm->canary && !arm->alone && arm->plan.status == PLAN_OK;
+}
+
+static void find_axes(const struct result *result, struct dosing_curves *curves)
+{
+    struct dose doses[DOSING_LEVELS];
+    for (size_t i = 0; i < result->narms; i++)
+        if (!dose_is_idle(&result->arms[i].dose))
+            curves->kind = result->arms[i].dose.kind;
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct arm *arm = &result->arms[i];
+        size_t p = 0;
+        if (!is_of_curve(arm))
+            continue;
+        curves->workers = arm->planned_workers;
+        curves->n = insert_dose(doses, curves->n, dose_of(arm, curves->kind));
+        while (p < curves->nplacements && curves->placement[p] != arm->placement)
+            p++;
+        curves->placement[p] = arm->placement;
+        curves->nplacements += p == curves->nplacements;
+    }
+    for (size_t i = 0; i < curves->n; i++)
+        curves->level[i] = doses[i].level;
+}
+
+static int find_arm(const struct result *result, const struct dosing_curves *curves, size_t p,
+                    size_t level)
+{
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct arm *arm = &result->arms[i];
+        if (is_of_curve(arm) && arm->placement == curves->placement[p] &&
+            dose_of(arm, curves->kind).level == curves->level[level])
+            return (int)i;
+    }
+    return -1;
+}
+
+static double tail_of(const struct analysis *analysis, const struct arm *arm)
+{
+    const struct row *row = rows_find(&analysis->rows, arm, "step_time");
+    return row ? row->p99 : (double)NAN;
+}
+
+static struct dosing_point read_point(const struct analysis *analysis, int idle, int arm)
+{
+    struct dosing_point point = {.rate = NAN, .retention = PAIRED_NONE, .p99 = NAN, .held = NAN};
+    if (arm < 0)
+        return point;
+    const struct arm *arms = analysis->result->arms;
+    point.arm = &arms[arm];
+    point.held = rows_median(&analysis->rows, &arms[arm], METRIC_DOSE);
+    /* A dose that failed in some rounds was not survived, however fast the others were. */
+    if (analysis->rounds.arms[arm].status >= STATUS_SKIPPED)
+        return point;
+    point.rate = analysis->rounds.arms[arm].rate;
+    point.retention = analysis_ratio(analysis, idle, (size_t)arm);
+    if (idle >= 0)
+        point.p99 = tail_of(analysis, &arms[arm]) / tail_of(analysis, &arms[idle]);
+    return point;
+}
+
+bool dosing_read(const struct analysis *analysis, struct dosing_curves *curves)
+{
+    *curves = (struct dosing_curves){0};
+    find_axes(analysis->result, curves);
+    for (size_t p = 0; p < curves->nplacements; p++)
+        for (size_t i = 0; i < curves->n; i++)
+            curves->point[p][i] = read_point(analysis, find_arm(analysis->result, curves, p, 0),
+                                             find_arm(analysis->result, curves, p, i));
+    return curves->n > 0;
+}
+
+double dosing_expected(int kind, double level)
+{
+    return kind == DOSE_CPU ? 1 - level : kind == DOSE_LATENCY ? 1 / level : level;
+}
+
+/* Placements that were measured at that level, by descending retention. */
+static size_t sort_placements(const struct dosing_curves *curves, size_t level,
+                              size_t order[static PLACEMENTS])
+{
+    size_t n = 0;
+    for (size_t p = 0; p < curves->nplacements; p++) {
+        double own = curves->point[p][level].retention.median;
+        size_t at = n;
+        if (isnan(own))
+            continue;
+        for (; at && curves->point[order[at - 1]][level].retention.median < own; at--)
+            order[at] = order[at - 1];
+        order[at] = p;
+        n++;
+    }
+    return n;
+}
+
+/* "partition keeps 80% of its throughput (78% to 82%)". */
+static void add_kept(const struct dosing_curves *curves, size_t p, size_t level, const char *verb,
+                     struct finding *finding)
+{
+    const struct paired_ratio *kept = &curves->point[p][level].retention;
+    text_add(finding->sentence, "%s%s %.0f%%%s", placement_infos[curves->placement[p]].name, verb,
+             100 * kept->median, verb[0] ? " of its throughput" : "");
+    if (!isnan(kept->low))
+        text_add(finding->sentence, " (%.0f%% to %.0f%%)", 100 * kept->low, 100 * kept->high);
+}
+
+/* Whether the first one keeps more than all others in every round, and is faster than they are. */
+static bool is_best(const struct analysis *analysis, const struct dosing_curves *curves,
+                    size_t level, const size_t *order, size_t n)
+{
+    const struct arm *arms = analysis->result->arms;
+    const struct dosing_point *best = &curves->point[order[0]][level];
+    bool clear = n > 1 && best->retention.rounds > 2;
+    for (size_t i = 1; i < n && clear; i++) {
+        const struct dosing_point *other = &curves->point[order[i]][level];
+        const struct paired_ratio gain =
+            analysis_ratio(analysis, (int)(other->arm - arms), (size_t)(best->arm - arms));
+        clear = best->retention.low > other->retention.high && gain.low > 1;
+    }
+    return clear;
+}
+
+void dosing_judge(const struct analysis *analysis, struct findings *findings)
+{
+    struct dosing_curves curves;
+    size_t order[PLACEMENTS], level, n;
+    char dose[DOSE_TEXT_MAX];
+    if (!dosing_read(analysis, &curves) || curves.n < 2)
+        return;
+    level = curves.n / 2;
+    n = sort_placements(&curves, level, order);
+    if (!n)
+        return;
+    const struct dosing_point *best = &curves.point[order[0]][level];
+    struct finding finding = {.id = "dosing",
+                              .metric = "retention",
+                              .unit = "ratio",
+                              .value = best->retention.median,
+                              .low = best->retention.low,
+                              .high = best->retention.high};
+    text_set(finding.sentence, "At %s ", dose_format(&best->arm->dose, dose));
+    for (size_t i = 0; i < n; i++) {
+        text_add(finding.sentence, "%s", i ? ", " : "");
+        add_kept(&curves, order[i], level, i ? "" : " keeps", &finding);
+    }
+    text_add(finding.sentence, ".");
+    if (is_best(analysis, &curves, level, order, n) &&
+        advice_may_advise(curves.placement[order[0]])) {
+        text_add(finding.sentence, " %s keeps the most, and is the fastest there.",
+                 placement_infos[curves.placement[order[0]]].name);
+        (void)advice_place(analysis->result, curves.workers, curves.placement[order[0]],
+                           analysis->result->plan_options, finding.command,
+                           sizeof(finding.command));
+    }
+    findings_put(findings, &finding);
+}

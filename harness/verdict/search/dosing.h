@@ -1,0 +1,60 @@
+/*
+ * How much of its throughput each placement keeps as others take more and more from its workers:
+ * the curve over doses of contention (contract/dose.h). Pure apart from allocation.
+ *
+ * Arms are each placement under each dose, the one without contention among them; all are measured
+ * in every round. Retention is throughput under the dose / throughput without it, of the same
+ * placement in the same round, so that drift of the machine cancels.
+ */
+#ifndef CONTEND_VERDICT_SEARCH_DOSING_H
+#define CONTEND_VERDICT_SEARCH_DOSING_H
+
+#include "harness/contract/finding.h"
+#include "harness/engine/arms/arms.h"
+#include "harness/rows/analysis.h"
+
+enum { DOSING_LEVELS = 16, DOSING_ARMS = 96 };
+
+/* Zeroed, then what is the caller's. */
+struct dosing {
+    const char *doses; /* a list, as dose_parse_list reads it */
+    struct variant variants[DOSING_ARMS];
+};
+
+/*
+ * Adds the arms: for struct arrange, `arg` is the struct dosing. The placements are those that the
+ * user named; of a scenario's own ones `none` and `partition`.
+ */
+int dosing_arrange(void *arg, const struct topo *topo, const struct arms_request *request,
+                   struct result *result, struct err *err);
+
+/* One placement under one dose. NaN = unknown. */
+struct dosing_point {
+    const struct arm *arm;         /* NULL = there is none */
+    double rate;                   /* work per second of all its workers */
+    struct paired_ratio retention; /* by round */
+    double p99;                    /* 99th percentile of step times / that without the dose */
+    double held;                   /* the level that aggressors held, in the median of rounds */
+};
+
+struct dosing_curves {
+    int kind;         /* enum dose_kind */
+    unsigned workers; /* of each arm */
+    size_t n;         /* levels, from idle on */
+    double level[DOSING_LEVELS];
+    size_t nplacements;
+    enum placement placement[PLACEMENTS];
+    struct dosing_point point[PLACEMENTS][DOSING_LEVELS];
+};
+
+/* False where the analysis has no such arms. */
+bool dosing_read(const struct analysis *analysis, struct dosing_curves *curves);
+
+/* The retention of workers that lose the dose and no more. */
+double dosing_expected(int kind, double level);
+
+/* Appends the finding: what placements keep at the middle dose, and the command of the one that
+ * keeps most and is the fastest there. */
+void dosing_judge(const struct analysis *analysis, struct findings *findings);
+
+#endif

@@ -1,0 +1,216 @@
+/* What placements keep under doses of contention, on curves whose answers are known. */
+#include "harness/verdict/search/dosing.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "harness/show/data/dat.h"
+#include "harness/store/forms/forms.h"
+#include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
+
+enum { ROUNDS = 5 };
+
+/* What is planned on four CPUs; 0 or the error. */
+static int arrange(struct dosing *dosing, struct topo *topo, struct result *result, struct err *err)
+{
+    const struct topo_options options = {.xml = "package:1 core:4 pu:1"};
+    static const enum placement placements[] = {PLACE_NONE, PLACE_SIZED, PLACE_PARTITION};
+    static const int64_t params[2] = {64, 8};
+    const bool optional[3] = {true, true, true};
+    const unsigned workers = 2;
+    const struct arms_request request = {.bench = &fixture_bench,
+                                         .params = params,
+                                         .placements = placements,
+                                         .nplacements = 3,
+                                         .optional = optional,
+                                         .workers = &workers,
+                                         .nworkers = 1};
+    assert_int_equal(topo_load(&options, topo, err), 0);
+    fixture_result_init(result);
+    result->purpose = PURPOSE_DOSE;
+    return dosing_arrange(dosing, topo, &request, result, err);
+}
+
+/* partition loses the dose alone, none twice as much and more: 10 ms a step without it. */
+static double step_ms(const struct arm *arm, unsigned round, double jitter)
+{
+    bool owns = arm->placement == PLACE_PARTITION;
+    double kept = 1 - (owns ? 1 : 2) * arm->dose.level;
+    return (owns ? 10 : 12) / kept * (1 + jitter * (round % 3));
+}
+
+/* Aggressors hold a point less than they should. */
+static void set_held(const struct arm *arm, const struct observation *observation)
+{
+    const struct worker_result *last = &observation->workers[observation->nworkers - 1];
+    for (size_t i = 0; i < last->nsamples; i++)
+        last->samples[i].rate = arm->dose.level - 0.01;
+}
+
+static void measure(const char *doses, double jitter, struct dosing *dosing, struct topo *topo,
+                    struct result *result)
+{
+    struct err err = {0};
+    *dosing = (struct dosing){.doses = doses};
+    if (arrange(dosing, topo, result, &err))
+        fail_msg("%s", err.msg);
+    result->rounds_planned = result->rounds_done = ROUNDS;
+    for (size_t i = 0; i < result->narms; i++)
+        for (unsigned round = 0; round < ROUNDS; round++) {
+            const struct arm *arm = &result->arms[i];
+            double own = dose_is_idle(&arm->dose) ? 0 : arm->placement == PLACE_NONE ? jitter : 0;
+            set_held(arm, fixture_add_even_round(result, i, round, step_ms(arm, round, own), 5));
+        }
+}
+
+TEST(dosing_plans_each_placement_under_each_dose)
+{
+    static const char *const names[] = {"none+cpu-0",      "none+cpu-5",      "none+cpu-20",
+                                        "partition+cpu-0", "partition+cpu-5", "partition+cpu-20"};
+    struct dosing dosing = {.doses = "cpu=20,5,20%"};
+    struct topo topo;
+    struct result result;
+    struct err err = {0};
+    assert_int_equal(arrange(&dosing, &topo, &result, &err), 0);
+    assert_int_equal(result.narms, 6); /* not `sized`: the scenario's other placements are left */
+    for (size_t i = 0; i < result.narms; i++) {
+        assert_string_equal(arm_name(&result.arms[i]), names[i]);
+        assert_int_equal(result.arms[i].plan.has_dose, i % 3 != 0);
+    }
+    fixture_result_free(&result);
+    topo_free(&topo);
+}
+
+TEST(dosing_refuses_doses_that_compare_nothing)
+{
+    static const struct {
+        const char *doses, *message;
+    } cases[] = {{"cpu=0,0", "takes nothing"},
+                 {"cpu=0,x", "is not KIND=LEVEL"},
+                 {"cpu=0,95%", "from 0 to 0.8"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct dosing dosing = {.doses = cases[i].doses};
+        struct topo topo;
+        struct result result;
+        struct err err = {0};
+        assert_int_equal(arrange(&dosing, &topo, &result, &err), -EINVAL);
+        assert_non_null(strstr(err.msg, cases[i].message));
+        fixture_result_free(&result);
+        topo_free(&topo);
+    }
+}
+
+TEST(dosing_says_what_each_placement_keeps_and_how_to_apply_the_best)
+{
+    struct dosing dosing;
+    struct topo topo;
+    struct result result;
+    struct analysis analysis;
+    struct dosing_curves curves;
+    struct findings findings = {0};
+    struct err err = {0};
+    measure("cpu=10,20,40%", 0.02, &dosing, &topo, &result);
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    assert_true(dosing_read(&analysis, &curves));
+    assert_int_equal(curves.n, 4);
+    assert_int_equal(curves.nplacements, 2);
+    for (size_t i = 0; i < curves.n; i++) {
+        const struct dosing_point *owns = &curves.point[1][i];
+        assert_true(
+            fixture_near(owns->retention.median, dosing_expected(DOSE_CPU, curves.level[i]), 1e-6));
+        assert_true(fixture_near(owns->p99, 1 / owns->retention.median, 1e-6));
+        assert_true(i ? fabs(owns->held - curves.level[i] + 0.01) < 1e-9 : isnan(owns->held));
+    }
+    assert_true(fixture_near(curves.point[0][2].retention.high, 0.6, 1e-6));
+    assert_true(fixture_near(curves.point[0][2].retention.low, 0.6 / 1.04, 1e-6));
+    dosing_judge(&analysis, &findings);
+    assert_int_equal(findings.n, 1);
+    assert_string_equal(findings.all[0].sentence,
+                        "At cpu=20% partition keeps 80% of its throughput (80% to 80%), none 59% "
+                        "(58% to 60%). partition keeps the most, and is the fastest there.");
+    assert_string_equal(findings.all[0].command, "contend place --workers 2 --placement partition");
+    json_t *json = dosing_to_json(&analysis);
+    json_t *points = json_object_get(json_array_get(json_object_get(json, "curves"), 1), "points");
+    assert_true(fixture_near(
+        json_number_value(json_object_get(json_array_get(points, 3), "retention")), 0.6, 1e-6));
+    json_decref(json);
+    findings_free(&findings);
+    analysis_free(&analysis);
+    fixture_result_free(&result);
+    topo_free(&topo);
+}
+
+TEST(dosing_recommends_nothing_where_rounds_differ_more)
+{
+    struct dosing dosing;
+    struct topo topo;
+    struct result result;
+    struct analysis analysis;
+    struct findings findings = {0};
+    struct err err = {0};
+    measure("cpu=1%", 0.1, &dosing, &topo, &result);
+    for (size_t i = 0; i < result.narms; i++) /* the one round that none loses least in */
+        if (!dose_is_idle(&result.arms[i].dose) && result.arms[i].placement == PLACE_NONE)
+            for (unsigned w = 0; w < 2; w++)
+                fixture_set_steps(&result.arms[i].observations[0].workers[w],
+                                  (const double[]){12, 12, 12, 12, 12}, 5);
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    dosing_judge(&analysis, &findings);
+    assert_int_equal(findings.n, 1);
+    assert_null(strstr(findings.all[0].sentence, "keeps the most"));
+    assert_string_equal(findings.all[0].command, "");
+    findings_free(&findings);
+    analysis_free(&analysis);
+    fixture_result_free(&result);
+    topo_free(&topo);
+}
+
+TEST(dosing_takes_no_dose_that_failed)
+{
+    struct dosing dosing;
+    struct topo topo;
+    struct result result;
+    struct analysis analysis;
+    struct dosing_curves curves;
+    struct findings findings = {0};
+    struct err err = {0};
+    measure("cpu=20%", 0, &dosing, &topo, &result);
+    result.arms[1].observations[1].status = STATUS_FAILED; /* none at 20% */
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    assert_true(dosing_read(&analysis, &curves));
+    assert_true(isnan(curves.point[0][1].retention.median) && isnan(curves.point[0][1].rate));
+    dosing_judge(&analysis, &findings);
+    assert_string_equal(findings.all[0].sentence,
+                        "At cpu=20% partition keeps 80% of its throughput (80% to 80%).");
+    assert_string_equal(findings.all[0].command, "");
+    findings_free(&findings);
+    analysis_free(&analysis);
+    fixture_result_free(&result);
+    topo_free(&topo);
+}
+
+/* A line a placement, at the doses that were held, and one of what the dose alone takes. */
+TEST(dosing_draws_what_is_kept_over_what_was_held)
+{
+    struct dosing dosing;
+    struct topo topo;
+    struct result result;
+    struct analysis analysis;
+    struct err err = {0};
+    char *text = NULL;
+    size_t size;
+    measure("cpu=20%", 0, &dosing, &topo, &result);
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    const struct figure_data data = {.analysis = &analysis, .result = &result, .host = "h"};
+    FILE *out = open_memstream(&text, &size);
+    assert_int_equal(figure_dosing(&data, out, &err), 0);
+    assert_int_equal(fclose(out), 0);
+    assert_non_null(strstr(text, "\n0 100 100 100\n19 60 60 60\n"));
+    assert_non_null(strstr(text, "\n0 100 100 100\n19 80 80 80\n"));
+    assert_non_null(strstr(text, "\n0 100 nan nan\n20 80 nan nan\n"));
+    free(text);
+    analysis_free(&analysis);
+    fixture_result_free(&result);
+    topo_free(&topo);
+}
