@@ -11,6 +11,11 @@ static const struct scenario_part pipeline_parts[] = {
     {.foreground = NULL},
 };
 
+static const struct scenario_part dose_parts[] = {
+    {.foreground = "pipeline", .placements = "none,partition"},
+    {.foreground = NULL},
+};
+
 static const struct scenario_part train_parts[] = {
     {
         .foreground = "train",
@@ -185,6 +190,12 @@ const struct scenario scenario_registry[] = {
         .summary = "all-reduce among GPUs, alone and with CPU-heavy workers behind it",
         .parts = allreduce_parts,
         .background = "prep",
+    },
+    {
+        .name = "dose",
+        .summary = "the main job under more and more contention: what each placement keeps",
+        .parts = dose_parts,
+        .doses = "cpu=0,5,10,20,40,60%",
     },
     {.name = NULL},
 };

@@ -11,6 +11,41 @@
 #include "harness/cmd/session/session.h"
 #include "harness/cmd/subject.h"
 #include "harness/engine/worker/launch.h"
+#include "harness/verdict/search/dosing.h"
+
+static int judge_doses(const void *arg, const struct analysis *analysis, struct findings *findings,
+                       struct err *err)
+{
+    (void)arg;
+    dosing_judge(analysis, findings);
+    return findings_check(findings, err);
+}
+
+/* Whether it is measured under several doses of contention: those of the line, or its own. */
+static bool has_doses(const struct session *s, const struct scenario *const *scenarios, int n)
+{
+    bool has = s->options.dose && strchr(s->options.dose, ',');
+    for (int i = 0; i < n; i++)
+        has = has || scenarios[i]->doses;
+    return has;
+}
+
+/* Every dose is measured in each round. */
+static int measure_doses(struct session *s, const struct scenario *const *scenarios, int n)
+{
+    struct run_options *options = &s->options;
+    struct dosing dosing = {0};
+    const struct session_task task = {
+        .arrange = {.purpose = PURPOSE_DOSE, .add = dosing_arrange, .arg = &dosing},
+        .judge = judge_doses};
+    if (!options->ncommands && !session_takes_task(s, scenarios, n))
+        return EXIT_USAGE;
+    options->dose = options->dose ? options->dose : scenarios[0]->doses;
+    dosing.doses = options->dose;
+    s->task = &task;
+    options->arrange = &task.arrange;
+    return session_run(s, scenarios, n);
+}
 
 static int run_main(const struct cmd_env *env, int argc, char **argv)
 {
@@ -36,7 +71,9 @@ static int run_main(const struct cmd_env *env, int argc, char **argv)
     if (all)
         return all_run(&s);
     code = subject_take(&s, &subject, scenarios, &n);
-    code = code ? code : session_run(&s, scenarios, n);
+    if (!code)
+        code = has_doses(&s, scenarios, n) ? measure_doses(&s, scenarios, n)
+                                           : session_run(&s, scenarios, n);
     resume_close(&s);
     return code;
 }

@@ -22,6 +22,8 @@ struct scenario {
     const struct scenario_part *parts; /* all of them in every round, in random order */
     const char *background;            /* benchmark that only makes load behind them, or NULL */
     unsigned background_workers;       /* 0 = as many as in front */
+    const char *doses; /* of contention, a list (dose.h) that `run` measures it under, and 'all'
+                          leaves out; or NULL */
 };
 
 /* The benchmark of `part` stands in an earlier part, too: with other parameters. */

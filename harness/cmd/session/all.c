@@ -64,11 +64,13 @@ static int list_scenarios(struct all *all, const struct cmd_env *env)
         log_error("no memory for %zu scenarios", n);
         return EXIT_NOT_RUN;
     }
-    all->collection.n = n;
     for (size_t i = 0; i < n; i++) {
-        all->scenarios[i] = &env->scenarios[i];
-        all->collection.all[i].scenario = env->scenarios[i].name;
-        all->collection.all[i].summary = env->scenarios[i].summary;
+        if (env->scenarios[i].doses)
+            continue;
+        struct collected *one = &all->collection.all[all->collection.n];
+        all->scenarios[all->collection.n++] = &env->scenarios[i];
+        one->scenario = env->scenarios[i].name;
+        one->summary = env->scenarios[i].summary;
     }
     return EXIT_GOOD;
 }

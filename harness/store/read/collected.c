@@ -196,6 +196,8 @@ static int list_scenarios(struct collected_dir *dir, const struct scenario *scen
                           struct err *err)
 {
     for (const struct scenario *scenario = scenarios; scenario->name; scenario++) {
+        if (scenario->doses)
+            continue;
         struct collected *one = place_of(dir, scenario->name);
         if (!one)
             return err_set(err, -ENOMEM, "no memory for the list of scenarios");
