@@ -1,5 +1,6 @@
 #include "harness/rows/say.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "harness/lib/base/text.h"
@@ -69,6 +70,15 @@ char *format_arm(const struct result *result, const struct arm *arm, const struc
     (void)format_dims(arm->bench, at, buf, size);
     append_params(result, arm, at, buf, size);
     append_placement(result, arm, buf, size);
+    return buf;
+}
+
+char *format_dose(const struct arm *arm, char buf[static SAY_DOSE_MAX])
+{
+    char dose[DOSE_TEXT_MAX];
+    bool has_dose = !dose_is_idle(&arm->dose);
+    (void)snprintf(buf, SAY_DOSE_MAX, "%s%s", has_dose ? ", dose " : "",
+                   has_dose ? dose_format(&arm->dose, dose) : "");
     return buf;
 }
 

@@ -11,6 +11,10 @@ char *format_dims(const struct bench *bench, const struct dims *at, char *buf, s
 char *format_arm(const struct result *result, const struct arm *arm, const struct dims *at,
                  char *buf, size_t size);
 
+/* ", dose cpu=20%"; "" of none. Returns buf. */
+enum { SAY_DOSE_MAX = DOSE_TEXT_MAX + 8 };
+char *format_dose(const struct arm *arm, char buf[static SAY_DOSE_MAX]);
+
 /* Only the parameters of that. */
 char *format_params(const struct result *result, const struct arm *arm, char *buf, size_t size);
 

@@ -155,7 +155,7 @@ static void describe(const struct duel *duel, const struct round_value *value,
                      const struct dims *at, struct comparison *one)
 {
     const struct arm *base = arm_at(duel, duel->base), *other = arm_at(duel, duel->other);
-    char key[DIMS_KEY_MAX + 64], placement[80];
+    char key[DIMS_KEY_MAX + 64], placement[80], dose[SAY_DOSE_MAX];
     const char *name = placement_infos[base->placement].name;
     *one = comparison_of(base->variant->name, other->variant->name, value->metric, value->unit,
                          value->better);
@@ -166,9 +166,10 @@ static void describe(const struct duel *duel, const struct round_value *value,
     else
         text_set(placement, "%s against %s", name, placement_infos[other->placement].name);
     (void)format_dims(base->bench, at, key, sizeof(key));
-    text_set(one->arm, "%.40s, %s, %u worker%s%s%s%.100s", base->bench->name, placement,
+    text_set(one->arm, "%.40s, %s, %u worker%s%s%s%s%.100s", base->bench->name, placement,
              base->workers, base->workers == 1 ? "" : "s",
-             device_mark(arm_device(duel->analysis->result, base)), key[0] ? ", " : "", key);
+             device_mark(arm_device(duel->analysis->result, base)), format_dose(base, dose),
+             key[0] ? ", " : "", key);
     put_params(duel, at, one->params, sizeof(one->params));
 }
 

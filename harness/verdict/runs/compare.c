@@ -201,14 +201,13 @@ static void watch_canaries(struct judge *judge, struct comparisons *comparisons)
 static void name_arm(const struct paired_row *first, struct comparison *comparison)
 {
     const struct row *row = first->row;
-    char said[160], dose[DOSE_TEXT_MAX];
-    const bool has_dose = !dose_is_idle(&row->arm->dose);
+    char said[160], dose[SAY_DOSE_MAX];
     (void)format_arm(first->result, row->arm, &row->dims, said, sizeof(said));
     bool named = row->arm->alone || strstr(said, row->placement) || row->arm->bench->scan;
-    text_set(comparison->arm, "%s%s%s%s%s, %u worker%s%s%s%s", row->bench, said[0] ? ", " : "",
-             said, named ? "" : ", ", named ? "" : row->placement, row->planned_workers,
+    text_set(comparison->arm, "%s%s%s%s%s, %u worker%s%s%s", row->bench, said[0] ? ", " : "", said,
+             named ? "" : ", ", named ? "" : row->placement, row->planned_workers,
              row->planned_workers == 1 ? "" : "s", device_mark(device_find(row->device)),
-             has_dose ? ", dose " : "", has_dose ? dose_format(&row->arm->dose, dose) : "");
+             format_dose(row->arm, dose));
 }
 
 /* All but what it came to. */

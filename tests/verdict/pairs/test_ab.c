@@ -99,6 +99,19 @@ TEST_WITHIN(ab_finds_what_is_slower, set_up, tear_down)
     assert_true(ab_is_clear(&f->comparisons));
 }
 
+TEST_WITHIN(ab_names_the_dose, set_up, tear_down)
+{
+    struct fixture *f = *state;
+    size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
+    add_rounds(f, base, other, 6, 1.05);
+    fixture_add_dose(&f->result, base, (struct dose){DOSE_CPU, 0.2}, 0.2);
+    fixture_add_dose(&f->result, other, (struct dose){DOSE_CPU, 0.2}, 0.2);
+    compare(f);
+    const struct comparison *rate =
+        find(f, "partition, 2 workers, sim, dose cpu=20%", "throughput");
+    assert_string_equal(rate->params, "rows=64;cols=8;slots=2;dose=cpu:20%");
+}
+
 /* 1.50 and 1.575 ns: a twentieth, and less than what a timer tells apart. */
 TEST_WITHIN(ab_has_the_floors_of_compare, set_up, tear_down)
 {
