@@ -158,6 +158,7 @@ TEST_WITHIN(recorded_dose_is_said_again, set_up, tear_down)
     write_all(&result, &verdict);
     assert_int_equal(recorded_read(dir_fd, no_benches, &recorded, &err), -EINVAL);
     assert_non_null(strstr(err.msg, "a dose of cpu is from 0 to 0.8, not 0.99"));
+    recorded_free(&recorded);
     verdict_free(&verdict);
     fixture_result_free(&result);
 }
