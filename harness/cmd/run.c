@@ -85,7 +85,8 @@ const struct command run_command = {
     .summary = "workers under each placement, compared; or your own command",
     .operands = "[SCENARIO... | all | incident NAME | -- COMMAND [ARGUMENT...]]",
     .about = "Runs workers under each placement, in random order, round after round, and compares "
-             "their throughput. 'all' runs every scenario into one directory. After '--', copies "
+             "their throughput. 'all' runs every scenario but dose into one directory. After '--', "
+             "copies "
              "of your command are the workers: compared by runs a second, or by a number or lines "
              "that it prints. {worker}, {workers}, {threads}, {gpu}, {cpus} and {node} in its "
              "arguments stand for what each copy has.",

@@ -6,9 +6,9 @@
 export NO_COLOR=1
 short=(--rounds 1 --time 0.05 --warmup 0.01 --no-canary --no-plots)
 
-names() { # names PROGRAM: of all scenarios
+names() { # names PROGRAM: of all scenarios but that of doses, which is not part of all
     "$1" info --json 2> /dev/null |
-        python3 -c 'import json, sys; print(*[s["name"] for s in json.load(sys.stdin)["scenarios"]])'
+        python3 -c 'import json, sys; print(*[s["name"] for s in json.load(sys.stdin)["scenarios"] if s["name"] != "dose"])'
 }
 
 # The real ones.
