@@ -193,7 +193,7 @@ const struct scenario scenario_registry[] = {
     },
     {
         .name = "dose",
-        .summary = "the main job under more and more contention: what each placement keeps",
+        .summary = "throughput that placements keep under contention, by its dose",
         .parts = dose_parts,
         .doses = "cpu=0,5,10,20,40,60%",
     },
