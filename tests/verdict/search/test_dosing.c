@@ -11,21 +11,23 @@
 
 enum { ROUNDS = 5 };
 
-/* What is planned on four CPUs; 0 or the error. */
+/* What is planned on four of six CPUs; 0 or the error. */
 static int arrange(struct dosing *dosing, struct topo *topo, struct result *result, struct err *err)
 {
-    const struct topo_options options = {.xml = "package:1 core:4 pu:1"};
+    const struct topo_options options = {.xml = "package:1 core:6 pu:1"};
     static const enum placement placements[] = {PLACE_NONE, PLACE_SIZED, PLACE_PARTITION};
     static const int64_t params[2] = {64, 8};
     const bool optional[3] = {true, true, true};
     const unsigned workers = 2;
-    const struct arms_request request = {.bench = &fixture_bench,
-                                         .params = params,
-                                         .placements = placements,
-                                         .nplacements = 3,
-                                         .optional = optional,
-                                         .workers = &workers,
-                                         .nworkers = 1};
+    struct arms_request request = {.bench = &fixture_bench,
+                                   .params = params,
+                                   .placements = placements,
+                                   .nplacements = 3,
+                                   .optional = optional,
+                                   .workers = &workers,
+                                   .nworkers = 1};
+    for (unsigned cpu = 0; cpu < 4; cpu++)
+        bitset_set(&request.plan.cpus, cpu);
     assert_int_equal(topo_load(&options, topo, err), 0);
     fixture_result_init(result);
     result->purpose = PURPOSE_DOSE;
@@ -78,6 +80,37 @@ TEST(dosing_plans_each_placement_under_each_dose)
         assert_string_equal(arm_name(&result.arms[i]), names[i]);
         assert_int_equal(result.arms[i].plan.has_dose, i % 3 != 0);
     }
+    fixture_result_free(&result);
+    topo_free(&topo);
+}
+
+/* Of bandwidth less is more of a dose, which comes from the CPUs that the workers do not get. */
+TEST(dosing_begins_where_nothing_is_taken)
+{
+    static const double levels[] = {1, 0.8, 0.5};
+    struct dosing dosing = {.doses = "bandwidth=0.5,0.8"};
+    struct topo topo;
+    struct result result;
+    struct analysis analysis;
+    struct dosing_curves curves;
+    struct err err = {0};
+    assert_int_equal(arrange(&dosing, &topo, &result, &err), 0);
+    assert_string_equal(arm_name(&result.arms[1]), "none+bandwidth-0.8");
+    result.rounds_planned = result.rounds_done = 1;
+    for (size_t i = 0; i < result.narms; i++) {
+        (void)fixture_add_even_round(&result, i, 0, 10 / (0.5 + result.arms[i].dose.level / 2), 5);
+        if (dose_is_idle(&result.arms[i].dose)) /* as a file may have it */
+            result.arms[i].dose = (struct dose){DOSE_CPU, 0};
+    }
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    assert_true(dosing_read(&analysis, &curves));
+    assert_int_equal(curves.kind, DOSE_BANDWIDTH);
+    assert_int_equal(curves.n, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(curves.level[i] == levels[i]);
+        assert_true(fixture_near(curves.point[1][i].retention.median, 0.5 + levels[i] / 2, 1e-6));
+    }
+    analysis_free(&analysis);
     fixture_result_free(&result);
     topo_free(&topo);
 }
