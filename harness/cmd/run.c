@@ -11,6 +11,7 @@
 #include "harness/cmd/session/session.h"
 #include "harness/cmd/subject.h"
 #include "harness/engine/worker/launch.h"
+#include "harness/lib/say/log.h"
 #include "harness/verdict/search/dosing.h"
 
 static int judge_doses(const void *arg, const struct analysis *analysis, struct findings *findings,
@@ -38,6 +39,10 @@ static int measure_doses(struct session *s, const struct scenario *const *scenar
     const struct session_task task = {
         .arrange = {.purpose = PURPOSE_DOSE, .add = dosing_arrange, .arg = &dosing},
         .judge = judge_doses};
+    if (!options->ncommands && n == 1 && !named_is_task(s->env, scenarios[0])) {
+        log_error("'%s' takes one dose at a time, such as --dose cpu=20%%", scenarios[0]->name);
+        return EXIT_USAGE;
+    }
     if (!options->ncommands && !session_takes_task(s, scenarios, n))
         return EXIT_USAGE;
     options->dose = options->dose ? options->dose : scenarios[0]->doses;

@@ -30,7 +30,7 @@ assert idle["retention"] == 1 > dosed["retention"] and idle["held"] is None, dos
 asleep() {
     "${doses[@]}" -P none -n 1 --rounds 1 --no-plots --dose cpu=0,20% -o "$scratch/command" -- sleep 0.1 > "$scratch/said" 2> "$scratch/log" ||
         fail "exit $?: $(cat "$scratch/log")"
-    grep -Eq '^At cpu=20% none keeps (9[0-9]|10[0-9])% of its throughput\.' "$scratch/said"
+    grep -Eq '^At cpu=20% none keeps (9[0-9]|10[0-9])% of its throughput;' "$scratch/said"
 }
 patiently asleep || fail "$(cat "$scratch/said")"
 
@@ -41,7 +41,7 @@ grep -q 'scenario pipeline' "$scratch/all" || fail "no pipeline in all: $(cat "$
 ! grep -q 'scenario dose' "$scratch/all" || fail "'all' measures doses"
 expect 2 "takes nothing" "${doses[@]}" --dose cpu=0,0 -o "$scratch/bad"
 expect 2 'one number of workers' "${doses[@]}" --dose cpu=0,20% -n 1,2 -o "$scratch/bad"
-expect 2 'try pipeline' "${doses[@]}" memory --dose cpu=0,20% -o "$scratch/bad"
+expect 2 'one dose at a time' "${doses[@]}" memory --dose cpu=0,20% -o "$scratch/bad"
 expect 2 'one scenario at a time' "${doses[@]}" pipeline dose -o "$scratch/bad"
 expect 2 'one level, such as' "$CONTEND_BINARY" ab --dose cpu=0,20% -V a -V b
 finish

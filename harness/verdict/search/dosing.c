@@ -171,17 +171,17 @@ double dosing_expected(int kind, double level)
     return kind == DOSE_CPU ? 1 - level : kind == DOSE_LATENCY ? 1 / level : level;
 }
 
-/* Placements that were measured at that level, by descending retention. */
+/* Placements that were measured at that level, the fastest first. */
 static size_t sort_placements(const struct dosing_curves *curves, size_t level,
                               size_t order[static PLACEMENTS])
 {
     size_t n = 0;
     for (size_t p = 0; p < curves->nplacements; p++) {
-        double own = curves->point[p][level].retention.median;
+        double own = curves->point[p][level].rate;
         size_t at = n;
-        if (isnan(own))
+        if (isnan(own) || isnan(curves->point[p][level].retention.median))
             continue;
-        for (; at && curves->point[order[at - 1]][level].retention.median < own; at--)
+        for (; at && curves->point[order[at - 1]][level].rate < own; at--)
             order[at] = order[at - 1];
         order[at] = p;
         n++;
@@ -200,7 +200,7 @@ static void add_kept(const struct dosing_curves *curves, size_t p, size_t level,
         text_add(finding->sentence, " (%.0f%% to %.0f%%)", 100 * kept->low, 100 * kept->high);
 }
 
-/* Whether the first one keeps more than all others in every round, and is faster than they are. */
+/* Whether the first one is faster than all others in every round, and keeps more than they do. */
 static bool is_best(const struct analysis *analysis, const struct dosing_curves *curves,
                     size_t level, const size_t *order, size_t n)
 {
@@ -239,11 +239,14 @@ void dosing_judge(const struct analysis *analysis, struct findings *findings)
         text_add(finding.sentence, "%s", i ? ", " : "");
         add_kept(&curves, order[i], level, i ? "" : " keeps", &finding);
     }
-    text_add(finding.sentence, ".");
+    text_add(finding.sentence, "; a loss of the dose alone leaves %.0f%%.",
+             100 * dosing_expected(curves.kind, curves.level[level]));
+    if (n > 1)
+        text_add(finding.sentence, " %s is the fastest there.",
+                 placement_infos[curves.placement[order[0]]].name);
     if (is_best(analysis, &curves, level, order, n) &&
         advice_may_advise(curves.placement[order[0]])) {
-        text_add(finding.sentence, " %s keeps the most, and is the fastest there.",
-                 placement_infos[curves.placement[order[0]]].name);
+        text_add(finding.sentence, " It also keeps the most.");
         (void)advice_place(analysis->result, curves.workers, curves.placement[order[0]],
                            analysis->result->plan_options, finding.command,
                            sizeof(finding.command));

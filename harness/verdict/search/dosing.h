@@ -53,8 +53,10 @@ bool dosing_read(const struct analysis *analysis, struct dosing_curves *curves);
 /* The retention of workers that lose the dose and no more. */
 double dosing_expected(int kind, double level);
 
-/* Appends the finding: what placements keep at the middle dose, and the command of the one that
- * keeps most and is the fastest there. */
+/*
+ * Appends the finding: what placements keep at the middle dose, the fastest one first, and its
+ * command where it also keeps the most.
+ */
 void dosing_judge(const struct analysis *analysis, struct findings *findings);
 
 #endif
