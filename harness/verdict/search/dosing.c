@@ -62,7 +62,7 @@ int dosing_arrange(void *arg, const struct topo *topo, const struct arms_request
                    struct result *result, struct err *err)
 {
     struct dosing *dosing = arg;
-    struct dose doses[DOSING_LEVELS];
+    struct dose doses[DOSING_LEVELS] = {0};
     size_t used = 0;
     int n = parse_doses(dosing->doses, doses, err), rc = n < 0 ? n : 0;
     if (!rc && request->nworkers > 1)
@@ -99,7 +99,7 @@ static bool is_of_curve(const struct arm *arm)
 
 static void find_axes(const struct result *result, struct dosing_curves *curves)
 {
-    struct dose doses[DOSING_LEVELS];
+    struct dose doses[DOSING_LEVELS] = {0};
     for (size_t i = 0; i < result->narms; i++)
         if (!dose_is_idle(&result->arms[i].dose))
             curves->kind = result->arms[i].dose.kind;
