@@ -20,7 +20,7 @@ for rounds in 1 2 3; do
     head -c "$bytes" "$out/samples.csv" > "$scratch/valid"
     [ "$(stat -c %s "$scratch/valid")" = "$bytes" ] || fail "samples.csv has not $bytes bytes"
     [ -z "$(tail -c 1 "$scratch/valid" | tr -d '\n')" ] || fail "the last line is cut"
-    awk -F, 'NF != 16 { exit 1 }' "$scratch/valid" || fail "a broken line"
+    awk -F, 'NF != 17 { exit 1 }' "$scratch/valid" || fail "a broken line"
     [ "$(awk -F, 'NR > 1 && !seen[$2]++ { n++ } END { print n }' "$scratch/valid")" = "$done_rounds" ] ||
         fail "other rounds than the $done_rounds that run.json speaks of"
     jq -e '.status == "interrupted" and .ended == null' "$out/run.json" > /dev/null ||
