@@ -1,0 +1,124 @@
+/* Distances of fingerprints whose answers are worked out by hand, and the sentences of them. */
+#include "harness/verdict/runs/fingerprint.h"
+
+#include <math.h>
+
+#include "tests/lib/unit.h"
+
+static void put(struct fingerprint *print, const char *part, const char *name, bool is_retention,
+                bool less_is_better, double value)
+{
+    struct fingerprint_value one = {.is_retention = is_retention,
+                                    .less_is_better = less_is_better,
+                                    .value = value,
+                                    .unit = "x"};
+    (void)snprintf(one.part, sizeof(one.part), "%s", part);
+    (void)snprintf(one.name, sizeof(one.name), "%s", name);
+    fingerprint_add(print, &one);
+}
+
+/* Copies of 50 GB/s that keep `kept`, a latency, and a CPU. */
+static struct fingerprint make(double integer_ns, double copies, double kept)
+{
+    struct fingerprint print = {0};
+    put(&print, "cpu", "integer", false, true, integer_ns);
+    put(&print, "copies", "h2d", false, false, copies);
+    put(&print, "copies, memory load", "h2d", true, false, kept);
+    return print;
+}
+
+static void compare(const struct fingerprint *a, const struct fingerprint *b,
+                    struct fingerprint_distance *distance, const char *sentence)
+{
+    char text[600];
+    fingerprint_compare(a, b, distance);
+    assert_string_equal(fingerprint_format(distance, text, sizeof(text)), sentence);
+}
+
+TEST(fingerprint_is_of_its_own_class)
+{
+    struct fingerprint a = make(0.25, 50, 0.9);
+    struct fingerprint_distance distance;
+    compare(&a, &a, &distance, "same class (distance 0.0)");
+    assert_int_equal(distance.shared, 3);
+    assert_int_equal(distance.nparts, 3);
+    assert_true(fingerprint_is_same(&distance));
+}
+
+/* ln(1.02) / 0.02 = 0.990 units of a rate of the CPU, the others 0: sqrt(0.990^2 / 3). */
+TEST(fingerprint_counts_in_units_of_each_part)
+{
+    struct fingerprint a = make(0.25, 50, 0.9), b = make(0.255, 50, 0.9);
+    struct fingerprint_distance distance;
+    compare(&a, &b, &distance, "same class (distance 0.6)");
+    assert_true(fabs(distance.difference[0].units - 0.99013) < 1e-4);
+    assert_true(fabs(distance.difference[0].ratio - 0.25 / 0.255) < 1e-9);
+    assert_true(fabs(distance.distance - 0.99013 / sqrt(3)) < 1e-4);
+    assert_string_equal(distance.part[0].name, "cpu");
+}
+
+/* ln(0.86) / 0.05 = 3.02 units in one of ten values: sqrt(3.02^2 / 10) = 0.95. */
+TEST(fingerprint_of_the_same_class_names_the_part_that_differs)
+{
+    struct fingerprint a = make(0.25, 50, 0.5), b = make(0.25, 50, 0.43);
+    struct fingerprint_distance distance;
+    for (unsigned i = 0; i < 7; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "value %u", i);
+        put(&a, "memory", name, false, false, 10);
+        put(&b, "memory", name, false, false, 10);
+    }
+    compare(&a, &b, &distance,
+            "same class (distance 1.0); copies under memory load are 14% worse here");
+    assert_true(fabs(distance.part[0].distance - 3.0165) < 1e-3);
+    compare(&b, &a, &distance,
+            "same class (distance 1.0); copies under memory load are 16% better here");
+}
+
+TEST(fingerprint_names_the_worst_part_first)
+{
+    struct fingerprint a = make(0.25, 50, 0.9), b = make(0.5, 40, 0.9);
+    struct fingerprint_distance distance;
+    put(&a, "cpu", "copy", false, false, 20);
+    put(&b, "cpu", "copy", false, false, 20);
+    compare(&a, &b, &distance,
+            "another class (distance 18.2); the CPU is 50% worse here (integer); copies are 20% "
+            "worse here");
+    assert_false(fingerprint_is_same(&distance));
+}
+
+TEST(fingerprint_does_not_count_what_one_side_lacks)
+{
+    struct fingerprint a = make(0.25, 50, (double)NAN), b = make(0.25, (double)NAN, 0.9);
+    struct fingerprint_distance distance;
+    put(&b, "launches", "latency", false, true, 3);
+    compare(&a, &b, &distance, "same class (distance 0.0)");
+    assert_int_equal(fingerprint_absent(&a), 1);
+    assert_int_equal(distance.shared, 1);
+    assert_int_equal(distance.n, 4);
+    assert_null(distance.difference[1].b); /* copies of a */
+    assert_null(distance.difference[2].a); /* copies under memory load of b */
+    assert_true(isnan(distance.difference[3].units));
+}
+
+TEST(fingerprint_without_shared_values_has_no_verdict)
+{
+    struct fingerprint a = make((double)NAN, (double)NAN, (double)NAN), b = make(0.25, 50, 0.9);
+    struct fingerprint_distance distance;
+    compare(&a, &b, &distance, "no verdict: the fingerprints share no value");
+    assert_false(fingerprint_is_same(&distance));
+    /* Of one name in another unit, neither. */
+    a = make(0.25, 50, 0.9);
+    for (size_t i = 0; i < a.n; i++)
+        (void)snprintf(a.value[i].unit, sizeof(a.value[i].unit), "y");
+    compare(&a, &b, &distance, "no verdict: the fingerprints share no value");
+}
+
+TEST(fingerprint_takes_parts_of_a_later_version)
+{
+    struct fingerprint a = {0}, b = {0};
+    struct fingerprint_distance distance;
+    put(&a, "disks", "read", false, false, 100);
+    put(&b, "disks", "read", false, false, 50);
+    compare(&a, &b, &distance, "another class (distance 13.9); disks: 50% worse here");
+}
