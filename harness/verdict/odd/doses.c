@@ -14,8 +14,7 @@ static double allowed_off(const struct dose *dose)
     return most_off[dose->kind] * (dose->kind == DOSE_LATENCY ? dose->level : 1);
 }
 
-/* By how much more than allowed it is off; 1 and less: it was held, or nobody knows. */
-static double times_off(const struct analysis *analysis, const struct arm *arm)
+double doses_off(const struct analysis *analysis, const struct arm *arm)
 {
     double held = rows_median(&analysis->rows, arm, METRIC_DOSE);
     return arm->plan.has_dose && !isnan(held)
@@ -47,9 +46,9 @@ void doses_find(const struct analysis *analysis, struct findings *findings)
     unsigned n = 0;
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
-        if (!(times_off(analysis, arm) > 1))
+        if (!(doses_off(analysis, arm) > 1))
             continue;
-        if (!worst || times_off(analysis, arm) > times_off(analysis, worst))
+        if (!worst || doses_off(analysis, arm) > doses_off(analysis, worst))
             worst = arm;
         n++;
     }

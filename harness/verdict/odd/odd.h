@@ -20,6 +20,9 @@ void commands_find(const struct analysis *analysis, struct findings *findings);
  */
 void doses_find(const struct analysis *analysis, struct findings *findings);
 
+/* By how much more than that the arm's dose is off; 1 and less: it was held, or nobody knows. */
+double doses_off(const struct analysis *analysis, const struct arm *arm);
+
 /*
  * Of the GPUs that CUDA shows, where the run uses any: other processes on it, its compute mode,
  * MIG. Known before anything is measured.
