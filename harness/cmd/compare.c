@@ -11,12 +11,14 @@
 #include "harness/cmd/common/compared.h"
 #include "harness/cmd/common/page.h"
 #include "harness/cmd/compare.h"
+#include "harness/cmd/fingerprint/fingerprint.h"
 #include "harness/lib/base/similar.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
 #include "harness/show/figures/figures.h"
 #include "harness/show/result/comparison.h"
+#include "harness/store/forms/fingerprint.h"
 #include "harness/store/json/comparable.h"
 #include "harness/store/json/comparison.h"
 #include "harness/store/json/findings.h"
@@ -428,6 +430,9 @@ static int compare_main(const struct cmd_env *env, int argc, char **argv)
                   "compare BASE... -- NEW...'");
         return EXIT_USAGE;
     }
+    if (cli.npositional == 2 &&
+        (fingerprint_is_at(cli.positional[0]) || fingerprint_is_at(cli.positional[1])))
+        return fingerprint_compare_main(cli.positional[0], cli.positional[1], args.json);
     return run(env, &args, &cli, cli.npositional - nnew);
 }
 
@@ -437,11 +442,13 @@ const struct command compare_command = {
     .main = compare_main,
     .summary = "verdict between results on disk: faster, slower, same or unclear",
     .operands = "BASE NEW | BASE... -- NEW... | --history DIR",
-    .about = "Compares results row by row. BASE and NEW are directories of one run, or of several "
-             "runs. Single runs show only large differences: take about five a side, or 'contend "
-             "ab'. --history alone finds when the figures of one machine changed; it needs four "
-             "runs before and after a change. Exit codes: 0 no verdict that --fail-on names; 1 a "
-             "verdict failed; 2 bad input; 4 inconclusive. docs/compare.md has the method.",
+    .about =
+        "Compares results row by row. BASE and NEW are directories of one run, or of several "
+        "runs. Single runs show only large differences: take about five a side, or 'contend "
+        "ab'. --history alone finds when the figures of one machine changed; it needs four "
+        "runs before and after a change. Exit codes: 0 no verdict that --fail-on names; 1 a "
+        "verdict failed; 2 bad input; 4 inconclusive. Two results of 'contend run fingerprint' "
+        "are of the same class, or not (1). docs/compare.md has the method.",
     .opts = compare_opts,
     .examples = {{"contend compare before/ after/", "two runs"},
                  {"contend compare --history results/", "when did this machine change?"}},

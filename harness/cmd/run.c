@@ -4,6 +4,7 @@
 
 #include "harness/cmd/common/help.h"
 #include "harness/cmd/common/named.h"
+#include "harness/cmd/fingerprint/fingerprint.h"
 #include "harness/cmd/incident/incident.h"
 #include "harness/cmd/session/all.h"
 #include "harness/cmd/session/resume.h"
@@ -60,6 +61,8 @@ static int run_main(const struct cmd_env *env, int argc, char **argv)
     int n;
     if (argc > 1 && incident_is_named(argv[1]))
         return incident_main(env, argc - 1, argv + 1);
+    if (argc > 1 && fingerprint_is_named(argv[1]))
+        return fingerprint_main(env, argc - 1, argv + 1);
     s.options_argc = session_options_argc(argc, argv);
     if (!session_parse(&s))
         return EXIT_USAGE;
@@ -88,7 +91,7 @@ const struct command run_command = {
     .group = "Measure",
     .main = run_main,
     .summary = "workers under each placement, compared; or your own command",
-    .operands = "[SCENARIO... | all | incident NAME | -- COMMAND [ARGUMENT...]]",
+    .operands = "[SCENARIO... | all | fingerprint | incident NAME | -- COMMAND [ARGUMENT...]]",
     .about = "Runs workers under each placement, in random order, round after round, and compares "
              "their throughput. 'all' runs every scenario but dose into one directory. After '--', "
              "copies of your command are the workers: compared by runs a second, or by a number or "

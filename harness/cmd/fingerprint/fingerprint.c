@@ -1,0 +1,289 @@
+/* contend run fingerprint, and two fingerprints compared. */
+#include "harness/cmd/fingerprint/fingerprint.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "harness/cmd/common/child_run.h"
+#include "harness/cmd/common/named.h"
+#include "harness/cmd/fingerprint/measured.h"
+#include "harness/lib/base/text.h"
+#include "harness/lib/say/log.h"
+#include "harness/lib/say/terminal.h"
+#include "harness/show/figures/figures.h"
+#include "harness/show/result/fingerprint.h"
+#include "harness/store/files/directory.h"
+#include "harness/store/forms/fingerprint.h"
+#include "version.h"
+
+static const char fingerprint_word[] = "fingerprint";
+
+struct print_options {
+    const char *out, *host;
+    double max_time_s;
+    int device;
+    bool json, dry_run;
+};
+
+static const char *const device_names[] = {"auto", "sim", NULL};
+
+static const struct opt print_opts[] = {
+    OPT_SECONDS("max-time", print_options, max_time_s, "3m", 10, 3600, "T",
+                "Longest time of all measurements; a machine without a GPU takes less"),
+    OPT_CHOICE("device", print_options, device, "auto", device_names, "D",
+               "What workers feed: sim leaves GPUs out"),
+    OPT_TEXT("out", print_options, out, NULL, "DIR",
+             "Directory of the results, one folder a measurement (default "
+             "results/<host>/<utc>-fingerprint)",
+             .letter = 'o'),
+    OPT_TEXT("host", print_options, host, NULL, "NAME",
+             "Name of this machine in results (default: its host name)"),
+    OPT_FLAG("json", print_options, json, NULL, "Print JSON instead of the table"),
+    OPT_FLAG("dry-run", print_options, dry_run, NULL,
+             "Print the commands that measure it; start nothing"),
+    {.name = NULL}};
+
+static const struct command fingerprint_command = {
+    .name = "run fingerprint",
+    .main = fingerprint_main,
+    .summary = "this machine as rates and retentions, to compare with other machines",
+    .operands = "",
+    .about = "Measures what this machine reaches alone, and what it keeps of it under fixed doses "
+             "of contention: CPU, memory, the main job, copies and launches. 'contend compare A B' "
+             "says whether two machines are of the same class. Exit code: 0 measured, 3 a "
+             "measurement failed.",
+    .opts = print_opts,
+    .examples = {{"contend run fingerprint --out node7", "in three minutes"},
+                 {"contend compare node7 node8", "the same class?"}},
+};
+
+bool fingerprint_is_named(const char *word)
+{
+    return !strcmp(word, fingerprint_word);
+}
+
+/* What all measurements share. */
+struct work {
+    const struct cmd_env *env;
+    const struct print_options *options;
+    struct topo topo;
+    struct signals signals;
+    struct directory dir;
+    struct fingerprint print;
+};
+
+/* The command of a measurement; of a child run with what all have. */
+static void add_words(const struct work *work, const struct measured_run *run,
+                      struct child_run *child)
+{
+    char word[MEASURED_WORD_MAX];
+    for (size_t i = 0; run->words[i]; i++)
+        child_run_add(child, "%s", measured_expand(run->words[i], &work->topo, word));
+    child_run_add(child, "--max-time=%.3g",
+                  fmax(1, run->max_s * work->options->max_time_s / MEASURED_S));
+    if (work->options->device)
+        child_run_add(child, "--device=%s", device_names[work->options->device]);
+}
+
+/* Runs it, and reads its result. Returns -EINTR, or 0 with the reason where there is no result. */
+static int measure(struct work *work, const struct measured_run *run, struct measured *measured)
+{
+    static const char prefix[] = "contend: error: ";
+    struct child_run *child = calloc(1, sizeof(*child));
+    struct err why = {0};
+    char path[DIRECTORY_PATH_MAX];
+    if (!child) {
+        text_set(measured->reason, "no memory");
+        return 0;
+    }
+    (void)snprintf(path, sizeof(path), "%.4000s/%s", work->dir.path, run->folder);
+    child_run_add(child, CHILD_RUN_SELF);
+    add_words(work, run, child);
+    child_run_add(child, "--no-plots");
+    child_run_add(child, "--host=%s", work->print.host);
+    child_run_add(child, "--out=%s", path);
+    int rc = child_run(child, &work->signals, &why);
+    const char *said = child->said;
+    if (!strncmp(said, prefix, strlen(prefix)))
+        said += strlen(prefix);
+    if (rc)
+        text_set(measured->reason, "%.190s", rc < 0 && why.msg[0] ? why.msg : said);
+    else if (runs_read(path, work->env->benches, figures_remove, &measured->runs, &why))
+        text_set(measured->reason, "%.190s", why.msg);
+    free(child);
+    return rc == -EINTR ? rc : 0;
+}
+
+static int measure_all(struct work *work, struct measured *all, int *code)
+{
+    int rc = 0;
+    for (size_t i = 0; measured_runs[i].folder && !rc; i++) {
+        const struct measured_run *run = &measured_runs[i];
+        const char *not_here = measured_not_here(run, &work->topo, work->options->device != 0);
+        text_set(all[i].reason, "%s", not_here);
+        if (!not_here[0]) {
+            log_info("measuring %s", run->folder);
+            rc = measure(work, run, &all[i]);
+            if (!rc && all[i].reason[0]) {
+                log_warn("no %s: %s", run->folder, all[i].reason);
+                *code = EXIT_NOT_RUN;
+            }
+        }
+    }
+    return rc;
+}
+
+static void describe(const struct work *work, struct fingerprint *print)
+{
+    struct environment env = {0};
+    struct machine_parts parts;
+    struct machine_key key;
+    struct bitset cpus = {0};
+    env_gather(&(struct env_request){0}, &env);
+    machine_parts_of(&env, &work->topo, &parts);
+    machine_key_make(&parts, &key);
+    env_free(&env);
+    topo_allowed_cpus(&work->topo, &cpus);
+    print->cpus = bitset_count(&cpus);
+    print->gpus = work->options->device ? 0 : topo_visible_gpus(&work->topo);
+    text_set(print->cpu_model, "%s", work->topo.cpu_model);
+    text_set(print->gpu_model, "%s", print->gpus ? work->topo.gpus[0].name : "");
+    text_set(print->key, "%s", key.key);
+    text_set(print->kind, "%s", key.kind);
+    (void)text_utc(time(NULL), print->started);
+}
+
+static int conclude(const struct work *work)
+{
+    struct doc doc = {0};
+    struct err err = {0};
+    json_t *json = fingerprint_to_json(&work->print, CONTEND_VERSION);
+    if (json_value_replace(json, JSON_INDENT(1) | JSON_REAL_PRECISION(9), work->dir.fd,
+                           FINGERPRINT_NAME, &err)) {
+        log_error("%s", err.msg);
+        json_decref(json);
+        return EXIT_NOT_RUN;
+    }
+    if (work->options->json)
+        return cmd_print_json(json, 1);
+    json_decref(json);
+    fingerprint_add_to_doc(&work->print, work->dir.path, &doc);
+    doc_print(&doc, stdout, terminal_has_color(1), false);
+    doc_free(&doc);
+    (void)printf("\nResults: %s\n", work->dir.path);
+    return cmd_finish();
+}
+
+static int open_directory(struct work *work, struct err *err)
+{
+    char path[DIRECTORY_PATH_MAX];
+    if (work->options->out)
+        (void)snprintf(path, sizeof(path), "%.4000s", work->options->out);
+    else
+        (void)directory_default(work->print.host, fingerprint_word, time(NULL), path, sizeof(path));
+    const struct directory_request place = {
+        .path = path, .unique = !work->options->out, .command = "contend run fingerprint"};
+    return directory_open(&work->dir, &place, err);
+}
+
+static int print_plan(const struct work *work)
+{
+    for (size_t i = 0; measured_runs[i].folder; i++) {
+        const struct measured_run *run = &measured_runs[i];
+        const char *not_here = measured_not_here(run, &work->topo, work->options->device != 0);
+        struct child_run *child = calloc(1, sizeof(*child));
+        if (!child)
+            return EXIT_NOT_RUN;
+        add_words(work, run, child);
+        (void)printf("contend");
+        for (size_t w = 0; w < child->n; w++)
+            (void)printf(" %s", child->argv[w]);
+        (void)printf("%s%s\n", not_here[0] ? "  # absent: " : "", not_here);
+        free(child);
+    }
+    return cmd_finish();
+}
+
+static int run(struct work *work)
+{
+    struct measured *all = calloc(MEASURED_RUNS, sizeof(*all));
+    struct err err = {0};
+    int code = EXIT_GOOD;
+    if (!all || open_directory(work, &err)) {
+        log_error("%s", all ? err.msg : "no memory for the results");
+        free(all);
+        return all ? EXIT_USAGE : EXIT_NOT_RUN;
+    }
+    if (measure_all(work, all, &code))
+        code = EXIT_INTERRUPTED;
+    else {
+        measured_read(all, &work->print);
+        int said = conclude(work);
+        code = code ? code : said;
+    }
+    for (size_t i = 0; i < MEASURED_RUNS; i++)
+        runs_free(&all[i].runs);
+    free(all);
+    directory_close(&work->dir);
+    return code;
+}
+
+int fingerprint_main(const struct cmd_env *env, int argc, char **argv)
+{
+    struct print_options options = {0};
+    struct cli cli;
+    struct err err = {0};
+    int code;
+    if (!cmd_parse(env, &fingerprint_command, argc, argv, &options, &cli, &code))
+        return code;
+    struct work *work = calloc(1, sizeof(*work));
+    if (!work || signals_open(&work->signals, &err)) {
+        log_error("%s", work ? err.msg : "no memory for a fingerprint");
+        free(work);
+        return EXIT_NOT_RUN;
+    }
+    work->env = env;
+    work->options = &options;
+    named_host(options.host, work->print.host);
+    code = EXIT_NOT_RUN;
+    if (topo_load(&(struct topo_options){.probe_gpus = !options.device}, &work->topo, &err))
+        log_error("%s", err.msg);
+    else {
+        describe(work, &work->print);
+        code = options.dry_run ? print_plan(work) : run(work);
+    }
+    topo_free(&work->topo);
+    signals_close(&work->signals);
+    free(work);
+    return code;
+}
+
+int fingerprint_compare_main(const char *a, const char *b, bool json)
+{
+    struct fingerprint prints[2];
+    struct fingerprint_distance distance;
+    struct doc doc = {0};
+    struct err err = {0};
+    if (fingerprint_read(a, &prints[0], &err) || fingerprint_read(b, &prints[1], &err)) {
+        log_error("%s", err.msg);
+        return EXIT_USAGE;
+    }
+    fingerprint_compare(&prints[0], &prints[1], &distance);
+    int printed;
+    if (json)
+        printed = cmd_print_json(fingerprint_distance_to_json(&distance), 1);
+    else {
+        fingerprints_add_to_doc(&prints[0], &prints[1], &distance, &doc);
+        doc_print(&doc, stdout, terminal_has_color(1), false);
+        doc_free(&doc);
+        printed = cmd_finish();
+    }
+    if (printed)
+        return printed;
+    if (!distance.shared)
+        return EXIT_INCONCLUSIVE;
+    return fingerprint_is_same(&distance) ? EXIT_GOOD : EXIT_VERDICT;
+}

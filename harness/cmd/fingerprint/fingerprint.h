@@ -1,0 +1,21 @@
+/*
+ * `contend run fingerprint`: a machine as a vector of rates and retentions. Each is measured by a
+ * child contend, whose result lies in a folder of DIR; DIR/fingerprint.json has the vector, which
+ * `contend compare` reads.
+ */
+#ifndef CONTEND_CMD_FINGERPRINT_FINGERPRINT_H
+#define CONTEND_CMD_FINGERPRINT_FINGERPRINT_H
+
+#include "harness/cmd/common/cmd.h"
+
+/* argv[0] of `contend run`. */
+bool fingerprint_is_named(const char *word);
+
+/* argv[0] is that word. */
+cmd_main fingerprint_main;
+
+/* `contend compare A B` of two fingerprints. Exit code: EXIT_GOOD the same class, EXIT_VERDICT
+ * another one, EXIT_INCONCLUSIVE they share no value. */
+int fingerprint_compare_main(const char *a, const char *b, bool json);
+
+#endif

@@ -1,0 +1,245 @@
+#include "harness/cmd/fingerprint/measured.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "harness/lib/base/text.h"
+#include "harness/rows/metric.h"
+#include "harness/verdict/odd/odd.h"
+
+/* Aggressors on memory take half of the CPUs, of which they and their probe need two. */
+enum { HALVES_LEAST = 4 };
+
+/* A working set of so many times the largest cache. */
+enum { BEYOND_CACHES = 4, BEYOND_LEAST_MIB = 256, BEYOND_MOST_MIB = 1024 };
+
+#define PIPELINE "run", "pipeline", "--no-baselines", "--no-canary"
+#define COPY(dir)                                                                                  \
+    "bench", "gpu_copy", "-p", "dir=" dir, "-p", "mem=pinned", "-p", "via=ce", "--rounds=3"
+#define IN_HALF(dose) "--cpus={half}", "--dose=" dose
+
+/* clang-format off */
+const struct measured_run measured_runs[] = {
+    {"cpu", {"bench", "canary", "--no-canary", "--rounds=5"}, 3},
+    {"latency", {"bench", "mem_latency", "-p", "min={beyond}", "-p", "max={beyond}", "-p",
+                 "pages=4k", "--rounds=3"}, 12},
+    {"bandwidth", {"bench", "mem_bandwidth", "-p", "op=read", "-p", "threads={cpus}",
+                   "--rounds=5"}, 10},
+    {"default", {PIPELINE, "-P", "none,partition", "--rounds=7"}, 22},
+    {"cpu-load", {PIPELINE, "-P", "partition", "--rounds=5", "--dose=cpu=20,40%"}, 35},
+    {"memory-load", {PIPELINE, "-P", "partition", "--rounds=5", IN_HALF("bandwidth=0.9,0.8")}, 35,
+     .needs_half = true},
+    {"h2d", {COPY("h2d")}, 8, .needs_gpu = true},
+    {"d2h", {COPY("d2h")}, 8, .needs_gpu = true},
+    {"h2d-load", {COPY("h2d"), IN_HALF("bandwidth=0.8")}, 12, .needs_gpu = true, .needs_half = true},
+    {"d2h-load", {COPY("d2h"), IN_HALF("bandwidth=0.8")}, 12, .needs_gpu = true, .needs_half = true},
+    {"launch", {"bench", "gpu_launch", "--rounds=3"}, 10, .needs_gpu = true},
+    {"launch-load", {"bench", "gpu_launch", "--rounds=3", "--dose=cpu=20%"}, 13, .needs_gpu = true},
+    {.folder = NULL},
+};
+
+/* The value of a metric in a run, of one arm: that of its placement and its dose. */
+struct place {
+    const char *folder, *metric; /* folder NULL: there is no such place */
+    const char *at;              /* along its dimensions, as in a key; NULL: the first value */
+    enum placement placement;
+    const char *dose; /* NULL = none */
+};
+
+#define COPIES .metric = "copy_bandwidth", .at = "gpu=0;with=alone"
+#define LAUNCHES .metric = "launch_latency", .at = "what=launch;wait=spin;load=idle;stat=p50;gpu=0"
+#define PARTITION .metric = METRIC_RATE, .placement = PLACE_PARTITION
+
+/* Relative to another place it is a retention, else a rate. */
+static const struct source {
+    const char *part, *name;
+    struct place of, to;
+} sources[] = {
+    {"cpu", "integer", {"cpu", "canary_integer"}, {0}},
+    {"cpu", "latency of L1", {"cpu", "canary_latency"}, {0}},
+    {"cpu", "copy", {"cpu", "canary_copy"}, {0}},
+    {"memory", "latency", {"latency", "latency"}, {0}},
+    {"memory", "read, all CPUs", {"bandwidth", "bandwidth"}, {0}},
+    {"default", "partition", {"default", PARTITION}, {0}},
+    {"default", "none, relative to partition", {"default", METRIC_RATE, .placement = PLACE_NONE},
+     {"default", PARTITION}},
+    {"cpu load", "cpu=20%", {"cpu-load", PARTITION, .dose = "cpu=20%"}, {"cpu-load", PARTITION}},
+    {"cpu load", "cpu=40%", {"cpu-load", PARTITION, .dose = "cpu=40%"}, {"cpu-load", PARTITION}},
+    {"memory load", "bandwidth=0.9", {"memory-load", PARTITION, .dose = "bandwidth=0.9"},
+     {"memory-load", PARTITION}},
+    {"memory load", "bandwidth=0.8", {"memory-load", PARTITION, .dose = "bandwidth=0.8"},
+     {"memory-load", PARTITION}},
+    {"copies", "h2d", {"h2d", COPIES}, {0}},
+    {"copies", "d2h", {"d2h", COPIES}, {0}},
+    {"copies, memory load", "h2d, bandwidth=0.8", {"h2d-load", COPIES, .dose = "bandwidth=0.8"},
+     {"h2d", COPIES}},
+    {"copies, memory load", "d2h, bandwidth=0.8", {"d2h-load", COPIES, .dose = "bandwidth=0.8"},
+     {"d2h", COPIES}},
+    {"launches", "latency", {"launch", LAUNCHES}, {0}},
+    {"launches, cpu load", "latency, cpu=20%", {"launch-load", LAUNCHES, .dose = "cpu=20%"},
+     {"launch", LAUNCHES}},
+};
+/* clang-format on */
+
+const char *measured_not_here(const struct measured_run *run, const struct topo *topo, bool sim)
+{
+    struct bitset cpus = {0};
+    topo_allowed_cpus(topo, &cpus);
+    if (run->needs_gpu && sim)
+        return "--device sim: no GPU is used";
+    if (run->needs_gpu && !topo_visible_gpus(topo))
+        return "there is no GPU";
+    if (run->needs_half && bitset_count(&cpus) < HALVES_LEAST)
+        return "the load needs CPUs of its own: fewer than 4 may be used";
+    return "";
+}
+
+/* The first half of the allowed CPUs in the order of the topology, so that cores stay whole. */
+static char *format_half(const struct topo *topo, char buf[MEASURED_WORD_MAX])
+{
+    struct bitset allowed = {0}, half = {0};
+    topo_allowed_cpus(topo, &allowed);
+    unsigned n = bitset_count(&allowed) / 2;
+    for (unsigned i = 0; i < topo->ncpus && n; i++)
+        if (bitset_test(&allowed, topo->cpus[i].os_cpu)) {
+            bitset_set(&half, topo->cpus[i].os_cpu);
+            n--;
+        }
+    return bitset_format(&half, buf, MEASURED_WORD_MAX);
+}
+
+static unsigned beyond_mib(const struct topo *topo)
+{
+    uint64_t largest = 0;
+    unsigned mib = BEYOND_LEAST_MIB;
+    for (unsigned i = 0; i < topo->ncaches; i++)
+        largest = topo->caches[i].size_bytes > largest ? topo->caches[i].size_bytes : largest;
+    while (mib < BEYOND_MOST_MIB && mib < BEYOND_CACHES * (largest >> 20))
+        mib *= 2;
+    return mib;
+}
+
+char *measured_expand(const char *word, const struct topo *topo, char buf[MEASURED_WORD_MAX])
+{
+    struct bitset cpus = {0};
+    char value[MEASURED_WORD_MAX];
+    const char *open = strchr(word, '{');
+    topo_allowed_cpus(topo, &cpus);
+    if (!open)
+        text_set(value, "%s", "");
+    else if (!strcmp(open, "{half}"))
+        (void)format_half(topo, value);
+    else if (!strcmp(open, "{beyond}"))
+        text_set(value, "%uM", beyond_mib(topo));
+    else
+        text_set(value, "%u", bitset_count(&cpus));
+    (void)snprintf(buf, MEASURED_WORD_MAX, "%.*s%.400s", (int)strcspn(word, "{"), word, value);
+    return buf;
+}
+
+static const struct measured *find_run(const struct measured *all, const char *folder)
+{
+    size_t i = 0;
+    while (strcmp(measured_runs[i].folder, folder) != 0)
+        i++;
+    return &all[i];
+}
+
+/* The arm of a place; NULL: there is none. */
+static const struct arm *find_arm(const struct result *result, const struct place *place)
+{
+    struct dose dose = {DOSE_CPU, 0};
+    if (place->dose)
+        (void)dose_parse(place->dose, &dose, NULL);
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct arm *arm = &result->arms[i];
+        bool same_dose = place->dose ? dose_is_same(&arm->dose, &dose) : dose_is_idle(&arm->dose);
+        if (!arm->canary && !arm->alone && arm->placement == place->placement && same_dose)
+            return arm;
+    }
+    return NULL;
+}
+
+/* What was measured at a place; NULL with the reason. */
+static const struct row *find_row(const struct measured *all, const struct place *place,
+                                  char reason[static 200])
+{
+    const struct measured *run = find_run(all, place->folder);
+    (void)snprintf(reason, 200, "%s", run->reason);
+    if (reason[0])
+        return NULL;
+    const struct analysis *analysis = &run->runs.all[0].recorded->analysis;
+    const struct arm *arm = find_arm(analysis->result, place);
+    const struct row *row = arm ? rows_find(&analysis->rows, arm, METRIC_DOSE) : NULL;
+    size_t at = 0;
+    if (arm && doses_off(analysis, arm) > 1) {
+        (void)snprintf(reason, 200, "the dose was not held: %.2f", row->median);
+        return NULL;
+    }
+    const struct dims dims = arm && place->at ? dims_parse(arm->bench, place->at) : NO_DIMS;
+    row = arm ? rows_next(&analysis->rows, arm, place->metric, &at) : NULL;
+    while (row && !dims_agree(&row->dims, &dims))
+        row = rows_next(&analysis->rows, arm, place->metric, &at);
+    if (!row)
+        (void)snprintf(reason, 200, "the run has no such value");
+    return row;
+}
+
+/* Relative to another row of the same run by its rounds, else by the medians of both runs. */
+static void take_ratio(const struct measured *all, const struct source *source,
+                       const struct row *of, const struct row *to, struct fingerprint_value *value)
+{
+    bool less = !strcmp(of->better, "lower");
+    if (!strcmp(source->of.folder, source->to.folder)) {
+        const struct measured *run = find_run(all, source->of.folder);
+        const struct analysis *analysis = &run->runs.all[0].recorded->analysis;
+        const struct arm *arms = analysis->result->arms;
+        const struct paired_ratio ratio =
+            analysis_ratio(analysis, (int)(to->arm - arms), (size_t)(of->arm - arms));
+        value->value = ratio.median;
+        value->low = ratio.low;
+        value->high = ratio.high;
+        value->rounds = (unsigned)ratio.rounds;
+        return;
+    }
+    value->value = less ? to->median / of->median : of->median / to->median;
+    value->low = less ? to->ci_low / of->ci_high : of->ci_low / to->ci_high;
+    value->high = less ? to->ci_high / of->ci_low : of->ci_high / to->ci_low;
+    value->rounds = of->rounds < to->rounds ? of->rounds : to->rounds;
+}
+
+static void read_source(const struct measured *all, const struct source *source,
+                        struct fingerprint_value *value)
+{
+    value->value = value->low = value->high = NAN;
+    value->is_retention = source->to.folder != NULL;
+    text_set(value->part, "%s", source->part);
+    text_set(value->name, "%s", source->name);
+    text_set(value->unit, "ratio");
+    const struct row *of = find_row(all, &source->of, value->reason);
+    const struct row *to =
+        of && value->is_retention ? find_row(all, &source->to, value->reason) : of;
+    if (!of || !to)
+        return;
+    if (value->is_retention) {
+        take_ratio(all, source, of, to, value);
+    } else {
+        text_set(value->unit, "%.15s", of->unit);
+        value->less_is_better = !strcmp(of->better, "lower");
+        value->value = of->median;
+        value->low = of->ci_low;
+        value->high = of->ci_high;
+        value->rounds = of->rounds;
+    }
+    if (isnan(value->value))
+        text_set(value->reason, "%.190s", of->reason[0] ? of->reason : "no round can be used");
+}
+
+void measured_read(const struct measured *all, struct fingerprint *print)
+{
+    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+        struct fingerprint_value value = {0};
+        read_source(all, &sources[i], &value);
+        fingerprint_add(print, &value);
+    }
+}

@@ -1,0 +1,152 @@
+#include "harness/show/result/fingerprint.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/lib/base/text.h"
+#include "harness/lib/base/units.h"
+
+enum { CELL = 48 };
+
+/* "80.2%" of a retention; a rate with its unit: "1.23 M items/s". */
+static char *format(const struct fingerprint_value *value, double of, bool with_unit,
+                    char buf[static CELL])
+{
+    char number[32];
+    if (isnan(of))
+        (void)snprintf(buf, CELL, "-");
+    else if (value->is_retention)
+        (void)snprintf(buf, CELL, "%.1f%%", 100 * of);
+    else if (of >= 1000)
+        (void)snprintf(buf, CELL, "%s%s%s", units_format_si(of, number, sizeof(number)),
+                       with_unit ? " " : "", with_unit ? value->unit : "");
+    else
+        (void)snprintf(buf, CELL, "%.3g%s%s", of, with_unit ? " " : "",
+                       with_unit ? value->unit : "");
+    return buf;
+}
+
+/* The name of a part above its values. */
+static void add_group(struct doc_table *table, const struct fingerprint_value *value,
+                      const char **part)
+{
+    if (!strcmp(value->part, *part))
+        return;
+    doc_row(table, DOC_GROUP);
+    doc_cell(table, "%s", value->part);
+    *part = value->part;
+}
+
+static void add_machine(const struct fingerprint *print, const char *label, struct doc *doc)
+{
+    char gpus[160] = "no GPU";
+    if (print->gpus)
+        text_set(gpus, "%ux %s", print->gpus, print->gpu_model);
+    doc_text(doc, "%s%s: %u CPUs, %s; %s; %s", label, print->host, print->cpus, print->cpu_model,
+             gpus, print->started);
+}
+
+static void list(const struct fingerprint_value *value, char *text, size_t size)
+{
+    text_append(text, size, ", ", "%s (%s)", value->part, value->name);
+}
+
+/* The absent ones, once a reason. */
+static void add_absent(const struct fingerprint *print, struct doc *doc)
+{
+    for (size_t i = 0; i < print->n; i++) {
+        char text[1200] = "";
+        const char *reason = print->value[i].reason;
+        bool said = !isnan(print->value[i].value);
+        for (size_t k = 0; k < i; k++)
+            said =
+                said || (isnan(print->value[k].value) && !strcmp(print->value[k].reason, reason));
+        for (size_t k = i; k < print->n && !said; k++)
+            if (isnan(print->value[k].value) && !strcmp(print->value[k].reason, reason))
+                list(&print->value[k], text, sizeof(text));
+        if (text[0])
+            doc_text(doc, "absent, %s: %s", reason, text);
+    }
+}
+
+static void add_value(struct doc_table *table, const struct fingerprint_value *value)
+{
+    char text[CELL], low[CELL], high[CELL];
+    doc_row(table, DOC_PLAIN);
+    doc_cell(table, "%s", value->name);
+    doc_cell(table, "%s", format(value, value->value, true, text));
+    if (isnan(value->low))
+        doc_cell(table, "%s", "");
+    else
+        doc_cell(table, "%s-%s", format(value, value->low, false, low),
+                 format(value, value->high, false, high));
+    doc_cell(table, "%u", value->rounds);
+}
+
+void fingerprint_add_to_doc(const struct fingerprint *print, const char *path, struct doc *doc)
+{
+    size_t absent = fingerprint_absent(print);
+    const char *part = "";
+    doc_heading(doc, "fingerprint: %zu values, %zu absent; compare: contend compare %s OTHER",
+                print->n - absent, absent, path);
+    doc_gap(doc);
+    add_machine(print, "", doc);
+    doc_gap(doc);
+    struct doc_table *table = doc_table(doc);
+    doc_column(table, DOC_LABEL, "value");
+    doc_columns(table, DOC_NUMBER, "measured", "range", "rounds", NULL);
+    for (size_t i = 0; i < print->n; i++) {
+        const struct fingerprint_value *value = &print->value[i];
+        if (isnan(value->value))
+            continue;
+        add_group(table, value, &part);
+        add_value(table, value);
+    }
+    add_absent(print, doc);
+    doc_text(doc, "percentages are retentions: throughput relative to that without the load");
+}
+
+/* What one side alone has. */
+static void add_lacking(const struct fingerprint_distance *distance, bool of_a, struct doc *doc)
+{
+    char text[1200] = "";
+    for (size_t i = 0; i < distance->n; i++) {
+        const struct fingerprint_difference *one = &distance->difference[i];
+        const struct fingerprint_value *has = of_a ? one->a : one->b;
+        if (has && isnan(one->units))
+            list(has, text, sizeof(text));
+    }
+    if (text[0])
+        doc_text(doc, "only %s has, so not counted: %s", of_a ? "A" : "B", text);
+}
+
+void fingerprints_add_to_doc(const struct fingerprint *a, const struct fingerprint *b,
+                             const struct fingerprint_distance *distance, struct doc *doc)
+{
+    char text[600];
+    doc_verdict(doc, FINDING_NOTE, NULL, "%s", fingerprint_format(distance, text, sizeof(text)));
+    doc_gap(doc);
+    add_machine(a, "A: ", doc);
+    add_machine(b, "B: ", doc);
+    doc_gap(doc);
+    struct doc_table *table = doc_table(doc);
+    doc_column(table, DOC_LABEL, "value");
+    doc_columns(table, DOC_NUMBER, "A", "B", "B here", "units", NULL);
+    const char *part = "";
+    for (size_t i = 0; i < distance->n; i++) {
+        const struct fingerprint_difference *one = &distance->difference[i];
+        if (isnan(one->units))
+            continue;
+        add_group(table, one->a, &part);
+        doc_row(table, DOC_PLAIN);
+        doc_cell(table, "%s", one->a->name);
+        doc_cell(table, "%s", format(one->a, one->a->value, true, text));
+        doc_cell(table, "%s", format(one->b, one->b->value, true, text));
+        doc_cell(table, "%s", fingerprint_format_ratio(one->ratio, text, sizeof(text)));
+        doc_cell(table, "%.1f", one->units);
+    }
+    add_lacking(distance, true, doc);
+    add_lacking(distance, false, doc);
+    doc_text(doc, "units: the difference relative to that of equal runs; beyond 2 a part differs");
+}

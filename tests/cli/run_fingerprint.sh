@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# contend run fingerprint: what it leaves, what this machine cannot have, and two of them compared. Figures of a short run on a
+# busy machine are not judged.
+. tests/lib/cli.sh
+needs jq two-cpus
+cd "$scratch" || exit 1
+
+expect 0 'contend run pipeline .* -P none,partition' "$CONTEND_BINARY" run fingerprint --device sim --dry-run
+[ ! -e results ] || fail "a dry run wrote"
+
+"$CONTEND_BINARY" run fingerprint --device sim --max-time 20 --host node7 -o one > out 2> log || fail "exit $?: $(cat out log)"
+head -1 out | grep -Eq '^fingerprint: [0-9]+ values, [0-9]+ absent; compare: contend compare one OTHER$' || fail "$(cat out)"
+[ -z "$(awk 'length > 80' out)" ] || fail "wider than 80 columns: $(cat out)"
+jq -e '.schema == "contend-fingerprint" and .schema_version == 1 and .machine.cpus >= 2 and .machine.gpus == 0' one/fingerprint.json > /dev/null ||
+    fail "$(cat one/fingerprint.json)"
+# The values are those of the rows.
+for metric in canary_integer canary_copy; do
+    in_rows=$(awk -F, -v metric=$metric '$9 == metric { print $14 }' one/cpu/rows.csv)
+    jq -e --argjson value "$in_rows" --arg name "${metric#canary_}" \
+        '.values[] | select(.part == "cpu" and .name == $name) | .value / $value - 1 | fabs < 1e-6' one/fingerprint.json > /dev/null ||
+        fail "$metric is $in_rows: $(cat one/fingerprint.json)"
+done
+jq -e '[.values[] | select(.part == "default") | .kind] == ["rate", "retention"]' one/fingerprint.json > /dev/null ||
+    fail "default: $(cat one/fingerprint.json)"
+jq -e '[.absent[] | select(.part == "copies") | .reason] == ["--device sim: no GPU is used", "--device sim: no GPU is used"]' \
+    one/fingerprint.json > /dev/null || fail "copies: $(cat one/fingerprint.json)"
+expect 0 'cpu' "$CONTEND_BINARY" report one/cpu
+
+# Of one class with itself; another one where a value is not the same, which it says first.
+expect 0 '^same class \(distance 0\.0\)$' "$CONTEND_BINARY" compare one one/fingerprint.json
+jq '(.values[] | select(.part == "cpu").value) *= 2 | .values[3].name = "other"' one/fingerprint.json > two.json
+"$CONTEND_BINARY" compare one two.json > out 2> log
+[ $? = 1 ] || fail "another class: $(cat out log)"
+head -1 out | grep -Eq '^another class \(distance [0-9.]+\); the CPU is (50% worse|100% better) here' || fail "$(cat out)"
+grep -q '^only A has, so not counted: memory (latency)' out && grep -q '^only B has, so not counted: memory (other)' out ||
+    fail "what one side lacks: $(cat out)"
+[ -z "$(awk 'length > 80' out)" ] || fail "wider than 80 columns: $(cat out)"
+"$CONTEND_BINARY" compare --json one two.json | jq -e '.verdict == "another" and .distance > 1' > /dev/null || fail "no JSON"
+jq '.values = []' one/fingerprint.json > none.json
+expect 4 'share no value' "$CONTEND_BINARY" compare one none.json
+expect 2 'is no fingerprint' "$CONTEND_BINARY" compare one one/cpu
+echo '{"schema": "contend-fingerprint", "schema_version": 9}' > newer.json
+expect 2 'newer contend' "$CONTEND_BINARY" compare one newer.json
+
+# An interrupt ends the measurement too.
+"$CONTEND_BINARY" run fingerprint --device sim -o cut > out 2> log &
+pid=$!
+wait_for 60 eval 'grep -q latency log' || fail "not begun: $(cat log)"
+kill -INT "$pid"
+wait "$pid"
+[ $? = 130 ] || fail "exit code after SIGINT: $(cat log)"
+wait_for 20 none_of_ours '__worker\|bench' || fail "something is left"
+finish
