@@ -9,7 +9,7 @@
 
 #include "harness/cmd/common/child_run.h"
 #include "harness/cmd/common/named.h"
-#include "harness/cmd/fingerprint/measured.h"
+#include "harness/cmd/fingerprint/sources.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
@@ -76,27 +76,27 @@ struct work {
 };
 
 /* The command of a measurement; of a child run with what all have. */
-static void add_words(const struct work *work, const struct measured_run *run,
+static void add_words(const struct work *work, const struct source_run *run,
                       struct child_run *child)
 {
-    char word[MEASURED_WORD_MAX];
+    char word[SOURCE_WORD_MAX];
     for (size_t i = 0; run->words[i]; i++)
-        child_run_add(child, "%s", measured_expand(run->words[i], &work->topo, word));
+        child_run_add(child, "%s", source_expand(run->words[i], &work->topo, word));
     child_run_add(child, "--max-time=%.3g",
-                  fmax(1, run->max_s * work->options->max_time_s / MEASURED_S));
+                  fmax(1, run->max_s * work->options->max_time_s / SOURCE_S));
     if (work->options->device)
         child_run_add(child, "--device=%s", device_names[work->options->device]);
 }
 
 /* Runs it, and reads its result. Returns -EINTR, or 0 with the reason where there is no result. */
-static int measure(struct work *work, const struct measured_run *run, struct measured *measured)
+static int measure(struct work *work, const struct source_run *run, struct source_result *result)
 {
     static const char prefix[] = "contend: error: ";
     struct child_run *child = calloc(1, sizeof(*child));
     struct err why = {0};
     char path[DIRECTORY_PATH_MAX];
     if (!child) {
-        text_set(measured->reason, "no memory");
+        text_set(result->reason, "no memory");
         return 0;
     }
     (void)snprintf(path, sizeof(path), "%.4000s/%s", work->dir.path, run->folder);
@@ -110,19 +110,19 @@ static int measure(struct work *work, const struct measured_run *run, struct mea
     if (!strncmp(said, prefix, strlen(prefix)))
         said += strlen(prefix);
     if (rc)
-        text_set(measured->reason, "%.190s", rc < 0 && why.msg[0] ? why.msg : said);
-    else if (runs_read(path, work->env->benches, figures_remove, &measured->runs, &why))
-        text_set(measured->reason, "%.190s", why.msg);
+        text_set(result->reason, "%.190s", rc < 0 && why.msg[0] ? why.msg : said);
+    else if (runs_read(path, work->env->benches, figures_remove, &result->runs, &why))
+        text_set(result->reason, "%.190s", why.msg);
     free(child);
     return rc == -EINTR ? rc : 0;
 }
 
-static int measure_all(struct work *work, struct measured *all, int *code)
+static int measure_all(struct work *work, struct source_result *all, int *code)
 {
     int rc = 0;
-    for (size_t i = 0; measured_runs[i].folder && !rc; i++) {
-        const struct measured_run *run = &measured_runs[i];
-        const char *not_here = measured_not_here(run, &work->topo, work->options->device != 0);
+    for (size_t i = 0; source_runs[i].folder && !rc; i++) {
+        const struct source_run *run = &source_runs[i];
+        const char *not_here = source_not_here(run, &work->topo, work->options->device != 0);
         text_set(all[i].reason, "%s", not_here);
         if (!not_here[0]) {
             log_info("measuring %s", run->folder);
@@ -191,9 +191,9 @@ static int open_directory(struct work *work, struct err *err)
 
 static int print_plan(const struct work *work)
 {
-    for (size_t i = 0; measured_runs[i].folder; i++) {
-        const struct measured_run *run = &measured_runs[i];
-        const char *not_here = measured_not_here(run, &work->topo, work->options->device != 0);
+    for (size_t i = 0; source_runs[i].folder; i++) {
+        const struct source_run *run = &source_runs[i];
+        const char *not_here = source_not_here(run, &work->topo, work->options->device != 0);
         struct child_run *child = calloc(1, sizeof(*child));
         if (!child)
             return EXIT_NOT_RUN;
@@ -209,7 +209,7 @@ static int print_plan(const struct work *work)
 
 static int run(struct work *work)
 {
-    struct measured *all = calloc(MEASURED_RUNS, sizeof(*all));
+    struct source_result *all = calloc(SOURCE_RUNS, sizeof(*all));
     struct err err = {0};
     int code = EXIT_GOOD;
     if (!all || open_directory(work, &err)) {
@@ -220,11 +220,11 @@ static int run(struct work *work)
     if (measure_all(work, all, &code))
         code = EXIT_INTERRUPTED;
     else {
-        measured_read(all, &work->print);
+        sources_read(all, &work->print);
         int said = conclude(work);
         code = code ? code : said;
     }
-    for (size_t i = 0; i < MEASURED_RUNS; i++)
+    for (size_t i = 0; i < SOURCE_RUNS; i++)
         runs_free(&all[i].runs);
     free(all);
     directory_close(&work->dir);

@@ -1,4 +1,4 @@
-#include "harness/cmd/fingerprint/measured.h"
+#include "harness/cmd/fingerprint/sources.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,7 +19,7 @@ enum { BEYOND_CACHES = 4, BEYOND_LEAST_MIB = 256, BEYOND_MOST_MIB = 1024 };
 #define IN_HALF(dose) "--cpus={half}", "--dose=" dose
 
 /* clang-format off */
-const struct measured_run measured_runs[] = {
+const struct source_run source_runs[] = {
     {"cpu", {"bench", "canary", "--no-canary", "--rounds=5"}, 3},
     {"latency", {"bench", "mem_latency", "-p", "min={beyond}", "-p", "max={beyond}", "-p",
                  "pages=4k", "--rounds=3"}, 12},
@@ -81,7 +81,7 @@ static const struct source {
 };
 /* clang-format on */
 
-const char *measured_not_here(const struct measured_run *run, const struct topo *topo, bool sim)
+const char *source_not_here(const struct source_run *run, const struct topo *topo, bool sim)
 {
     struct bitset cpus = {0};
     topo_allowed_cpus(topo, &cpus);
@@ -95,7 +95,7 @@ const char *measured_not_here(const struct measured_run *run, const struct topo 
 }
 
 /* The first half of the allowed CPUs in the order of the topology, so that cores stay whole. */
-static char *format_half(const struct topo *topo, char buf[MEASURED_WORD_MAX])
+static char *format_half(const struct topo *topo, char buf[SOURCE_WORD_MAX])
 {
     struct bitset allowed = {0}, half = {0};
     topo_allowed_cpus(topo, &allowed);
@@ -105,7 +105,7 @@ static char *format_half(const struct topo *topo, char buf[MEASURED_WORD_MAX])
             bitset_set(&half, topo->cpus[i].os_cpu);
             n--;
         }
-    return bitset_format(&half, buf, MEASURED_WORD_MAX);
+    return bitset_format(&half, buf, SOURCE_WORD_MAX);
 }
 
 static unsigned beyond_mib(const struct topo *topo)
@@ -119,10 +119,10 @@ static unsigned beyond_mib(const struct topo *topo)
     return mib;
 }
 
-char *measured_expand(const char *word, const struct topo *topo, char buf[MEASURED_WORD_MAX])
+char *source_expand(const char *word, const struct topo *topo, char buf[SOURCE_WORD_MAX])
 {
     struct bitset cpus = {0};
-    char value[MEASURED_WORD_MAX];
+    char value[SOURCE_WORD_MAX];
     const char *open = strchr(word, '{');
     topo_allowed_cpus(topo, &cpus);
     if (!open)
@@ -133,14 +133,14 @@ char *measured_expand(const char *word, const struct topo *topo, char buf[MEASUR
         text_set(value, "%uM", beyond_mib(topo));
     else
         text_set(value, "%u", bitset_count(&cpus));
-    (void)snprintf(buf, MEASURED_WORD_MAX, "%.*s%.400s", (int)strcspn(word, "{"), word, value);
+    (void)snprintf(buf, SOURCE_WORD_MAX, "%.*s%.400s", (int)strcspn(word, "{"), word, value);
     return buf;
 }
 
-static const struct measured *find_run(const struct measured *all, const char *folder)
+static const struct source_result *find_run(const struct source_result *all, const char *folder)
 {
     size_t i = 0;
-    while (strcmp(measured_runs[i].folder, folder) != 0)
+    while (strcmp(source_runs[i].folder, folder) != 0)
         i++;
     return &all[i];
 }
@@ -161,10 +161,10 @@ static const struct arm *find_arm(const struct result *result, const struct plac
 }
 
 /* What was measured at a place; NULL with the reason. */
-static const struct row *find_row(const struct measured *all, const struct place *place,
+static const struct row *find_row(const struct source_result *all, const struct place *place,
                                   char reason[static 200])
 {
-    const struct measured *run = find_run(all, place->folder);
+    const struct source_result *run = find_run(all, place->folder);
     (void)snprintf(reason, 200, "%s", run->reason);
     if (reason[0])
         return NULL;
@@ -186,12 +186,12 @@ static const struct row *find_row(const struct measured *all, const struct place
 }
 
 /* Relative to another row of the same run by its rounds, else by the medians of both runs. */
-static void take_ratio(const struct measured *all, const struct source *source,
+static void take_ratio(const struct source_result *all, const struct source *source,
                        const struct row *of, const struct row *to, struct fingerprint_value *value)
 {
     bool less = !strcmp(of->better, "lower");
     if (!strcmp(source->of.folder, source->to.folder)) {
-        const struct measured *run = find_run(all, source->of.folder);
+        const struct source_result *run = find_run(all, source->of.folder);
         const struct analysis *analysis = &run->runs.all[0].recorded->analysis;
         const struct arm *arms = analysis->result->arms;
         const struct paired_ratio ratio =
@@ -208,7 +208,7 @@ static void take_ratio(const struct measured *all, const struct source *source,
     value->rounds = of->rounds < to->rounds ? of->rounds : to->rounds;
 }
 
-static void read_source(const struct measured *all, const struct source *source,
+static void read_source(const struct source_result *all, const struct source *source,
                         struct fingerprint_value *value)
 {
     value->value = value->low = value->high = NAN;
@@ -235,7 +235,7 @@ static void read_source(const struct measured *all, const struct source *source,
         text_set(value->reason, "%.190s", of->reason[0] ? of->reason : "no round can be used");
 }
 
-void measured_read(const struct measured *all, struct fingerprint *print)
+void sources_read(const struct source_result *all, struct fingerprint *print)
 {
     for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
         struct fingerprint_value value = {0};
