@@ -403,6 +403,15 @@ static const char *option_behind(int argc, char **argv, size_t behind)
     return NULL;
 }
 
+static int compare_fingerprints(const struct compare_args *args, const struct cli *cli)
+{
+    if (args->markdown || args->html || args->junit || args->history.n) {
+        log_error("fingerprints are compared as a table, or as JSON by --json");
+        return EXIT_USAGE;
+    }
+    return fingerprint_compare_main(cli->positional[0], cli->positional[1], args->json);
+}
+
 static int compare_main(const struct cmd_env *env, int argc, char **argv)
 {
     struct compare_args args = {0};
@@ -432,7 +441,7 @@ static int compare_main(const struct cmd_env *env, int argc, char **argv)
     }
     if (cli.npositional == 2 &&
         (fingerprint_is_at(cli.positional[0]) || fingerprint_is_at(cli.positional[1])))
-        return fingerprint_compare_main(cli.positional[0], cli.positional[1], args.json);
+        return compare_fingerprints(&args, &cli);
     return run(env, &args, &cli, cli.npositional - nnew);
 }
 
@@ -442,13 +451,12 @@ const struct command compare_command = {
     .main = compare_main,
     .summary = "verdict between results on disk: faster, slower, same or unclear",
     .operands = "BASE NEW | BASE... -- NEW... | --history DIR",
-    .about =
-        "Compares results row by row. BASE and NEW are directories of one run, or of several "
-        "runs. Single runs show only large differences: take about five a side, or 'contend "
-        "ab'. --history alone finds when the figures of one machine changed; it needs four "
-        "runs before and after a change. Exit codes: 0 no verdict that --fail-on names; 1 a "
-        "verdict failed; 2 bad input; 4 inconclusive. Two results of 'contend run fingerprint' "
-        "are of the same class, or not (1). docs/compare.md has the method.",
+    .about = "Compares results row by row. BASE and NEW are directories of one run, or of several "
+             "runs. Single runs show only large differences: take about five a side, or 'contend "
+             "ab'. --history alone finds when the figures of one machine changed; it needs four "
+             "runs before and after a change. Exit codes: 0 no verdict that --fail-on names; 1 a "
+             "verdict failed; 2 bad input; 4 inconclusive. Two fingerprints ('contend run "
+             "fingerprint'): 1 another class. docs/compare.md has the method.",
     .opts = compare_opts,
     .examples = {{"contend compare before/ after/", "two runs"},
                  {"contend compare --history results/", "when did this machine change?"}},

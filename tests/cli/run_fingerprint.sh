@@ -20,7 +20,7 @@ for metric in canary_integer canary_copy; do
         '.values[] | select(.part == "cpu" and .name == $name) | .value / $value - 1 | fabs < 1e-6' one/fingerprint.json > /dev/null ||
         fail "$metric is $in_rows: $(cat one/fingerprint.json)"
 done
-jq -e '[.values[] | select(.part == "default") | .kind] == ["rate", "retention"]' one/fingerprint.json > /dev/null ||
+jq -e '[.values[] | select(.part == "default") | .kind] == ["rate", "retention"] and (.values[] | select(.name == "partition") | .unit) == "items/s, sim"' one/fingerprint.json > /dev/null ||
     fail "default: $(cat one/fingerprint.json)"
 jq -e '[.absent[] | select(.part == "copies") | .reason] == ["--device sim: no GPU is used", "--device sim: no GPU is used"]' \
     one/fingerprint.json > /dev/null || fail "copies: $(cat one/fingerprint.json)"
@@ -38,6 +38,7 @@ grep -q '^only A has, so not counted: memory (latency)' out && grep -q '^only B 
 "$CONTEND_BINARY" compare --json one two.json | jq -e '.verdict == "another" and .distance > 1' > /dev/null || fail "no JSON"
 jq '.values = []' one/fingerprint.json > none.json
 expect 4 'share no value' "$CONTEND_BINARY" compare one none.json
+expect 2 'as JSON by --json' "$CONTEND_BINARY" compare --markdown one two.json
 expect 2 'is no fingerprint' "$CONTEND_BINARY" compare one one/cpu
 echo '{"schema": "contend-fingerprint", "schema_version": 9}' > newer.json
 expect 2 'newer contend' "$CONTEND_BINARY" compare one newer.json

@@ -31,8 +31,10 @@ struct print_options {
 static const char *const device_names[] = {"auto", "sim", NULL};
 
 static const struct opt print_opts[] = {
-    OPT_SECONDS("max-time", print_options, max_time_s, "3m", 10, 3600, "T",
-                "Longest time of all measurements; a machine without a GPU takes less"),
+    OPT_SECONDS(
+        "max-time", print_options, max_time_s, "3m", 10, 3600, "T",
+        "Longest time of all measurements, of which each makes its rounds in any case; a machine "
+        "without a GPU takes less"),
     OPT_CHOICE("device", print_options, device, "auto", device_names, "D",
                "What workers feed: sim leaves GPUs out"),
     OPT_TEXT("out", print_options, out, NULL, "DIR",

@@ -59,9 +59,9 @@ static const struct source {
     {"cpu", "latency of L1", {"cpu", "canary_latency"}, {0}},
     {"cpu", "copy", {"cpu", "canary_copy"}, {0}},
     {"memory", "latency", {"latency", "latency"}, {0}},
-    {"memory", "read, all CPUs", {"bandwidth", "bandwidth"}, {0}},
+    {"memory", "read by all CPUs", {"bandwidth", "bandwidth"}, {0}},
     {"default", "partition", {"default", PARTITION}, {0}},
-    {"default", "none, relative to partition", {"default", METRIC_RATE, .placement = PLACE_NONE},
+    {"default", "none relative to partition", {"default", METRIC_RATE, .placement = PLACE_NONE},
      {"default", PARTITION}},
     {"cpu load", "cpu=20%", {"cpu-load", PARTITION, .dose = "cpu=20%"}, {"cpu-load", PARTITION}},
     {"cpu load", "cpu=40%", {"cpu-load", PARTITION, .dose = "cpu=40%"}, {"cpu-load", PARTITION}},
@@ -71,12 +71,12 @@ static const struct source {
      {"memory-load", PARTITION}},
     {"copies", "h2d", {"h2d", COPIES}, {0}},
     {"copies", "d2h", {"d2h", COPIES}, {0}},
-    {"copies, memory load", "h2d, bandwidth=0.8", {"h2d-load", COPIES, .dose = "bandwidth=0.8"},
+    {"copies under memory load", "h2d at bandwidth=0.8", {"h2d-load", COPIES, .dose = "bandwidth=0.8"},
      {"h2d", COPIES}},
-    {"copies, memory load", "d2h, bandwidth=0.8", {"d2h-load", COPIES, .dose = "bandwidth=0.8"},
+    {"copies under memory load", "d2h at bandwidth=0.8", {"d2h-load", COPIES, .dose = "bandwidth=0.8"},
      {"d2h", COPIES}},
     {"launches", "latency", {"launch", LAUNCHES}, {0}},
-    {"launches, cpu load", "latency, cpu=20%", {"launch-load", LAUNCHES, .dose = "cpu=20%"},
+    {"launches under cpu load", "latency at cpu=20%", {"launch-load", LAUNCHES, .dose = "cpu=20%"},
      {"launch", LAUNCHES}},
 };
 /* clang-format on */
@@ -215,16 +215,17 @@ static void read_source(const struct source_result *all, const struct source *so
     value->is_retention = source->to.folder != NULL;
     text_set(value->part, "%s", source->part);
     text_set(value->name, "%s", source->name);
-    text_set(value->unit, "ratio");
     const struct row *of = find_row(all, &source->of, value->reason);
     const struct row *to =
         of && value->is_retention ? find_row(all, &source->to, value->reason) : of;
     if (!of || !to)
         return;
+    /* What a model of a GPU does is never compared with what a GPU does. */
+    text_set(value->unit, "%.9s%s", value->is_retention ? "ratio" : of->unit,
+             strcmp(of->device, "sim") ? "" : ", sim");
     if (value->is_retention) {
         take_ratio(all, source, of, to, value);
     } else {
-        text_set(value->unit, "%.15s", of->unit);
         value->less_is_better = !strcmp(of->better, "lower");
         value->value = of->median;
         value->low = of->ci_low;

@@ -66,7 +66,7 @@ static void add_absent(const struct fingerprint *print, struct doc *doc)
             if (isnan(print->value[k].value) && !strcmp(print->value[k].reason, reason))
                 list(&print->value[k], text, sizeof(text));
         if (text[0])
-            doc_text(doc, "absent, %s: %s", reason, text);
+            doc_text(doc, "absent (%s): %s", reason, text);
     }
 }
 

@@ -23,9 +23,9 @@ static const struct unit {
     {"cpu load", "work under CPU load is", 0.05, 0.05},
     {"memory load", "work under memory load is", 0.05, 0.05},
     {"copies", "copies are", 0.02, 0.05},
-    {"copies, memory load", "copies under memory load are", 0.02, 0.05},
+    {"copies under memory load", "copies under memory load are", 0.02, 0.05},
     {"launches", "launches are", 0.05, 0.05},
-    {"launches, cpu load", "launches under CPU load are", 0.05, 0.05},
+    {"launches under cpu load", "launches under CPU load are", 0.05, 0.05},
 };
 
 /* Of what a later version measures, too. */

@@ -146,14 +146,14 @@ TEST(sources_throughput_and_what_is_kept_of_it)
     const struct fingerprint_value *rate = value_of(results, "default", "partition");
     assert_near(rate->value, 20000);
     assert_false(rate->is_retention);
-    assert_string_equal(rate->unit, "items/s");
+    assert_string_equal(rate->unit, "items/s, sim");
     assert_int_equal(rate->rounds, ROUNDS);
     const struct fingerprint_value *kept =
-        value_of(results, "default", "none, relative to partition");
+        value_of(results, "default", "none relative to partition");
     assert_near(kept->value, 0.5);
     assert_near(kept->low, 1.0 / 3);
     assert_true(kept->is_retention);
-    assert_string_equal(kept->unit, "ratio");
+    assert_string_equal(kept->unit, "ratio, sim");
     const struct fingerprint_value *absent = value_of(results, "cpu", "integer");
     assert_true(isnan(absent->value));
     assert_string_equal(absent->reason, "not measured");
@@ -209,6 +209,7 @@ static void add_scan(struct results *results, const char *folder, const char *me
                                 .metric = metric,
                                 .better = better,
                                 .unit = "u",
+                                .device = "cuda",
                                 .dims = at[i],
                                 .rounds = 3,
                                 .median = own,
@@ -236,13 +237,13 @@ TEST(sources_scans_where_they_stand_and_relative_to_another_run)
     assert_near(value_of(results, "copies", "h2d")->value, 50);
     assert_false(value_of(results, "copies", "h2d")->less_is_better);
     const struct fingerprint_value *kept =
-        value_of(results, "copies, memory load", "h2d, bandwidth=0.8");
+        value_of(results, "copies under memory load", "h2d at bandwidth=0.8");
     assert_near(kept->value, 0.8);
     assert_near(kept->low, 36.0 / 55);
     assert_near(kept->high, 44.0 / 45);
     assert_near(value_of(results, "launches", "latency")->value, 3);
     assert_true(value_of(results, "launches", "latency")->less_is_better);
-    kept = value_of(results, "launches, cpu load", "latency, cpu=20%");
+    kept = value_of(results, "launches under cpu load", "latency at cpu=20%");
     assert_near(kept->value, 0.75);
     assert_false(kept->less_is_better);
     assert_true(isnan(value_of(results, "copies", "d2h")->value));

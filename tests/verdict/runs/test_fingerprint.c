@@ -23,7 +23,7 @@ static struct fingerprint make(double integer_ns, double copies, double kept)
     struct fingerprint print = {0};
     put(&print, "cpu", "integer", false, true, integer_ns);
     put(&print, "copies", "h2d", false, false, copies);
-    put(&print, "copies, memory load", "h2d", true, false, kept);
+    put(&print, "copies under memory load", "h2d", true, false, kept);
     return print;
 }
 
