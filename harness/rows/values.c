@@ -309,6 +309,9 @@ static int append_all_emitted(const struct maker *maker)
 /* A baseline is what others are compared with. */
 static bool applies(const struct arm *arm, const struct metric_info *metric)
 {
+    /* A scan has no steps, but a dose beside it was held as well. */
+    if (arm->bench->scan && strcmp(metric->name, METRIC_DOSE) != 0)
+        return false;
     return metric->baseline == BASELINE_NONE || !arm->alone;
 }
 
@@ -318,8 +321,7 @@ static int append_arm(const struct maker *maker)
     int rc = append_statuses(maker);
     if (rc || !rounds_of(maker)->n)
         return rc;
-    for (const struct metric_info *metric = metrics; metric->name && !arm->bench->scan && !rc;
-         metric++)
+    for (const struct metric_info *metric = metrics; metric->name && !rc; metric++)
         if (applies(arm, metric))
             rc = append_metric(maker, metric);
     if (!rc)

@@ -470,3 +470,21 @@ TEST_WITHIN(row_names_the_dose, set_up, tear_down)
     assert_null(find(f, "partition", 1, METRIC_DOSE));
     assert_null(find(f, "partition", 2, "background_rate"));
 }
+
+/* It has no steps, and so no throughput. */
+TEST_WITHIN(row_names_the_dose_of_a_scan, set_up, tear_down)
+{
+    struct fixture *f = *state;
+    struct bench scan = fixture_bench;
+    scan.scan = fixture_no_scan;
+    add_run(f);
+    for (size_t i = 0; i < f->result.narms; i++) {
+        f->result.arms[i].bench = &scan;
+        if (f->result.arms[i].placement == PLACE_PARTITION && !f->result.arms[i].alone)
+            fixture_add_dose(&f->result, i, (struct dose){DOSE_CPU, 0.2}, 0.21);
+    }
+    make(f);
+    assert_near(find(f, "partition", 2, METRIC_DOSE)->median, 0.21);
+    assert_null(find(f, "partition", 2, "throughput"));
+    assert_null(find(f, "partition", 1, METRIC_DOSE));
+}
