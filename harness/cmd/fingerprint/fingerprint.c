@@ -105,6 +105,7 @@ static int measure(struct work *work, const struct source_run *run, struct sourc
     child_run_add(child, CHILD_RUN_SELF);
     add_words(work, run, child);
     child_run_add(child, "--no-plots");
+    child_run_add(child, "--no-canary");
     child_run_add(child, "--host=%s", work->print.host);
     child_run_add(child, "--out=%s", path);
     int rc = child_run(child, &work->signals, &why);

@@ -13,28 +13,25 @@ enum { HALVES_LEAST = 4 };
 /* A working set of so many times the largest cache. */
 enum { BEYOND_CACHES = 4, BEYOND_LEAST_MIB = 256, BEYOND_MOST_MIB = 1024 };
 
-#define PIPELINE "run", "pipeline", "--no-baselines", "--no-canary"
-#define COPY(dir)                                                                                  \
-    "bench", "gpu_copy", "-p", "dir=" dir, "-p", "mem=pinned", "-p", "via=ce", "--rounds=3"
-#define IN_HALF(dose) "--cpus={half}", "--dose=" dose
+#define PIPELINE "run", "pipeline", "--no-baselines"
+#define COPY(dir) "bench", "gpu_copy", "-p", "dir=" dir, "-p", "mem=pinned", "-p", "via=ce"
 
 /* clang-format off */
 const struct source_run source_runs[] = {
-    {"cpu", {"bench", "canary", "--no-canary", "--rounds=5"}, 3},
+    {"cpu", {"bench", "canary", "--rounds=5"}, 3},
     {"latency", {"bench", "mem_latency", "-p", "min={beyond}", "-p", "max={beyond}", "-p",
                  "pages=4k", "--rounds=3"}, 12},
     {"bandwidth", {"bench", "mem_bandwidth", "-p", "op=read", "-p", "threads={cpus}",
                    "--rounds=5"}, 10},
-    {"default", {PIPELINE, "-P", "none,partition", "--rounds=7"}, 22},
-    {"cpu-load", {PIPELINE, "-P", "partition", "--rounds=5", "--dose=cpu=20,40%"}, 35},
-    {"memory-load", {PIPELINE, "-P", "partition", "--rounds=5", IN_HALF("bandwidth=0.9,0.8")}, 35,
-     .needs_half = true},
-    {"h2d", {COPY("h2d")}, 8, .needs_gpu = true},
-    {"d2h", {COPY("d2h")}, 8, .needs_gpu = true},
-    {"h2d-load", {COPY("h2d"), IN_HALF("bandwidth=0.8")}, 12, .needs_gpu = true, .needs_half = true},
-    {"d2h-load", {COPY("d2h"), IN_HALF("bandwidth=0.8")}, 12, .needs_gpu = true, .needs_half = true},
-    {"launch", {"bench", "gpu_launch", "--rounds=3"}, 10, .needs_gpu = true},
-    {"launch-load", {"bench", "gpu_launch", "--rounds=3", "--dose=cpu=20%"}, 13, .needs_gpu = true},
+    {"default", {PIPELINE, "-P", "none,partition", "--rounds=7"}, 23},
+    {"cpu-load", {PIPELINE, "-P", "partition", "--rounds=5", "--dose=cpu=20,40%"}, 40},
+    {"memory-load", {PIPELINE, "-P", "partition", "--rounds=5", "--cpus={half}",
+                     "--dose=bandwidth=0.9,0.8"}, 40, .needs_half = true},
+    {"h2d", {COPY("h2d"), "--rounds=3", "--cpus={half}", "--dose=bandwidth=0.8"}, 16,
+     .needs_gpu = true, .needs_half = true},
+    {"d2h", {COPY("d2h"), "--rounds=3", "--cpus={half}", "--dose=bandwidth=0.8"}, 16,
+     .needs_gpu = true, .needs_half = true},
+    {"launch", {"bench", "gpu_launch", "--rounds=3", "--dose=cpu=20%"}, 20, .needs_gpu = true},
     {.folder = NULL},
 };
 
@@ -61,8 +58,7 @@ static const struct source {
     {"memory", "latency", {"latency", "latency"}, {0}},
     {"memory", "read by all CPUs", {"bandwidth", "bandwidth"}, {0}},
     {"default", "partition", {"default", PARTITION}, {0}},
-    {"default", "none relative to partition", {"default", METRIC_RATE, .placement = PLACE_NONE},
-     {"default", PARTITION}},
+    {"default", "none relative to partition", {"default", METRIC_RATE}, {"default", PARTITION}},
     {"cpu load", "cpu=20%", {"cpu-load", PARTITION, .dose = "cpu=20%"}, {"cpu-load", PARTITION}},
     {"cpu load", "cpu=40%", {"cpu-load", PARTITION, .dose = "cpu=40%"}, {"cpu-load", PARTITION}},
     {"memory load", "bandwidth=0.9", {"memory-load", PARTITION, .dose = "bandwidth=0.9"},
@@ -71,12 +67,12 @@ static const struct source {
      {"memory-load", PARTITION}},
     {"copies", "h2d", {"h2d", COPIES}, {0}},
     {"copies", "d2h", {"d2h", COPIES}, {0}},
-    {"copies under memory load", "h2d at bandwidth=0.8", {"h2d-load", COPIES, .dose = "bandwidth=0.8"},
+    {"copies under memory load", "h2d at bandwidth=0.8", {"h2d", COPIES, .dose = "bandwidth=0.8"},
      {"h2d", COPIES}},
-    {"copies under memory load", "d2h at bandwidth=0.8", {"d2h-load", COPIES, .dose = "bandwidth=0.8"},
+    {"copies under memory load", "d2h at bandwidth=0.8", {"d2h", COPIES, .dose = "bandwidth=0.8"},
      {"d2h", COPIES}},
     {"launches", "latency", {"launch", LAUNCHES}, {0}},
-    {"launches under cpu load", "latency at cpu=20%", {"launch-load", LAUNCHES, .dose = "cpu=20%"},
+    {"launches under cpu load", "latency at cpu=20%", {"launch", LAUNCHES, .dose = "cpu=20%"},
      {"launch", LAUNCHES}},
 };
 /* clang-format on */
@@ -145,7 +141,7 @@ static const struct source_result *find_run(const struct source_result *all, con
     return &all[i];
 }
 
-/* The arm of a place; NULL: there is none. */
+/* The arm of a place; of a scan without its dose that is the baseline. NULL: there is none. */
 static const struct arm *find_arm(const struct result *result, const struct place *place)
 {
     struct dose dose = {DOSE_CPU, 0};
@@ -154,7 +150,7 @@ static const struct arm *find_arm(const struct result *result, const struct plac
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
         bool same_dose = place->dose ? dose_is_same(&arm->dose, &dose) : dose_is_idle(&arm->dose);
-        if (!arm->canary && !arm->alone && arm->placement == place->placement && same_dose)
+        if (!arm->canary && arm->placement == place->placement && same_dose)
             return arm;
     }
     return NULL;
@@ -185,12 +181,12 @@ static const struct row *find_row(const struct source_result *all, const struct 
     return row;
 }
 
-/* Relative to another row of the same run by its rounds, else by the medians of both runs. */
+/* Of throughput by rounds, of scans by medians. */
 static void take_ratio(const struct source_result *all, const struct source *source,
                        const struct row *of, const struct row *to, struct fingerprint_value *value)
 {
     bool less = !strcmp(of->better, "lower");
-    if (!strcmp(source->of.folder, source->to.folder)) {
+    if (!strcmp(source->of.metric, METRIC_RATE)) {
         const struct source_result *run = find_run(all, source->of.folder);
         const struct analysis *analysis = &run->runs.all[0].recorded->analysis;
         const struct arm *arms = analysis->result->arms;

@@ -191,17 +191,11 @@ static const struct bench_dim dims[] = {[BY_DIR] = {"dir", .labels = LABELS("h2d
                                         {.name = NULL}};
 static const struct bench scan = {.name = "scan", .dims = dims, .scan = fixture_no_scan};
 
-/* A run of a scan that has these two rows: of the first one the value, its range 10% around it. */
-static void add_scan(struct results *results, const char *folder, const char *metric,
-                     const char *better, const struct dims at[2], double value,
-                     const struct dose *dose)
+/* An arm of a scan that has these two rows: of the first one the value, its range 10% around it. */
+static void add_rows(struct recorded *recorded, size_t arm, const char *metric, const char *better,
+                     const struct dims at[2], double value)
 {
-    struct recorded *recorded = begin(results, folder);
-    size_t arm = fixture_add_arm(&recorded->result, PLACE_NONE, 1, false);
-    end(results, folder);
     recorded->result.arms[arm].bench = &scan;
-    if (dose)
-        recorded->result.arms[arm].dose = *dose;
     for (int i = 1; i >= 0; i--) {
         double own = i ? 1000 : value;
         const struct row row = {.arm = &recorded->result.arms[arm],
@@ -219,20 +213,33 @@ static void add_scan(struct results *results, const char *folder, const char *me
     }
 }
 
+/* A run of a scan under a dose, and its baseline. */
+static void add_scan(struct results *results, const char *folder, const char *metric,
+                     const char *better, const struct dims at[2], const double values[2],
+                     struct dose dose)
+{
+    struct recorded *recorded = begin(results, folder);
+    (void)fixture_add_arm(&recorded->result, PLACE_NONE, 1, false);
+    (void)fixture_add_arm(&recorded->result, PLACE_NONE, 1, true);
+    end(results, folder);
+    recorded->result.arms[0].dose = dose;
+    for (size_t arm = 0; arm < 2; arm++)
+        add_rows(recorded, arm, metric, better, at, values[arm]);
+}
+
 /* Of GPU 0 alone, not of all at once; the loss of a rate and that of a latency. */
-TEST(sources_scans_where_they_stand_and_relative_to_another_run)
+TEST(sources_scans_where_they_stand_and_relative_to_their_baseline)
 {
     struct results *results = open_results();
-    const struct dose bandwidth = {DOSE_BANDWIDTH, 0.8}, cpu = {DOSE_CPU, 0.2};
     const struct dims copies[] = {DIMS({BY_DIR, 0}, {BY_GPU, 0}, {BY_WITH, 0}),
                                   DIMS({BY_DIR, 0}, {BY_GPU, 0}, {BY_WITH, 1})};
     const struct dims launches[] = {
         DIMS({BY_WHAT, 0}, {BY_WAIT, 0}, {BY_LOAD, 0}, {BY_STAT, 0}, {BY_GPU, 0}),
         DIMS({BY_WHAT, 0}, {BY_WAIT, 0}, {BY_LOAD, 0}, {BY_STAT, 1}, {BY_GPU, 0})};
-    add_scan(results, "h2d", "copy_bandwidth", "higher", copies, 50, NULL);
-    add_scan(results, "h2d-load", "copy_bandwidth", "higher", copies, 40, &bandwidth);
-    add_scan(results, "launch", "launch_latency", "lower", launches, 3, NULL);
-    add_scan(results, "launch-load", "launch_latency", "lower", launches, 4, &cpu);
+    add_scan(results, "h2d", "copy_bandwidth", "higher", copies, (double[]){40, 50},
+             (struct dose){DOSE_BANDWIDTH, 0.8});
+    add_scan(results, "launch", "launch_latency", "lower", launches, (double[]){4, 3},
+             (struct dose){DOSE_CPU, 0.2});
     sources_read(results->all, &results->print);
     assert_near(value_of(results, "copies", "h2d")->value, 50);
     assert_false(value_of(results, "copies", "h2d")->less_is_better);
