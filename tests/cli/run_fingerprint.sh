@@ -26,7 +26,7 @@ jq -e '[.absent[] | select(.part == "copies") | .reason] == ["--device sim: no G
     one/fingerprint.json > /dev/null || fail "copies: $(cat one/fingerprint.json)"
 expect 0 'cpu' "$CONTEND_BINARY" report one/cpu
 
-# Of one class with itself; another one where a value is not the same, which it says first.
+# It is of one class with itself, and of another where values differ, which it says first.
 expect 0 '^same class \(distance 0\.0\)$' "$CONTEND_BINARY" compare one one/fingerprint.json
 jq '(.values[] | select(.part == "cpu").value) *= 2 | .values[3].name = "other"' one/fingerprint.json > two.json
 "$CONTEND_BINARY" compare one two.json > out 2> log

@@ -67,7 +67,7 @@ bool fingerprint_is_named(const char *word)
     return !strcmp(word, fingerprint_word);
 }
 
-/* What all measurements share. */
+/* All measurements share this. */
 struct work {
     const struct cmd_env *env;
     const struct print_options *options;

@@ -156,7 +156,7 @@ static const struct arm *find_arm(const struct result *result, const struct plac
     return NULL;
 }
 
-/* What was measured at a place; NULL with the reason. */
+/* The row of a place; NULL with the reason. */
 static const struct row *find_row(const struct source_result *all, const struct place *place,
                                   char reason[static 200])
 {
@@ -181,7 +181,7 @@ static const struct row *find_row(const struct source_result *all, const struct 
     return row;
 }
 
-/* Of throughput by rounds, of scans by medians. */
+/* Throughput is compared by rounds, scans by their medians. */
 static void take_ratio(const struct source_result *all, const struct source *source,
                        const struct row *of, const struct row *to, struct fingerprint_value *value)
 {
@@ -216,7 +216,7 @@ static void read_source(const struct source_result *all, const struct source *so
         of && value->is_retention ? find_row(all, &source->to, value->reason) : of;
     if (!of || !to)
         return;
-    /* What a model of a GPU does is never compared with what a GPU does. */
+    /* A model of a GPU is never compared with a GPU. */
     text_set(value->unit, "%.9s%s", value->is_retention ? "ratio" : of->unit,
              strcmp(of->device, "sim") ? "" : ", sim");
     if (value->is_retention) {

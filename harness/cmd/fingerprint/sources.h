@@ -1,5 +1,5 @@
 /*
- * What a fingerprint is made of, as two tables: the runs of contend that measure it, and where its
+ * A fingerprint is made from two tables: the runs of contend that measure it, and where its
  * values stand in their results. A new value is a line in one or both.
  */
 #ifndef CONTEND_CMD_FINGERPRINT_SOURCES_H
@@ -30,7 +30,7 @@ const char *source_not_here(const struct source_run *run, const struct topo *top
 /* The word with what stands for it on that machine. Returns buf. */
 char *source_expand(const char *word, const struct topo *topo, char buf[SOURCE_WORD_MAX]);
 
-/* What became of a run: its result, or why there is none. */
+/* The result of a run, or why there is none. */
 struct source_result {
     struct runs runs;
     char reason[200]; /* "" = the first of `runs` is its result */

@@ -107,7 +107,7 @@ void fingerprint_add_to_doc(const struct fingerprint *print, const char *path, s
     doc_text(doc, "percentages are retentions: throughput relative to that without the load");
 }
 
-/* What one side alone has. */
+/* Values that one side alone has. */
 static void add_lacking(const struct fingerprint_distance *distance, bool of_a, struct doc *doc)
 {
     char text[1200] = "";

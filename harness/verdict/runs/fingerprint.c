@@ -10,8 +10,8 @@
 static const double same_units = 1, named_units = 2;
 
 /*
- * What equal runs of one machine differ by, as a share: of rates and of retentions. A difference of
- * ln(1.10) in copies is 4.8 units of 0.02.
+ * Equal runs of one machine differ by this share: in rates and in retentions. First guesses. A
+ * difference of ln(1.10) in copies is 4.8 units of 0.02.
  */
 static const struct unit {
     const char *part, *phrase;
@@ -28,7 +28,7 @@ static const struct unit {
     {"launches under cpu load", "launches under CPU load are", 0.05, 0.05},
 };
 
-/* Of what a later version measures, too. */
+/* A part that only a later version measures has one, too. */
 static struct unit unit_of(const char *part)
 {
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)

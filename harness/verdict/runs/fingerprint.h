@@ -12,7 +12,7 @@
 
 enum { FINGERPRINT_VALUES = 64, FINGERPRINT_PARTS = 16 };
 
-/* Of a part, such as "copies". */
+/* One value of a part, such as "copies". */
 struct fingerprint_value {
     char part[40], name[40], unit[16];
     bool is_retention; /* a ratio, above 1: faster than without the contention; else a rate */
@@ -23,8 +23,8 @@ struct fingerprint_value {
 };
 
 struct fingerprint {
-    char host[ENV_HOST_LABEL_MAX], started[32];       /* "" = unknown, */
-    char cpu_model[96], gpu_model[96];                /* as these */
+    char host[ENV_HOST_LABEL_MAX], started[32];       /* "" = unknown */
+    char cpu_model[96], gpu_model[96];                /* the same */
     char key[MACHINE_KEY_MAX], kind[MACHINE_KEY_MAX]; /* of machine/facts/key.h */
     unsigned cpus, gpus;
     size_t n;

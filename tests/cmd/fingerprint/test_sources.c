@@ -160,7 +160,7 @@ TEST(sources_throughput_and_what_is_kept_of_it)
     close_results(results);
 }
 
-/* Of each dose its own arm; one that was not held says nothing. */
+/* Each dose has its own arm; one that was not held says nothing. */
 TEST(sources_under_a_dose_that_was_held)
 {
     struct results *results = open_results();
@@ -227,7 +227,7 @@ static void add_scan(struct results *results, const char *folder, const char *me
         add_rows(recorded, arm, metric, better, at, values[arm]);
 }
 
-/* Of GPU 0 alone, not of all at once; the loss of a rate and that of a latency. */
+/* GPU 0 alone counts, not all at once; the loss of a rate and that of a latency. */
 TEST(sources_scans_where_they_stand_and_relative_to_their_baseline)
 {
     struct results *results = open_results();

@@ -107,7 +107,7 @@ TEST(fingerprint_without_shared_values_has_no_verdict)
     struct fingerprint_distance distance;
     compare(&a, &b, &distance, "no verdict: the fingerprints share no value");
     assert_false(fingerprint_is_same(&distance));
-    /* Of one name in another unit, neither. */
+    /* Nor do those of one name in another unit. */
     a = make(0.25, 50, 0.9);
     for (size_t i = 0; i < a.n; i++)
         (void)snprintf(a.value[i].unit, sizeof(a.value[i].unit), "y");
