@@ -20,7 +20,7 @@ enum { BEYOND_CACHES = 4, BEYOND_LEAST_MIB = 256, BEYOND_MOST_MIB = 1024 };
 const struct source_run source_runs[] = {
     {"cpu", {"bench", "canary", "--rounds=5"}, 3},
     {"latency", {"bench", "mem_latency", "-p", "min={beyond}", "-p", "max={beyond}", "-p",
-                 "pages=4k", "--rounds=3"}, 12},
+                 "pages=thp", "--rounds=3"}, 12},
     {"bandwidth", {"bench", "mem_bandwidth", "-p", "op=read", "-p", "threads={cpus}",
                    "--rounds=5"}, 10},
     {"default", {PIPELINE, "-P", "none,partition", "--rounds=7"}, 23},
@@ -55,7 +55,7 @@ static const struct source {
     {"cpu", "integer", {"cpu", "canary_integer"}, {0}},
     {"cpu", "latency of L1", {"cpu", "canary_latency"}, {0}},
     {"cpu", "copy", {"cpu", "canary_copy"}, {0}},
-    {"memory", "latency", {"latency", "latency"}, {0}},
+    {"memory", "latency, huge pages", {"latency", "latency"}, {0}},
     {"memory", "read by all CPUs", {"bandwidth", "bandwidth"}, {0}},
     {"default", "partition", {"default", PARTITION}, {0}},
     {"default", "none relative to partition", {"default", METRIC_RATE}, {"default", PARTITION}},

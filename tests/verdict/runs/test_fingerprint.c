@@ -45,19 +45,19 @@ TEST(fingerprint_is_of_its_own_class)
     assert_true(fingerprint_is_same(&distance));
 }
 
-/* ln(1.02) / 0.02 = 0.990 units of a rate of the CPU, the others 0: sqrt(0.990^2 / 3). */
-TEST(fingerprint_counts_in_units_of_each_part)
+/* ln(1.22) / 0.2 = 0.994 units of a rate of the CPU, the others 0: sqrt(0.994^2 / 3). */
+TEST(fingerprint_counts_in_units_of_each_value)
 {
-    struct fingerprint a = make(0.25, 50, 0.9), b = make(0.255, 50, 0.9);
+    struct fingerprint a = make(0.25, 50, 0.9), b = make(0.305, 50, 0.9);
     struct fingerprint_distance distance;
     compare(&a, &b, &distance, "same class (distance 0.6)");
-    assert_true(fabs(distance.difference[0].units - 0.99013) < 1e-4);
-    assert_true(fabs(distance.difference[0].ratio - 0.25 / 0.255) < 1e-9);
-    assert_true(fabs(distance.distance - 0.99013 / sqrt(3)) < 1e-4);
+    assert_true(fabs(distance.difference[0].units - 0.99425) < 1e-4);
+    assert_true(fabs(distance.difference[0].ratio - 0.25 / 0.305) < 1e-9);
+    assert_true(fabs(distance.distance - 0.99425 / sqrt(3)) < 1e-4);
     assert_string_equal(distance.part[0].name, "cpu");
 }
 
-/* ln(0.86) / 0.05 = 3.02 units in one of ten values: sqrt(3.02^2 / 10) = 0.95. */
+/* ln(0.86) / 0.06 = 2.51 units in one of ten values: sqrt(2.51^2 / 10) = 0.79. */
 TEST(fingerprint_of_the_same_class_names_the_part_that_differs)
 {
     struct fingerprint a = make(0.25, 50, 0.5), b = make(0.25, 50, 0.43);
@@ -69,10 +69,10 @@ TEST(fingerprint_of_the_same_class_names_the_part_that_differs)
         put(&b, "memory", name, false, false, 10);
     }
     compare(&a, &b, &distance,
-            "same class (distance 1.0); copies under memory load are 14% worse here");
-    assert_true(fabs(distance.part[0].distance - 3.0165) < 1e-3);
+            "same class (distance 0.8); copies under memory load are 14% worse here");
+    assert_true(fabs(distance.part[0].distance - 2.5137) < 1e-3);
     compare(&b, &a, &distance,
-            "same class (distance 1.0); copies under memory load are 16% better here");
+            "same class (distance 0.8); copies under memory load are 16% better here");
 }
 
 TEST(fingerprint_names_the_worst_part_first)
@@ -82,8 +82,8 @@ TEST(fingerprint_names_the_worst_part_first)
     put(&a, "cpu", "copy", false, false, 20);
     put(&b, "cpu", "copy", false, false, 20);
     compare(&a, &b, &distance,
-            "another class (distance 18.2); the CPU is 50% worse here (integer); copies are 20% "
-            "worse here");
+            "another class (distance 2.8); copies are 20% worse here; the CPU is 50% worse here "
+            "(integer)");
     assert_false(fingerprint_is_same(&distance));
 }
 
