@@ -14,7 +14,7 @@ enum { HALVES_LEAST = 4 };
 enum { BEYOND_CACHES = 4, BEYOND_LEAST_MIB = 256, BEYOND_MOST_MIB = 1024 };
 
 #define PIPELINE "run", "pipeline", "--no-baselines"
-#define COPY(dir) "bench", "gpu_copy", "-p", "dir=" dir, "-p", "mem=pinned", "-p", "via=ce"
+#define COPY(dir) "bench", "gpu_copy", "-p", dir, "-p", "mem=pinned", "-p", "via=ce"
 
 /* clang-format off */
 const struct source_run source_runs[] = {
@@ -27,9 +27,9 @@ const struct source_run source_runs[] = {
     {"cpu-load", {PIPELINE, "-P", "partition", "--rounds=5", "--dose=cpu=20,40%"}, 40},
     {"memory-load", {PIPELINE, "-P", "partition", "--rounds=5", "--cpus={half}",
                      "--dose=bandwidth=0.9,0.8"}, 40, .needs_half = true},
-    {"h2d", {COPY("h2d"), "--rounds=3", "--cpus={half}", "--dose=bandwidth=0.8"}, 16,
+    {"h2d", {COPY("dir=h2d"), "--rounds=3", "--cpus={half}", "--dose=bandwidth=0.8"}, 16,
      .needs_gpu = true, .needs_half = true},
-    {"d2h", {COPY("d2h"), "--rounds=3", "--cpus={half}", "--dose=bandwidth=0.8"}, 16,
+    {"d2h", {COPY("dir=d2h"), "--rounds=3", "--cpus={half}", "--dose=bandwidth=0.8"}, 16,
      .needs_gpu = true, .needs_half = true},
     {"launch", {"bench", "gpu_launch", "--rounds=3", "--dose=cpu=20%"}, 20, .needs_gpu = true},
     {.folder = NULL},
