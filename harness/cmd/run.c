@@ -76,6 +76,10 @@ static int run_main(const struct cmd_env *env, int argc, char **argv)
         s.cli.npositional = 0;
     if (s.cli.help)
         return session_help(&s, &run_command);
+    if (all && has_doses(&s, NULL, 0)) {
+        log_error("'all' takes one dose, such as --dose cpu=20%%");
+        return EXIT_USAGE;
+    }
     if (all)
         return all_run(&s);
     code = subject_take(&s, &subject, scenarios, &n);

@@ -39,6 +39,7 @@ expect 0 'variant none\+cpu-5' "${doses[@]}" dose --dose cpu=5% --dry-run
 "${doses[@]}" all --dry-run > "$scratch/all" 2>&1 < /dev/null || fail "$(cat "$scratch/all")"
 grep -q 'scenario pipeline' "$scratch/all" || fail "no pipeline in all: $(cat "$scratch/all")"
 ! grep -q 'scenario dose' "$scratch/all" || fail "'all' measures doses"
+expect 2 "'all' takes one dose" "${doses[@]}" all --dose cpu=0,20%
 expect 2 "takes nothing" "${doses[@]}" --dose cpu=0,0 -o "$scratch/bad"
 expect 2 'one number of workers' "${doses[@]}" --dose cpu=0,20% -n 1,2 -o "$scratch/bad"
 expect 2 'one dose at a time' "${doses[@]}" memory --dose cpu=0,20% -o "$scratch/bad"
