@@ -117,7 +117,8 @@ static void print_split(const struct block *block, size_t i, FILE *out)
         double share = block_share(block, i, (enum part)part);
         if (isnan(share))
             continue;
-        text_append(value, sizeof(value), ", ", "%.0f%% %s", 100 * share, parts[part].word);
+        if (share >= 0.005) /* it has to fit beside the name, on a phone */
+            text_append(value, sizeof(value), ", ", "%.0f%% %s", 100 * share, parts[part].word);
         print_bar(i, from, from + share, parts[part].class, out);
         from += share;
     }
