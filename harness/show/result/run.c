@@ -36,6 +36,25 @@ static void add_title(const struct result *result, struct doc *doc)
                 dose ? dose_format(dose, level) : "");
 }
 
+/* What its aggressors held of the dose, of the arm with the least and the most. */
+static void add_held(const struct analysis *analysis, struct doc *doc)
+{
+    double low = INFINITY, high = -INFINITY;
+    const struct dose *dose = result_dose(analysis->result);
+    char least[DOSE_TEXT_MAX], most[DOSE_TEXT_MAX];
+    for (size_t i = 0; dose && i < analysis->result->narms; i++) {
+        double held = rows_median(&analysis->rows, &analysis->result->arms[i], METRIC_DOSE);
+        low = fmin(low, held); /* which may be NaN */
+        high = fmax(high, held);
+    }
+    if (low <= high)
+        doc_text(
+            doc, "dose held: %s to %s",
+            dose_format(&(struct dose){dose->kind, round(1e3 * low) / 1e3}, least),
+            strchr(dose_format(&(struct dose){dose->kind, round(1e3 * high) / 1e3}, most), '=') +
+                1);
+}
+
 static const struct arm *arm_at(const struct block *block, size_t i)
 {
     return &block->analysis->result->arms[block->arm[i]];
@@ -399,6 +418,7 @@ void run_add_to_doc(const struct analysis *whole, struct doc *doc)
     struct result result;
     const struct analysis analysis = analysis_measured(whole, &result);
     add_title(&result, doc);
+    add_held(&analysis, doc);
     add_blocks(&analysis, doc);
     add_scaling(&analysis, doc);
     scans_add_to_doc(&analysis, doc);
