@@ -32,7 +32,7 @@ jq '(.values[] | select(.part == "cpu").value) *= 2 | .values[3].name = "other"'
 "$CONTEND_BINARY" compare one two.json > out 2> log
 [ $? = 1 ] || fail "another class: $(cat out log)"
 head -1 out | grep -Eq '^another class \(distance [0-9.]+\); the CPU is (50% worse|100% better) here' || fail "$(cat out)"
-grep -q '^only A has, so not counted: memory (latency)' out && grep -q '^only B has, so not counted: memory (other)' out ||
+grep -q '^only A has, so not counted: memory (latency, huge pages)' out && grep -q '^only B has, so not counted: memory (other)' out ||
     fail "what one side lacks: $(cat out)"
 [ -z "$(awk 'length > 80' out)" ] || fail "wider than 80 columns: $(cat out)"
 "$CONTEND_BINARY" compare --json one two.json | jq -e '.verdict == "another" and .distance > 1' > /dev/null || fail "no JSON"
