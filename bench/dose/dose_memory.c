@@ -186,6 +186,12 @@ static double look_at(struct memory_dose *dose, unsigned active, double share)
     return look(dose, ALWAYS);
 }
 
+/* The next larger number of aggressors. */
+static unsigned more_than(const struct memory_dose *dose, unsigned active)
+{
+    return 2 * active < dose->n ? 2 * active : dose->n;
+}
+
 /* The kind that slows the probe more, then as few of them as reach the target in enough_share. */
 static void choose(struct memory_dose *dose)
 {
@@ -202,16 +208,14 @@ static void choose(struct memory_dose *dose)
     unsigned active = 1;
     double speed = look_at(dose, active, 1);
     while (active < dose->n && speed > enough * rest) {
-        active = 2 * active < dose->n ? 2 * active : dose->n;
+        active = more_than(dose, active);
         speed = look_at(dose, active, 1);
     }
     dose->speed[RESTING] = rest;
     dose->speed[PRESSING] = speed;
 }
 
-/* Moves the mean; a step in which somebody else disturbed the probe moves it no further than
- * others.
- */
+/* Moves the mean, no further where somebody else disturbed the probe in this step. */
 static double mean_of(double mean, double now)
 {
     const double most = 1.25;
@@ -241,7 +245,7 @@ static void control(struct memory_dose *dose, double held)
         dose->trim = fmin(0.3, fmax(-0.3, dose->trim + gain * (held - dose->target) / cost));
     double share = (1 - dose->target) / cost + dose->trim;
     if (share > most_share && active < dose->n)
-        return set_active(dose, 2 * active < dose->n ? 2 * active : dose->n);
+        return set_active(dose, more_than(dose, active));
     if (share < few_share && active > 1)
         return set_active(dose, active / 2);
     set_share(dose, active, fmax(0, fmin(share, most_share)));
