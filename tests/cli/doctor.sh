@@ -37,8 +37,7 @@ mended() {
 plant taskset -c "$first" "$CONTEND_BUSY"
 plant taskset -c "$first" "$CONTEND_BUSY"
 a=${faulty[0]} b=${faulty[1]}
-sees masks_overlap "$a" "$b" || fail "two on one CPU are not seen: $(cat "$scratch/seen")"
-found masks_overlap "$a $b"
+sees_all masks_overlap "$a" "$b" || fail "two on one CPU are not seen: $(cat "$scratch/seen")"
 sees run_queue "$a"
 [ -n "$(named run_queue)" ] || fail "their waiting is not seen"
 grep -q 'others' "$scratch/seen" || fail "nobody is blamed for it"
@@ -102,8 +101,7 @@ if [ -z "$CONTEND_SANITIZE" ]; then # which starts all threads itself
 # 16: teams that spin at barriers, whose command is the next start: that has as many threads as told.
 plant env -u OMP_NUM_THREADS taskset -c "$first,$second" "$CONTEND_JOB" omp "count=$scratch/one"
 plant env -u OMP_NUM_THREADS taskset -c "$first,$second" "$CONTEND_JOB" omp "count=$scratch/two"
-sees more_threads_than_cpus "${faulty[@]}" || fail "teams that spin are not seen: $(cat "$scratch/seen")"
-found more_threads_than_cpus "${faulty[*]}"
+sees_all more_threads_than_cpus "${faulty[@]}" || fail "teams that spin are not seen: $(cat "$scratch/seen")"
 grep -q 'Their runtime is libgomp, which reads OMP_NUM_THREADS' "$scratch/seen" || fail "16: $(cat "$scratch/seen")"
 command=$(command_of more_threads_than_cpus)
 end_faults

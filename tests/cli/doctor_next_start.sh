@@ -36,7 +36,7 @@ next_start() {
     local pids
     wait_for 60 two_jobs || fail "the jobs do not run"
     mapfile -t pids < <(jobs_of_ours)
-    sees more_threads_than_cpus "${pids[@]}" || fail "too many threads are not seen: $(cat "$scratch/seen")"
+    sees_all more_threads_than_cpus "${pids[@]}" || fail "too many threads are not seen: $(cat "$scratch/seen")"
     grep -q 'carries neither its directory nor the rest of its environment' "$scratch/seen" ||
         fail "not said what the line lacks: $(cat "$scratch/seen")"
     command=$(command_of more_threads_than_cpus)

@@ -43,3 +43,15 @@ sees() { # sees ID PID...
     done
     return 1
 }
+
+# Whether one finding of that id names all of them: on a busy machine one may get too little to be judged in a look.
+sees_all() { # sees_all ID PID...
+    local id=$1 watch_s all
+    shift
+    all=$(printf '%s\n' "$@" | sort -n | paste -sd' ')
+    for watch_s in 0.5 1.5 1.5 3 3 3 3 3; do
+        look "$@"
+        ! named "$id" | grep -qxF "$all" || return 0
+    done
+    return 1
+}
