@@ -100,7 +100,7 @@ void advice_report_none(const struct analysis *analysis, const struct recommenda
     format_ratio_to(&made->best_gain, "", reference, ratio, sizeof(ratio));
     const char *best = arm_name(&analysis->result->arms[made->best]);
     bool is_open = analysis->result->until_clear && !made->best_gain.is_within;
-    text_set(finding->sentence, "no %s gain: %s%s. ", is_open ? "clear" : "measurable",
+    text_set(finding->sentence, "no measurable gain%s: %s%s. ", is_open ? " so far" : "",
              made->is_default ? "leave it as it is" : "nothing is faster than ",
              made->is_default ? "" : reference);
     text_add(finding->sentence,

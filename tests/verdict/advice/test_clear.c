@@ -145,8 +145,8 @@ TEST(what_stays_open_is_said)
     run(&slight, 1, &out);
     assert_false(out.clear || recommend_applies(&out.made));
     const struct finding none = advice_make(&out.analysis, out.result.arms);
-    assert_non_null(
-        strstr(none.sentence, "no clear gain: leave it as it is. Still open: whether "));
+    assert_non_null(strstr(none.sentence,
+                           "no measurable gain so far: leave it as it is. Still open: whether "));
     end(&out);
 }
 
