@@ -12,6 +12,7 @@
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/page.h"
 #include "harness/cmd/common/summary.h"
+#include "harness/cmd/fingerprint/fingerprint.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
 #include "harness/lib/sys/signals.h"
@@ -20,6 +21,7 @@
 #include "harness/show/result/collection.h"
 #include "harness/show/result/result.h"
 #include "harness/store/files/directory.h"
+#include "harness/store/forms/fingerprint.h"
 #include "harness/store/read/collected.h"
 
 static void report_drawn(void *path, const char *name)
@@ -291,6 +293,10 @@ static bool report_collection(struct session *session, struct side *side, int *c
 static int report(struct session *session, struct side *side)
 {
     int code = EXIT_GOOD;
+    if (!prints_only(session) && fingerprint_is_at(side->path)) {
+        side->said = -EMEDIUMTYPE;
+        return fingerprint_report_main(side->path);
+    }
     side->dir_fd = open(side->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (side->dir_fd < 0) {
         side->said = -errno;

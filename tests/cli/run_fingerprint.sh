@@ -25,6 +25,8 @@ jq -e '[.values[] | select(.part == "default") | .kind] == ["rate", "retention"]
 jq -e '[.absent[] | select(.part == "copies") | .reason] == ["--device sim: no GPU is used", "--device sim: no GPU is used"]' \
     one/fingerprint.json > /dev/null || fail "copies: $(cat one/fingerprint.json)"
 expect 0 'cpu' "$CONTEND_BINARY" report one/cpu
+"$CONTEND_BINARY" report one > again || fail "its report: exit $?"
+diff <(sed '/^Results: /d' out) <(cat again; echo) || fail "another table"
 
 # It is of one class with itself, and of another where values differ, which it says first.
 expect 0 '^same class \(distance 0\.0\)$' "$CONTEND_BINARY" compare one one/fingerprint.json

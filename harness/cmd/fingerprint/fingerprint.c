@@ -159,9 +159,16 @@ static void describe(const struct work *work, struct fingerprint *print)
     (void)text_utc(time(NULL), print->started);
 }
 
-static int conclude(const struct work *work)
+static void print_table(const struct fingerprint *print, const char *path)
 {
     struct doc doc = {0};
+    fingerprint_add_to_doc(print, path, &doc);
+    doc_print(&doc, stdout, terminal_has_color(1), false);
+    doc_free(&doc);
+}
+
+static int conclude(const struct work *work)
+{
     struct err err = {0};
     json_t *json = fingerprint_to_json(&work->print, CONTEND_VERSION);
     if (json_value_replace(json, JSON_INDENT(1) | JSON_REAL_PRECISION(9), work->dir.fd,
@@ -173,9 +180,7 @@ static int conclude(const struct work *work)
     if (work->options->json)
         return cmd_print_json(json, 1);
     json_decref(json);
-    fingerprint_add_to_doc(&work->print, work->dir.path, &doc);
-    doc_print(&doc, stdout, terminal_has_color(1), false);
-    doc_free(&doc);
+    print_table(&work->print, work->dir.path);
     (void)printf("\nResults: %s\n", work->dir.path);
     return cmd_finish();
 }
@@ -262,6 +267,18 @@ int fingerprint_main(const struct cmd_env *env, int argc, char **argv)
     signals_close(&work->signals);
     free(work);
     return code;
+}
+
+int fingerprint_report_main(const char *path)
+{
+    struct fingerprint print;
+    struct err err = {0};
+    if (fingerprint_read(path, &print, &err)) {
+        log_error("%s", err.msg);
+        return EXIT_USAGE;
+    }
+    print_table(&print, path);
+    return cmd_finish();
 }
 
 int fingerprint_compare_main(const char *a, const char *b, bool json)

@@ -14,6 +14,9 @@ bool fingerprint_is_named(const char *word);
 /* argv[0] is that word. */
 cmd_main fingerprint_main;
 
+/* `contend report PATH` of one: its table again. */
+int fingerprint_report_main(const char *path);
+
 /* `contend compare A B` of two fingerprints. Exit code: EXIT_GOOD the same class, EXIT_VERDICT
  * another one, EXIT_INCONCLUSIVE they share no value. */
 int fingerprint_compare_main(const char *a, const char *b, bool json);
