@@ -40,12 +40,13 @@ static int measure_doses(struct session *s, const struct scenario *const *scenar
     const struct session_task task = {
         .arrange = {.purpose = PURPOSE_DOSE, .add = dosing_arrange, .arg = &dosing},
         .judge = judge_doses};
-    if (!options->ncommands && n == 1 && !named_is_task(s->env, scenarios[0])) {
+    if (!options->ncommands && !session_takes_one(s, n))
+        return EXIT_USAGE;
+    const struct scenario_part *part = options->ncommands ? NULL : scenarios[0]->parts;
+    if (part && (part->workers || !dosing_has(bench_find(s->env->benches, part->foreground)))) {
         log_error("'%s' takes one dose at a time, such as --dose cpu=20%%", scenarios[0]->name);
         return EXIT_USAGE;
     }
-    if (!options->ncommands && !session_takes_task(s, scenarios, n))
-        return EXIT_USAGE;
     options->dose = options->dose ? options->dose : scenarios[0]->doses;
     dosing.doses = options->dose;
     s->task = &task;

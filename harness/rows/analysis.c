@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "harness/lib/stats/sequential.h"
+#include "harness/rows/metric.h"
 
 int analysis_make(const struct result *result, struct analysis *analysis, struct err *err)
 {
@@ -74,12 +75,18 @@ static void test_pairs(const struct analysis *analysis, size_t slow, size_t fast
 
 struct paired_ratio analysis_ratio(const struct analysis *analysis, int slow, size_t fast)
 {
+    return analysis_ratio_of(analysis, VALUE_RATE, slow, fast);
+}
+
+struct paired_ratio analysis_ratio_of(const struct analysis *analysis,
+                                      const struct round_value *what, int slow, size_t fast)
+{
     const struct round_values *values = &analysis->values;
     if (slow < 0)
         return PAIRED_NONE;
     const bool is_range = analysis->result->until_clear;
     struct paired_ratio ratio =
-        values_ratio(values, (size_t)slow, fast, is_range ? NULL : &analysis->result->seed);
+        values_ratio(values, what, (size_t)slow, fast, is_range ? NULL : &analysis->result->seed);
     if (!is_range || ratio.rounds < SEQUENTIAL_LEAST)
         return ratio;
     struct pairs pairs = {.pair = calloc(values->most, sizeof(*pairs.pair)),
@@ -87,7 +94,7 @@ struct paired_ratio analysis_ratio(const struct analysis *analysis, int slow, si
                           .swapped = calloc(ratio.rounds, sizeof(*pairs.swapped))};
     ratio.is_sequential = true;
     if (pairs.pair && pairs.room && pairs.swapped) {
-        pairs.n = values_pair(values, (size_t)slow, fast, &ratio.disturbed, pairs.pair);
+        pairs.n = values_pair(values, what, (size_t)slow, fast, &ratio.disturbed, pairs.pair);
         test_pairs(analysis, (size_t)slow, fast, &pairs, &ratio);
     }
     free(pairs.swapped);

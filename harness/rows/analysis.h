@@ -28,5 +28,8 @@ struct analysis analysis_measured(const struct analysis *whole, struct result *r
 /* values_ratio of two arms, with the sequential test where the run has one; `slow` -1: of none.
  */
 struct paired_ratio analysis_ratio(const struct analysis *analysis, int slow, size_t fast);
+/* The same of another value than throughput. */
+struct paired_ratio analysis_ratio_of(const struct analysis *analysis,
+                                      const struct round_value *what, int slow, size_t fast);
 
 #endif

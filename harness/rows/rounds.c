@@ -47,10 +47,11 @@ static double worker_elapsed_s(const struct worker_result *worker)
 static double given_rate(const struct worker_result *worker)
 {
     double sum = 0, n = 0;
-    for (size_t i = 0; i < worker->nsamples; i++) {
-        sum += worker->samples[i].rate;
-        n += worker->samples[i].rate > 0;
-    }
+    for (size_t i = 0; i < worker->nsamples; i++)
+        if (worker->samples[i].rate > 0) {
+            sum += worker->samples[i].rate;
+            n++;
+        }
     return ratio(sum, n);
 }
 
@@ -134,7 +135,7 @@ static double background_rate(const struct observation *observation)
     return rate > 0 ? rate : (double)NAN;
 }
 
-/* Mean over that time of what the last worker's steps held. */
+/* Mean over that time of what the last worker's steps held, as far as they can tell. */
 static double held_dose(const struct arm *arm, const struct observation *observation)
 {
     uint64_t from_ns, to_ns;
@@ -147,6 +148,8 @@ static double held_dose(const struct arm *arm, const struct observation *observa
         const struct sample *sample = &worker->samples[i];
         double begin = fmax((double)sample->start_ns, (double)from_ns);
         double end = fmin((double)(sample->start_ns + sample->elapsed_ns), (double)to_ns);
+        if (isnan(sample->rate))
+            continue;
         sum += sample->rate * fmax(end - begin, 0);
         ns += fmax(end - begin, 0);
     }

@@ -378,48 +378,50 @@ bool values_alike(const struct round_value *a, const struct round_value *b)
     return !strcmp(a->metric, b->metric) && !dims_compare(&a->dims, &b->dims);
 }
 
-/* The arm's rate in a round; NaN where it has none, or it was disturbed and that does not count. */
-static double rate_in(const struct round_values *values, size_t arm, int round, bool disturbed)
+/* The arm's value in a round; NaN where it has none, or it was disturbed and that does not count.
+ */
+static double value_in(const struct round_values *values, const struct round_value *what,
+                       size_t arm, int round, bool disturbed)
 {
     for (size_t i = values->first[arm]; i < values->first[arm + 1]; i++) {
         const struct round_value *value = &values->value[i];
-        if (value->round == round && !strcmp(value->metric, METRIC_RATE))
+        if (value->round == round && values_alike(value, what))
             return value->status == STATUS_NOISY && !disturbed ? NAN : value->value;
     }
     return NAN;
 }
 
-static size_t pair_rounds(const struct round_values *values, size_t slow, size_t fast,
-                          bool disturbed, struct value_pair *pairs)
+static size_t pair_rounds(const struct round_values *values, const struct round_value *what,
+                          size_t slow, size_t fast, bool disturbed, struct value_pair *pairs)
 {
     size_t n = 0;
     for (size_t i = values->first[slow]; i < values->first[slow + 1]; i++) {
         const struct round_value *of = &values->value[i];
-        if (strcmp(of->metric, METRIC_RATE) != 0)
+        if (!values_alike(of, what))
             continue;
-        double less = rate_in(values, slow, of->round, disturbed);
-        double more = rate_in(values, fast, of->round, disturbed);
+        double less = value_in(values, what, slow, of->round, disturbed);
+        double more = value_in(values, what, fast, of->round, disturbed);
         if (less > 0 && more > 0)
             pairs[n++] = (struct value_pair){(unsigned)of->round, less, more};
     }
     return n;
 }
 
-size_t values_pair(const struct round_values *values, size_t slow, size_t fast, bool *disturbed,
-                   struct value_pair *pairs)
+size_t values_pair(const struct round_values *values, const struct round_value *what, size_t slow,
+                   size_t fast, bool *disturbed, struct value_pair *pairs)
 {
-    size_t n = pair_rounds(values, slow, fast, false, pairs);
+    size_t n = pair_rounds(values, what, slow, fast, false, pairs);
     *disturbed = !n;
-    return n ? n : pair_rounds(values, slow, fast, true, pairs);
+    return n ? n : pair_rounds(values, what, slow, fast, true, pairs);
 }
 
-struct paired_ratio values_ratio(const struct round_values *values, size_t slow, size_t fast,
-                                 const uint64_t *seed)
+struct paired_ratio values_ratio(const struct round_values *values, const struct round_value *what,
+                                 size_t slow, size_t fast, const uint64_t *seed)
 {
     struct value_pair *pairs = values->scratch;
     double *ratios = (double *)(void *)(pairs + values->most);
     bool disturbed;
-    size_t n = values_pair(values, slow, fast, &disturbed, pairs);
+    size_t n = values_pair(values, what, slow, fast, &disturbed, pairs);
     if (!n)
         return PAIRED_NONE;
     for (size_t i = 0; i < n; i++)

@@ -65,7 +65,8 @@ bool values_alike(const struct round_value *a, const struct round_value *b);
 size_t values_group(const struct round_values *values, size_t at, size_t end);
 
 /*
- * Throughput of two arms, paired by round: fast / slow. A round in which either was disturbed
+ * What two arms gave, paired by round: fast / slow of the metric and key of `what`, whose other
+ * fields do not count; VALUE_RATE is throughput. A round in which either was disturbed
  * counts only where all of them were. The interval is that of the median, resampled from `seed`;
  * without one the range.
  */
@@ -77,19 +78,21 @@ struct paired_ratio {
      * the sequential test says whether the ratio is above 1, and below 1 + result_within. */
     bool is_sequential, is_above, is_within;
 };
-struct paired_ratio values_ratio(const struct round_values *values, size_t slow, size_t fast,
-                                 const uint64_t *seed);
+struct paired_ratio values_ratio(const struct round_values *values, const struct round_value *what,
+                                 size_t slow, size_t fast, const uint64_t *seed);
+
+#define VALUE_RATE (&(const struct round_value){.metric = METRIC_RATE})
 /* A ratio without rounds. */
 #define PAIRED_NONE ((struct paired_ratio){.median = NAN, .low = NAN, .high = NAN})
 
 /* What two arms gave in a round that both have. */
 struct value_pair {
     unsigned round;
-    double slow, fast; /* throughput, above 0 */
+    double slow, fast; /* above 0 */
 };
 /* Those that values_ratio counts, into pairs[], which has room for all rounds of `slow`. Returns
  * how many. */
-size_t values_pair(const struct round_values *values, size_t slow, size_t fast, bool *disturbed,
-                   struct value_pair *pairs);
+size_t values_pair(const struct round_values *values, const struct round_value *what, size_t slow,
+                   size_t fast, bool *disturbed, struct value_pair *pairs);
 
 #endif

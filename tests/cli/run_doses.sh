@@ -34,6 +34,12 @@ asleep() {
 }
 patiently asleep || fail "$(cat "$scratch/said")"
 
+# Of requests that come when they want the rate at which they are too late is what is kept.
+"${doses[@]}" serve -P partition --time 0.3 --rounds 1 --no-plots --dose cpu=0,20% -o "$scratch/serve" > "$scratch/said" 2> "$scratch/log" ||
+    fail "serve: exit $?: $(cat "$scratch/log")"
+grep -q '^cpu .* requests/s  *retention' "$scratch/said" && grep -q '^retention: serve_saturation_rate (Poisson)' "$scratch/said" ||
+    fail "no curve of serve: $(cat "$scratch/said")"
+
 expect 0 'variant partition\+cpu-60' "${doses[@]}" dose --dry-run
 expect 0 'variant none\+cpu-5' "${doses[@]}" dose --dose cpu=5% --dry-run
 "${doses[@]}" all --dry-run > "$scratch/all" 2>&1 < /dev/null || fail "$(cat "$scratch/all")"

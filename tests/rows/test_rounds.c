@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "harness/rows/metric.h"
 #include "harness/rows/values.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
@@ -144,6 +145,8 @@ TEST_WITHIN(rounds_dose_is_weighted_by_time, set_up, tear_down)
     const struct round_fields *values = &summarise(f, arm)->fields[0];
     assert_near(values->dose, (5 * 0.1 + 15 * 0.4 + 5 * 0.2) / 25);
     assert_near(values->throughput, 2 * 500 / 0.025);
+    behind->samples[1].rate = NAN; /* a probe that got no CPU meanwhile */
+    assert_near(summarise(f, arm)->fields[0].dose, (5 * 0.1 + 5 * 0.2) / 10);
 }
 
 TEST_WITHIN(rounds_censored_is_a_bound, set_up, tear_down)
@@ -423,7 +426,7 @@ TEST_WITHIN(rounds_ratio_is_paired, set_up, tear_down)
     (void)summarise(f, slow);
     struct round_values values;
     assert_int_equal(values_make(&f->result, &f->rounds, &values, NULL), 0);
-    const struct paired_ratio ratio = values_ratio(&values, slow, fast, &(uint64_t){1});
+    const struct paired_ratio ratio = values_ratio(&values, VALUE_RATE, slow, fast, &(uint64_t){1});
     values_free(&values);
     assert_int_equal(ratio.rounds, 3);
     assert_near(ratio.median, 2); /* of 2, 3, 2; the unpaired medians would say 3 */

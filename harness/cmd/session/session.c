@@ -78,18 +78,26 @@ int session_help(const struct session *s, const struct command *command)
     return n < 0 ? EXIT_USAGE : cmd_finish();
 }
 
-bool session_takes_task(const struct session *s, const struct scenario *const *scenarios, int n)
+bool session_takes_one(const struct session *s, int n)
 {
     if (s->job_env.launcher)
         log_error("it runs on one machine: start it without mpirun or srun");
     else if (n > 1)
         log_error("one scenario at a time: unexpected argument '%.80s'", s->cli.positional[1]);
-    else if (!named_is_task(s->env, scenarios[0]))
-        log_error("'%s' has no throughput that a placement could change: try pipeline",
-                  scenarios[0]->name);
     else
         return true;
     return false;
+}
+
+bool session_takes_task(const struct session *s, const struct scenario *const *scenarios, int n)
+{
+    if (!session_takes_one(s, n))
+        return false;
+    bool is_task = named_is_task(s->env, scenarios[0]);
+    if (!is_task)
+        log_error("'%s' has no throughput that a placement could change: try pipeline",
+                  scenarios[0]->name);
+    return is_task;
 }
 
 /* The exit code of a failure before anything ran: a lost rank is not a usage error. */

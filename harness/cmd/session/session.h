@@ -96,10 +96,10 @@ int session_options_argc(int argc, char **argv);
  */
 bool session_parse(struct session *s);
 
-/*
- * Of what the command line names, whether a task can choose the arms: one scenario of one part with
- * steps, on one machine. False: an error was logged.
- */
+/* Whether the command line names one scenario, on one machine. False: an error was logged. */
+bool session_takes_one(const struct session *s, int n);
+
+/* The same of one whose arms a task can choose: of one part, with steps. */
 bool session_takes_task(const struct session *s, const struct scenario *const *scenarios, int n);
 
 /* The help of the command, or of the scenarios that its line names. The exit code. */

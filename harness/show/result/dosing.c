@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "harness/rows/say.h"
 #include "harness/verdict/advice/advice.h"
 #include "harness/verdict/search/dosing.h"
 
@@ -19,7 +20,7 @@ static void add_level(int kind, double level, struct doc_table *table)
 }
 
 static void add_point(const struct dosing_curves *curves, const struct dosing_point *point,
-                      double level, struct doc_table *table)
+                      double level, bool steps, struct doc_table *table)
 {
     char p99[CELL];
     const struct paired_ratio *kept = &point->retention;
@@ -32,7 +33,8 @@ static void add_point(const struct dosing_curves *curves, const struct dosing_po
         doc_cell(table, "%s", "");
     else
         doc_cell(table, "%.0f-%.0f%%", 100 * kept->low, 100 * kept->high);
-    doc_cell(table, "%s", advice_format_ratio(point->p99, p99, sizeof(p99)));
+    if (steps)
+        doc_cell(table, "%s", advice_format_ratio(point->p99, p99, sizeof(p99)));
 }
 
 void dosing_add_to_doc(const struct analysis *analysis, struct doc *doc)
@@ -42,6 +44,7 @@ void dosing_add_to_doc(const struct analysis *analysis, struct doc *doc)
     const struct result *result = analysis->result;
     if (!dosing_read(analysis, &curves))
         return;
+    const bool steps = !result->arms[0].bench->scan;
     doc_heading(doc, "%s, %s, %u worker%s, %u round%s, doses of %s", result->scenario,
                 device_infos[result->device].title, curves.workers, curves.workers == 1 ? "" : "s",
                 result->rounds_done, result->rounds_done == 1 ? "" : "s", dose_names[curves.kind]);
@@ -49,14 +52,22 @@ void dosing_add_to_doc(const struct analysis *analysis, struct doc *doc)
     struct doc_table *table = doc_table(doc);
     doc_column(table, DOC_LABEL, "%s", dose_names[curves.kind]);
     doc_columns(table, DOC_NUMBER, "held", NULL);
-    doc_column(table, DOC_NUMBER, "%s", bench_rate_unit(result->arms[0].bench, unit, sizeof(unit)));
-    doc_columns(table, DOC_NUMBER, "retention", "range", "p99 step", NULL);
+    doc_column(table, DOC_NUMBER, "%s",
+               curves.what.unit ? curves.what.unit
+                                : bench_rate_unit(result->arms[0].bench, unit, sizeof(unit)));
+    doc_columns(table, DOC_NUMBER, "retention", "range", steps ? "p99 step" : NULL, NULL);
     for (size_t p = 0; p < curves.nplacements; p++) {
         doc_row(table, DOC_GROUP);
         doc_cell(table, "%s", placement_infos[curves.placement[p]].name);
         for (size_t i = 0; i < curves.n; i++)
-            add_point(&curves, &curves.point[p][i], curves.level[i], table);
+            add_point(&curves, &curves.point[p][i], curves.level[i], steps, table);
     }
-    doc_text(doc, "retention: throughput under the dose relative to none of it, by round; p99 "
-                  "step: 99th percentile of step times, relative to the same");
+    char at[DIMS_KEY_MAX];
+    if (steps)
+        doc_text(doc, "retention: throughput under the dose relative to none of it, by round; p99 "
+                      "step: 99th percentile of step times, relative to the same");
+    else
+        doc_text(doc, "retention: %s (%s) under the dose relative to none of it, by round",
+                 curves.what.metric,
+                 format_dims(result->arms[0].bench, &curves.what.dims, at, sizeof(at)));
 }

@@ -195,7 +195,7 @@ static void put_samples(const struct result *result, const struct arm *arm,
         csv_put_text(params, out);
         (void)fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", iter,
                       sample->start_ns, sample->elapsed_ns, sample->ops, sample->bytes);
-        if (arm->bench->rate_unit)
+        if (arm->bench->rate_unit && !isnan(sample->rate))
             (void)fprintf(out, "%.6g", sample->rate);
         (void)fprintf(out, ",%s\n", status_name(censored ? STATUS_CENSORED : STATUS_OK));
         iter += sample->iters;

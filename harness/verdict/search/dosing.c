@@ -64,6 +64,8 @@ int dosing_arrange(void *arg, const struct topo *topo, const struct arms_request
     struct dosing *dosing = arg;
     struct dose doses[DOSING_LEVELS] = {0};
     size_t used = 0;
+    if (result->narms)
+        return 0;
     int n = parse_doses(dosing->doses, doses, err), rc = n < 0 ? n : 0;
     if (!rc && request->nworkers > 1)
         rc = err_set(err, -EINVAL, "several doses need one number of workers");
@@ -131,13 +133,58 @@ static int find_arm(const struct result *result, const struct dosing_curves *cur
     return -1;
 }
 
+/* Of a scan the first metric that compare gates and of which more is better; NULL: none. */
+static const struct bench_metric *find_headline_metric(const struct bench *bench)
+{
+    const struct bench_metric *metric = bench->scan ? bench->metrics : NULL;
+    while (metric && metric->name && (!metric->gating || strcmp(metric->better, "higher") != 0))
+        metric++;
+    return metric && metric->name ? metric : NULL;
+}
+
+bool dosing_has(const struct bench *bench)
+{
+    return !bench->scan || find_headline_metric(bench);
+}
+
+/* What the curves of this arm are of; NULL: it has no such value. */
+static const struct row *find_headline(const struct rows *rows, const struct arm *arm)
+{
+    const struct bench_metric *metric = find_headline_metric(arm->bench);
+    const unsigned by_size = dim_find_kind(arm->bench, DIM_BYTES);
+    const struct row *found = NULL;
+    size_t at = 0;
+    if (!metric)
+        return rows_find(rows, arm, METRIC_RATE);
+    for (const struct row *row; (row = rows_next(rows, arm, metric->name, &at));)
+        if (!found || (by_size && dims_number(arm->bench, &row->dims, by_size) >
+                                      dims_number(arm->bench, &found->dims, by_size)))
+            found = row;
+    return found;
+}
+
+static void find_what(const struct analysis *analysis, struct dosing_curves *curves)
+{
+    const struct row *row = NULL;
+    for (size_t p = 0; p < curves->nplacements && !row; p++) {
+        int idle = find_arm(analysis->result, curves, p, 0);
+        if (idle >= 0)
+            row = find_headline(&analysis->rows, &analysis->result->arms[idle]);
+    }
+    curves->what = *VALUE_RATE;
+    if (row)
+        curves->what =
+            (struct round_value){.metric = row->metric, .unit = row->unit, .dims = row->dims};
+}
+
 static double tail_of(const struct analysis *analysis, const struct arm *arm)
 {
     const struct row *row = rows_find(&analysis->rows, arm, "step_time");
     return row ? row->p99 : (double)NAN;
 }
 
-static struct dosing_point read_point(const struct analysis *analysis, int idle, int arm)
+static struct dosing_point read_point(const struct analysis *analysis,
+                                      const struct round_value *what, int idle, int arm)
 {
     struct dosing_point point = {.rate = NAN, .retention = PAIRED_NONE, .p99 = NAN, .held = NAN};
     if (arm < 0)
@@ -148,8 +195,9 @@ static struct dosing_point read_point(const struct analysis *analysis, int idle,
     /* A dose that failed in some rounds was not survived, however fast the others were. */
     if (analysis->rounds.arms[arm].status >= STATUS_SKIPPED)
         return point;
-    point.rate = analysis->rounds.arms[arm].rate;
-    point.retention = analysis_ratio(analysis, idle, (size_t)arm);
+    const struct row *row = rows_at(&analysis->rows, point.arm, what->metric, &what->dims);
+    point.rate = row ? row->median : (double)NAN;
+    point.retention = analysis_ratio_of(analysis, what, idle, (size_t)arm);
     if (idle >= 0)
         point.p99 = tail_of(analysis, &arms[arm]) / tail_of(analysis, &arms[idle]);
     return point;
@@ -159,10 +207,12 @@ bool dosing_read(const struct analysis *analysis, struct dosing_curves *curves)
 {
     *curves = (struct dosing_curves){0};
     find_axes(analysis->result, curves);
+    find_what(analysis, curves);
     for (size_t p = 0; p < curves->nplacements; p++)
         for (size_t i = 0; i < curves->n; i++)
-            curves->point[p][i] = read_point(analysis, find_arm(analysis->result, curves, p, 0),
-                                             find_arm(analysis->result, curves, p, i));
+            curves->point[p][i] =
+                read_point(analysis, &curves->what, find_arm(analysis->result, curves, p, 0),
+                           find_arm(analysis->result, curves, p, i));
     return curves->n > 0;
 }
 
@@ -209,8 +259,8 @@ static bool is_best(const struct analysis *analysis, const struct dosing_curves 
     bool clear = n > 1 && best->retention.rounds > 2;
     for (size_t i = 1; i < n && clear; i++) {
         const struct dosing_point *other = &curves->point[order[i]][level];
-        const struct paired_ratio gain =
-            analysis_ratio(analysis, (int)(other->arm - arms), (size_t)(best->arm - arms));
+        const struct paired_ratio gain = analysis_ratio_of(
+            analysis, &curves->what, (int)(other->arm - arms), (size_t)(best->arm - arms));
         clear = best->retention.low > other->retention.high && gain.low > 1;
     }
     return clear;

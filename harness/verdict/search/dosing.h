@@ -23,15 +23,18 @@ struct dosing {
 
 /*
  * Adds the arms: for struct arrange, `arg` is the struct dosing. The placements are those that the
- * user named; of a scenario's own ones `none` and `partition`.
+ * user named; of a scenario's own ones `none` and `partition`. Of its parts it takes the first.
  */
 int dosing_arrange(void *arg, const struct topo *topo, const struct arms_request *request,
                    struct result *result, struct err *err);
 
+/* Whether a benchmark has a value for curves. */
+bool dosing_has(const struct bench *bench);
+
 /* One placement under one dose. NaN = unknown. */
 struct dosing_point {
     const struct arm *arm;         /* NULL = there is none */
-    double rate;                   /* work per second of all its workers */
+    double rate;                   /* of `what` */
     struct paired_ratio retention; /* by round */
     double p99;                    /* 99th percentile of step times / that without the dose */
     double held;                   /* the level that aggressors held, in the median of rounds */
@@ -40,7 +43,10 @@ struct dosing_point {
 struct dosing_curves {
     int kind;         /* enum dose_kind */
     unsigned workers; /* of each arm */
-    size_t n;         /* levels, from idle on */
+    /* Throughput; of a scan, which has none, the value that compare gates and of which more is
+     * better: the first one, at the largest size where it goes over sizes. */
+    struct round_value what;
+    size_t n; /* levels, from idle on */
     double level[DOSING_LEVELS];
     size_t nplacements;
     enum placement placement[PLACEMENTS];

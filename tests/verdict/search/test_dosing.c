@@ -7,6 +7,7 @@
 #include "harness/show/data/dat.h"
 #include "harness/store/forms/forms.h"
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/fixture_scans.h"
 #include "tests/lib/unit.h"
 
 enum { ROUNDS = 5 };
@@ -250,4 +251,36 @@ TEST(dosing_draws_what_is_kept_over_what_was_held)
     analysis_free(&analysis);
     fixture_result_free(&result);
     topo_free(&topo);
+}
+
+/* A scan has no throughput: of a collective its bus bandwidth at the largest size, by round. */
+TEST(dosing_of_a_scan_is_what_compare_gates)
+{
+    static const enum placement placements[] = {PLACE_NONE, PLACE_PARTITION};
+    struct fixture_scan_machine machine = fixture_gpus;
+    struct result result;
+    struct analysis analysis;
+    struct dosing_curves curves;
+    struct err err = {0};
+    machine.placements = placements;
+    machine.nplacements = 2;
+    fixture_scans_make(&machine, "collective", &result);
+    result.arms[1].placement = PLACE_NONE;
+    result.arms[1].dose = (struct dose){DOSE_CPU, 0.2};
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    assert_true(dosing_has(result.arms[0].bench) && dosing_read(&analysis, &curves));
+    const struct dims *at = &curves.what.dims;
+    const unsigned by_size = dim_find_kind(result.arms[0].bench, DIM_BYTES);
+    assert_string_equal(curves.what.metric, "collective_busbw");
+    assert_near(dims_number(result.arms[0].bench, at, by_size), 128 << 20);
+    const struct row *idle = rows_at(&analysis.rows, &result.arms[0], "collective_busbw", at);
+    const struct row *dosed = rows_at(&analysis.rows, &result.arms[1], "collective_busbw", at);
+    const struct dosing_point *point = &curves.point[0][1];
+    assert_near(point->rate, dosed->median);
+    assert_int_equal(point->retention.rounds, machine.rounds);
+    assert_true(point->retention.low <= dosed->max / idle->min &&
+                point->retention.high >= dosed->min / idle->max);
+    assert_true(isnan(point->p99));
+    analysis_free(&analysis);
+    fixture_result_free(&result);
 }
