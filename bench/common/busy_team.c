@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +24,6 @@ struct busy_thread {
 
 struct busy_team_state {
     struct team team;
-    pthread_t conductor; /* waits in team_run while others measure */
     bool running;
     unsigned generation;
     const struct bench_machine *machine;
@@ -64,13 +62,6 @@ static void compute(void *arg, unsigned rank, unsigned n)
     self->on_ns += clock_now_ns() - on_ns;
 }
 
-static void *conduct(void *arg)
-{
-    struct busy_team_state *state = arg;
-    (void)team_run(&state->team, NULL, state->team.n, compute, state);
-    return NULL;
-}
-
 static bool answered(const struct busy_team_state *state, unsigned thread)
 {
     return atomic_load(&state->threads[thread].generation) == state->generation;
@@ -82,9 +73,7 @@ int busy_team_start(struct busy_team *busy, struct err *err)
     const struct timespec nap = {.tv_nsec = 100000};
     atomic_store(&state->stop, false);
     state->generation++;
-    int rc = -pthread_create(&state->conductor, NULL, conduct, state);
-    if (rc)
-        return err_sys(err, rc, "cannot start the load");
+    team_begin(&state->team, NULL, state->team.n, compute, state);
     state->running = true;
     uint64_t end_ns = clock_now_ns() + start_limit_ns;
     for (unsigned i = 0; i < state->team.n; i++)
@@ -105,7 +94,7 @@ void busy_team_end(struct busy_team *busy)
     if (!state || !state->running)
         return;
     atomic_store(&state->stop, true);
-    (void)pthread_join(state->conductor, NULL);
+    team_end(&state->team);
     state->running = false;
 }
 

@@ -160,7 +160,7 @@ int team_open_all(struct team *team, struct bench_ctx *ctx)
     return team_open(team, ctx, NULL, ctx->machine->ncpus);
 }
 
-uint64_t team_run(struct team *team, const unsigned *members, unsigned n, team_job *job, void *arg)
+void team_begin(struct team *team, const unsigned *members, unsigned n, team_job *job, void *arg)
 {
     struct team_shared *shared = team->shared;
     shared->job = job;
@@ -174,7 +174,18 @@ uint64_t team_run(struct team *team, const unsigned *members, unsigned n, team_j
         thread->rank = rank;
         futex_set(&thread->turn, atomic_load(&thread->turn) + 1);
     }
-    await(shared);
+}
+
+void team_end(struct team *team)
+{
+    await(team->shared);
+}
+
+uint64_t team_run(struct team *team, const unsigned *members, unsigned n, team_job *job, void *arg)
+{
+    struct team_shared *shared = team->shared;
+    team_begin(team, members, n, job, arg);
+    team_end(team);
     uint64_t start_ns = UINT64_MAX, end_ns = 0;
     for (unsigned rank = 0; rank < n; rank++) {
         const struct team_thread *thread = &shared->threads[members ? members[rank] : rank];

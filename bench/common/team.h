@@ -45,6 +45,10 @@ int team_open_all(struct team *team, struct bench_ctx *ctx);
  */
 uint64_t team_run(struct team *team, const unsigned *members, unsigned n, team_job *job, void *arg);
 
+/* The same in two parts, for a caller that works meanwhile. */
+void team_begin(struct team *team, const unsigned *members, unsigned n, team_job *job, void *arg);
+void team_end(struct team *team);
+
 /* Runs something in one of the threads, alone. */
 void team_call(struct team *team, unsigned member, void (*call)(void *arg), void *arg);
 

@@ -8,6 +8,7 @@
  * helps, and so on. The length of pieces is drawn, lest they fall in step with the workers'.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <time.h>
 
 #include "bench/dose/dose.h"

@@ -5,16 +5,12 @@
 #ifndef CONTEND_BENCH_DOSE_PRESS_H
 #define CONTEND_BENCH_DOSE_PRESS_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "bench/common/team.h"
 
 struct press {
     struct team team;
-    team_job *job;
-    void *arg;
-    pthread_t conductor; /* waits in team_run */
     bool running;
     _Alignas(128) _Atomic bool stop;
 };
