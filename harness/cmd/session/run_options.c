@@ -139,7 +139,7 @@ const struct opt ab_option_table[] = {
         "param:K=V, placement:P, threads:N, cpu-max:CPUS, lib:nccl=PATH; before:COMMAND, "
         "after:COMMAND (undoes "
         "it) and "
-        "check:COMMAND (shows it) around each observation; build:PATH, another contend",
+        "check:COMMAND (shows it) around each observation",
         .letter = 'V', .group = "What is compared"),
     OPT_DOUBLE("threshold", run_options, threshold, "2", 0.01, 50, "PERCENT",
                "Call a change that is smaller SAME"),

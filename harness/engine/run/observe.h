@@ -52,10 +52,6 @@ struct observe_config {
     const struct observe_watch *watch;  /* NULL = nobody; not with rank_ops */
     void (*on_wait)(void *arg);         /* called a few times a second while waiting; NULL = none */
     void *on_wait_arg;
-    /* Who observes variants in place of observe_arm, with the same errors; NULL = nobody. */
-    int (*observe)(void *arg, const struct arm *arm, struct signals *signals,
-                   struct observation *out, struct err *err);
-    void *observe_arg;
 };
 
 /*
