@@ -6,14 +6,16 @@
  * **Measures** the level of each step, of about 0.1 s: of `cpu` the CPU time of the aggressors
  * (their threads' clocks) over the time of their CPUs; of `bandwidth` and `latency` the probe's
  * speed over all time, relative to the mean of the last second or so in which the aggressors
- * rested. The throughput is the mean of the steps' levels.
+ * rested; of `throttle` what cpu.stat of the workers' cgroups says (throttle.h). The throughput is
+ * the mean of the steps' levels.
  * **Source** D. Iorga et al., "Slow and Steady: Measuring and Tuning Multicore Interference", RTAS
  * 2020, for aggressors that are tuned on each machine; facebookexperimental/resctl-demo, rd-hashd,
  * for a load that is held by what is felt.
  * **Limits** `cpu` is what a task feels that always wants to run. One that sleeps in between may
  * wait less, as schedulers favour it: its own waiting is in the workers' rows. A CPU that the
  * hypervisor steals counts as used. Of memory the dose is felt where the probe is, on the first of
- * its CPUs.
+ * its CPUs. `throttle` is felt by workers that compute: one that mostly waits is seldom stopped,
+ * and beside others on its CPUs it is stopped for less of the time.
  */
 #include "bench/dose/dose.h"
 
@@ -27,7 +29,7 @@ static const double step_ns = 1e8;
 static const struct opt dose_opts[] = {
     OPT_CHOICE("kind", dose, kind, "cpu", dose_names, "KIND", "what is taken"),
     OPT_DOUBLE("level", dose, level, "0.2", 0, 20, "LEVEL",
-               "how much: 0.2 of the CPUs' time; bandwidth left; times the latency"),
+               "how much: 0.2 of the time; bandwidth left; times the latency"),
     {.name = NULL},
 };
 
@@ -39,7 +41,11 @@ static int dose_validate(const void *params, struct err *err)
 static const struct dose_ops *ops_of(const struct bench_ctx *ctx)
 {
     const struct dose *dose = ctx->params;
-    return dose->kind == DOSE_CPU ? &dose_cpu : &dose_memory;
+    static const struct dose_ops *const ops[DOSE_KINDS] = {[DOSE_CPU] = &dose_cpu,
+                                                           [DOSE_BANDWIDTH] = &dose_memory,
+                                                           [DOSE_LATENCY] = &dose_memory,
+                                                           [DOSE_THROTTLE] = &dose_throttle};
+    return ops[dose->kind];
 }
 
 static int dose_setup(struct bench_ctx *ctx)

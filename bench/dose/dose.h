@@ -15,6 +15,6 @@ struct dose_ops {
     size_t state_size;
 };
 
-extern const struct dose_ops dose_cpu, dose_memory;
+extern const struct dose_ops dose_cpu, dose_memory, dose_throttle;
 
 #endif

@@ -148,6 +148,7 @@ struct bench_ctx {
         *cpu_samples; /* call cpu_samples_mark(ctx->cpu_samples) in each thread of each region */
     struct err *err;  /* write the reason here when a call fails */
     const struct bench_machine *machine;
+    const char *groups;       /* directory of the workers' cgroups; NULL or "" = they have none */
     struct peers *peers;      /* the workers of this role, as a team; never NULL in a worker */
     double budget_s;          /* time that the measured part should take; a scan divides it up */
     bool measuring;           /* this call of step counts: no warm-up, no load for others */

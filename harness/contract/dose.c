@@ -6,15 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const dose_names[] = {"cpu", "bandwidth", "latency", NULL};
+const char *const dose_names[] = {"cpu", "bandwidth", "latency", "throttle", NULL};
 
 /* What aggressors can hold: they compete with the workers as equals, and 8 threads a CPU do. */
-static const double least[DOSE_KINDS] = {0, 0.05, 1};
-static const double most[DOSE_KINDS] = {0.8, 1, 20};
+static const double least[DOSE_KINDS] = {0, 0.05, 1, 0};
+static const double most[DOSE_KINDS] = {0.8, 1, 20, 0.8};
+
+bool dose_is_share(int kind)
+{
+    return kind == DOSE_CPU || kind == DOSE_THROTTLE;
+}
 
 double dose_idle_level(enum dose_kind kind)
 {
-    return kind == DOSE_CPU ? 0 : 1;
+    return dose_is_share(kind) ? 0 : 1;
 }
 
 bool dose_is_idle(const struct dose *dose)
@@ -77,8 +82,8 @@ int dose_parse_list(const char *text, struct dose *doses, size_t most_doses, str
     }
     return err_set(
         err, -EINVAL,
-        "dose '%.60s' is not KIND=LEVEL, such as cpu=20%%, bandwidth=0.8 or latency=1.5, "
-        "or up to %zu levels",
+        "dose '%.60s' is not KIND=LEVEL, such as cpu=20%%, bandwidth=0.8, latency=1.5 or "
+        "throttle=20%%, or up to %zu levels",
         text, most_doses);
 }
 
@@ -90,7 +95,7 @@ int dose_parse(const char *text, struct dose *dose, struct err *err)
 
 char *dose_format(const struct dose *dose, char buf[static DOSE_TEXT_MAX])
 {
-    bool share = dose->kind == DOSE_CPU;
+    bool share = dose_is_share(dose->kind);
     (void)snprintf(buf, DOSE_TEXT_MAX, "%s=%.4g%s", dose_names[dose->kind],
                    share ? 100 * dose->level : dose->level, share ? "%" : "");
     return buf;

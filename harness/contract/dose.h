@@ -1,10 +1,11 @@
 /*
- * Contention at a dose: how much aggressors take from the workers in front, whatever these ask for.
+ * Contention at a dose: how much is taken from the workers in front, whatever these ask for.
  *
- *   cpu=20%        of the time of each CPU that the workers may use. A task that always wants to
- * run waits so much of its time for them, however many others it shares the CPU with bandwidth=0.8
- * of memory: what a probe reads in a second, relative to when the aggressors rest latency=1.5    of
- * memory: the time of a probe's load, relative to the same
+ * - cpu=20% of the time of each CPU that the workers may use. A task that always wants to run
+ *   waits so much of its time for aggressors, however many others it shares the CPU with.
+ * - bandwidth=0.8 of memory: what a probe reads in a second, relative to when the aggressors rest.
+ * - latency=1.5 of memory: the time of a probe's load, relative to the same.
+ * - throttle=10% of the time in which a worker would run: a CPU quota of its cgroup stops it.
  *
  * Both sides of a ratio are measured beside the workers, so what these cost the probe is in
  * neither.
@@ -17,7 +18,7 @@
 
 #include "harness/lib/base/err.h"
 
-enum dose_kind { DOSE_CPU, DOSE_BANDWIDTH, DOSE_LATENCY, DOSE_KINDS };
+enum dose_kind { DOSE_CPU, DOSE_BANDWIDTH, DOSE_LATENCY, DOSE_THROTTLE, DOSE_KINDS };
 
 /* The benchmark that gives them, whose parameters are a struct dose. */
 #define DOSE_BENCH "dose"
@@ -27,10 +28,13 @@ struct dose {
     double level;
 };
 
-/* "cpu", "bandwidth", "latency", NULL. */
+/* "cpu", "bandwidth", "latency", "throttle", NULL. */
 extern const char *const dose_names[];
 
-/* The level at which nothing is taken: 0 of cpu, else 1. */
+/* Its level is a share of time, in percent: of cpu and throttle. */
+bool dose_is_share(int kind);
+
+/* The level at which nothing is taken: 0 of a share, else 1. */
 double dose_idle_level(enum dose_kind kind);
 
 /* Nothing is taken: no aggressor is needed. */

@@ -73,3 +73,11 @@ TEST(dose_of_memory_needs_a_cpu_for_the_probe)
     assert_int_equal(job_open(&job, DOSE_LATENCY, 2), -ENOTSUP);
     bench_close(&bench_dose, &job.ctx);
 }
+
+TEST(dose_of_throttle_needs_workers_in_cgroups)
+{
+    struct job job;
+    scan_machine_init(&machine);
+    assert_int_equal(job_open(&job, DOSE_THROTTLE, 0.2), -ENOTSUP);
+    bench_close(&bench_dose, &job.ctx);
+}

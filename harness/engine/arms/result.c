@@ -80,6 +80,11 @@ unsigned arm_background(const struct arm *arm)
                : arm->plan.nworkers - arm->planned_workers;
 }
 
+bool arm_is_throttled(const struct arm *arm)
+{
+    return arm->dose.kind == DOSE_THROTTLE && !dose_is_idle(&arm->dose);
+}
+
 bool result_has_doses(const struct result *result)
 {
     return result->background && strcmp(result->background->name, DOSE_BENCH) == 0;

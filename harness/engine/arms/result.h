@@ -187,6 +187,9 @@ unsigned arm_order(const struct arm *arm, unsigned round);
 /* Workers that make load behind the arm's own, or give them a dose: 0 for a baseline. */
 unsigned arm_background(const struct arm *arm);
 
+/* Its dose is a quota of CPU time, which its workers have cgroups for. */
+bool arm_is_throttled(const struct arm *arm);
+
 /* The plan of one of its workers; NULL: the plan does not have it. */
 const struct plan_worker *
 observation_planned(const struct arm *arm, const struct observation *observation, unsigned worker);

@@ -54,6 +54,9 @@ void observe_write_orders(struct observer *o)
     o->shared->measure_s = config->measure_s;
     bool sooner = o->arm->limit_s > 0 && o->arm->limit_s < config->limit_s;
     o->shared->limit_s = sooner ? o->arm->limit_s : config->limit_s;
+    if (config->cgroups)
+        (void)snprintf(o->shared->groups, sizeof(o->shared->groups), "%s",
+                       config->cgroups->groups.dir);
     describe_machine(config->topo, &o->shared->machine);
     for (unsigned i = 0; i < o->nworkers; i++) {
         struct shared_worker *worker = &o->shared->worker[i];

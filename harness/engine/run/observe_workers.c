@@ -319,17 +319,25 @@ static bool runs_command(const struct observer *o, unsigned i)
     return i < o->foreground && o->arm->bench->runs_command && o->config->command;
 }
 
+/* A dose of throttled time begins with a quota that stops nobody, and sets it then. */
+static double find_cpu_max(const struct observer *o, unsigned i)
+{
+    if (i >= o->foreground && o->arm->plan.has_dose)
+        return 0;
+    return arm_is_throttled(o->arm) ? bitset_count(&o->shared->worker[i].plan.cpus)
+                                    : o->arm->cpu_max;
+}
+
 static int launch_own(struct observer *o, unsigned i, struct err *err)
 {
     const struct opt_texts *watched = i < o->foreground ? o->env : NULL;
     const struct opt_texts *env = o->arm->variant ? &o->arm->variant->env : watched;
-    const bool has_quota = i < o->foreground || !o->arm->plan.has_dose;
     struct own_command own = {.argv = NULL};
     int rc = runs_command(o, i) ? make_own(o, i, &own, err) : 0;
     const struct launch_request request = {.env = env,
                                            .command = own.argv ? &own.command : NULL,
                                            .cgroups = o->config->cgroups,
-                                           .cpu_max = has_quota ? o->arm->cpu_max : 0};
+                                           .cpu_max = find_cpu_max(o, i)};
     if (!rc)
         rc = launch_worker(o->shared, o->shared_fd, i, &request, &o->child[i].process, err);
     free_own(&own);

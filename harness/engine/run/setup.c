@@ -443,8 +443,14 @@ static int set_cgroups(const struct run_options *options, struct run_setup *setu
 {
     const struct result *result = &setup->result;
     setup->cgroups = (struct cgroups){.cpuset = options->bind == 1};
-    for (size_t i = 0; i < result->narms; i++)
-        setup->cgroups.quota = setup->cgroups.quota || result->arms[i].cpu_max > 0;
+    for (size_t i = 0; i < result->narms; i++) {
+        const bool throttled = arm_is_throttled(&result->arms[i]),
+                   quota = result->arms[i].cpu_max > 0;
+        if (throttled && quota)
+            return err_set(err, -EINVAL,
+                           "--dose throttle sets the CPU quota of workers: leave --cpu-max out");
+        setup->cgroups.quota = setup->cgroups.quota || throttled || quota;
+    }
     if (!setup->cgroups.cpuset && !setup->cgroups.quota)
         return 0;
     if (options->ranks)

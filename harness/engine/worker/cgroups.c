@@ -8,8 +8,6 @@
 #include "harness/lib/say/log.h"
 #include "harness/lib/sys/affinity.h"
 
-enum { PERIOD_US = 100000 };
-
 void cgroups_open(struct cgroups *cgroups)
 {
     struct groups *groups = &cgroups->groups;
@@ -70,7 +68,7 @@ int cgroups_join(const struct cgroups *cgroups, unsigned index, const struct pla
     if (!rc && cgroups->cpuset)
         rc = set_cpuset(dir, plan, err);
     if (!rc && cpu_max > 0)
-        rc = groups_set_quota(dir, cpu_max, PERIOD_US, err);
+        rc = groups_set_quota(dir, cpu_max, GROUPS_PERIOD_US, err);
     if (!rc)
         rc = groups_set(dir, "cgroup.procs", "0", err);
     return !rc && cgroups->cpuset ? check_mask(plan, err) : rc;

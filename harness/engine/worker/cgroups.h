@@ -1,6 +1,6 @@
 /*
  * Workers in cgroups (lib/sys/groups.h): cpusets in place of masks (--bind cgroup), and quotas of
- * CPU time (--cpu-max).
+ * CPU time (--cpu-max, --dose throttle).
  */
 #ifndef CONTEND_ENGINE_WORKER_CGROUPS_H
 #define CONTEND_ENGINE_WORKER_CGROUPS_H

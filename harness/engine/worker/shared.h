@@ -7,6 +7,7 @@
 #ifndef CONTEND_ENGINE_WORKER_SHARED_H
 #define CONTEND_ENGINE_WORKER_SHARED_H
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -90,10 +91,11 @@ struct shared {
     uint32_t record_cpu_samples, record_stages;
     double warmup_s, least_warmup_s, settle_s, measure_s, limit_s; /* as in struct observe_config */
     struct bench_machine machine;
-    _Atomic uint32_t go;             /* futex: 1 = measure */
-    _Atomic uint32_t stop;           /* 1 = end the load, check the result, exit */
-    _Atomic int event_fd;            /* a worker writes here when its state changes */
-    struct barrier barrier[2];       /* where foreground [0] and background [1] workers meet */
+    char groups[PATH_MAX / 2]; /* the directory of the workers' cgroups; "" = they have none */
+    _Atomic uint32_t go;       /* futex: 1 = measure */
+    _Atomic uint32_t stop;     /* 1 = end the load, check the result, exit */
+    _Atomic int event_fd;      /* a worker writes here when its state changes */
+    struct barrier barrier[2]; /* where foreground [0] and background [1] workers meet */
     struct step_limit step_limit[2]; /* of the same */
     struct step_limit settled;       /* of the foreground's first steps */
     struct shared_worker worker[];

@@ -442,6 +442,7 @@ static void fill_context(struct worker *w)
         .cpu_samples = &slot->cpu_samples,
         .err = &slot->err,
         .machine = &w->machine,
+        .groups = w->shared->groups,
         .peers = &w->peers,
         .budget_s = w->shared->measure_s,
         .values = &slot->values,

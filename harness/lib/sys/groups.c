@@ -54,6 +54,11 @@ static bool is_v1(const char *dir)
     return groups_get(dir, "cpu.cfs_quota_us", text, sizeof(text));
 }
 
+double groups_get_quota(const char *dir)
+{
+    return cgroup_read_quota("", dir, !is_v1(dir));
+}
+
 int groups_set_quota(const char *dir, double cpus, unsigned period_us, struct err *err)
 {
     char quota[32], both[64], period[16];
@@ -64,7 +69,7 @@ int groups_set_quota(const char *dir, double cpus, unsigned period_us, struct er
     int rc = v1 ? groups_set(dir, "cpu.cfs_period_us", period, err) : 0;
     if (!rc)
         rc = groups_set(dir, v1 ? "cpu.cfs_quota_us" : "cpu.max", v1 ? quota : both, err);
-    double got = rc ? cpus : cgroup_read_quota("", dir, !v1);
+    double got = rc ? cpus : groups_get_quota(dir);
     if (!(fabs(got * period_us - cpus * period_us) < 1))
         rc = err_set(err, -EINVAL, "cgroup: a quota of %g CPUs was asked for, and it has %g", cpus,
                      got);
@@ -304,10 +309,15 @@ void groups_close(struct groups *groups)
     groups->dir[0] = groups->enabled[0] = '\0';
 }
 
+void groups_name(const struct groups *groups, unsigned index, char *dir, size_t size)
+{
+    (void)snprintf(dir, size, "%s/worker-%u", groups->dir, index);
+}
+
 int groups_make(const struct groups *groups, unsigned index, char *dir, size_t size,
                 struct err *err)
 {
-    (void)snprintf(dir, size, "%s/worker-%u", groups->dir, index);
+    groups_name(groups, index, dir, size);
     return mkdir(dir, 0755) && errno != EEXIST
                ? err_sys(err, -errno, "cannot make the cgroup of a worker")
                : 0;

@@ -22,7 +22,7 @@
 #include "harness/lib/base/err.h"
 #include "harness/lib/sys/process.h"
 
-enum { GROUPS_PATH_MAX = PATH_MAX + 64 };
+enum { GROUPS_PATH_MAX = PATH_MAX + 64, GROUPS_PERIOD_US = 100000 /* the usual one */ };
 
 /* Zeroed = closed. */
 struct groups {
@@ -51,7 +51,8 @@ void groups_close(struct groups *groups);
 /* Hands a controller on to what is made in ours: "cpu", "cpuset", "memory", "pids". */
 int groups_enable(struct groups *groups, const char *controller, struct err *err);
 
-/* Makes DIR/worker-INDEX, or finds it there, and names it. */
+/* Names DIR/worker-INDEX; and makes it, or finds it there. */
+void groups_name(const struct groups *groups, unsigned index, char *dir, size_t size);
 int groups_make(const struct groups *groups, unsigned index, char *dir, size_t size,
                 struct err *err);
 /* Removes it, where nobody is in it. 0 or -errno. */
@@ -68,6 +69,8 @@ bool groups_get(const char *dir, const char *name, char *text, size_t size);
  */
 int groups_set_quota(const char *dir, double cpus, unsigned period_us, struct err *err);
 void groups_remove_quota(const char *dir);
+/* In CPUs; NaN = it has none. */
+double groups_get_quota(const char *dir);
 
 /* Counters of its quota so far, each NaN = unknown; the time is summed over its CPUs. */
 struct groups_quota {

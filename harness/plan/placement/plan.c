@@ -437,10 +437,10 @@ static int find_beside(const struct topo *topo, enum dose_kind kind, const struc
 int plan_add_dose(const struct topo *topo, enum dose_kind kind, struct plan *plan, struct err *err)
 {
     struct plan_worker dose = {.background = true, .gpu = -1};
-    int rc = kind == DOSE_CPU ? 0 : find_beside(topo, kind, plan, &dose.cpus, err);
+    int rc = dose_is_share(kind) ? 0 : find_beside(topo, kind, plan, &dose.cpus, err);
     if (rc)
         return rc;
-    for (unsigned w = 0; kind == DOSE_CPU && w < plan->nworkers; w++)
+    for (unsigned w = 0; dose_is_share(kind) && w < plan->nworkers; w++)
         bitset_or(&dose.cpus, &plan->workers[w].cpus);
     dose.threads = bitset_count(&dose.cpus);
     struct plan_worker *grown = realloc(plan->workers, (plan->nworkers + 1) * sizeof(*grown));

@@ -128,8 +128,8 @@ int plan_make_or_skip(const struct topo *topo, const struct plan_request *reques
 void plan_free(struct plan *plan);
 
 /*
- * Appends the worker that gives the others a dose: of cpu on all of their CPUs, else on the allowed
- * ones that were not there to be dealt. -EINVAL: these are too few.
+ * Appends the worker that gives the others a dose: of a share of time on all of their CPUs, else on
+ * the allowed ones that were not there to be dealt. -EINVAL: these are too few.
  */
 int plan_add_dose(const struct topo *topo, enum dose_kind kind, struct plan *plan, struct err *err);
 

@@ -7,10 +7,10 @@
 #include "harness/show/data/curves.h"
 #include "harness/show/data/dat.h"
 
-/* As the axis has it: cpu in percent. */
+/* As the axis has it: shares in percent. */
 static double x_of(const struct dosing_curves *curves, double level)
 {
-    return curves->kind == DOSE_CPU ? 100 * level : level;
+    return dose_is_share(curves->kind) ? 100 * level : level;
 }
 
 /* Where a point stands: at what was held, where that is known. */
@@ -32,7 +32,7 @@ static void find_ends(const struct dosing_curves *of, struct curves *curves)
                                    100 * of->point[p][i].retention.high));
         }
     double margin = 0.05 * (high - low);
-    curves->x_ends[0] = of->kind == DOSE_CPU ? 0 : low - margin;
+    curves->x_ends[0] = dose_is_share(of->kind) ? 0 : low - margin;
     curves->x_ends[1] = high + margin;
     curves->y_ends[1] = most * 1.12;
 }
@@ -42,7 +42,8 @@ static void put_head(const struct figure_data *data, const struct dosing_curves 
     static const char *const labels[DOSE_KINDS] = {
         [DOSE_CPU] = "dose: CPU time taken, %",
         [DOSE_BANDWIDTH] = "dose: memory bandwidth left, relative to idle",
-        [DOSE_LATENCY] = "dose: memory latency, relative to idle"};
+        [DOSE_LATENCY] = "dose: memory latency, relative to idle",
+        [DOSE_THROTTLE] = "dose: throttled time, %"};
     char how[80];
     struct curves curves = {.x.label = labels[of->kind], .y.label = "throughput kept, %"};
     for (size_t p = 0; p < of->nplacements; p++)

@@ -8,12 +8,12 @@
 
 enum { CELL = 32 };
 
-/* "20%" of cpu, "0.8" of the others. */
+/* "20%" of a share, "0.8" of the others. */
 static void add_level(int kind, double level, struct doc_table *table)
 {
     if (isnan(level))
         doc_cell(table, "-");
-    else if (kind == DOSE_CPU)
+    else if (dose_is_share(kind))
         doc_cell(table, "%.3g%%", 100 * level);
     else
         doc_cell(table, "%.3g", level);

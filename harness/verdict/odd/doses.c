@@ -7,7 +7,7 @@
 #include "harness/verdict/odd/odd.h"
 
 /* How far from its level a dose may be: of latency a share of it. */
-static const double most_off[DOSE_KINDS] = {0.02, 0.03, 0.05};
+static const double most_off[DOSE_KINDS] = {0.02, 0.03, 0.05, 0.02};
 
 static double allowed_off(const struct dose *dose)
 {
@@ -29,7 +29,9 @@ static void add_reason(const struct arm *arm, double held, struct finding *findi
     const bool is_less = (held < arm->dose.level) != (arm->dose.kind == DOSE_BANDWIDTH);
     if (!is_less)
         return;
-    if (arm->dose.kind != DOSE_CPU)
+    if (arm->dose.kind == DOSE_THROTTLE)
+        text_add(finding->sentence, " A quota hardly stops workers that wait.");
+    else if (arm->dose.kind != DOSE_CPU)
         text_add(finding->sentence,
                  " The %u CPUs beside the workers may be too few: leave it more "
                  "(--cpus).",

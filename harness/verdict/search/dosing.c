@@ -47,7 +47,7 @@ static int parse_doses(const char *text, struct dose doses[static DOSING_LEVELS]
 /* "partition+cpu-20". */
 static void put_name(enum placement placement, const struct dose *dose, struct variant *variant)
 {
-    double shown = dose->kind == DOSE_CPU ? 100 * dose->level : dose->level;
+    double shown = dose_is_share(dose->kind) ? 100 * dose->level : dose->level;
     text_set(variant->name, "%s+%s-%.4g", placement_infos[placement].name, dose_names[dose->kind],
              shown);
 }
@@ -218,7 +218,7 @@ bool dosing_read(const struct analysis *analysis, struct dosing_curves *curves)
 
 double dosing_expected(int kind, double level)
 {
-    return kind == DOSE_CPU ? 1 - level : kind == DOSE_LATENCY ? 1 / level : level;
+    return dose_is_share(kind) ? 1 - level : kind == DOSE_LATENCY ? 1 / level : level;
 }
 
 /* Placements that were measured at that level, the fastest first. */

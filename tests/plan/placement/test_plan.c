@@ -466,6 +466,7 @@ TEST(plan_dose_is_beside_the_workers)
         const char *cpus, *has; /* dealt; of the one that gives the dose */
     } cases[] = {{DOSE_CPU, "0-7", "0-7"},
                  {DOSE_CPU, "0-5", "0-5"},
+                 {DOSE_THROTTLE, "0-5", "0-5"},
                  {DOSE_BANDWIDTH, "0-5", "6-7"},
                  {DOSE_LATENCY, "0,2", "1,3-7"}};
     struct topo topo = fixture_topo("package:1 core:8 pu:1", NULL);

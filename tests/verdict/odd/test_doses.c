@@ -40,6 +40,16 @@ TEST(doses_that_were_not_held_are_named)
          {DOSE_LATENCY, 2},
          2.2,
          "The dose of latency=2 was not held under partition: 2.2."},
+        {PLACE_PARTITION, {DOSE_THROTTLE, 0.2}, 0.185, NULL},
+        {PLACE_PARTITION,
+         {DOSE_THROTTLE, 0.2},
+         0.05,
+         "The dose of throttle=20% was not held under partition: 5%. A quota hardly stops workers "
+         "that wait."},
+        {PLACE_PARTITION,
+         {DOSE_THROTTLE, 0.2},
+         0.25,
+         "The dose of throttle=20% was not held under partition: 25%."},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct result result;

@@ -229,7 +229,7 @@ TEST(dosing_takes_no_dose_that_failed)
 }
 
 /* A line a placement, at the doses that were held, and one of what the dose alone takes. */
-TEST(dosing_draws_what_is_kept_over_what_was_held)
+static void draw(const char *doses)
 {
     struct dosing dosing;
     struct topo topo;
@@ -238,7 +238,7 @@ TEST(dosing_draws_what_is_kept_over_what_was_held)
     struct err err = {0};
     char *text = NULL;
     size_t size;
-    measure("cpu=20%", 0, &dosing, &topo, &result);
+    measure(doses, 0, &dosing, &topo, &result);
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
     const struct figure_data data = {.analysis = &analysis, .result = &result, .host = "h"};
     FILE *out = open_memstream(&text, &size);
@@ -251,6 +251,12 @@ TEST(dosing_draws_what_is_kept_over_what_was_held)
     analysis_free(&analysis);
     fixture_result_free(&result);
     topo_free(&topo);
+}
+
+TEST(dosing_draws_what_is_kept_over_what_was_held)
+{
+    draw("cpu=20%");
+    draw("throttle=20%");
 }
 
 /* A scan has no throughput: of a collective its bus bandwidth at the largest size, by round. */
