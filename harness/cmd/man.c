@@ -47,8 +47,6 @@ static const struct entry environment[] = {
     {"CUDA_PATH", "Likewise."},
     {"NCCL_GRAPH_DUMP_FILE",
      "If you set it, NCCL's graphs go there, and contend comms models the order of rings."},
-    {"NCCL_RAS_ADDR",
-     "HOST:PORT at which NCCL's ranks answer contend comms --attach; default localhost:28028."},
     {"TMPDIR",
      "The folder for temporary files of io, cgroup and comms; default /tmp, for cgroup /var/tmp."},
     {"XDG_STATE_HOME",

@@ -161,7 +161,6 @@ CUDA_INJECTION64_PATH=other.so expect 3 'another injection is set.*other.so' \
 CUDA_INJECTION64_PATH=other.so expect 0 'no process of the command loaded the plugin' "$CONTEND_BINARY" comms -- true
 expect 2 'copies needs a command' "$CONTEND_BINARY" comms --copies --read "$scratch/full"
 expect 2 'either a command' "$CONTEND_BINARY" comms --copies
-expect 2 'look at a running job' "$CONTEND_BINARY" comms --copies --all
 
 # A damaged file is named; without one whole slot there is nothing to be read.
 file=$(echo "$scratch"/pci/*.copies)

@@ -282,7 +282,7 @@ static int watch(const struct comms_args *args, char **argv)
     }
     rc = set_environment(plugin, directory, args, &err);
     struct err why_not = {0};
-    struct comms_driver *before = comms_driver_ask(false, &why_not);
+    struct comms_driver *before = comms_driver_ask(&why_not);
     if (comms_driver_allows_graphs(before))
         ask_for_graphs(directory);
     bool started = false;
@@ -311,12 +311,6 @@ static int comms_main(const struct cmd_env *env, int argc, char **argv)
     if (!cmd_parse(env, &comms_command, options, argv, &args, &cli, &code))
         return code;
     bool has_command = options + 1 < argc;
-    if (args.attach || args.all) {
-        if (!has_command && !args.read && !args.out && !args.copies && !(args.attach && args.all))
-            return comms_attach(&args);
-        log_error("--attach and --all look at a running job: leave out command and logs");
-        return EXIT_USAGE;
-    }
     if (has_command == (args.read != NULL)) {
         log_error("give either a command, 'contend comms -- ./train', or logs, 'contend comms "
                   "--read DIR'");

@@ -63,7 +63,7 @@ static int clear(const char *folder, struct err *err)
 static void ask_driver(struct run_comms *comms)
 {
     comms_driver_free(comms->driver);
-    comms->driver = comms->why.code ? NULL : comms_driver_ask(false, &comms->why);
+    comms->driver = comms->why.code ? NULL : comms_driver_ask(&comms->why);
 }
 
 /* Logs of the round before are gone then: they were compared, and each has megabytes. */
