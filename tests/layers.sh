@@ -84,7 +84,7 @@ check_order() {
                 < <(sources "harness/$folder")
         done
     done
-    may_include '(harness/cmd|harness/comms/cmd|harness/validate/rules|bench)/' < <(sources harness -path 'harness/main.c')
+    may_include '(harness/cmd|harness/validate/rules|bench)/' < <(sources harness -path 'harness/main.c')
     may_include '(harness/cmd/common|bench)/' < <(sources harness -path 'harness/*/main.c')
     may_include 'harness/cmd/common/' < <(sources harness -path 'harness/commands.c')
 }

@@ -26,7 +26,6 @@
 #include "harness/lib/sys/tree.h"
 #include "harness/ranks/job/launcher.h"
 #include "harness/store/files/directory.h"
-#include "harness/store/files/logs.h"
 
 #define TIMING_VARIABLE "CONTEND_COMMS_TIMING"
 
@@ -197,11 +196,20 @@ static int make_directory(const char *out, const struct job_env *job, char *path
     return mkdtemp(path) ? 0 : err_sys(err, -errno, "cannot create '%.150s'", path);
 }
 
+/* What we and the plugin wrote, and nothing else. */
+static void clear_logs(int dir_fd)
+{
+    DIR *files = file_open_folder(dir_fd, ".");
+    for (struct dirent *file; (file = file_next(&files));)
+        if (strstr(file->d_name, COMMS_SUFFIX) || !strcmp(file->d_name, COMMS_PORTS_NAME))
+            (void)unlinkat(dir_fd, file->d_name, 0);
+}
+
 static void remove_directory(const char *directory)
 {
     int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) {
-        logs_clear(fd);
+        clear_logs(fd);
         (void)close(fd);
     }
     (void)rmdir(directory);
@@ -247,7 +255,7 @@ static void report(const char *directory, const struct comms_args *args, const s
 {
     const bool keep = args->out != NULL;
     struct comms_found found;
-    const struct comms_showing showing = {directory, NULL, false, keep, args->verbose, stderr};
+    const struct comms_showing showing = {directory, false, keep, args->verbose, stderr};
     const bool whole = comms_show(&showing, &found) == EXIT_GOOD && !found.unread;
     if (args->copies && !found.copies && !found.unread)
         log_warn("no process of the command logged copies: none uses CUDA, CUPTI is missing, or "
@@ -327,8 +335,7 @@ static int comms_main(const struct cmd_env *env, int argc, char **argv)
     }
     if (has_command)
         return watch(&args, &argv[options + 1]);
-    const struct comms_showing showing = {args.read,  NULL,         args.json,
-                                          !args.json, args.verbose, stdout};
+    const struct comms_showing showing = {args.read, args.json, !args.json, args.verbose, stdout};
     code = comms_show_logs(&showing);
     int written = cmd_finish();
     return code ? code : written;

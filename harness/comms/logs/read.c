@@ -14,7 +14,7 @@
 #include "harness/lib/base/array.h"
 #include "harness/lib/files/file.h"
 
-bool comms_has_suffix(const char *name, const char *suffix)
+static bool has_suffix(const char *name, const char *suffix)
 {
     size_t length = strlen(name), end = strlen(suffix);
     return length >= end && strcmp(name + length - end, suffix) == 0;
@@ -83,7 +83,7 @@ static int read_in(const struct folder *folder, const char *below)
         (void)snprintf(name, sizeof(name), "%s%s%s", below, *below ? "/" : "", entries[i]->d_name);
         if (!rc && !*below && comms_is_task(name, 0))
             rc = read_in(folder, name);
-        else if (!rc && comms_has_suffix(name, folder->suffix))
+        else if (!rc && has_suffix(name, folder->suffix))
             rc = hand_over(folder, name);
         free(entries[i]);
     }

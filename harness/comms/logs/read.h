@@ -17,9 +17,6 @@
  */
 typedef int comms_take(void *into, const char *name, char *text, size_t size, struct err *err);
 
-/* Whether a name ends so. */
-bool comms_has_suffix(const char *name, const char *suffix);
-
 /* The name of a task's directory, and whether one is such; of `size` tasks, 0 = any. */
 enum { COMMS_TASK_MAX = 32 };
 void comms_task_name(unsigned rank, unsigned size, char name[static COMMS_TASK_MAX]);

@@ -321,8 +321,7 @@ static bool runs_command(const struct observer *o, unsigned i)
 
 static int launch_own(struct observer *o, unsigned i, struct err *err)
 {
-    const struct opt_texts *watched = i < o->foreground ? o->env : NULL;
-    const struct opt_texts *env = o->arm->variant ? &o->arm->variant->env : watched;
+    const struct opt_texts *env = o->arm->variant ? &o->arm->variant->env : NULL;
     const bool has_quota = i < o->foreground || !o->arm->plan.has_dose;
     struct own_command own = {.argv = NULL};
     int rc = runs_command(o, i) ? make_own(o, i, &own, err) : 0;
