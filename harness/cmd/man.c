@@ -36,14 +36,11 @@ static const struct entry environment[] = {
      "The file of libcontend_comms.so, which NCCL loads under contend comms."},
     {"CONTEND_COMMS_DIR",
      "Where that plugin writes its logs, if NCCL_PROFILER_PLUGIN is set by hand."},
-    {"CONTEND_COPIES_LIBRARY",
-     "The file of libcontend_copies.so, which CUDA loads under contend comms --copies."},
-    {"CONTEND_LIBCUPTI", "The file of CUPTI's library for it, instead of one that it finds."},
     {"CONTEND_COMMS_MAPPED",
      "0: a process copies its log to the file at intervals, instead of mapping the file."},
     {"CONTEND_COMMS_TIMING", "One collective in so many is timed on the GPU; default 64; 0: none."},
-    {"CUDA_HOME", "Where CUDA is installed. If the loader does not find cuBLASLt or CUPTI, they "
-                  "are searched there, then in CUDA_PATH, then in /usr/local/cuda."},
+    {"CUDA_HOME", "Where CUDA is installed. If the loader does not find cuBLASLt, it is "
+                  "searched there, then in CUDA_PATH, then in /usr/local/cuda."},
     {"CUDA_PATH", "Likewise."},
     {"NCCL_GRAPH_DUMP_FILE",
      "If you set it, NCCL's graphs go there, and contend comms models the order of rings."},

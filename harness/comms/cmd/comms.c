@@ -215,25 +215,12 @@ static void remove_directory(const char *directory)
     (void)rmdir(directory);
 }
 
-/* That CUDA's driver loads the library that counts copies. */
-static int set_injection(struct err *err)
-{
-    char path[PATH_MAX + 64];
-    int rc = comms_library_find(&comms_injection, path, sizeof(path), err);
-    rc = rc ? rc : comms_library_check(&comms_injection, path, err);
-    if (!rc && setenv(COMMS_INJECTION_VARIABLE, path, 1))
-        rc = err_set(err, -ENOMEM, "no memory for the environment");
-    return rc;
-}
-
-/* The variables that NCCL, CUDA and our libraries look for, for all that the command starts. */
+/* The variables that NCCL and our plugin look for, for all that the command starts. */
 static int set_environment(const char *plugin, const char *directory, const struct comms_args *args,
                            struct err *err)
 {
     const bool timing = !args->no_timing;
-    int rc = comms_library_check(&comms_plugin, plugin, err);
-    if (!rc && args->copies)
-        rc = set_injection(err);
+    int rc = comms_plugin_check(plugin, err);
     if (rc)
         return rc;
     if ((!timing && setenv(TIMING_VARIABLE, "0", 1)) || setenv(COMMS_PLUGIN_VARIABLE, plugin, 1) ||
@@ -257,10 +244,7 @@ static void report(const char *directory, const struct comms_args *args, const s
     struct comms_found found;
     const struct comms_showing showing = {directory, false, keep, args->verbose, stderr};
     const bool whole = comms_show(&showing, &found) == EXIT_GOOD && !found.unread;
-    if (args->copies && !found.copies && !found.unread)
-        log_warn("no process of the command logged copies: none uses CUDA, CUPTI is missing, or "
-                 "the environment is cleared");
-    if (!found.logs && !found.copies && !found.unread)
+    if (!found.logs && !found.unread)
         log_warn("no process of the command loaded the plugin: no NCCL, NCCL before 2.23, or a "
                  "command that clears its environment");
     else if (keep)
@@ -281,7 +265,7 @@ static int watch(const struct comms_args *args, char **argv)
     struct err err = {0};
     struct job_env job;
     job_env_read(getenv, &job);
-    int rc = comms_library_find(&comms_plugin, plugin, sizeof(plugin), &err);
+    int rc = comms_plugin_find(plugin, sizeof(plugin), &err);
     if (!rc)
         rc = make_directory(args->out, &job, directory, sizeof(directory), &err);
     if (rc) {
@@ -322,10 +306,6 @@ static int comms_main(const struct cmd_env *env, int argc, char **argv)
     if (has_command == (args.read != NULL)) {
         log_error("give either a command, 'contend comms -- ./train', or logs, 'contend comms "
                   "--read DIR'");
-        return EXIT_USAGE;
-    }
-    if (args.copies && !has_command) {
-        log_error("--copies needs a command: 'contend comms --copies -- ./train'");
         return EXIT_USAGE;
     }
     if (has_command && args.json) {

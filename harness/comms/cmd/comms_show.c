@@ -73,10 +73,9 @@ static int write_files(const char *directory, const struct comms_view *view)
         (void)close(dir_fd);
     switch (rc) {
     case 0:
-        log_info("wrote matrix.csv, calls.csv, ranks.csv, timeline.csv%s%s into '%.150s', "
+        log_info("wrote matrix.csv, calls.csv, ranks.csv, timeline.csv%s into '%.150s', "
                  "and " PAGE_NAME,
-                 view->copies.nlogs ? ", copies.csv" : "", view->logs.n ? " and plots/" : "",
-                 directory);
+                 view->logs.n ? " and plots/" : "", directory);
         return EXIT_GOOD;
     case -EACCES:
     case -EROFS:
@@ -109,14 +108,13 @@ int comms_show(const struct comms_showing *showing, struct comms_found *found)
     struct comms_view view;
     bool refused;
     int rc = comms_view_read(showing->directory, &view, &refused, &err);
-    *found = (struct comms_found){view.logs.n, view.copies.nlogs, view.unread.n};
-    bool any = found->logs || found->copies;
-    if (!rc && any)
+    *found = (struct comms_found){view.logs.n, view.unread.n};
+    if (!rc && found->logs)
         rc = print(&view, showing, &err);
     if (rc)
         log_error("%s", err.msg);
     int code = !rc ? EXIT_GOOD : refused ? EXIT_USAGE : EXIT_NOT_RUN;
-    if (!rc && any && showing->files) {
+    if (!rc && found->logs && showing->files) {
         (void)fflush(showing->out);
         code = write_files(showing->directory, &view);
     }
@@ -128,7 +126,7 @@ int comms_show_logs(const struct comms_showing *showing)
 {
     struct comms_found found;
     int code = comms_show(showing, &found);
-    if (!code && !found.logs && !found.copies) {
+    if (!code && !found.logs) {
         log_error("no log (*" COMMS_SUFFIX ") in '%s'", showing->directory);
         return EXIT_USAGE;
     }

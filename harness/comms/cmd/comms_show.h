@@ -16,7 +16,7 @@ struct comms_showing {
 };
 
 struct comms_found {
-    size_t logs, copies, unread; /* files of NCCL's calls, of copies, and those that are damaged */
+    size_t logs, unread; /* files, and those of them that are damaged */
 };
 
 /* Returns an exit code; logs a message unless it is EXIT_GOOD. */

@@ -8,8 +8,6 @@ static const struct opt comms_opts[] = {
              "report.html"),
     OPT_FLAG("no-timing", comms_args, no_timing, NULL,
              "Do not time collectives on the GPU (default: one in 64, by CUDA events)"),
-    OPT_FLAG("copies", comms_args, copies, NULL,
-             "Also count CUDA's copies (between host and GPUs, within and between GPUs), by CUPTI"),
     OPT_FLAG("verbose", comms_args, verbose, NULL, CMD_VERBOSE_HELP, .letter = 'v'),
     OPT_FLAG("json", comms_args, json, NULL, "With --read: print JSON, and write nothing"),
     {.name = NULL},

@@ -6,7 +6,7 @@
 
 struct comms_args {
     const char *read, *out;
-    bool json, no_timing, copies, verbose;
+    bool json, no_timing, verbose;
 };
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef CONTEND_COMMS_FINDINGS_FINDINGS_H
 #define CONTEND_COMMS_FINDINGS_FINDINGS_H
 
-#include "harness/comms/findings/copies.h"
+#include "harness/comms/logs/counters.h"
 #include "harness/comms/view/links.h"
 #include "harness/contract/finding.h"
 
@@ -57,7 +57,6 @@ int comms_usage_judge(const struct comms *comms, const struct comms_timeline *ti
 /* NULL: there are none of these. */
 struct comms_hosts {
     struct comms_logs *logs;
-    struct copies *copies;
     struct comms_counters *counters;
     struct comms_ports *ports; /* they have names alone */
 };
@@ -68,7 +67,5 @@ struct comms_hosts {
  * first. Finds comms_one_machine and comms_same_name. -ENOMEM only.
  */
 int comms_hosts_settle(const struct comms_hosts *hosts, struct findings *findings, struct err *err);
-
-/* ---- check.c ---- */
 
 #endif

@@ -12,7 +12,7 @@ void comms_add_findings_to_doc(const char *what, const struct findings *findings
  * from GPU to GPU, of one from rank to rank. Borrows the findings. */
 void comms_add_verdict_to_doc(const struct comms_view *view, struct doc *doc);
 
-/* Links, NVLink's counters, copies, the calls of each communicator; folded, its ranks and further
+/* Links, NVLink's counters, the calls of each communicator; folded, its ranks and further
  * matrices. */
 void comms_add_tables_to_doc(const struct comms_view *view, struct doc *doc);
 

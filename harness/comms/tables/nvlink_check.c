@@ -32,7 +32,7 @@ static void add_group(const char *text, struct doc_table *table)
 
 static bool is_of_interest(const struct comms_nvlink_check_gpu *gpu)
 {
-    return gpu->ranks || gpu->copies || gpu->sum.counted_sent || gpu->sum.counted_received;
+    return gpu->ranks || gpu->sum.counted_sent || gpu->sum.counted_received;
 }
 
 static void add_gpus(const struct comms_nvlink_check *nvlink_check, struct doc_table *table)
@@ -63,10 +63,8 @@ void comms_nvlink_check_add_to_doc(const struct comms_nvlink_check *nvlink_check
     if (!counters->n || !nvlink_check->n)
         return;
     const struct comms_nvlink_check_sum sum = comms_nvlink_check_all(nvlink_check);
-    doc_text(doc,
-             "Of these calls%s, including protocol flags (LL 2, LL128 16/15), and as counted by "
-             "the GPUs",
-             nvlink_check->has_copies ? " and copies" : "");
+    doc_text(doc, "Of these calls, including protocol flags (LL 2, LL128 16/15), and as counted by "
+                  "the GPUs");
     struct doc_table *table = doc_table(doc);
     doc_column(table, DOC_LABEL, "GPU");
     doc_columns(table, DOC_NUMBER, "sent", "counted", "ratio", "received", "counted", "ratio",
