@@ -18,7 +18,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "harness/contract/bench.h"
 #include "harness/machine/facts/env.h"
@@ -124,7 +123,6 @@ struct facts_value {
 struct facts_probe {
     enum facts_probe_status status;
     char reason[252];
-    time_t ended; /* when it was done; 0 = it was not */
     size_t n, capacity;
     struct facts_value *values; /* owned */
 };
