@@ -37,8 +37,6 @@ const struct check checks[] = {
     {10, "far_pages", "memory on another node than the threads", "numa_maps, masks, cpuset.mems",
      check_far_pages},
     {11, "numa_balancing", "NUMA balancing is active", "/proc/vmstat", check_numa_balancing},
-    {12, "interrupts", "interrupts on CPUs of workers", "/proc/interrupts, effective_affinity_list",
-     check_interrupts},
     {15, "thermal_throttling", "CPUs that slow down for heat", "thermal_throttle",
      check_throttling},
     {15, "clock_governor", "clocks below the base clock", "cpufreq", check_governor},

@@ -16,7 +16,8 @@ int host_load_topo(struct topo *topo, struct err *err)
     return topo_load(&options, topo, err);
 }
 
-void host_worker_cpus(const struct view *view, struct bitset *cpus)
+/* CPUs that busy workers may run on. */
+static void worker_cpus(const struct view *view, struct bitset *cpus)
 {
     for (size_t i = 0; i < view->nprocesses; i++)
         if (view_is_busy(view, &view->processes[i]))
@@ -40,7 +41,7 @@ static double read_mhz(const char *root, int os_cpu, const char *file)
 static void read_clocks(const struct view *view, struct host *host)
 {
     struct bitset cpus = {0};
-    host_worker_cpus(view, &cpus);
+    worker_cpus(view, &cpus);
     for (int cpu = bitset_next(&cpus, 0); cpu >= 0 && host->ncpus < HOST_CPUS_MAX;
          cpu = bitset_next(&cpus, (unsigned)cpu + 1))
         host->cpus[host->ncpus++] =
@@ -97,8 +98,7 @@ int host_mark(const struct view *view, const struct topo *topo, const char *root
     read_settings(host);
     read_counts(root, &host->then);
     host_mark_memory(view, host);
-    int rc = irqs_read(root, &host->irqs_then, err);
-    return rc ? rc : open_gpus(host, err);
+    return open_gpus(host, err);
 }
 
 /* How often it has given up its CPU so far, where it waits in the kernel just now; false: it does
@@ -177,19 +177,11 @@ int host_finish(const struct view *view, struct host *host, struct err *err)
     host_finish_memory(view, host);
     hung_finish(view, host->root, &host->hung);
     read_clocks(view, host);
-    int rc = irqs_read(host->root, &host->irqs, err);
-    if (!rc) {
-        irqs_subtract(&host->irqs, &host->irqs_then, view->wall_s);
-        irqs_read_affinity(host->root, &host->irqs);
-        rc = finish_gpus(host, err);
-    }
-    return rc;
+    return finish_gpus(host, err);
 }
 
 void host_free(struct host *host)
 {
-    irqs_free(&host->irqs_then);
-    irqs_free(&host->irqs);
     if (host->gpu_watch.gpus) {
         unsigned n;
         free(gpu_watch_close(&host->gpu_watch, &n));

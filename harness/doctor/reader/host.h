@@ -1,5 +1,5 @@
 /*
- * The machine beside its processes (view.h), as doctor reads it: interrupts, memory pressure, NUMA
+ * The machine beside its processes (view.h), as doctor reads it: memory pressure, NUMA
  * balancing, clocks, tasks that cannot be woken, GPUs. Read at the mark and at the end of the
  * watch, with a few looks between; changes nothing, and needs no root.
  *
@@ -24,7 +24,6 @@
 
 #include "harness/contract/finding.h"
 #include "harness/doctor/reader/hung.h"
-#include "harness/doctor/view/irqs.h"
 #include "harness/doctor/view/view.h"
 #include "harness/lib/base/bitset.h"
 #include "harness/machine/facts/facts.h"
@@ -66,9 +65,8 @@ struct host_cpu {
 };
 
 struct host {
-    char root[256];              /* as of the reader */
-    const struct topo *topo;     /* borrowed; NULL = unknown */
-    struct irqs irqs_then, irqs; /* a second, in the latter */
+    char root[256];          /* as of the reader */
+    const struct topo *topo; /* borrowed; NULL = unknown */
     struct host_counts then, a_second;
 
     size_t nmemories;
@@ -106,9 +104,6 @@ static inline const struct topo *host_topo(const struct view *view)
 {
     return view->host ? view->host->topo : NULL;
 }
-
-/* CPUs that busy workers may run on. */
-void host_worker_cpus(const struct view *view, struct bitset *cpus);
 
 /* The parts. Memory: of the cgroups of busy workers, and of the whole machine. */
 void host_mark_memory(const struct view *view, struct host *host);

@@ -152,48 +152,6 @@ TEST_WITHIN(host_numa_balancing, set_up, tear_down)
     assert_calm();
 }
 
-/* One interrupt of a disk, at that rate on CPU 2. */
-static void plant_interrupts(double a_second)
-{
-    static unsigned os_cpus[CPUS];
-    static double served[CPUS];
-    static struct irq irq;
-    for (unsigned c = 0; c < CPUS; c++)
-        os_cpus[c] = c;
-    served[2] = a_second;
-    irq = (struct irq){.number = 36, .device = "nvme0q3", .effective = "2", .served = served};
-    planted.host.irqs = (struct irqs){.ncpus = CPUS, .os_cpu = os_cpus, .n = 1, .irq = &irq};
-}
-
-TEST_WITHIN(host_interrupts, set_up, tear_down)
-{
-    plant_interrupts(5000); /* 1% of a CPU */
-    assert_calm();
-    plant_interrupts(20000);
-    const struct found *found = diagnose("interrupts");
-    assert_non_null(found);
-    assert_int_equal(found->npids, 1);
-    assert_int_equal(found->pids[0], 200);
-    assert_true(fabs(found->cost - 0.04 / 4) < 1e-9);
-    assert_string_equal(found->finding.command,
-                        "for i in 36; do echo 4-7 | sudo tee /proc/irq/$i/smp_affinity_list; done");
-    assert_non_null(strstr(found->finding.evidence, "CPU 2 loses 4.0%; effective affinity 2"));
-    /* What /proc/stat accounts is more: 0.5 of 2 s. */
-    planted.cpus[2].irq_s = 0.5;
-    assert_non_null(strstr(diagnose("interrupts")->finding.evidence, "CPU 2 loses 25.0%"));
-    /* No more than 50 us each, whatever else makes soft interrupts there. */
-    plant_interrupts(1000);
-    assert_non_null(strstr(diagnose("interrupts")->finding.evidence, "CPU 2 loses 5.0%"));
-}
-
-TEST_WITHIN(host_interrupts_nowhere_else, set_up, tear_down)
-{
-    plant_interrupts(20000);
-    planted.view.online = planted.masks[0];
-    bitset_or(&planted.view.online, &planted.masks[1]);
-    assert_null(diagnose("interrupts"));
-}
-
 TEST_WITHIN(host_clocks, set_up, tear_down)
 {
     struct host_cpu *cpus = planted.host.cpus;

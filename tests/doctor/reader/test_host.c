@@ -6,53 +6,6 @@
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"
 
-TEST_IN_DIR(irqs_counts_of_devices)
-{
-    struct irqs before, after;
-    struct err err;
-    fixture_put("/proc/interrupts",
-                "           CPU0       CPU3\n"
-                " 26:          0         14  IO-APIC   4-edge      ttyS0\n"
-                " 36:        100    4419178 PCI-MSIX-0000:00:02.0   1-edge      virtio1-req.0\n"
-                "LOC:   15138488   14875189   Local timer interrupts\n"
-                "ERR:          0\n");
-    assert_int_equal(irqs_read(fixture_dir, &before, &err), 0);
-    assert_int_equal(before.ncpus, 2);
-    assert_int_equal(before.os_cpu[1], 3);
-    assert_int_equal(before.n, 2);
-    assert_string_equal(before.irq[0].device, "ttyS0");
-    assert_string_equal(before.irq[1].device, "virtio1-req.0");
-    fixture_put("/proc/interrupts",
-                "           CPU0       CPU3\n"
-                " 36:        100    4419378 PCI-MSIX-0000:00:02.0   1-edge      virtio1-req.0\n"
-                " 40:         60          0  IR-PCI-MSI 524288-edge      eth0, usb\n");
-    fixture_put("/proc/irq/36/effective_affinity_list", "3\n");
-    fixture_put("/proc/irq/40/effective_affinity_list", "0\n");
-    assert_int_equal(irqs_read(fixture_dir, &after, &err), 0);
-    irqs_subtract(&after, &before, 4);
-    irqs_read_affinity(fixture_dir, &after);
-    assert_true(after.irq[0].served[0] == 0 && after.irq[0].served[1] == 50);
-    assert_true(after.irq[1].served[0] == 15); /* was not there before */
-    assert_string_equal(after.irq[0].effective, "3");
-    assert_string_equal(after.irq[1].effective, ""); /* too few to matter */
-    assert_string_equal(after.irq[1].device, "eth0, usb");
-    irqs_free(&before);
-    irqs_free(&after);
-}
-
-TEST_IN_DIR(irqs_nothing_there)
-{
-    struct irqs irqs;
-    struct err err;
-    assert_int_equal(irqs_read(fixture_dir, &irqs, &err), 0);
-    assert_int_equal(irqs.n, 0);
-    irqs_free(&irqs);
-    fixture_put("/proc/interrupts", " 1 2 3\nnonsense\n 9: x y\n");
-    assert_int_equal(irqs_read(fixture_dir, &irqs, &err), 0);
-    assert_int_equal(irqs.n, 0);
-    irqs_free(&irqs);
-}
-
 static struct bitset mask;
 static struct view_process worker = {
     .pid = 100, .watched = true, .state = 'D', .mask = 0, .cgroup = {-1, 0, -1, 1}};
