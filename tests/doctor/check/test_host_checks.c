@@ -66,7 +66,7 @@ static int set_up(void **state)
                                                 .cpu_s = 4,
                                                 .ntasks = 2,
                                                 .tasks = p->tasks[i],
-                                                .cgroup = {1, 1, 1, 1}};
+                                                .cgroup = {1, 1, 1}};
     }
     p->processes[2] = (struct view_process){.pid = 300,
                                             .parent = 1,
@@ -75,16 +75,14 @@ static int set_up(void **state)
                                             .cpu = 6,
                                             .mask = WATCHED,
                                             .parent_mask = -1,
-                                            .cgroup = {-1, -1, -1, -1}};
+                                            .cgroup = {-1, -1, -1}};
     for (int g = 0; g < 2; g++) {
         p->groups[g] = (struct view_cgroup){.parent = g - 1,
                                             .v2 = true,
                                             .quota_cpus = NAN,
                                             .periods = NAN,
                                             .throttled_periods = NAN,
-                                            .throttled_s = NAN,
-                                            .pids = NAN,
-                                            .pids_max = NAN};
+                                            .throttled_s = NAN};
         (void)snprintf(p->groups[g].path, sizeof(p->groups[g].path), "/sys/fs/cgroup%s",
                        g ? "/job" : "");
     }

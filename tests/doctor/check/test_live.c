@@ -76,7 +76,7 @@ static int set_up(void **state)
                                                 .cpu_s = tasks[i].oncpu_s,
                                                 .ntasks = 1,
                                                 .tasks = &p->tasks[i],
-                                                .cgroup = {-1, -1, -1, -1}};
+                                                .cgroup = {-1, -1, -1}};
         (void)snprintf(p->processes[i].name, VIEW_NAME_MAX, "%s", names[i]);
     }
     p->processes[2].cgroup[CGROUP_CPU] = 0;

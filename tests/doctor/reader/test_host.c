@@ -8,7 +8,7 @@
 
 static struct bitset mask;
 static struct view_process worker = {
-    .pid = 100, .watched = true, .state = 'D', .mask = 0, .cgroup = {-1, 0, -1, 1}};
+    .pid = 100, .watched = true, .state = 'D', .mask = 0, .cgroup = {-1, 0, 1}};
 static struct view_cgroup groups[2] = {{.path = "/sys/fs/cgroup", .parent = -1},
                                        {.path = "/sys/fs/cgroup/job", .parent = 0}};
 static struct view view = {.wall_s = 2,
