@@ -47,13 +47,6 @@ void check_siblings(struct checker *checker);
  */
 void check_gpus(struct checker *checker);
 
-/* 5% of one CPU, all together: a well-made one takes a tenth of it. */
-void check_monitors(struct checker *checker);
-
-/* In state D at each look, three at least, and never on a CPU between: who reads a disk is in it
- * often, too. */
-void check_stuck_tasks(struct checker *checker);
-
 /* No thread is left to wake another: an error where the process was named, else a warning. */
 void check_hung(struct checker *checker);
 

@@ -41,7 +41,6 @@ struct view_task {
     double oncpu_s; /* on a CPU */
     double wait_s;  /* in the run queue; NaN where the kernel does not tell (schedstat) */
     bool close;     /* it was busy, and what follows was read */
-    char state;     /* R, S, D, ...: at the last tick */
     int cpu;        /* on which it was last */
     double user_s;  /* while it was close, by the clock tick */
     double system_s;

@@ -29,7 +29,6 @@ static int set_up(void **state)
          .wait_s = 0.6,
          .close = true,
          .cpu = 1,
-         .state = 'R',
          .migrations = 4},
         {.tid = 101,
          .mask = 0,
@@ -37,7 +36,6 @@ static int set_up(void **state)
          .wait_s = 1.4,
          .close = true,
          .cpu = 1,
-         .state = 'R',
          .migrations = NAN},
         {.tid = 200,
          .mask = 1,
@@ -45,7 +43,6 @@ static int set_up(void **state)
          .wait_s = 0,
          .close = true,
          .cpu = 3,
-         .state = 'R',
          .migrations = NAN},
     };
     (void)state;

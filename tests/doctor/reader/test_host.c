@@ -34,45 +34,6 @@ static void put_memory(unsigned refaults, unsigned waited_us, unsigned kills)
     fixture_put("/sys/fs/cgroup/job/memory.events", text);
 }
 
-static void put_status(int tid, char state, unsigned switches)
-{
-    char path[64], text[160];
-    (void)snprintf(path, sizeof(path), "/proc/100/task/%d/status", tid);
-    (void)snprintf(text, sizeof(text),
-                   "Name:\tworker\nState:\t%c (some)\nvoluntary_ctxt_switches:\t%u\n"
-                   "nonvoluntary_ctxt_switches:\t1\n",
-                   state, switches);
-    fixture_put(path, text);
-}
-
-/* A loader is in state D whenever one looks, and reads its file all the same. */
-TEST_IN_DIR(host_who_runs_between_is_not_stuck)
-{
-    static struct view_task tasks[] = {{.tid = 100, .state = 'D'},
-                                       {.tid = 101, .state = 'D'},
-                                       {.tid = 102, .state = 'D'},
-                                       {.tid = 103, .state = 'D'}};
-    struct host host;
-    struct err err;
-    worker.tasks = tasks;
-    worker.ntasks = sizeof(tasks) / sizeof(tasks[0]);
-    put_status(100, 'D', 7);
-    put_status(101, 'D', 7);
-    put_status(102, 'S', 7); /* it was in D when it ran last */
-    put_status(103, 'D', 7);
-    assert_int_equal(host_mark(&view, NULL, fixture_dir, &host, &err), 0);
-    host_look(&view, &host);
-    assert_int_equal(host.nstuck, 3);
-    put_status(101, 'D', 8);
-    put_status(103, 'R', 7);
-    host_look(&view, &host);
-    assert_int_equal(host.nstuck, 1);
-    assert_int_equal(host.stuck[0].tid, 100);
-    host_free(&host);
-    worker.tasks = NULL;
-    worker.ntasks = 0;
-}
-
 TEST_IN_DIR(host_differences)
 {
     struct host host;
@@ -83,8 +44,6 @@ TEST_IN_DIR(host_differences)
     fixture_put("/sys/fs/cgroup/job/memory.high", "max\n");
     fixture_put("/proc/vmstat", "numa_hint_faults 10\nnuma_pages_migrated 4\n");
     fixture_put("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "7\n");
-    fixture_put("/proc/100/task/100/wchan", "rpc_wait_bit");
-    put_status(100, 'D', 7);
     assert_int_equal(host_mark(&view, NULL, fixture_dir, &host, &err), 0);
     host_look(&view, &host);
     host_look(&view, &host);
@@ -99,8 +58,6 @@ TEST_IN_DIR(host_differences)
     assert_true(host.memories[1].some == 0.2 && host.memories[1].refaults == 5);
     assert_true(host.memories[1].kills == 1);
     assert_true(host.memories[1].limit_bytes == 1048576);
-    assert_int_equal(host.nstuck, 1);
-    assert_string_equal(host.stuck[0].where, "rpc_wait_bit");
     host_free(&host);
 }
 
