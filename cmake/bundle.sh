@@ -6,7 +6,7 @@
 # OLDER is the same program, built with CUDA 12, and becomes contend-cuda12: for drivers and GPUs that
 # CUDA 13 has left behind. drivers.txt says which drivers each serves.
 #
-# contend-comms, contend-doctor, libcontend_comms.so and libcontend_copies.so come with it, and contend_mpi.so where it was built. glibc stays out: it has to fit the kernel and the
+# contend-comms, contend-doctor and libcontend_comms.so come with it, and contend_mpi.so where it was built. glibc stays out: it has to fit the kernel and the
 # other libraries of the machine that runs it, and an older one than that of the build machine is
 # refused by the loader.
 set -eu
@@ -96,7 +96,6 @@ END
     say_file contend-comms "\`contend comms\`; stays beside the program"
     say_file contend-doctor "\`contend doctor\`; stays beside the program"
     say_file libcontend_comms.so "loaded by NCCL under \`contend comms\`; stays beside the program"
-    say_file libcontend_copies.so "loaded by CUDA under \`contend comms --copies\`; stays beside the program"
     say_file sample_worker.py "the worker of \`contend run --sample\`; stays beside the program"
     say_file machines "what \`contend validate --machine\` knows; stays beside the program"
     say_file contend_mpi.so "loaded where mpirun or srun starts ranks; stays beside the program"
@@ -136,7 +135,7 @@ done
 if nm "$program" 2>/dev/null | grep -q ' io_uring_queue_init_params$'; then
     copy_license "$(pkg-config --variable=libdir liburing)/liburing.a"
 fi
-for beside in contend-comms contend-doctor libcontend_comms.so libcontend_copies.so; do
+for beside in contend-comms contend-doctor libcontend_comms.so; do
     strip --strip-debug -o "$root/$beside" "$(dirname "$program")/$beside"
 done
 # MPI itself stays out: it has to be that of mpirun. The module that talks to it is loaded only then.

@@ -14,5 +14,3 @@ endfunction()
 # The profiler plugin that NCCL loads.
 contend_guest(contend_comms harness/comms/plugin/plugin.c harness/comms/plugin/plugin_log.c
               harness/comms/plugin/plugin_timing.c harness/comms/logs/names.c)
-# What the CUDA driver itself loads (CUDA_INJECTION64_PATH) to count copies by CUPTI, which is loaded when it runs.
-contend_guest(contend_copies harness/comms/plugin/inject.c harness/comms/plugin/inject_cupti.c)

@@ -120,9 +120,9 @@ function(contend_bundle)
         add_dependencies(bundle bundle-${program})
     endforeach()
     target_compile_definitions(bundle-contend PRIVATE CONTEND_TOOLS=validate_tool)
-    add_dependencies(bundle contend_comms contend_copies)
+    add_dependencies(bundle contend_comms)
     add_custom_command(TARGET bundle POST_BUILD COMMAND "${CMAKE_COMMAND}" -E copy
-                       $<TARGET_FILE:contend_comms> $<TARGET_FILE:contend_copies>
+                       $<TARGET_FILE:contend_comms>
                        "${CMAKE_BINARY_DIR}/bundle/")
     if(TARGET contend_mpi)
         add_dependencies(bundle contend_mpi)

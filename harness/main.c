@@ -1,5 +1,5 @@
 /*
- * The core: joins benchmarks, commands, and what tools do for runs. Mains alone end a process.
+ * The core: joins benchmarks, commands, and the names of rules. Mains alone end a process.
  * CONTEND_TOOLS: commands of tools that are in this program, of none as a rule.
  */
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 #include "bench/registry.h"
 #include "harness/cmd/cli_main.h"
 #include "harness/cmd/common/start.h"
-#include "harness/comms/cmd/run_comms.h"
 #include "harness/validate/rules/rules.h"
 
 int main(int argc, char **argv)
@@ -17,7 +16,6 @@ int main(int argc, char **argv)
                                 .families = bench_families,
                                 .scenarios = scenario_registry,
                                 .incidents = incident_registry,
-                                .comms = &run_comms_hooks,
                                 .rule_name = rule_name,
                                 .tools = CONTEND_TOOLS};
     int code;

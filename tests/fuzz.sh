@@ -3,7 +3,7 @@
 # each.
 #
 #   tests/fuzz.sh [SECONDS [TARGET...]]    5 s each; targets: csv, json, recorded,
-#                                          comms, copies, beside, ras, graph, bounds, waivers, machine,
+#                                          comms, beside, graph, bounds, waivers, machine,
 #                                          walk, fleet, validation
 #
 # Exit 1: something that a reader must not do; the input is in build/fuzz/found. 77: no clang with
@@ -12,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-5}
 [ $# = 0 ] || shift
-[ $# -gt 0 ] || set -- csv json recorded comms copies beside ras graph bounds waivers machine walk fleet validation
+[ $# -gt 0 ] || set -- csv json recorded comms beside graph bounds waivers machine walk fleet validation
 
 probe=$(mktemp -d)
 trap 'rm -rf "$probe"' EXIT

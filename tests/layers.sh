@@ -84,7 +84,7 @@ check_order() {
                 < <(sources "harness/$folder")
         done
     done
-    may_include '(harness/cmd|harness/comms/cmd|harness/validate/rules|bench)/' < <(sources harness -path 'harness/main.c')
+    may_include '(harness/cmd|harness/validate/rules|bench)/' < <(sources harness -path 'harness/main.c')
     may_include '(harness/cmd/common|bench)/' < <(sources harness -path 'harness/*/main.c')
     may_include 'harness/cmd/common/' < <(sources harness -path 'harness/commands.c')
 }
@@ -150,7 +150,6 @@ pure() {
     sources harness/verdict
     sources harness/validate/rules
     sources harness/validate/fleet
-    sources harness/engine/discover ! -name 'scans.*' ! -name 'probes.*'
     sources harness/doctor -regex '.*/\(view\|check\)[^/]*'
 }
 
@@ -243,7 +242,6 @@ self_test() {
     planted harness/doctor/check/check.c '#include <unistd.h>'
     planted harness/rows/a.c '    x = rand();'
     planted harness/verdict/odd/a.c '    puts("x");'
-    planted harness/engine/discover/a.c '    log_warn("x");'
     planted harness/engine/worker/a.c '    (void)kill(-pid, SIGKILL);'
     planted harness/ranks/mpi/a.c '    (void)killpg(pid, SIGKILL);'
     planted bench/b.c '    raise(SIGTERM);'

@@ -292,8 +292,6 @@ static void collective_teardown(struct bench_ctx *ctx)
     struct collective_scan *scan = ctx->state;
     if (!scan)
         return;
-    if (scan->team.ops && scan->team.ops->tell)
-        scan->team.ops->tell(&scan->team, ctx);
     if (scan->team.ops && scan->team.ops->close)
         scan->team.ops->close(&scan->team);
 }

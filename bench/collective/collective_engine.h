@@ -100,9 +100,6 @@ struct collective_ops {
     int (*check)(struct collective *team, unsigned repetition, struct collective_verdict *verdict,
                  struct err *err);
 
-    /* Says by bench_expect_calls what was called so far; NULL = nobody counts it. */
-    void (*tell)(const struct collective *team, const struct bench_ctx *ctx);
-
     /* A team that was never opened is fine. Must not wait for ranks that are gone. */
     void (*close)(struct collective *team);
 };

@@ -162,18 +162,6 @@ int nccl_team_allocate(struct bench_ctx *ctx, struct gpu_collective *gc, bool re
     return collective_agree(ctx->peers, rc, ctx->err);
 }
 
-void nccl_team_report(const struct gpu_collective *gc, const struct bench_ctx *ctx)
-{
-    struct collective_expected made = {0}, captured = {0};
-    if (gc)
-        gpu_collective_expected(gc, &made, &captured);
-    for (enum collective_func f = 0; f < COLLECTIVE_FUNCS; f++)
-        if (made.calls[f] || captured.calls[f])
-            bench_expect_calls(
-                ctx, collective_func_name(f),
-                &(struct expected_sum){made.calls[f], made.bytes[f], captured.calls[f]});
-}
-
 /* The engine: struct gpu_collective and room for its times. */
 struct nccl_team {
     struct gpu_collective *gc;
@@ -218,12 +206,6 @@ static int nccl_open(struct collective *team, struct bench_ctx *ctx, size_t most
     team->first = has_all ? 0 : ctx->peers->rank;
     team->local = local;
     return rc;
-}
-
-static void nccl_report(const struct collective *team, const struct bench_ctx *ctx)
-{
-    const struct nccl_team *t = team->impl;
-    nccl_team_report(t ? t->gc : NULL, ctx);
 }
 
 static int nccl_prepare(struct collective *team, const struct collective_call *call,
@@ -324,7 +306,6 @@ const struct collective_ops collective_nccl_ops = {
     .run = nccl_run,
     .time_each = nccl_time_each,
     .check = nccl_check,
-    .tell = nccl_report,
     .close = nccl_close,
 #endif
 };

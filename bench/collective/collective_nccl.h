@@ -39,9 +39,6 @@ int nccl_team_probe(struct bench_ctx *ctx, unsigned *local);
 int nccl_team_open(struct bench_ctx *ctx, unsigned local, unsigned times,
                    struct gpu_collective **gc);
 
-/* Says by bench_expect_calls what its ranks here have called. NULL-safe. */
-void nccl_team_report(const struct gpu_collective *gc, const struct bench_ctx *ctx);
-
 /* Buffers of *bytes, or of what fits on all GPUs, which *bytes then is; `registered` with NCCL. */
 int nccl_team_allocate(struct bench_ctx *ctx, struct gpu_collective *gc, bool registered,
                        size_t *bytes);

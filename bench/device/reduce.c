@@ -45,12 +45,6 @@ int reduce_check(struct reduce *reduce, struct err *err)
     return reduce->ops->check ? reduce->ops->check(reduce, err) : 0;
 }
 
-void reduce_report(const struct reduce *reduce, const struct bench_ctx *ctx)
-{
-    if (reduce->ops && reduce->ops->tell)
-        reduce->ops->tell(reduce, ctx);
-}
-
 void reduce_close(struct reduce *reduce)
 {
     if (reduce->ops)

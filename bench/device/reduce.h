@@ -40,8 +40,6 @@ struct reduce_ops {
     int (*start)(struct reduce *reduce, uint64_t *came_ns, struct err *err);
     int (*finish)(struct reduce *reduce, struct err *err);
     int (*check)(struct reduce *reduce, struct err *err); /* NULL = there is no result */
-    /* Says by bench_expect_calls what was called so far; NULL = there is no NCCL. */
-    void (*tell)(const struct reduce *reduce, const struct bench_ctx *ctx);
     void (*close)(struct reduce *reduce);
 };
 
@@ -72,9 +70,6 @@ int reduce_finish(struct reduce *reduce, struct err *err);
 
 /* One more of each kind and size, of known numbers; -EBADMSG where a result is wrong. */
 int reduce_check(struct reduce *reduce, struct err *err);
-
-/* Says by bench_expect_calls what NCCL was called for. A closed one is fine. */
-void reduce_report(const struct reduce *reduce, const struct bench_ctx *ctx);
 
 void reduce_close(struct reduce *reduce);
 

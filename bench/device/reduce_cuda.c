@@ -95,8 +95,7 @@ static int check_call(struct reduce *reduce, size_t call, struct err *err)
     if (!rc && verdict.wrong)
         rc = err_set(err, -EBADMSG,
                      "rank %u, %s: %s of %zu bytes: element %llu is %g, not %g; %llu wrong in all",
-                     verdict.rank, verdict.gpu,
-                     collective_func_name((enum collective_func)reduce->calls[call].op),
+                     verdict.rank, verdict.gpu, collective_func_name(reduce->calls[call].op),
                      reduce->calls[call].bytes, (unsigned long long)verdict.index, verdict.got,
                      verdict.want, (unsigned long long)verdict.wrong);
     return rc;
@@ -117,11 +116,6 @@ static int cuda_check(struct reduce *reduce, struct err *err)
     return rc;
 }
 
-static void cuda_report(const struct reduce *reduce, const struct bench_ctx *ctx)
-{
-    nccl_team_report(reduce->impl, ctx);
-}
-
 static void cuda_close(struct reduce *reduce)
 {
     gpu_collective_close(reduce->impl);
@@ -133,7 +127,6 @@ const struct reduce_ops reduce_cuda_ops = {
     .start = cuda_start,
     .finish = cuda_finish,
     .check = cuda_check,
-    .tell = cuda_report,
     .close = cuda_close,
 };
 

@@ -152,7 +152,6 @@ static int train_setup(struct bench_ctx *ctx)
 static void train_teardown(struct bench_ctx *ctx)
 {
     struct train *train = ctx->state;
-    reduce_report(&train->reduce, ctx);
     reduce_close(&train->reduce);
     pattern_free(&train->calls);
 }
@@ -309,8 +308,7 @@ static void report_pattern(const struct train *train, struct bench_ctx *ctx)
         sent += pattern_sent(call, ctx->peers->size);
     }
     for (enum collective_op op = 0; op <= COLLECTIVE_REDUCESCATTER; op++) {
-        const struct dims at =
-            dims_with_text(NO_DIMS, BY_FUNC, collective_func_name((enum collective_func)op));
+        const struct dims at = dims_with_text(NO_DIMS, BY_FUNC, collective_func_name(op));
         if (!(calls[op] > 0))
             continue;
         bench_emit(ctx, STEP_BYTES, bytes[op], at);

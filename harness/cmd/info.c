@@ -6,7 +6,6 @@
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/named.h"
-#include "harness/engine/discover/scans.h"
 #include "harness/lib/base/array.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
@@ -22,7 +21,7 @@
 
 struct info_args {
     const char *xml, *fake_gpus;
-    bool json, measure;
+    bool json;
 };
 
 static const struct opt info_opts[] = {
@@ -30,9 +29,6 @@ static const struct opt info_opts[] = {
              "Show the machine of an hwloc XML file, or of a description such as "
              "'package:2 l3:1 core:4 pu:2'"),
     OPT_FLAG("json", info_args, json, NULL, "Print JSON"),
-    OPT_FLAG("measure", info_args, measure, NULL,
-             "Also measure it: which CPUs share a core, and clusters; takes about 15 s, and the "
-             "machine should be idle"),
     PLAN_GPUS_OPTION(info_args, fake_gpus),
     {.name = NULL}};
 
@@ -253,20 +249,6 @@ static int print_findings(const struct topo *topo, struct err *err)
     return rc;
 }
 
-static void print_measured(const struct measured *measured)
-{
-    static const char *const marks[FINDING_SEVERITIES] = {"", "floating", "differs"};
-    (void)printf("\nMeasured, %d times\n", SCANS_REPEATS);
-    for (size_t i = 0; i < measured->findings.n; i++) {
-        const struct finding *finding = &measured->findings.all[i];
-        bool whole = strcmp(finding->subject, MEASURED_MACHINE) == 0;
-        text_field(INDENT, marks[finding->severity], "%s%s%s", whole ? "" : finding->subject,
-                   whole ? "" : " ", finding->sentence);
-    }
-    if (measured->sibling_pairs)
-        (void)printf("\nTo plan on what was measured: contend place --topology measured ...\n");
-}
-
 /* Why a placement is not for this machine with two workers; "" when it is. */
 static void explain(const struct topo *topo, enum placement placement, char *reason, size_t size)
 {
@@ -343,22 +325,18 @@ static void print_lists(const struct list lists[LISTS])
     }
 }
 
-/* The machine, what it has to run, and what was measured. Returns the exit code. */
-static int print_json(const struct topo *topo, const struct measured *measured,
-                      const struct list lists[LISTS])
+/* The machine, and what it has to run. Returns the exit code. */
+static int print_json(const struct topo *topo, const struct list lists[LISTS])
 {
-    json_t *json = measured ? topo_measured_to_json(topo, measured) : topo_to_json(topo);
+    json_t *json = topo_to_json(topo);
     list_add_json(json, lists, LISTS);
     return cmd_print_json(json, 2);
 }
 
-static int print_text(const struct topo *topo, const struct measured *measured,
-                      const struct list lists[LISTS], struct err *err)
+static int print_text(const struct topo *topo, const struct list lists[LISTS], struct err *err)
 {
     print_topo(topo);
     int rc = print_findings(topo, err);
-    if (measured)
-        print_measured(measured);
     print_lists(lists);
     return rc ? EXIT_NOT_RUN : cmd_finish();
 }
@@ -367,25 +345,19 @@ static int show(const struct cmd_env *env, const struct info_args *args)
 {
     struct err err = {0};
     struct topo topo;
-    struct measured measured = {0}, *found = args->measure ? &measured : NULL;
     struct list lists[LISTS] = {{0}};
     struct topo_options options = {
         .xml = args->xml, .fake_gpus = args->fake_gpus, .probe_gpus = true};
     int code = EXIT_USAGE;
     int rc = topo_load(&options, &topo, &err);
-    if (!rc && found && !topo.is_this_machine)
-        rc = err_set(&err, -EINVAL, "--measure is for this machine: leave --xml out");
-    if (!rc && found && (rc = scans_measure(env->benches, &topo, found, &err)) != 0)
-        code = cmd_not_measured(rc);
     if (!rc && !gather(env, &topo, lists))
         rc = err_set(&err, -ENOMEM, "no memory for the lists");
     if (!rc)
-        code = args->json ? print_json(&topo, found, lists) : print_text(&topo, found, lists, &err);
+        code = args->json ? print_json(&topo, lists) : print_text(&topo, lists, &err);
     if (err.msg[0])
         log_error("%s", err.msg);
     for (int l = 0; l < LISTS; l++)
         free(lists[l].entries);
-    measured_free(&measured);
     topo_free(&topo);
     return code;
 }

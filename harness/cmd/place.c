@@ -5,7 +5,6 @@
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/place_default.h"
-#include "harness/engine/discover/scans.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/files/proc.h"
 #include "harness/lib/say/log.h"
@@ -23,7 +22,6 @@
 struct place_args {
     int64_t workers, background;
     const char *placement, *xml, *fake_gpus;
-    int topology; /* 0 reported, 1 measured */
     struct plan_options plan;
     bool json;
     int emit;                    /* an enum emit_format */
@@ -31,8 +29,6 @@ struct place_args {
     struct recommended measured; /* that takes the place of what is not named, or none does */
     char note[4400];             /* why that placement, where none was named; else "" */
 };
-
-static const char *const topologies[] = {"reported", "measured", NULL};
 
 static const struct opt place_opts[] = {
     OPT_INT("workers", place_args, workers, NULL, 1, BITSET_BITS, "N",
@@ -56,9 +52,6 @@ static const struct opt place_opts[] = {
              "Plan for the machine of an hwloc XML file, or of a description such as "
              "'package:2 l3:1 core:4 pu:2'",
              .group = "The machine"),
-    OPT_CHOICE(
-        "topology", place_args, topology, "reported", topologies, "T",
-        "Plan on what the system reports, or measure first (about 15 s, on an idle machine)"),
     PLAN_GPUS_OPTION(place_args, fake_gpus),
     {.name = NULL}};
 
@@ -245,30 +238,12 @@ static int report_machine(const struct topo *topo, struct err *err)
     return rc;
 }
 
-/* The topology to plan on: as reported, or with cores and clusters as measured. *code: of an error.
- */
-static int load(const struct cmd_env *env, const struct place_args *args, struct topo *topo,
-                int *code, struct err *err)
+static int load(const struct place_args *args, struct topo *topo, struct err *err)
 {
-    struct measured measured = {0};
     struct topo_options options = {
         .xml = args->xml, .fake_gpus = args->fake_gpus, .probe_gpus = true, .only_order = true};
     int rc = topo_load(&options, topo, err);
-    if (!rc)
-        rc = report_machine(topo, err);
-    if (rc || !args->topology)
-        return rc;
-    if (!topo->is_this_machine)
-        return err_set(err, -EINVAL, "--topology measured is for this machine: leave --xml out");
-    rc = scans_measure(env->benches, topo, &measured, err);
-    if (!rc && measured.floating)
-        log_warn("the hypervisor moves virtual CPUs: the measured topology may change");
-    if (!rc)
-        rc = measured_apply(&measured, topo, err);
-    measured_free(&measured);
-    if (rc)
-        *code = cmd_not_measured(rc);
-    return rc;
+    return rc ? rc : report_machine(topo, err);
 }
 
 /*
@@ -349,7 +324,7 @@ static int take_default(const struct topo *topo, struct place_args *args, struct
     return rc;
 }
 
-static int place(const struct cmd_env *env, struct place_args *args)
+static int place(struct place_args *args)
 {
     struct err err = {0};
     enum placement placements[PLACEMENTS] = {PLACE_NONE};
@@ -357,7 +332,7 @@ static int place(const struct cmd_env *env, struct place_args *args)
     struct topo topo = {0};
     int code = EXIT_USAGE;
     int n = args->placement ? placement_parse_list(args->placement, placements, &err) : 1;
-    int rc = n < 0 ? n : load(env, args, &topo, &code, &err);
+    int rc = n < 0 ? n : load(args, &topo, &err);
     if (!rc && !args->placement)
         rc = take_default(&topo, args, &err);
     if (!rc && args->note[0])
@@ -420,7 +395,7 @@ static int print_text(const struct topo *topo, const struct plan *plan,
     return rc;
 }
 
-static int emit(const struct cmd_env *env, struct place_args *args)
+static int emit(struct place_args *args)
 {
     struct err err = {0};
     struct plan plan = {0};
@@ -428,7 +403,7 @@ static int emit(const struct cmd_env *env, struct place_args *args)
     struct topo topo = {0};
     int code = EXIT_USAGE;
     int rc = args->json ? err_set(&err, -EINVAL, "--emit and --json exclude each other")
-                        : load(env, args, &topo, &code, &err);
+                        : load(args, &topo, &err);
     if (!rc && !args->placement)
         rc = take_default(&topo, args, &err);
     if (!rc)
@@ -456,7 +431,7 @@ static int place_main(const struct cmd_env *env, int argc, char **argv)
         return code;
     if (options + 1 < argc)
         args.job = (const char *const *)&argv[options + 1];
-    return args.emit == EMIT_COMMANDS ? place(env, &args) : emit(env, &args);
+    return args.emit == EMIT_COMMANDS ? place(&args) : emit(&args);
 }
 
 const struct command place_command = {

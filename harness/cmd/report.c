@@ -305,14 +305,6 @@ static int report(struct session *session, struct side *side)
         log_error("%s", side->saying.msg);
         return EXIT_USAGE;
     }
-    const struct comms_hooks *comms = session->env->comms;
-    int shown = comms ? comms->show(side->dir_fd, side->path, session->options.html,
-                                    session->options.verbose, prints_only(session))
-                      : -ENOENT;
-    if (shown != -ENOENT) {
-        side->said = -EMEDIUMTYPE;
-        return shown;
-    }
     /* Its files may be of a result that was about to be replaced. */
     directory_recover(side->dir_fd, page_remove_drawn);
     side->said = recorded_read(side->dir_fd, session->env->benches, &side->recorded, &side->saying);
@@ -419,8 +411,7 @@ const struct command report_command = {
              "before and after. Of a directory that 'contend run all' has left it renews the page "
              "over all of them, and that of each. Measure on a machine without gnuplot, copy DIR, "
              "read and draw "
-             "here. Of what 'contend comms --out DIR' has left it does the same as 'contend comms "
-             "--read DIR'.",
+             "here.",
     .opts = option_table,
     .examples = {{"contend report results/HOST/RUN", "the table again, and report.html"}},
 };

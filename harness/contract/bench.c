@@ -116,20 +116,6 @@ void bench_library(const struct bench_ctx *ctx, const char *name, const char *ve
         (void)snprintf(ctx->library, BENCH_LIBRARY_MAX, "%.15s %.31s", name, version);
 }
 
-void bench_expect_calls(const struct bench_ctx *ctx, const char *func,
-                        const struct expected_sum *calls)
-{
-    struct expected_calls *made = ctx->made;
-    size_t at = 0;
-    while (made && at < made->n && strcmp(made->func[at].name, func) != 0)
-        at++;
-    if (!made || at == MADE_FUNCS)
-        return;
-    made->n = at < made->n ? made->n : at + 1;
-    (void)snprintf(made->func[at].name, sizeof(made->func[at].name), "%s", func);
-    made->func[at].sum = *calls;
-}
-
 static void add_value(struct value_log *log, const struct value *value)
 {
     if (log->n < VALUES_MAX)

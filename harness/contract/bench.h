@@ -13,7 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/contract/comms.h"
 #include "harness/contract/cpu_samples.h"
 #include "harness/contract/device.h"
 #include "harness/contract/dims.h"
@@ -156,7 +155,6 @@ struct bench_ctx {
     unsigned *least_team;     /* NULL, or of all OpenMP teams: threads in the smallest; 0 = none */
     struct stage_clock *stages;   /* of a benchmark with stages, what its steps mark; else NULL */
     char *library;                /* what bench_library fills; NULL = nobody asks */
-    struct expected_calls *made;  /* what bench_expect_calls fills; NULL = nobody asks */
     _Atomic uint64_t *progress;   /* what bench_progress counts; NULL = nobody asks */
     struct command_seat *command; /* of a benchmark that runs one; NULL = none was given */
     void *state;                  /* the benchmark's own, as its state_size says */
@@ -270,14 +268,6 @@ void bench_emit_doubt(struct bench_ctx *ctx, unsigned metric, double value, cons
 
 /* Says which library was loaded at run time, with its version: "NCCL 2.28.9". Cut if too long. */
 void bench_library(const struct bench_ctx *ctx, const char *name, const char *version);
-
-/*
- * Says which calls of NCCL this worker has made so far, by the benchmark's own count, as `contend
- * run --comms` compares it with what NCCL told: see struct expected_calls. For a function reported
- * before, the new numbers stand. In teardown at the latest.
- */
-void bench_expect_calls(const struct bench_ctx *ctx, const char *func,
-                        const struct expected_sum *calls);
 
 /*
  * The device of the benchmark, where the run has `device` behind its workers and `transport`

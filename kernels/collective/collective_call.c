@@ -68,50 +68,14 @@ size_t collective_recv_count(const struct collective_call *call, unsigned ranks,
     }
 }
 
-const char *collective_func_name(enum collective_func func)
+const char *collective_func_name(enum collective_op op)
 {
-    static const char *const names[COLLECTIVE_FUNCS] = {
-        [COLLECTIVE_FUNC_ALLREDUCE] = "AllReduce",
-        [COLLECTIVE_FUNC_ALLGATHER] = "AllGather",
-        [COLLECTIVE_FUNC_REDUCESCATTER] = "ReduceScatter",
-        [COLLECTIVE_FUNC_BROADCAST] = "Broadcast",
-        [COLLECTIVE_FUNC_REDUCE] = "Reduce",
-        [COLLECTIVE_FUNC_SEND] = "Send",
-        [COLLECTIVE_FUNC_RECV] = "Recv",
+    static const char *const names[COLLECTIVE_OPS] = {
+        [COLLECTIVE_ALLREDUCE] = "AllReduce",
+        [COLLECTIVE_ALLGATHER] = "AllGather",
+        [COLLECTIVE_REDUCESCATTER] = "ReduceScatter",
+        [COLLECTIVE_BROADCAST] = "Broadcast",
+        [COLLECTIVE_REDUCE] = "Reduce",
     };
-    return names[func];
-}
-
-static void add(struct collective_expected *made, enum collective_func func, uint64_t calls,
-                uint64_t bytes)
-{
-    made->calls[func] += calls;
-    made->bytes[func] += calls * bytes;
-}
-
-void collective_expect_add(const struct collective_call *call, unsigned ranks, unsigned rank,
-                           struct collective_expected *made)
-{
-    uint64_t bytes = call->count * collective_type_bytes(call->type);
-    uint64_t parts = rank == call->root ? ranks : 0; /* of gather and scatter, at the root */
-    switch (call->op) {
-    case COLLECTIVE_ALLTOALL:
-        add(made, COLLECTIVE_FUNC_SEND, ranks, bytes);
-        add(made, COLLECTIVE_FUNC_RECV, ranks, bytes);
-        break;
-    case COLLECTIVE_SENDRECV:
-        add(made, COLLECTIVE_FUNC_SEND, 1, bytes);
-        add(made, COLLECTIVE_FUNC_RECV, 1, bytes);
-        break;
-    case COLLECTIVE_GATHER:
-        add(made, COLLECTIVE_FUNC_SEND, 1, bytes);
-        add(made, COLLECTIVE_FUNC_RECV, parts, bytes);
-        break;
-    case COLLECTIVE_SCATTER:
-        add(made, COLLECTIVE_FUNC_SEND, parts, bytes);
-        add(made, COLLECTIVE_FUNC_RECV, 1, bytes);
-        break;
-    default: /* the first five are calls of NCCL's own, in the same order */
-        add(made, (enum collective_func)call->op, 1, bytes);
-    }
+    return names[op];
 }

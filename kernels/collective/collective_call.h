@@ -93,28 +93,8 @@ bool collective_has_in_place(enum collective_op op);
 size_t collective_send_count(const struct collective_call *call, unsigned ranks, unsigned rank);
 size_t collective_recv_count(const struct collective_call *call, unsigned ranks, unsigned rank);
 
-/* The calls of NCCL that operations are made of. */
-enum collective_func {
-    COLLECTIVE_FUNC_ALLREDUCE,
-    COLLECTIVE_FUNC_ALLGATHER,
-    COLLECTIVE_FUNC_REDUCESCATTER,
-    COLLECTIVE_FUNC_BROADCAST,
-    COLLECTIVE_FUNC_REDUCE,
-    COLLECTIVE_FUNC_SEND,
-    COLLECTIVE_FUNC_RECV,
-    COLLECTIVE_FUNCS,
-};
-/* As NCCL names them to its profilers: "AllReduce". */
-const char *collective_func_name(enum collective_func func);
-
-/* How many were made, and the count times size that they said. */
-struct collective_expected {
-    uint64_t calls[COLLECTIVE_FUNCS], bytes[COLLECTIVE_FUNCS];
-};
-
-/* Adds those of one operation by one rank: gpu_collective_run.cu says what makes which of what. */
-void collective_expect_add(const struct collective_call *call, unsigned ranks, unsigned rank,
-                           struct collective_expected *made);
+/* As NCCL names those that are a call of its own: "AllReduce"; NULL of others. */
+const char *collective_func_name(enum collective_op op);
 
 #ifdef __cplusplus
 }

@@ -116,13 +116,6 @@ int gpu_collective_fill(struct gpu_collective *gc, unsigned repetition, char *ms
 int gpu_collective_compare(struct gpu_collective *gc, unsigned operations, unsigned repetition,
                            struct gpu_collective_verdict *verdict, char *msg, size_t size);
 
-/*
- * All calls of this process's ranks so far; `captured`: those made while graphs were captured,
- * which NCCL runs as copies.
- */
-void gpu_collective_expected(const struct gpu_collective *gc, struct collective_expected *made,
-                             struct collective_expected *captured);
-
 /* Frees everything; aborts what is in flight when a call has failed before. NULL-safe. */
 void gpu_collective_close(struct gpu_collective *gc);
 

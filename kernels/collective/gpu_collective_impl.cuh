@@ -37,8 +37,6 @@ struct gpu_collective {
     size_t bytes;          /* of each buffer */
     bool registered;       /* NCCL's memory */
     bool failed;
-    bool captures;                             /* a graph, now */
-    struct collective_expected made, captured; /* calls so far */
     struct collective_call call;
     int type;                /* ncclDataType_t of the call */
     size_t send_at, recv_at; /* in-place operations: bytes a rank's number moves the buffer by */

@@ -117,35 +117,18 @@ static int issue(const struct gpu_collective *gc, unsigned k, size_t offset)
     }
 }
 
-/* The same, counted. */
-static int issue_counted(struct gpu_collective *gc, unsigned k, size_t offset)
-{
-    int error = issue(gc, k, offset);
-    if (!error)
-        collective_expect_add(&gc->call, gc->ranks, gc->first + k,
-                              gc->captures ? &gc->captured : &gc->made);
-    return error;
-}
-
-void gpu_collective_expected(const struct gpu_collective *gc, struct collective_expected *made,
-                             struct collective_expected *captured)
-{
-    *made = gc->made;
-    *captured = gc->captured;
-}
-
 /* Operation i of an enqueue, on all ranks of this process; a group ends whatever is in it. */
 static int issue_all(struct gpu_collective *gc, uint64_t i, char *msg, size_t size)
 {
     const char *what = "cannot start an operation";
     size_t offset = gc->call.bytes * (i % gc->steps);
     if (gc->local == 1)
-        return gpu_collective_nccl(gc, 0, issue_counted(gc, 0, offset), what, msg, size);
+        return gpu_collective_nccl(gc, 0, issue(gc, 0, offset), what, msg, size);
     int rc = gpu_collective_nccl(gc, gc->local, gc->nccl->group_start(), what, msg, size);
     if (rc)
         return rc;
     for (unsigned k = 0; k < gc->local && !rc; k++)
-        rc = gpu_collective_nccl(gc, k, issue_counted(gc, k, offset), what, msg, size);
+        rc = gpu_collective_nccl(gc, k, issue(gc, k, offset), what, msg, size);
     int ended = gc->nccl->group_end();
     return rc ? rc : gpu_collective_nccl(gc, gc->local, ended, what, msg, size);
 }
@@ -204,10 +187,8 @@ static int capture(struct gpu_collective *gc, unsigned which, char *msg, size_t 
 {
     unsigned begun;
     int rc = begin_captures(gc, &begun, msg, size);
-    gc->captures = true;
     if (!rc)
         rc = issue_many(gc, which == GRAPH_BATCH ? gc->batch : 1, msg, size);
-    gc->captures = false;
     return end_captures(gc, which, begun, rc, msg, size);
 }
 

@@ -25,9 +25,7 @@ for file in LICENSE CHANGELOG.md licenses/libhwloc15.txt share/man/man1/contend.
     share/bash-completion/completions/contend; do
     [ -s "$root$(dirname "$program")/$file" ] || fail "no $file in the bundle"
 done
-for library in comms copies; do
-    [ -s "$root$(dirname "$program")/libcontend_$library.so" ] || fail "no libcontend_$library.so in the bundle"
-done
+[ -s "$root$(dirname "$program")/libcontend_comms.so" ] || fail "no libcontend_comms.so in the bundle"
 [ ! -e "$CONTEND_BUILD_DIR/contend_mpi.so" ] || [ -s "$root$(dirname "$program")/contend_mpi.so" ] ||
     fail "no contend_mpi.so in the bundle"
 

@@ -285,23 +285,20 @@ cp -r "$scratch/again" "$scratch/plain"
 rm -r "$scratch/plain"/plots "$scratch/plain"/*.csv "$scratch/plain/report.html"
 "$CONTEND_BINARY" comms --read "$scratch/plain" --json >/dev/null || fail "--json"
 is "--json writes" "$(find "$scratch/plain" ! -name '*.comms*' -type f)" ""
-# The page: of `report` as of `--read`; no script, nothing loaded, names escaped.
-rm "$scratch/again/report.html"
-expect 0 'wrote .*and report.html' "$CONTEND_BINARY" report "$scratch/again"
-expect 2 'which have no Markdown' "$CONTEND_BINARY" report --markdown "$scratch/again"
+# The page: no script, nothing loaded, names escaped.
 drive "$scratch/<b>&" init:c:2:0:1:'<script>x' $all_reduce:2:0 finalize
-expect 0 'wrote .*/page.html' "$CONTEND_BINARY" report --html "$scratch/page.html" "$scratch/<b>&"
-for page in "$scratch/again/report.html" "$scratch/page.html"; do
+expect 0 'wrote .*and report.html' "$CONTEND_BINARY" comms --read "$scratch/<b>&"
+for page in "$scratch/again/report.html" "$scratch/<b>&/report.html"; do
     grep -q '<h4>Bytes from ' "$page" || fail "$page has no matrix"
     well_formed "$page"
     grep -Eqi '<script|<b>&|https?://|<link' "$page" && fail "$page loads or runs something"
     grep -q '</html>' "$page" || fail "$page is cut"
 done
-grep -q '&lt;script&gt;x' "$scratch/page.html" || fail "the name of a communicator is not in its page"
+grep -q '&lt;script&gt;x' "$scratch/<b>&/report.html" || fail "the name of a communicator is not in its page"
 grep -q 'modelled: rings' "$scratch/again/report.html" || fail "the page does not say how pairs are known"
-[ ! -e "$scratch/<b>&/report.html" ] || fail "--html writes into the directory"
-echo mine >"$scratch/mine.html"
-expect 2 'is no report of contend' "$CONTEND_BINARY" report --html "$scratch/mine.html" "$scratch/again"
+rm -r "${scratch:?}/<b>&"/{plots,*.csv}
+echo mine >"$scratch/<b>&/report.html"
+expect 2 'is no report of contend' "$CONTEND_BINARY" comms --read "$scratch/<b>&"
 if command -v gnuplot >/dev/null; then
     for figure in bytes timeline sizes; do
         [ -s "$scratch/again/plots/comms_$figure.png" ] || fail "no figure of $figure"
@@ -417,7 +414,7 @@ for rank in 0 1 2; do
 done
 is "tasks together" "$(read_json "$scratch/tasks" '[(.logs | length), (.communicators[] | [.ranks, (.present | length), .calls[0].calls]), [.findings[].id | select(. != "comms_late")]]')" \
     '[3,[3,3,3],[]]'
-expect 0 'wrote matrix.csv' "$CONTEND_BINARY" report "$scratch/tasks"
+expect 0 'wrote matrix.csv' "$CONTEND_BINARY" comms --read "$scratch/tasks"
 for rank in 0 1 2; do
     for size in 3 4; do
         expect 2 'is not empty' env SLURM_STEP_ID=0 SLURM_PROCID=$rank SLURM_STEP_NUM_TASKS=$size "$CONTEND_BINARY" \

@@ -127,25 +127,4 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
     export CONTEND_COMMS_MAPPED=0
 fi
 
-# Copies: the same.
-unset CONTEND_STUB_CUDA CUDA_INJECTION64_PATH CONTEND_COMMS_PERIOD_MS
-export CONTEND_LIBCUPTI=$CONTEND_STUB_CUPTI
-"$CONTEND_BINARY" comms --copies --out "$scratch/copies" -- "$CONTEND_STUB_COPIES" copy:1:1:3:0:1000:2000:10 2>"$scratch/err" ||
-    fail "$(cat "$scratch/err")"
-got=$("$CONTEND_BINARY" comms --read "$scratch/copies" --json | jq -c '[.copies.logs[0].finished, (.copies.rows[] | [.calls, .bytes])]')
-[ "$got" = '[true,[10,10000]]' ] || fail "copies: $got"
-
-# A file is written again only where something was copied since.
-copied() {
-    [ "$("$CONTEND_BINARY" comms --read "$scratch/idle" --json 2>/dev/null | jq -c '[.copies.rows[].calls]')" = "[10]" ]
-}
-mkdir "$scratch/idle"
-CONTEND_COPIES_PERIOD_MS=20 CONTEND_COMMS_DIR=$scratch/idle CUDA_INJECTION64_PATH=$CONTEND_COPIES_LIBRARY "$CONTEND_STUB_COPIES" \
-    copy:1:1:3:0:1000:2000:10 sleep:600000 2>"$scratch/said" &
-pid=$!
-wait_for 60 copied || fail "nothing was copied: $(cat "$scratch/said")"
-before=$(stat -c '%i %y' "$scratch"/idle/*.copies)
-sleep 1
-[ "$(stat -c '%i %y' "$scratch"/idle/*.copies)" = "$before" ] || fail "written again without need"
-killed
 finish

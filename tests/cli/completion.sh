@@ -60,7 +60,6 @@ offers 'auto' place --mem a
 offers 'folder' report f
 offers 'folder' run --out f
 offers 'file folder' info --xml f
-offers '--measure' info --me
 has --json info ''
 offers 'place' help pla
 offers 'mem_bandwidth' help bench mem_b

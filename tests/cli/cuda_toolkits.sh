@@ -35,13 +35,11 @@ target_compile_definitions(bundle PRIVATE CUDA="${CMAKE_MATCH_1}")
 target_link_libraries(bundle PRIVATE -Wl,--no-as-needed jansson)
 set_target_properties(bundle PROPERTIES OUTPUT_NAME contend
                       RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bundle")
-foreach(name comms copies)
-  add_library(${name} MODULE harness/main.c)
-  target_compile_definitions(${name} PRIVATE CUDA="")
-  set_target_properties(${name} PROPERTIES OUTPUT_NAME contend_${name}
-                        LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bundle")
-  add_dependencies(bundle ${name})
-endforeach()
+add_library(comms MODULE harness/main.c)
+target_compile_definitions(comms PRIVATE CUDA="")
+set_target_properties(comms PROPERTIES OUTPUT_NAME contend_comms
+                      LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bundle")
+add_dependencies(bundle comms)
 foreach(name comms doctor)
   add_executable(contend-${name} harness/main.c)
   target_compile_definitions(contend-${name} PRIVATE CUDA="")

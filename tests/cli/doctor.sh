@@ -187,43 +187,6 @@ sleep 0.2
 misses debugging "${faulty[0]}" || fail "19: $(cat "$scratch/seen")"
 end_faults
 
-# 20: locked memory, of which the soft limit is near.
-if prlimit --version >/dev/null 2>&1; then
-    plant prlimit --memlock=65536:8388608 setpriv --bounding-set=-ipc_lock --inh-caps=-all \
-        "$CONTEND_BUSY" lock=61440
-    if [ "$(id -u)" != 0 ] || setpriv --version >/dev/null 2>&1; then
-        sees limits "${faulty[0]}" || fail "a limit that is near is not seen: $(cat "$scratch/seen")"
-        found limits "${faulty[0]}"
-        mended limits "${faulty[0]}"
-    fi
-    end_faults
-    # Who has CAP_IPC_LOCK has no such limit; in a user namespace that lifts none.
-    if [ "$(id -u)" = 0 ] && grep -q 'CapEff:.*[4567c-f]...$' /proc/self/status; then
-        plant prlimit --memlock=65536:8388608 "$CONTEND_BUSY" lock=131072
-        has_locked() { grep -q 'VmLck:.* 128 kB' "/proc/${faulty[0]}/status"; }
-        wait_for 60 has_locked
-        look "${faulty[0]}"
-        [ -z "$(named limits)" ] || fail "a limit that does not hold: $(cat "$scratch/seen")"
-        end_faults
-        if unshare -rU true 2>/dev/null; then
-            plant unshare -rU prlimit --memlock=65536:8388608 "$CONTEND_BUSY" lock=61440
-            sees limits "${faulty[0]}" || fail "root of a namespace is no root: $(cat "$scratch/seen")"
-            end_faults
-        fi
-    fi
-fi
-
-# 21: a /dev/shm that is full, in a mount namespace of its own.
-if unshare -rm true 2>/dev/null; then
-    plant unshare -rm sh -c 'mount -t tmpfs -o size=1M none /dev/shm &&
-        head -c 1048576 /dev/zero >/dev/shm/full; exec "$1"' - "$CONTEND_BUSY"
-    wait_for 20 grep -qz busy "/proc/${faulty[0]}/cmdline"
-    sees shm "${faulty[0]}" || fail "a full /dev/shm is not seen: $(cat "$scratch/seen")"
-    found shm "${faulty[0]}"
-    [ "$(id -u)" != 0 ] || mended shm "${faulty[0]}"
-    end_faults
-fi
-
 # 2, 3: a quota of a tenth of a CPU, of either version: a busy machine grants that, too.
 make_group() {
     if [ -e /sys/fs/cgroup/cpu/cpu.cfs_quota_us ]; then

@@ -42,7 +42,7 @@ sys.exit((json.load(open(sys.argv[1]))["unread"] or "").count(sys.argv[2]) != 1)
 # All are shown: times and masks of another user's are read, its environment is not.
 mount -o remount,hidepid=0 /proc
 [ "$(seen "${user[@]}" "${doctor[@]}" --pid "$others")" = "$others" ] || fail "others' are not read: $(cat "$scratch/errors")"
-unread "/dev/shm of 1 process that this user may not read"
+unread "pages of 1 process that this user may not read"
 [ "$(seen "${user[@]}" "${doctor[@]}" --pid "$ours")" = "$ours" ]
 ! grep -q 'may not read\|hides' "$scratch/seen" || fail "something of our own was not read: $(cat "$scratch/seen")"
 # Root of a container may lack that capability (and those that newer kernels take for it).

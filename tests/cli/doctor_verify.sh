@@ -70,8 +70,6 @@ expect 2 'prints no number|is no number' "${rate[@]}" --verify 'rate:echo fast'
 expect 2 'the counter fell from' "${rate[@]}" --verify "counter:echo \$((\$(date +%s) * -1 + 9999999999))"
 expect 3 'takes longer than 2 s' "${rate[@]}" --verify 'rate:sleep 100; echo 1'
 unbound || fail "a command that fails: $(masks)"
-expect 3 'NVML lists none of these processes' env CONTEND_LIBNVML=/nonexistent "${rate[@]}" --verify gpu
-unbound || fail "gpu: $(masks)"
 
 # What it cost who else is at work: there is one, or, on a crowded machine, others who have more of it.
 plant taskset -c "$second" "$CONTEND_BUSY"
@@ -86,22 +84,6 @@ sys.exit(not others or any(one["pid"] in map(int, sys.argv[2:4]) or one["cpus_be
                            one["cpus_after"] is None for one in others))
 END
 end_faults
-
-# How busy its GPUs are, by a stand-in for NVML; one that is always busy cannot show more.
-if [ "$(readlink /proc/self/ns/pid)" = 'pid:[4026531836]' ] &&
-    cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/dev/null; then
-    head -c 4096 /dev/zero >"$scratch/libcuda.so.1"
-    plant taskset -c "$first" "$CONTEND_BUSY" map="$scratch/libcuda.so.1"
-    plant taskset -c "$first" "$CONTEND_BUSY"
-    wait_for 60 grep -q libcuda "/proc/${faulty[0]}/maps" || fail "no libcuda"
-    gpu=(env CONTEND_LIBNVML="$scratch/nvml.so" FAKE_GPU="pid=${faulty[0]} busy=50" "$CONTEND_BINARY" doctor --time 1.2
-        --pid "${faulty[0]}" --pid "${faulty[1]}" --state "$state" --block 1.6 --max-time 8 --yes --verify gpu)
-    expect 1 '0.5 -> 0.5 of the time' "${gpu[@]}"
-    gpu[2]="FAKE_GPU=pid=${faulty[0]} busy=98"
-    expect 4 'busy all the time: that cannot show more' "${gpu[@]}"
-    unbound || fail "gpu: $(masks)"
-    end_faults
-fi
 
 # Whose they are, and who else is at work. Others' processes are not one's own to bind.
 if [ "$(id -u)" = 0 ] && setpriv --reuid 4242 --clear-groups true 2>/dev/null; then
@@ -176,5 +158,4 @@ bad 'needs --verify file: or rate:' --verify "lines:$scratch/silent.log" --less-
 bad 'is too short for 4 blocks of 4 s: type --max-time 17' --verify 'rate:echo 1' --max-time 10
 bad 'need --verify' --keep
 bad 'goes without --apply' --verify 'rate:echo 1' --apply
-bad "needs the job's own rate" --verify gpu --restart true
 finish

@@ -16,7 +16,6 @@ for file in bin/contend{,-comms,-doctor,-validate} share/man/man1/contend.1 shar
     [ -s "$prefix/$file" ] || fail "no $file below the prefix"
 done
 [ -s "$prefix/lib/contend/libcontend_comms.so" ] || fail "no libcontend_comms.so installed"
-[ -s "$prefix/lib/contend/libcontend_copies.so" ] || fail "no libcontend_copies.so installed"
 [ ! -e "$CONTEND_BUILD_DIR/contend_mpi.so" ] || [ -s "$prefix/lib/contend/contend_mpi.so" ] ||
     fail "the MPI module is not installed"
 program=$prefix/bin/contend

@@ -281,7 +281,7 @@ jq -e --argjson total "$(awk '/^MemTotal:/ { print $2 * 1024 }' /proc/meminfo)" 
     (.nodes[0].memory_bytes | . > 0.9 * $total and . < 1.1 * $total)' "$scratch/info.json" >/dev/null ||
     fail "another memory than that of /proc/meminfo: $(jq -c .nodes "$scratch/info.json")"
 
-# Ports of RDMA devices, and drives: by sysfs, and what a stand-in of smartctl prints as root may read it.
+# Ports of RDMA devices, by sysfs.
 for device in 0 1; do
     port=/sys/class/infiniband/mlx5_$device/ports/1
     put "/sys/class/infiniband/mlx5_$device/board_id" MT_0000000838
@@ -289,41 +289,11 @@ for device in 0 1; do
     put "$port/phys_state" '5: LinkUp'
     put "$port/rate" "$((device ? 200 : 400)) Gb/sec (4X)"
     put "$port/counters/link_downed" "$((device * 40))"
-    put "/sys/class/nvme/nvme$device/state" live
 done
-mkdir "$scratch/bin"
-cat >"$scratch/bin/smartctl" <<'SMARTCTL'
-#!/bin/sh
-[ "$*" = "-j -a /dev/nvme0" ] || [ "$*" = "-j -a /dev/nvme1" ] || exit 1
-[ ! -e "${0%/*}/hangs" ] || exec sleep 60
-[ "$3" = /dev/nvme0 ] || wear=${WEAR-12}
-echo '{ "nvme_smart_health_information_log": { "critical_warning": 0, "available_spare": 100,'
-echo "  \"available_spare_threshold\": 10, \"percentage_used\": ${wear-3}, \"media_errors\": ${ERRORS-0}, \"num_err_log_entries\": 77 } }"
-exit 4
-SMARTCTL
-chmod +x "$scratch/bin/smartctl"
-drives=(--only nvme_health)
 judge 1 --only rdma_ports,rdma_errors
 found rdma_ports FAIL hardware replace 'mlx5_1 port 1'
 found rdma_errors WARN hardware watch 'mlx5_1 port 1'
-said() { # said TEXT: nvme_health, after a judge
-    jq -e --arg text "$1" '[.findings[].sentence] | any(contains($text))' "$scratch/json" >/dev/null ||
-        fail "no '$1': $(jq -c '[.findings[].sentence]' "$scratch/json")"
-}
-path=$PATH
-PATH=$scratch/bin:$path
-judge 0 "${drives[@]}"
-said '2 NVMe drives, healthy'
-WEAR=95 judge 0 "${drives[@]}"
-found nvme_health WARN hardware replace nvme1
-ERRORS=2 judge 1 "${drives[@]}"
-found nvme_health FAIL hardware replace nvme0
-rm -r "$root/sys/class/nvme/nvme1"
-touch "$scratch/bin/hangs"
-judge 0 "${drives[@]}"
-said 'wear and errors are unknown'
-PATH=$path
-rm -r "$root/sys/class/nvme" "$root/sys/class/infiniband"
+rm -r "$root/sys/class/infiniband"
 
 # The table of the documentation names every rule once, and nothing else.
 "$CONTEND_BINARY" validate --list --markdown >"$scratch/table" || fail "--list --markdown"

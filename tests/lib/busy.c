@@ -2,12 +2,12 @@
  * A process with a fault, for tests of `contend doctor`: threads that compute until it is killed,
  * or for a minute or two.
  *
- *   busy [threads=N] [on=CPU] [lock=BYTES] [map=FILE] [log=FILE] [steps=N] [spinners=N]
+ *   busy [threads=N] [on=CPU] [map=FILE] [log=FILE] [steps=N] [spinners=N]
  *
- * on: the threads bind themselves there, while the first one, which sleeps, keeps its mask. lock:
- * so much memory is locked. map: FILE is mapped as code, as the loader does with a library. log:
- * each step of the work, some milliseconds of CPU time, appends a line there ("-": prints it).
- * steps: the process ends behind so many. Without threads= the first thread itself computes.
+ * on: the threads bind themselves there, while the first one, which sleeps, keeps its mask. map:
+ * FILE is mapped as code, as the loader does with a library. log: each step of the work, some
+ * milliseconds of CPU time, appends a line there ("-": prints it). steps: the process ends behind
+ * so many. Without threads= the first thread itself computes.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { STEP = 1 << 23 };
@@ -73,7 +72,6 @@ static int map_file(const char *path)
 int main(int argc, char **argv)
 {
     long threads = value_of(argc, argv, "threads=", 0);
-    long locked = value_of(argc, argv, "lock=", 0);
     int cpu = (int)value_of(argc, argv, "on=", -1);
     (void)alarm(180);
     last_step = value_of(argc, argv, "steps=", 0);
@@ -84,13 +82,6 @@ int main(int argc, char **argv)
             log_fd = STDOUT_FILENO;
         else if (strncmp(argv[i], "log=", 4) == 0)
             log_fd = open(argv[i] + 4, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    }
-    if (locked) {
-        void *at =
-            mmap(NULL, (size_t)locked, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        /* The sanitizers make mlock() nothing. */
-        if (at == MAP_FAILED || syscall(SYS_mlock, at, (size_t)locked))
-            return 1;
     }
     for (long i = value_of(argc, argv, "spinners=", 0); i > 0; i--) {
         pthread_t thread;

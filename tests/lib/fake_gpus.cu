@@ -90,12 +90,6 @@ void fake_enqueue(cudaStream_t stream, std::function<void()> task)
     stream->news.notify_one();
 }
 
-bool fake_captures(cudaStream_t stream)
-{
-    std::lock_guard<std::mutex> held(stream->lock);
-    return stream->capture != nullptr;
-}
-
 cudaError_t cudaGetLastError()
 {
     return cudaSuccess;

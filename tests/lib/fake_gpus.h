@@ -4,8 +4,7 @@
  * queued; ranks are threads of one process.
  *
  * GPU g has PCI address "0000:0<g+1>:00.0" and ordinal g; those of fake_gpu_driver.c do, too. In
- * processes of their own ranks do not meet; FAKE_NCCL_JOIN_FAILS=1 is join_fails there. It tells
- * the plugin that NCCL_PROFILER_PLUGIN names what is called (FAKE_NCCL_UNTOLD, see fake_nccl.cu).
+ * processes of their own ranks do not meet; FAKE_NCCL_JOIN_FAILS=1 is join_fails there.
  */
 #ifndef CONTEND_TESTS_LIB_FAKE_GPUS_H
 #define CONTEND_TESTS_LIB_FAKE_GPUS_H

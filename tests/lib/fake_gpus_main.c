@@ -2,14 +2,12 @@
 #include "bench/registry.h"
 #include "harness/cmd/cli_main.h"
 #include "harness/cmd/common/start.h"
-#include "harness/comms/cmd/run_comms.h"
 
 int main(int argc, char **argv)
 {
     static const struct bench *const benches[] = {&bench_collective, NULL};
     static const struct scenario scenarios[] = {{.name = NULL}};
-    const struct cmd_env env = {
-        .benches = benches, .scenarios = scenarios, .comms = &run_comms_hooks};
+    const struct cmd_env env = {.benches = benches, .scenarios = scenarios};
     int code;
     if (!start(&env, argc, argv, &code))
         code = cli_main(&env, argc, argv);

@@ -1,15 +1,12 @@
 /* The program as it is, over benchmarks that misbehave on purpose, with validate in it. */
 #include "harness/cmd/cli_main.h"
 #include "harness/cmd/common/start.h"
-#include "harness/comms/cmd/run_comms.h"
 #include "tests/lib/fake_bench.h"
 
 int main(int argc, char **argv)
 {
-    const struct cmd_env env = {.benches = fake_registry,
-                                .scenarios = fake_scenarios,
-                                .comms = &run_comms_hooks,
-                                .tools = validate_tool};
+    const struct cmd_env env = {
+        .benches = fake_registry, .scenarios = fake_scenarios, .tools = validate_tool};
     int code;
     if (!start(&env, argc, argv, &code))
         code = cli_main(&env, argc, argv);

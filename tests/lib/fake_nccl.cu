@@ -16,7 +16,6 @@
 #include "fake_stream.h"
 #include "tests/lib/fake_gpus.h"
 extern "C" {
-#include "harness/comms/plugin/plugin_abi.h"
 #include "kernels/collective/nccl_api.h"
 }
 
@@ -45,75 +44,7 @@ struct communicator {
     int rank;
     void *stream;
     std::vector<struct part> sends, recvs; /* of the group that is open */
-    void *profiled = NULL;                 /* what the profiler plugin keeps of it */
-    int untold = 0;                        /* calls that it is not told of */
 };
-
-/* ---- the profiler plugin that NCCL_PROFILER_PLUGIN names, by interface 5 ---- */
-
-static const abi_profiler *profiler()
-{
-    static const abi_profiler *found = [] {
-        const char *path = getenv("NCCL_PROFILER_PLUGIN");
-        void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-        return library ? static_cast<const abi_profiler *>(dlsym(library, "ncclProfiler_v5"))
-                       : NULL;
-    }();
-    return found;
-}
-
-/* FAKE_NCCL_UNTOLD=N: of each communicator the first N calls are not told, so that counts differ.
- */
-static void profile_communicator(communicator *c, uint64_t id, int ranks)
-{
-    int mask = 0;
-    const char *untold = getenv("FAKE_NCCL_UNTOLD");
-    c->untold = untold ? atoi(untold) : 0;
-    if (profiler())
-        (void)profiler()->init_5(&c->profiled, id, &mask, "fake", 1, ranks, c->rank, NULL);
-}
-
-static void profile(communicator *c, abi_event_5 *event)
-{
-    void *handle = NULL;
-    event->rank = c->rank;
-    (void)profiler()->start_5(c->profiled, &handle, event);
-    event->parent = handle;
-}
-
-static const char *type_name(int type)
-{
-    return type == NCCL_FLOAT ? "ncclFloat32" : type == NCCL_INT32 ? "ncclInt32" : "Unknown";
-}
-
-static void profile_collective(communicator *c, void *stream, const char *func, int type, size_t n,
-                               int root)
-{
-    abi_event_5 event = {};
-    if (!profiler() || c->untold-- > 0)
-        return;
-    event.type = ABI_COLL_CALL;
-    event.coll_call = {func, n,    type_name(type),
-                       root, NULL, fake_captures(static_cast<cudaStream_t>(stream))};
-    profile(c, &event);
-    event.type = ABI_COLL;
-    event.coll = {{1, func, NULL, NULL, n, root, type_name(type)}, {1, 1, "RING", "SIMPLE"}};
-    profile(c, &event);
-}
-
-static void profile_part(communicator *c, const char *func, int type, size_t n, int peer)
-{
-    abi_event_5 event = {};
-    if (!profiler() || c->untold-- > 0)
-        return;
-    event.type = ABI_P2P_CALL;
-    event.p2p_call = {func, n, type_name(type), NULL,
-                      fake_captures(static_cast<cudaStream_t>(c->stream))};
-    profile(c, &event);
-    event.type = ABI_P2P;
-    event.p2p = {func, NULL, type_name(type), n, peer, 1};
-    profile(c, &event);
-}
 
 /* They live on: a stream may come to an operation when its communicator has been aborted. */
 static std::mutex worlds_lock;
@@ -156,7 +87,7 @@ static world *find_world(const char *id)
 static communicator *make_communicator(world *w, int rank)
 {
     std::lock_guard<std::mutex> held(worlds_lock);
-    communicators.push_back(new communicator{w, rank, NULL, {}, {}, NULL, 0});
+    communicators.push_back(new communicator{w, rank, NULL, {}, {}});
     return communicators.back();
 }
 
@@ -249,9 +180,6 @@ static int launch(void *comm, void *stream, int type, operation op)
         return failed(INTERNAL_ERROR);
     if (type != NCCL_FLOAT && type != NCCL_INT32 && type != NCCL_UINT8)
         return failed(INVALID_ARGUMENT);
-    static const char *const funcs[] = {"AllReduce", "AllGather", "ReduceScatter", "Broadcast",
-                                        "Reduce"};
-    profile_collective(c, stream, funcs[op.kind], type, op.count, op.root);
     bool sleeps = c->rank == fake_gpus.sleeps;
     if (sleeps && !fake_gpus.sleeps_behind)
         (void)usleep(fake_gpus.sleep_us);
@@ -309,7 +237,6 @@ static int add_part(void *comm, void *stream, int peer, int type, size_t n, char
     if (c->sends.empty() && c->recvs.empty())
         exchanges.push_back(c);
     c->stream = stream;
-    profile_part(c, is_recv ? "Recv" : "Send", type, n, peer);
     (is_recv ? c->recvs : c->sends).push_back({peer, n * (type == NCCL_UINT8 ? 1 : 4), at});
     return 0;
 }
@@ -343,9 +270,7 @@ int ncclCommInitRank(void **comm, int ranks, struct nccl_id id, int rank)
         w->joined++;
         w->news.notify_all();
     }
-    communicator *made = make_communicator(w, rank);
-    profile_communicator(made, std::hash<std::string>{}(id.bytes) | 1, ranks);
-    *comm = made;
+    *comm = make_communicator(w, rank);
     if (depth > 0) {
         joins.push_back(w);
         return 0;
@@ -380,8 +305,8 @@ int ncclGroupEnd()
 
 int ncclCommDestroy(void *comm)
 {
-    communicator *c = static_cast<communicator *>(comm);
-    return profiler() ? profiler()->finalize(c->profiled) : 0;
+    (void)comm;
+    return 0;
 }
 
 int ncclCommAbort(void *comm)

@@ -45,7 +45,7 @@ void view_plant(struct machine *machine, size_t workers)
                                                       .parent_mask = MASK_ALL,
                                                       .tasks = machine->tasks[w],
                                                       .about = &machine->about[w],
-                                                      .cgroup = {-1, -1, -1, -1}};
+                                                      .cgroup = {-1, -1, -1}};
 }
 
 void view_add_task(struct machine *machine, size_t worker, int mask, double oncpu_s, double wait_s)

@@ -26,28 +26,6 @@ enum exit_code {
 /* --verbose, the same wherever a result is printed. */
 #define CMD_VERBOSE_HELP "Also details: more columns, findings, reasons"
 
-struct run_setup;
-struct observe_watch;
-
-/*
- * What the tool comms does for others: for `run --comms`, which opens it before the rounds, and for
- * `report`. `watch` is its handle, which observes every arm.
- */
-struct comms_hooks {
-    /* -ENOTSUP: an arm runs without NCCL, or in a job; -EBUSY, -ENOENT of the plugin. */
-    int (*open)(const struct run_setup *setup, struct observe_watch *watch, struct err *err);
-    /* Where logs go, from the next arm on. */
-    int (*use)(const struct observe_watch *watch, const char *directory, struct err *err);
-    int (*judge)(const struct observe_watch *watch, struct findings *findings, struct err *err);
-    int (*print)(const struct observe_watch *watch, FILE *out, struct err *err);
-    void (*close)(struct observe_watch *watch); /* also of one that did not open, or is zeroed */
-    /*
-     * A directory's logs, as `contend comms --read` does. -ENOENT: it has none; or an exit code, of
-     * an error where they are asked for as Markdown or JSON.
-     */
-    int (*show)(int dir_fd, const char *directory, const char *html, bool verbose, bool other_form);
-};
-
 struct tool_command;
 
 /* The tables that a main joins. Tests pass their own; NULL is an empty one. */
@@ -56,7 +34,6 @@ struct cmd_env {
     const char *const *families;             /* of each benchmark, such as "memory"; or NULL */
     const struct scenario *scenarios;        /* ends with name NULL */
     const struct incident *const *incidents; /* ends with NULL; or NULL */
-    const struct comms_hooks *comms;
     const char *(*rule_name)(size_t i); /* of validate, for completions; NULL behind the last */
     const struct tool_command *tools;   /* whose code is in this program */
 };

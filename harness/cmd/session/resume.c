@@ -49,8 +49,6 @@ static int read_line(struct session *s, struct err *err)
     s->options_argc = s->options_argc ? session_options_argc(s->argc, s->argv) : 0;
     if (!session_parse(s))
         return err_set(err, -EINVAL, "'%.150s' is not of this version", asked.resume);
-    if (s->options.comms)
-        return err_set(err, -ENOTSUP, "a run with --comms cannot be resumed");
     s->options.resume = s->options.out = s->run_dir.dir.path;
     s->options.verbose = asked.verbose || s->options.verbose;
     s->options.json = asked.json || s->options.json;

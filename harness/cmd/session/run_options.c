@@ -103,10 +103,6 @@ static const char *const device_names[] = {"auto",
     VERBOSE_OPTION, \
     OPT_FLAG("json", run_options, json, NULL, "Print the rows as JSON instead of the table"), \
     DRY_OPTION, \
-    OPT_FLAG( \
-        "comms", run_options, comms, NULL, \
-        "Log who sent how much to whom over NCCL, and check it against the calls of the benchmark", \
-        .level = OPT_RARE), \
     OPT_TEXT("trace", run_options, trace, NULL, "FILE", \
              "Write steps, stages and CPUs of the first round as a trace for ui.perfetto.dev or " \
              "chrome://tracing", \

@@ -72,7 +72,6 @@ struct session {
     struct run_dir run_dir;
     struct unfinished unfinished;     /* the run that goes on here */
     char outputs[DIRECTORY_PATH_MAX]; /* where those of the user's command go now */
-    struct observe_watch comms;       /* with --comms */
     struct trace_file trace;          /* with --trace, of all scenarios */
     uint64_t trace_origin_ns;         /* 0 = nothing was seen yet */
     time_t started;

@@ -97,23 +97,13 @@ static int make_verdict(const struct session *s, struct verdict *verdict, struct
     int rc = verdict_make(&s->setup->result, &s->topo, verdict, err);
     if (!rc && task && task->judge)
         rc = task->judge(task->arrange.arg, &verdict->analysis, &verdict->findings, err);
-    if (!rc && s->options.comms)
-        rc = s->env->comms->judge(&s->comms, &verdict->findings, err);
     unfinished_find(&s->unfinished, &verdict->findings);
     return rc ? rc : findings_check(&verdict->findings, err);
 }
 
-/* Where a user's command is to print to, and logs go, now and after each round that is published.
- */
+/* Where a user's command is to print to, now and after each round that is published. */
 static int open_outputs(struct session *s, struct err *err)
 {
-    char logs[DIRECTORY_PATH_MAX];
-    if (s->options.comms) {
-        const char *made = directory_comms(&s->run_dir.dir, logs, sizeof(logs), err);
-        int rc = made ? s->env->comms->use(&s->comms, made, err) : -EIO;
-        if (rc)
-            return rc;
-    }
     if (!s->setup->config.command)
         return 0;
     s->setup->config.outputs =
@@ -290,8 +280,6 @@ static int show(struct session *s, const struct verdict *verdict, int code)
         log_error("%s", err.msg);
         code = code ? code : EXIT_NOT_RUN;
     }
-    if (s->options.comms && !s->options.json && s->env->comms->print(&s->comms, stdout, &err))
-        log_error("%s", err.msg);
     return drawn == -EINTR ? EXIT_INTERRUPTED : code;
 }
 
@@ -397,14 +385,6 @@ static void report_error(const struct session *s, const struct err *err)
         (void)snprintf(s->outcome->sentence, sizeof(s->outcome->sentence), "%s", err->msg);
 }
 
-static int open_comms(struct session *s, struct err *err)
-{
-    if (!s->env->comms)
-        return err_set(err, -ENOTSUP, "--comms: this program lacks 'contend comms'");
-    s->setup->config.watch = &s->comms;
-    return s->env->comms->open(s->setup, &s->comms, err);
-}
-
 /* Plans the run before anything is written. */
 static int plan(struct session *s, const struct scenario *scenario, struct err *err)
 {
@@ -413,8 +393,7 @@ static int plan(struct session *s, const struct scenario *scenario, struct err *
     setup->result.program = s->program;
     if (!rc && s->options.trace && s->job_env.launcher)
         rc = err_set(err, -EINVAL, "--trace works on one machine: start it without mpirun or srun");
-    rc = job_run_join(&s->job, &s->rank_ops, &s->topo, rc, setup, err);
-    return !rc && s->options.comms ? open_comms(s, err) : rc;
+    return job_run_join(&s->job, &s->rank_ops, &s->topo, rc, setup, err);
 }
 
 /* A run that goes on: its finished rounds, if they are of this machine. */
@@ -443,8 +422,8 @@ static int go_on(struct session *s, struct err *err)
 
 static int open_directory(struct session *s, const char *subdirectory, struct err *err)
 {
-    bool resumable = (s->opts == run_option_table || s->opts == bench_option_table) &&
-                     !s->job_env.launcher && !s->options.comms;
+    bool resumable =
+        (s->opts == run_option_table || s->opts == bench_option_table) && !s->job_env.launcher;
     const struct run_record record = make_record(s, "interrupted", 0, NULL);
     const struct run_dir_request request = {.out = s->options.out,
                                             .host = s->host,
@@ -533,8 +512,6 @@ int session_run_scenario(struct session *s, const struct scenario *scenario,
         signals_let_stop(false);
     }
     run_dir_close(&s->run_dir);
-    if (s->comms.arg)
-        s->env->comms->close(&s->comms);
     run_setup_free(&setup);
     s->setup = NULL;
     return code;

@@ -26,7 +26,6 @@
 #include "harness/lib/sys/tree.h"
 #include "harness/ranks/job/launcher.h"
 #include "harness/store/files/directory.h"
-#include "harness/store/files/logs.h"
 
 #define TIMING_VARIABLE "CONTEND_COMMS_TIMING"
 
@@ -197,35 +196,31 @@ static int make_directory(const char *out, const struct job_env *job, char *path
     return mkdtemp(path) ? 0 : err_sys(err, -errno, "cannot create '%.150s'", path);
 }
 
+/* What we and the plugin wrote, and nothing else. */
+static void clear_logs(int dir_fd)
+{
+    DIR *files = file_open_folder(dir_fd, ".");
+    for (struct dirent *file; (file = file_next(&files));)
+        if (strstr(file->d_name, COMMS_SUFFIX) || !strcmp(file->d_name, COMMS_PORTS_NAME))
+            (void)unlinkat(dir_fd, file->d_name, 0);
+}
+
 static void remove_directory(const char *directory)
 {
     int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) {
-        logs_clear(fd);
+        clear_logs(fd);
         (void)close(fd);
     }
     (void)rmdir(directory);
 }
 
-/* That CUDA's driver loads the library that counts copies. */
-static int set_injection(struct err *err)
-{
-    char path[PATH_MAX + 64];
-    int rc = comms_library_find(&comms_injection, path, sizeof(path), err);
-    rc = rc ? rc : comms_library_check(&comms_injection, path, err);
-    if (!rc && setenv(COMMS_INJECTION_VARIABLE, path, 1))
-        rc = err_set(err, -ENOMEM, "no memory for the environment");
-    return rc;
-}
-
-/* The variables that NCCL, CUDA and our libraries look for, for all that the command starts. */
+/* The variables that NCCL and our plugin look for, for all that the command starts. */
 static int set_environment(const char *plugin, const char *directory, const struct comms_args *args,
                            struct err *err)
 {
     const bool timing = !args->no_timing;
-    int rc = comms_library_check(&comms_plugin, plugin, err);
-    if (!rc && args->copies)
-        rc = set_injection(err);
+    int rc = comms_plugin_check(plugin, err);
     if (rc)
         return rc;
     if ((!timing && setenv(TIMING_VARIABLE, "0", 1)) || setenv(COMMS_PLUGIN_VARIABLE, plugin, 1) ||
@@ -247,12 +242,9 @@ static void report(const char *directory, const struct comms_args *args, const s
 {
     const bool keep = args->out != NULL;
     struct comms_found found;
-    const struct comms_showing showing = {directory, NULL, false, keep, args->verbose, stderr};
+    const struct comms_showing showing = {directory, false, keep, args->verbose, stderr};
     const bool whole = comms_show(&showing, &found) == EXIT_GOOD && !found.unread;
-    if (args->copies && !found.copies && !found.unread)
-        log_warn("no process of the command logged copies: none uses CUDA, CUPTI is missing, or "
-                 "the environment is cleared");
-    if (!found.logs && !found.copies && !found.unread)
+    if (!found.logs && !found.unread)
         log_warn("no process of the command loaded the plugin: no NCCL, NCCL before 2.23, or a "
                  "command that clears its environment");
     else if (keep)
@@ -273,7 +265,7 @@ static int watch(const struct comms_args *args, char **argv)
     struct err err = {0};
     struct job_env job;
     job_env_read(getenv, &job);
-    int rc = comms_library_find(&comms_plugin, plugin, sizeof(plugin), &err);
+    int rc = comms_plugin_find(plugin, sizeof(plugin), &err);
     if (!rc)
         rc = make_directory(args->out, &job, directory, sizeof(directory), &err);
     if (rc) {
@@ -282,7 +274,7 @@ static int watch(const struct comms_args *args, char **argv)
     }
     rc = set_environment(plugin, directory, args, &err);
     struct err why_not = {0};
-    struct comms_driver *before = comms_driver_ask(false, &why_not);
+    struct comms_driver *before = comms_driver_ask(&why_not);
     if (comms_driver_allows_graphs(before))
         ask_for_graphs(directory);
     bool started = false;
@@ -311,19 +303,9 @@ static int comms_main(const struct cmd_env *env, int argc, char **argv)
     if (!cmd_parse(env, &comms_command, options, argv, &args, &cli, &code))
         return code;
     bool has_command = options + 1 < argc;
-    if (args.attach || args.all) {
-        if (!has_command && !args.read && !args.out && !args.copies && !(args.attach && args.all))
-            return comms_attach(&args);
-        log_error("--attach and --all look at a running job: leave out command and logs");
-        return EXIT_USAGE;
-    }
     if (has_command == (args.read != NULL)) {
         log_error("give either a command, 'contend comms -- ./train', or logs, 'contend comms "
                   "--read DIR'");
-        return EXIT_USAGE;
-    }
-    if (args.copies && !has_command) {
-        log_error("--copies needs a command: 'contend comms --copies -- ./train'");
         return EXIT_USAGE;
     }
     if (has_command && args.json) {
@@ -333,8 +315,7 @@ static int comms_main(const struct cmd_env *env, int argc, char **argv)
     }
     if (has_command)
         return watch(&args, &argv[options + 1]);
-    const struct comms_showing showing = {args.read,  NULL,         args.json,
-                                          !args.json, args.verbose, stdout};
+    const struct comms_showing showing = {args.read, args.json, !args.json, args.verbose, stdout};
     code = comms_show_logs(&showing);
     int written = cmd_finish();
     return code ? code : written;

@@ -4,8 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,34 +15,19 @@
 
 enum { ANSWER_MS = 10000, STEP_MS = 20 };
 
-/* In the child, as what follows. */
-static void ask_users(struct comms_driver *driver)
-{
-    struct gpu_users *users = NULL;
-    struct err err;
-    size_t n = 0;
-    if (!gpu_users_read(&users, &n, &err) && n <= GPU_LIST_MAX) {
-        memcpy(driver->users, users, n * sizeof(*users));
-        driver->nusers = n;
-    }
-    free(users);
-}
-
 static bool has_counted(const struct comms_driver *driver)
 {
     const struct comms_counted counted = {.counts = driver->counts};
     return !driver->why.code && !comms_counted_why(&counted)[0];
 }
 
+/* In the child. */
 static int ask(void *arg)
 {
     struct comms_driver *driver = arg;
     (void)nvlink_read(&driver->counts, &driver->why);
-    driver->counted_ns = clock_now_ns(); /* NVML's start, which can take seconds, is before it */
     driver->nlinks = gpu_links_read(driver->link, sizeof(driver->link) / sizeof(driver->link[0]));
-    if (driver->asks_users)
-        ask_users(driver);
-    bool stays = driver->stays && has_counted(driver);
+    bool stays = has_counted(driver);
     __atomic_store_n(&driver->answered, true, __ATOMIC_RELEASE);
     while (stays && pause()) /* never 0: until it is killed */
         continue;
@@ -71,7 +54,7 @@ static bool wait_for(struct process *process, const struct comms_driver *driver)
     return true;
 }
 
-struct comms_driver *comms_driver_ask(bool users, struct err *err)
+struct comms_driver *comms_driver_ask(struct err *err)
 {
     struct comms_driver *driver =
         mmap(NULL, sizeof(*driver), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -79,13 +62,11 @@ struct comms_driver *comms_driver_ask(bool users, struct err *err)
         (void)err_set(err, -ENOMEM, "no memory to ask the NVIDIA driver");
         return NULL;
     }
-    driver->asks_users = users;
-    driver->stays = !users;
     struct process process = {0};
     int rc = process_start(&process, true, ask, driver);
     if (rc)
         (void)err_sys(err, rc, "cannot start a process to ask the NVIDIA driver");
-    else if (!wait_for(&process, driver->stays ? driver : NULL)) {
+    else if (!wait_for(&process, driver)) {
         (void)process_signal(&process, SIGKILL);
         rc = err_set(err, -ETIMEDOUT, "the NVIDIA driver did not answer within %d s",
                      ANSWER_MS / 1000);
@@ -108,7 +89,7 @@ bool comms_driver_allows_graphs(const struct comms_driver *driver)
 void comms_driver_write(const char *directory, const struct comms_driver *before, struct err *err)
 {
     static const struct nvlink_counts none;
-    struct comms_driver *after = before ? comms_driver_ask(false, err) : NULL;
+    struct comms_driver *after = before ? comms_driver_ask(err) : NULL;
     if (before && before->why.code)
         *err = before->why;
     else if (after && after->why.code)

@@ -13,18 +13,14 @@
 #include "harness/lib/sys/process.h"
 #include "harness/machine/gpu/links.h"
 #include "harness/machine/gpu/nvlink.h"
-#include "harness/machine/gpu/processes.h"
 
 struct comms_driver {
-    bool answered, asks_users, stays;
+    bool answered;
     struct process process; /* that has asked, where it stays; zeroed = none */
     struct nvlink_counts counts;
-    uint64_t counted_ns; /* when, by clock_now_ns */
-    struct err why;      /* with a code where there are no counts */
+    struct err why; /* with a code where there are no counts */
     size_t nlinks;
     struct gpu_link link[2048];
-    size_t nusers; /* where they were asked for */
-    struct gpu_users users[GPU_LIST_MAX];
 };
 
 /*
@@ -32,11 +28,8 @@ struct comms_driver {
  * open: without persistence mode the driver lets go of a GPU with its last user, and its counters
  * begin at 0 again. Returns NULL after an error: -ENOMEM, -ETIMEDOUT, -EIO where asking has
  * crashed; in words.
- *
- * `users`: also which processes have the GPUs open, of a job that runs, and so has them: nobody
- * stays.
  */
-struct comms_driver *comms_driver_ask(bool users, struct err *err);
+struct comms_driver *comms_driver_ask(struct err *err);
 
 /*
  * Whether NCCL may be asked for the graphs of communicators (NCCL_GRAPH_DUMP_FILE): of up to 16

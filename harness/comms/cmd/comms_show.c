@@ -30,37 +30,26 @@ void comms_files_add_links(const char *directory, const struct gpu_link *link, s
         (void)close(dir_fd);
 }
 
-bool comms_files_are_in(int dir_fd)
-{
-    bool any = false;
-    struct stat status;
-    DIR *directory = file_open_folder(dir_fd, ".");
-    for (const struct dirent *entry; (entry = file_next(&directory));)
-        any = any || comms_has_suffix(entry->d_name, COMMS_SUFFIX) ||
-              comms_has_suffix(entry->d_name, COPIES_SUFFIX) || comms_is_task(entry->d_name, 0);
-    return any && fstatat(dir_fd, "run.json", &status, AT_SYMLINK_NOFOLLOW);
-}
-
 static int print_page(const void *page, FILE *out, struct err *err)
 {
     return html_comms_print(page, out, err);
 }
 
-static int write_page(const char *directory, int dir_fd, const char *html,
-                      const struct comms_view *view, struct err *err)
+static int write_page(const char *directory, int dir_fd, const struct comms_view *view,
+                      struct err *err)
 {
     struct page_figures *figures = page_read_figures(dir_fd);
     if (!figures)
         return err_set(err, -ENOMEM, "no memory for the page");
     struct html_comms page = {.path = directory, .view = view};
     page.figures = page_list_figures(figures, &page.nfigures);
-    int rc = page_put(print_page, &page, html ? AT_FDCWD : dir_fd, html ? html : PAGE_NAME, err);
+    int rc = page_put(print_page, &page, dir_fd, PAGE_NAME, err);
     page_free_figures(figures);
     return rc;
 }
 
-static int write_in(const char *directory, int dir_fd, const char *html,
-                    const struct comms_view *view, struct err *err)
+static int write_in(const char *directory, int dir_fd, const struct comms_view *view,
+                    struct err *err)
 {
     struct signals signals;
     int rc = comms_csv_write(dir_fd, view, err);
@@ -71,23 +60,22 @@ static int write_in(const char *directory, int dir_fd, const char *html,
         return rc;
     rc = view->logs.n ? comms_figures_draw(view, dir_fd, &signals, err) : 0;
     signals_close(&signals);
-    return rc ? rc : write_page(directory, dir_fd, html, view, err);
+    return rc ? rc : write_page(directory, dir_fd, view, err);
 }
 
-static int write_files(const char *directory, const char *html, const struct comms_view *view)
+static int write_files(const char *directory, const struct comms_view *view)
 {
     struct err err = {0};
     int dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int rc = dir_fd < 0 ? err_sys(&err, -errno, "cannot open it")
-                        : write_in(directory, dir_fd, html, view, &err);
+                        : write_in(directory, dir_fd, view, &err);
     if (dir_fd >= 0)
         (void)close(dir_fd);
     switch (rc) {
     case 0:
-        log_info(
-            "wrote matrix.csv, calls.csv, ranks.csv, timeline.csv%s%s into '%.150s', and %.100s",
-            view->copies.nlogs ? ", copies.csv" : "", view->logs.n ? " and plots/" : "", directory,
-            html ? html : PAGE_NAME);
+        log_info("wrote matrix.csv, calls.csv, ranks.csv, timeline.csv%s into '%.150s', "
+                 "and " PAGE_NAME,
+                 view->logs.n ? " and plots/" : "", directory);
         return EXIT_GOOD;
     case -EACCES:
     case -EROFS:
@@ -120,16 +108,15 @@ int comms_show(const struct comms_showing *showing, struct comms_found *found)
     struct comms_view view;
     bool refused;
     int rc = comms_view_read(showing->directory, &view, &refused, &err);
-    *found = (struct comms_found){view.logs.n, view.copies.nlogs, view.unread.n};
-    bool any = found->logs || found->copies;
-    if (!rc && any)
+    *found = (struct comms_found){view.logs.n, view.unread.n};
+    if (!rc && found->logs)
         rc = print(&view, showing, &err);
     if (rc)
         log_error("%s", err.msg);
     int code = !rc ? EXIT_GOOD : refused ? EXIT_USAGE : EXIT_NOT_RUN;
-    if (!rc && any && showing->files) {
+    if (!rc && found->logs && showing->files) {
         (void)fflush(showing->out);
-        code = write_files(showing->directory, showing->html, &view);
+        code = write_files(showing->directory, &view);
     }
     comms_view_free(&view);
     return code;
@@ -139,7 +126,7 @@ int comms_show_logs(const struct comms_showing *showing)
 {
     struct comms_found found;
     int code = comms_show(showing, &found);
-    if (!code && !found.logs && !found.copies) {
+    if (!code && !found.logs) {
         log_error("no log (*" COMMS_SUFFIX ") in '%s'", showing->directory);
         return EXIT_USAGE;
     }

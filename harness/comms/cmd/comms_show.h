@@ -1,4 +1,4 @@
-/* Shows the logs of a directory, for `contend comms` and `contend report`. */
+/* Shows the logs of a directory. */
 #ifndef CONTEND_COMMS_CMD_COMMS_SHOW_H
 #define CONTEND_COMMS_CMD_COMMS_SHOW_H
 
@@ -10,14 +10,13 @@
 
 struct comms_showing {
     const char *directory;
-    const char *html; /* where the page goes; NULL: into the directory */
     bool json, files; /* files: also what --out has beside the logs */
     bool verbose;
     FILE *out;
 };
 
 struct comms_found {
-    size_t logs, copies, unread; /* files of NCCL's calls, of copies, and those that are damaged */
+    size_t logs, unread; /* files, and those of them that are damaged */
 };
 
 /* Returns an exit code; logs a message unless it is EXIT_GOOD. */
@@ -28,8 +27,5 @@ int comms_show_logs(const struct comms_showing *showing);
 
 /* Adds how the GPUs of this machine are joined, for who reads the logs on another one. */
 void comms_files_add_links(const char *directory, const struct gpu_link *link, size_t n);
-
-/* Whether it has logs of NCCL calls, and is no result of a run. */
-bool comms_files_are_in(int dir_fd);
 
 #endif

@@ -8,18 +8,8 @@ static const struct opt comms_opts[] = {
              "report.html"),
     OPT_FLAG("no-timing", comms_args, no_timing, NULL,
              "Do not time collectives on the GPU (default: one in 64, by CUDA events)"),
-    OPT_FLAG("copies", comms_args, copies, NULL,
-             "Also count CUDA's copies (between host and GPUs, within and between GPUs), by CUPTI"),
-    OPT_TEXT(
-        "attach", comms_args, attach, NULL, "PID",
-        "Look at the running NCCL job that has this process, by NCCL's RAS service and NVLink's "
-        "counters"),
-    OPT_FLAG("all", comms_args, all, NULL, "Look at the running job at NCCL_RAS_ADDR"),
-    OPT_SECONDS("time", comms_args, seconds, "2", 0.01, 3600, "T",
-                "With --attach or --all: how long to watch"),
     OPT_FLAG("verbose", comms_args, verbose, NULL, CMD_VERBOSE_HELP, .letter = 'v'),
-    OPT_FLAG("json", comms_args, json, NULL,
-             "Print JSON, with --read, --attach or --all, and write nothing"),
+    OPT_FLAG("json", comms_args, json, NULL, "With --read: print JSON, and write nothing"),
     {.name = NULL},
 };
 
@@ -36,6 +26,5 @@ const struct command comms_command = {
         "was started, because another profiler plugin is set, or ours is missing.",
     .operands = "[-- COMMAND [ARGUMENT...]]",
     .opts = comms_opts,
-    .examples = {{"contend comms -- ./train", "of a command"},
-                 {"contend comms --attach 4711", "of a job that runs"}},
+    .examples = {{"contend comms -- ./train", "of a command"}},
 };

@@ -5,13 +5,8 @@
 #include "harness/cmd/common/cmd.h"
 
 struct comms_args {
-    const char *read, *out, *attach;
-    double seconds;
-    bool all, json, no_timing, copies, verbose;
+    const char *read, *out;
+    bool json, no_timing, verbose;
 };
-
-/* `contend comms --attach PID` and `--all`: a job that runs, by NCCL's RAS service. Returns the
- * exit code: 1 where something is wrong with the job. */
-int comms_attach(const struct comms_args *args);
 
 #endif

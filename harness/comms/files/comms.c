@@ -151,24 +151,6 @@ static void put_timeline(const void *of, FILE *out)
     }
 }
 
-/* ---- copies.csv ---- */
-
-static void put_copies(const void *of, FILE *out)
-{
-    const struct comms_view *view = of;
-    for (size_t i = 0; i < view->copies.n; i++) {
-        const struct copies_row *row = &view->copies.row[i];
-        csv_put_text(row->host, out);
-        (void)fprintf(out, ",%s,%s,%s,%s,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",",
-                      row->from, row->to, copies_kind_name(row->kind),
-                      copies_memory_name(row->from_memory), copies_memory_name(row->to_memory),
-                      row->calls, row->bytes, row->timed_calls, row->timed_bytes);
-        if (row->timed_ns)
-            (void)fprintf(out, "%.9f", (double)row->timed_ns * 1e-9);
-        (void)fputc('\n', out);
-    }
-}
-
 /* ---- files ---- */
 
 static const struct table {
@@ -184,16 +166,7 @@ static const struct table {
     {"timeline.csv",
      "time_s,communicator,rank,collective,algorithm,protocol,captured,peer,bytes,duration_s\n",
      put_timeline},
-    {"copies.csv",
-     "host,from,to,kind,from_memory,to_memory,calls,bytes,timed_calls,timed_bytes,time_s\n",
-     put_copies},
 };
-
-/* Copies are counted where they are asked for. */
-static bool is_wanted(const struct table *table, const struct comms_view *view)
-{
-    return table->put != put_copies || view->copies.nlogs;
-}
 
 /* A directory of logs is the user's: what is there under the name is to be of ours, or nothing. */
 static int look(int dir_fd, const struct table *table, struct err *err)
@@ -234,9 +207,9 @@ int comms_csv_write(int dir_fd, const struct comms_view *view, struct err *err)
     enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
     int rc = 0;
     for (size_t i = 0; i < TABLES && !rc; i++)
-        rc = is_wanted(&tables[i], view) ? look(dir_fd, &tables[i], err) : 0;
+        rc = look(dir_fd, &tables[i], err);
     for (size_t i = 0; i < TABLES && !rc; i++)
-        rc = is_wanted(&tables[i], view) ? write_file(dir_fd, &tables[i], view, err) : 0;
+        rc = write_file(dir_fd, &tables[i], view, err);
     return rc;
 }
 

@@ -2,9 +2,8 @@
 #ifndef CONTEND_COMMS_FINDINGS_FINDINGS_H
 #define CONTEND_COMMS_FINDINGS_FINDINGS_H
 
-#include "harness/comms/findings/copies.h"
+#include "harness/comms/logs/counters.h"
 #include "harness/comms/view/links.h"
-#include "harness/contract/comms.h"
 #include "harness/contract/finding.h"
 
 /* -ENOMEM only. */
@@ -58,7 +57,6 @@ int comms_usage_judge(const struct comms *comms, const struct comms_timeline *ti
 /* NULL: there are none of these. */
 struct comms_hosts {
     struct comms_logs *logs;
-    struct copies *copies;
     struct comms_counters *counters;
     struct comms_ports *ports; /* they have names alone */
 };
@@ -69,34 +67,5 @@ struct comms_hosts {
  * first. Finds comms_one_machine and comms_same_name. -ENOMEM only.
  */
 int comms_hosts_settle(const struct comms_hosts *hosts, struct findings *findings, struct err *err);
-
-/* ---- check.c ---- */
-
-/*
- * What NCCL told the plugin against what the program knows it called (contract/comms.h): the
- * plugin's test of truth, exact in calls and bytes. Pure.
- */
-/* Sums over all that was compared. Zeroed = nothing. */
-struct comms_checked {
-    uint64_t processes, calls, bytes;
-    uint64_t differ; /* functions of processes of which calls or bytes differ */
-};
-
-/*
- * The process `pid`, by its own count and by its log. Interfaces from 5 on tell the calls
- * themselves, those before only NCCL's work of them. Adds findings about `subject`, of each kind
- * the first:
- *   comms_no_log    it has called NCCL, which has not loaded the plugin
- *   comms_differs   calls or bytes are not the same
- *   comms_no_work   of calls that are the same NCCL tells less work: matrices lack the rest
- *   comms_graphs    calls captured in graphs, which are not compared
- * -ENOMEM only.
- */
-int comms_check(const struct comms_logs *logs, int64_t pid, const struct expected_calls *made,
-                const char *subject, struct comms_checked *sum, struct findings *findings,
-                struct err *err);
-
-/* "comms_equal", where everything was compared and is the same; nothing where nothing was. */
-int comms_check_end(const struct comms_checked *sum, struct findings *findings, struct err *err);
 
 #endif

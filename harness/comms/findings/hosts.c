@@ -107,10 +107,6 @@ int comms_hosts_settle(const struct comms_hosts *hosts, struct findings *finding
         struct comms_header *header = &hosts->logs->log[i].header;
         rc = settle(&aliases, header->host, header->boot, findings, err);
     }
-    for (size_t i = 0; hosts->copies && i < hosts->copies->nlogs && !rc; i++) {
-        struct comms_header *header = &hosts->copies->log[i].header;
-        rc = settle(&aliases, header->host, header->boot, findings, err);
-    }
     for (size_t i = 0; hosts->counters && i < hosts->counters->n && !rc; i++) {
         struct comms_counted *counted = &hosts->counters->counted[i];
         rc = settle(&aliases, counted->host, counted->boot, findings, err);

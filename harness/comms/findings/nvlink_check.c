@@ -127,8 +127,7 @@ static uint64_t beyond(uint64_t more, uint64_t less)
     return by > slack + more / 100 ? by : 0;
 }
 
-static int report(const struct side *side, bool more, bool has_copies, struct findings *findings,
-                  struct err *err)
+static int report(const struct side *side, bool more, struct findings *findings, struct err *err)
 {
     char subject[160];
     struct findings_about about = {findings, err, subject};
@@ -137,10 +136,10 @@ static int report(const struct side *side, bool more, bool has_copies, struct fi
     (void)snprintf(subject, sizeof(subject), "GPU %s of %s", side->gpu->pci, side->gpu->host);
     findings_report(
         &about, more ? "comms_unexplained" : "comms_not_counted", FINDING_DOUBT,
-        "NVLink's counters say that it %s %" PRIu64 " bytes, NCCL's calls%s %" PRIu64 ": %s%s%s",
-        side->did, side->counted, has_copies ? " and copies" : "", side->called,
-        more ? "the rest is unexplained (" : "", more && !has_copies ? "copies between GPUs, " : "",
-        more ? "device-side calls, CUDA graphs, algorithms of unknown pairs, other processes)"
+        "NVLink's counters say that it %s %" PRIu64 " bytes, NCCL's calls %" PRIu64 ": %s",
+        side->did, side->counted, side->called,
+        more ? "the rest is unexplained (copies between GPUs, device-side calls, CUDA graphs, "
+               "algorithms of unknown pairs, other processes)"
              : "the rest took other paths (PCIe, shared memory, reductions in NVSwitch), or other "
                "pairs than modelled");
     return about.rc;
@@ -153,7 +152,7 @@ int comms_nvlink_check_judge(const struct comms_nvlink_check *nvlink_check,
     uint64_t most_more = 0, most_less = 0;
     for (size_t i = 0; i < nvlink_check->n; i++) {
         const struct comms_nvlink_check_gpu *gpu = &nvlink_check->gpu[i];
-        if (!gpu->ranks && !gpu->copies) /* what others do there is not ours to judge */
+        if (!gpu->ranks) /* what others do there is not ours to judge */
             continue;
         const struct side sides[] = {
             {gpu, "has sent", gpu->sum.sent, gpu->sum.flags, gpu->sum.counted_sent},
@@ -168,6 +167,6 @@ int comms_nvlink_check_judge(const struct comms_nvlink_check *nvlink_check,
             most_less = under > most_less ? under : most_less;
         }
     }
-    int rc = report(&more, true, nvlink_check->has_copies, findings, err);
-    return rc ? rc : report(&less, false, nvlink_check->has_copies, findings, err);
+    int rc = report(&more, true, findings, err);
+    return rc ? rc : report(&less, false, findings, err);
 }

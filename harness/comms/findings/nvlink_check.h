@@ -4,7 +4,7 @@
  *
  * Only what goes from one GPU of a machine to another is laid on: both ranks' GPUs must be known.
  * Counters are of all that the GPU did meanwhile, so that more was counted is what nothing here
- * explains: device-side calls, copies between GPUs that were not counted, CUDA graphs, algorithms
+ * explains: device-side calls, copies between GPUs, CUDA graphs, algorithms
  * of unknown pairs, other processes. Less was counted where calls took another way (PCIe, shared
  * memory, NVLink's own reductions), or the model is wrong. Small sends may have as many flags as
  * data, or none: what is counted up to there is explained.
@@ -24,8 +24,7 @@ struct comms_nvlink_check_sum {
 struct comms_nvlink_check_gpu {
     const char *host, *pci; /* borrowed */
     struct comms_nvlink_check_sum sum;
-    size_t ranks;    /* of all communicators */
-    uint64_t copies; /* from or to another GPU; in the bytes above */
+    size_t ranks; /* of all communicators */
 };
 
 /* Zeroed = there were no counters. */
@@ -34,8 +33,6 @@ struct comms_nvlink_check {
     struct comms_nvlink_check_gpu *gpu; /* owned */
     uint64_t elsewhere;                 /* bytes of pairs that are not laid on */
     size_t left_out;                    /* communicators that are too large for a matrix */
-    bool has_copies;                    /* copies were counted as well (copies.h): */
-    uint64_t copied;                    /* those from GPU to GPU, which the GPUs have in theirs */
 };
 
 /* Borrows the counters. Free it also after an error: -ENOMEM, -EOVERFLOW. */

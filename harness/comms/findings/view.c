@@ -45,7 +45,7 @@ static int read_ports(const char *directory, struct comms_view *view, struct err
 
 int comms_view_make(const char *directory, struct comms_view *view, struct err *err)
 {
-    const struct comms_hosts hosts = {&view->logs, &view->copies, &view->counters, &view->ports};
+    const struct comms_hosts hosts = {&view->logs, &view->counters, &view->ports};
     int rc = comms_hosts_settle(&hosts, &view->findings, err);
     rc = rc ? rc : comms_merge(&view->logs, &view->comms, err);
     if (!rc && directory)
@@ -58,21 +58,17 @@ int comms_view_make(const char *directory, struct comms_view *view, struct err *
         rc = comms_links_make(&view->total, &view->ports, &view->timeline, &view->links, err);
     if (!rc && !view->total_note[0])
         rc = comms_nvlink_check_make(&view->total, &view->counters, &view->nvlink_check, err);
-    rc = rc ? rc : copies_add_up(&view->copies, err);
-    rc = rc ? rc : copies_explain(&view->copies, &view->nvlink_check, err);
     rc = rc ? rc : judge_unread(&view->unread, &view->findings, err);
     rc = rc ? rc : comms_judge(&view->logs, &view->comms, &view->findings, err);
     rc = rc ? rc : comms_nvlink_check_judge(&view->nvlink_check, &view->findings, err);
-    rc = rc ? rc : comms_usage_judge(&view->comms, &view->timeline, &view->findings, err);
-    return rc ? rc : copies_judge(&view->copies, &view->findings, err);
+    return rc ? rc : comms_usage_judge(&view->comms, &view->timeline, &view->findings, err);
 }
 
 int comms_view_read(const char *directory, struct comms_view *view, bool *refused, struct err *err)
 {
     *view = (struct comms_view){0};
     int rc = comms_logs_read(directory, &view->logs, &view->unread, err);
-    rc = rc ? rc : copies_read(directory, &view->copies, &view->unread, err);
-    if (!rc && view->unread.n && !view->logs.n && !view->copies.nlogs) {
+    if (!rc && view->unread.n && !view->logs.n) {
         *err = view->unread.why[0];
         rc = err->code;
     }
@@ -90,7 +86,6 @@ void comms_view_free(struct comms_view *view)
     comms_ports_free(&view->ports);
     comms_timeline_free(&view->timeline);
     comms_nvlink_check_free(&view->nvlink_check);
-    copies_free(&view->copies);
     comms_counters_free(&view->counters);
     comms_total_free(&view->total);
     comms_free(&view->comms);

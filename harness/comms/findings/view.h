@@ -2,8 +2,8 @@
 #ifndef CONTEND_COMMS_FINDINGS_VIEW_H
 #define CONTEND_COMMS_FINDINGS_VIEW_H
 
-#include "harness/comms/findings/copies.h"
 #include "harness/comms/findings/nvlink_check.h"
+#include "harness/comms/logs/counters.h"
 #include "harness/comms/view/links.h"
 #include "harness/comms/view/total.h"
 #include "harness/contract/finding.h"
@@ -15,7 +15,6 @@ struct comms_view {
     char total_note[96];            /* "" = there is a total */
     struct comms_counters counters; /* of NVLink; none where nobody looked */
     struct comms_nvlink_check nvlink_check;
-    struct copies copies; /* none without --copies */
     struct comms_timeline timeline;
     struct comms_ports ports; /* of a links.csv; none where there is none */
     struct comms_links links;
@@ -25,12 +24,12 @@ struct comms_view {
 
 /*
  * Free with comms_view_free, also after an error. A directory without logs is none: view->logs.n
- * and view->copies.nlogs are 0. Files that cannot be read are left out, unless that leaves no log.
+ * is 0. Files that cannot be read are left out, unless that leaves no log.
  * Errors: -ENOMEM, -EOVERFLOW, and with *refused why no log can be read.
  */
 int comms_view_read(const char *directory, struct comms_view *view, bool *refused, struct err *err);
 
-/* The rest of a view that has its logs, copies, ports and counters; NULL: without orders of rings,
+/* The rest of a view that has its logs, ports and counters; NULL: without orders of rings,
  * which lie in the directory. Errors: -ENOMEM, -EOVERFLOW. */
 int comms_view_make(const char *directory, struct comms_view *view, struct err *err);
 void comms_view_free(struct comms_view *view);

@@ -20,15 +20,14 @@ static json_t *least_of(uint32_t bucket)
     return whole(bucket ? 1ull << (bucket - 1) : 0);
 }
 
-/* Calls by size, and their bytes where those are wanted. */
-static json_t *sizes_to_json(const uint64_t *calls, const uint64_t *bytes)
+/* Calls by size. */
+static json_t *sizes_to_json(const uint64_t *calls)
 {
     json_t *sizes = json_array();
     for (uint32_t b = 0; b < COMMS_SIZES; b++)
         if (calls[b])
-            (void)json_array_append_new(sizes, json_pack("{s:o, s:o, s:o*}", "from_bytes",
-                                                         least_of(b), "calls", whole(calls[b]),
-                                                         "bytes", bytes ? whole(bytes[b]) : NULL));
+            (void)json_array_append_new(sizes, json_pack("{s:o, s:o}", "from_bytes", least_of(b),
+                                                         "calls", whole(calls[b])));
     return sizes;
 }
 
@@ -61,7 +60,7 @@ static json_t *line_to_json(const struct comms_line *line, uint32_t nranks)
                      comms_algo_name(line->algo), "protocol", comms_proto_name(line->proto),
                      "captured", line->captured, "calls", whole(line->calls), "bytes",
                      whole(line->bytes), "calls_least", whole(line->least), "calls_most",
-                     whole(line->most), "sizes", sizes_to_json(line->sizes, NULL), "timed_calls",
+                     whole(line->most), "sizes", sizes_to_json(line->sizes), "timed_calls",
                      whole(line->timed_calls), "time_s", json_value_real(speed.time), "algbw",
                      json_value_real(speed.algbw), "busbw", json_value_real(speed.busbw));
 }
@@ -220,8 +219,7 @@ static json_t *not_counted_to_json(const struct comms_counters *counters)
 
 /*
  * {"gpus": [{"host", "pci_bdf", "ranks", "sent": SIDE, "received": SIDE}],
- *  "all": {"sent": SIDE, "received": SIDE}, "flags_bytes", "elsewhere_bytes", "copied_bytes"
- *   between these GPUs, in SIDE too | null where copies were not counted, "left_out",
+ *  "all": {"sent": SIDE, "received": SIDE}, "flags_bytes", "elsewhere_bytes", "left_out",
  *  "not_counted": [{"host", "why"}]}
  * with SIDE = {"called_bytes", "counted_bytes", "unexplained_bytes", "ratio" | null of nothing
  * called}; null where nobody looked.
@@ -234,62 +232,12 @@ static json_t *nvlink_check_to_json(const struct comms_nvlink_check *nvlink_chec
     const struct comms_nvlink_check_sum sum = comms_nvlink_check_all(nvlink_check);
     json_t *gpus =
         JSON_LIST(gpu, nvlink_check->gpu, nvlink_check->n, nvlink_check_gpu_to_json(gpu));
-    return json_pack(
-        "{s:o, s:{s:o, s:o}, s:I, s:I, s:o, s:i, s:o}", "gpus", gpus, "all", "sent",
-        nvlink_check_side_to_json(sum.sent, sum.counted_sent), "received",
-        nvlink_check_side_to_json(sum.received, sum.counted_received), "flags_bytes",
-        (json_int_t)sum.flags, "elsewhere_bytes", (json_int_t)nvlink_check->elsewhere,
-        "copied_bytes",
-        nvlink_check->has_copies ? json_integer((json_int_t)nvlink_check->copied) : json_null(),
-        "left_out", (int)nvlink_check->left_out, "not_counted", not_counted_to_json(counters));
-}
-
-/* ---- copies ---- */
-
-static json_t *copies_log_to_json(const struct copies_log *log)
-{
-    const struct copies_sums *sums = log->sums;
-    return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o}", "file",
-        json_value_text(log->name), "host", json_value_text(log->header.host), "pid",
-        whole((uint64_t)log->header.pid), "program", json_value_text(log->header.program), "cupti",
-        whole(log->header.interface), "start_ns", whole(log->header.start_ns), "finished",
-        sums->finished != COPIES_GOES_ON, "taken_over", copies_are_taken(sums), "dropped",
-        whole(sums->dropped), "unknown", whole(sums->unknown + sums->broken), "buffers_out",
-        whole(sums->buffers), "migrations_since_ns",
-        sums->migrations_ns ? whole(sums->migrations_ns) : json_null(), "migrations_error",
-        whole(sums->migrations_error));
-}
-
-static json_t *copies_row_to_json(const struct copies_row *row)
-{
-    return json_pack("{s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-                     "host", json_value_text(row->host), "from", row->from, "to", row->to, "kind",
-                     copies_kind_name(row->kind), "from_memory",
-                     copies_memory_name(row->from_memory), "to_memory",
-                     copies_memory_name(row->to_memory), "unplaced", row->unplaced, "calls",
-                     whole(row->calls), "bytes", whole(row->bytes), "timed_calls",
-                     whole(row->timed_calls), "timed_bytes", whole(row->timed_bytes), "time_s",
-                     row->timed_ns ? json_real((double)row->timed_ns / 1e9) : json_null(),
-                     "bytes_per_s", json_value_real(copies_row_speed(row)), "sizes",
-                     sizes_to_json(row->sizes, row->size_bytes));
-}
-
-/*
- * {"logs": [{"file", "host", "pid", "program", "cupti": its version, "start_ns", "finished": bool,
- *   "dropped", "unknown", "buffers_out"}],
- *  "rows": [{"host", "from", "to": "host" | PCI address | "GPUN@PID" | "?", "kind",
- *   "from_memory", "to_memory", "unplaced": bool, "calls", "bytes", "timed_calls", "timed_bytes",
- *   "time_s" and "bytes_per_s" | null of not timed, "sizes": [{"from_bytes", "calls", "bytes"}]}]}
- * null where nobody counted.
- */
-static json_t *copies_to_json(const struct copies *copies)
-{
-    if (!copies->nlogs)
-        return json_null();
-    json_t *logs = JSON_LIST(log, copies->log, copies->nlogs, copies_log_to_json(log));
-    json_t *rows = JSON_LIST(row, copies->row, copies->n, copies_row_to_json(row));
-    return json_pack("{s:o, s:o}", "logs", logs, "rows", rows);
+    return json_pack("{s:o, s:{s:o, s:o}, s:I, s:I, s:i, s:o}", "gpus", gpus, "all", "sent",
+                     nvlink_check_side_to_json(sum.sent, sum.counted_sent), "received",
+                     nvlink_check_side_to_json(sum.received, sum.counted_received), "flags_bytes",
+                     (json_int_t)sum.flags, "elsewhere_bytes", (json_int_t)nvlink_check->elsewhere,
+                     "left_out", (int)nvlink_check->left_out, "not_counted",
+                     not_counted_to_json(counters));
 }
 
 /* ---- the whole ---- */
@@ -300,9 +248,9 @@ json_t *comms_to_json(const struct comms_view *view)
     json_t *all =
         JSON_LIST(each, view->comms.communicator, view->comms.n, communicator_to_json(each));
     json_t *links = JSON_LIST(link, view->links.link, view->links.n, link_to_json(view, link));
-    return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema_version", 1, "logs",
-                     files, "communicators", all, "total", total_to_json(view), "links", links,
+    return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema_version", 1, "logs", files,
+                     "communicators", all, "total", total_to_json(view), "links", links,
                      "links_unknown_bytes", whole(view->links.unknown_bytes), "nvlink",
-                     nvlink_check_to_json(&view->nvlink_check, &view->counters), "copies",
-                     copies_to_json(&view->copies), "findings", findings_to_json(&view->findings));
+                     nvlink_check_to_json(&view->nvlink_check, &view->counters), "findings",
+                     findings_to_json(&view->findings));
 }

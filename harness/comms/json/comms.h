@@ -35,7 +35,7 @@
  *   "bytes_log10": [[null of 0]], "calls_log10", "unknown_calls", "unknown_bytes"}
  *   | null of too many GPUs,
  *  "links": [{"name", "gpu", "bytes", "gbps", "share"}], the hottest first, "links_unknown_bytes",
- *  "nvlink": as nvlink_check_to_json, "copies": as copies_to_json, "findings": as findings_to_json}
+ *  "nvlink": as nvlink_check_to_json, "findings": as findings_to_json}
  * NULL: no memory. The caller owns it.
  */
 json_t *comms_to_json(const struct comms_view *view);

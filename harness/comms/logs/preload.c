@@ -18,7 +18,7 @@
 void preload_report_off(const char *why, const char *what, int code)
 {
     char line[PATH_MAX + 200];
-    int n = snprintf(line, sizeof(line), "%s: off in process %ld: %s%s%s%s\n", preload_who,
+    int n = snprintf(line, sizeof(line), "contend comms: off in process %ld: %s%s%s%s\n",
                      (long)getpid(), why, what, code ? ": " : "", code ? strerror(code) : "");
     if (n > 0 &&
         write(STDERR_FILENO, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line)) < 0)
@@ -32,10 +32,9 @@ uint64_t preload_now_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-struct comms_header preload_header(const struct preload_file *file, const char *magic,
-                                   uint32_t interface)
+struct comms_header preload_header(const struct preload_file *file, uint32_t interface)
 {
-    struct comms_header header = comms_header_begin(magic, file->size);
+    struct comms_header header = comms_header_begin();
     header.interface = interface;
     header.pid = getpid();
     header.start_ns = preload_now_ns(CLOCK_REALTIME);

@@ -1,5 +1,5 @@
 /*
- * What a library of ours does inside somebody else's process: it says in one line why it is off,
+ * What our plugin does inside somebody else's process: it says in one line why it is off,
  * and makes its log, a file of fixed size that is mapped, so that a process that is killed leaves
  * what it had. Nothing fails the caller; errno is not kept.
  *
@@ -20,9 +20,6 @@
 
 #include "harness/comms/logs/record.h"
 
-/* The library defines it: who says the line. */
-extern const char preload_who[];
-
 /* `code`: an errno to be told in words, or 0. One write, so that lines of processes do not mix. */
 void preload_report_off(const char *why, const char *what, int code);
 
@@ -37,8 +34,7 @@ struct preload_file {
 };
 
 /* The header of its log; `interface` as there. */
-struct comms_header preload_header(const struct preload_file *file, const char *magic,
-                                   uint32_t interface);
+struct comms_header preload_header(const struct preload_file *file, uint32_t interface);
 
 /* Under an unfinished name in CONTEND_COMMS_DIR. False: it is said why not, and nothing is left. */
 bool preload_file_create(struct preload_file *file, const char *suffix, size_t size);

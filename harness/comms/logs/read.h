@@ -17,9 +17,6 @@
  */
 typedef int comms_take(void *into, const char *name, char *text, size_t size, struct err *err);
 
-/* Whether a name ends so. */
-bool comms_has_suffix(const char *name, const char *suffix);
-
 /* The name of a task's directory, and whether one is such; of `size` tasks, 0 = any. */
 enum { COMMS_TASK_MAX = 32 };
 void comms_task_name(unsigned rank, unsigned size, char name[static COMMS_TASK_MAX]);
@@ -39,34 +36,6 @@ void comms_unread_free(struct comms_unread *unread);
  */
 int comms_folder_read(const char *directory, const char *suffix, size_t most, comms_take *take,
                       void *into, struct comms_unread *unread, struct err *err);
-
-/* ---- what logs of NCCL and of copies have in common ---- */
-
-/* More calls, bytes or ns than any process has: 53 days at 250 GB/s without a pause. */
-#define LOG_MOST (1ull << 60)
-
-struct log_reader {
-    const char *name; /* of the file */
-    const unsigned char *bytes;
-    size_t size;
-    struct err *err;
-};
-
-struct log_format {
-    const char *magic, *none, *one; /* as errors call it: "no log", "a log" */
-    size_t file_size;
-};
-
-/* -EINVAL after "'NAME', byte N: what is wrong there". */
-__attribute__((format(printf, 3, 4))) int log_refuse(const struct log_reader *reader, size_t at,
-                                                     const char *fmt, ...);
-/* Copies it to *header; the file has its size. 0 or -EINVAL as above. */
-int log_read_header(const struct log_reader *reader, const struct log_format *format,
-                    struct comms_header *header);
-/* Whether `text` has an end and is a PCI address, or "" as *gpu then is. */
-bool log_has_gpu(const char *text, size_t size, char gpu[static PCI_BDF_MAX]);
-
-/* ---- logs of NCCL ---- */
 
 /* The counters of one key, by one rank of a communicator. */
 struct comms_count {

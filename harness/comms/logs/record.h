@@ -1,7 +1,6 @@
 /*
  * The log that each process of a command leaves in CONTEND_COMMS_DIR: what NCCL told its profiler
- * plugin. The plugin (plugin.c) writes it, read.c reads it; nothing else knows it. Logs of copies
- * (copies_record.h) have the same header.
+ * plugin. The plugin (plugin.c) writes it, read.c reads it; nothing else knows it.
  *
  * One file of fixed size, mapped by its writer, so that a process that is killed leaves what it
  * had: a header, then room for memberships (one rank of one communicator each), for counters (a
@@ -16,7 +15,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "harness/contract/comms.h"
+#define COMMS_SUFFIX ".comms" /* part of each but the one below */
+#define COMMS_PORTS_NAME "links.csv"
 
 #define COMMS_MAGIC "CNTDCOMM"
 
@@ -41,12 +41,11 @@ enum {
 };
 
 struct comms_header {
-    char magic[8]; /* COMMS_MAGIC or COPIES_MAGIC, without its end */
+    char magic[8]; /* COMMS_MAGIC, without its end */
     uint32_t version, order;
     uint32_t header_size, member_size, counter_size, event_size;
     uint32_t members, counters, events; /* room, in records */
-    uint32_t
-        interface; /* N of ncclProfiler_vN, by which NCCL spoke; cuptiGetVersion, 0 = unknown */
+    uint32_t interface;                 /* N of ncclProfiler_vN, by which NCCL spoke */
     uint64_t file_size;
     int64_t pid;
     uint64_t start_ns;      /* CLOCK_REALTIME, to lay logs of several machines side by side */
@@ -117,7 +116,7 @@ enum {
 _Static_assert(COMMS_EVENTS_AT % 64 == 0, "events begin with a cache line");
 
 /* The constant part of a header of this version. */
-static inline struct comms_header comms_header_begin(const char *magic, size_t file_size)
+static inline struct comms_header comms_header_begin(void)
 {
     struct comms_header header = {.version = COMMS_VERSION,
                                   .order = COMMS_ORDER,
@@ -128,8 +127,8 @@ static inline struct comms_header comms_header_begin(const char *magic, size_t f
                                   .members = COMMS_MEMBERS,
                                   .counters = COMMS_COUNTERS,
                                   .events = COMMS_EVENTS,
-                                  .file_size = file_size};
-    memcpy(header.magic, magic, sizeof(header.magic));
+                                  .file_size = COMMS_FILE_SIZE};
+    memcpy(header.magic, COMMS_MAGIC, sizeof(header.magic));
     return header;
 }
 

@@ -22,8 +22,6 @@ _Static_assert(sizeof(struct log) == COMMS_FILE_SIZE, "the file is the struct");
 
 enum { PROBES = 64 }; /* places that a detailed key may be at */
 
-const char preload_who[] = "contend comms";
-
 static struct log *the_log; /* NULL = off */
 static pthread_once_t opened_once = PTHREAD_ONCE_INIT;
 static unsigned asked_interface;
@@ -170,7 +168,7 @@ static void open_log(void)
     if (!preload_file_create(&file, COMMS_SUFFIX, COMMS_FILE_SIZE))
         return;
     struct log *log = file.bytes;
-    log->header = preload_header(&file, COMMS_MAGIC, asked_interface);
+    log->header = preload_header(&file, asked_interface);
     int code = pthread_atfork(NULL, NULL, forget_in_child);
     if (code)
         preload_file_drop(&file, code);

@@ -10,7 +10,7 @@
 #include "harness/lib/base/units.h"
 
 /* Lines at most; the CSV files have all. */
-enum { MATRIX_MOST = 16, PAIRS = 12, RANKS_MOST = 64, LINKS_MOST = 16, COPIES_MOST = 64 };
+enum { MATRIX_MOST = 16, PAIRS = 12, RANKS_MOST = 64, LINKS_MOST = 16 };
 
 static void add_rest(size_t all, size_t most, const char *what, struct doc *doc)
 {
@@ -166,16 +166,9 @@ void comms_add_verdict_to_doc(const struct comms_view *view, struct doc *doc)
     uint64_t sum = 0;
     for (uint32_t from = 0; from < matrix->n; from++)
         sum += row_sum(matrix, matrix->bytes, from);
-    if (!view->comms.n)
-        for (size_t i = 0; i < view->copies.n; i++)
-            sum += view->copies.row[i].bytes;
     (void)units_format_si((double)sum, bytes, sizeof(bytes));
-    if (view->comms.n)
-        (void)snprintf(what, sizeof(what), "%u %s%s sent %sB to each other", matrix->n,
-                       view->comms.n == 1 ? "rank" : "GPU", matrix->n == 1 ? "" : "s", bytes);
-    else
-        (void)snprintf(what, sizeof(what), "%zu process%s copied %sB", view->copies.nlogs,
-                       view->copies.nlogs == 1 ? "" : "es", bytes);
+    (void)snprintf(what, sizeof(what), "%u %s%s sent %sB to each other", matrix->n,
+                   view->comms.n == 1 ? "rank" : "GPU", matrix->n == 1 ? "" : "s", bytes);
     comms_add_findings_to_doc(what, &view->findings, doc);
     add_matrix(view, doc);
 }
@@ -335,57 +328,12 @@ static void add_links(const struct comms_view *view, struct doc *doc)
                  units_format_si((double)links->unknown_bytes, bytes, sizeof(bytes)));
 }
 
-/* ---- copies ---- */
-
-static void add_copies_row(const struct copies_row *row, struct doc_table *table)
-{
-    double gbps = copies_row_speed(row) / 1e9;
-    doc_row(table, DOC_PLAIN);
-    doc_cell(table, "%s", row->from);
-    doc_cell(table, "%s", row->to);
-    doc_cell(table, "%s", copies_row_word(row));
-    doc_cell(table, "%" PRIu64, row->calls);
-    doc_si(table, (double)row->bytes);
-    doc_seconds(table, row->timed_ns ? (double)row->timed_ns / 1e9 : (double)NAN);
-    if (isnan(gbps))
-        doc_cell(table, "-");
-    else
-        doc_cell(table, gbps < 999.995 ? "%.2f" : "%.0f", gbps);
-}
-
-static void add_copies(const struct copies *copies, struct doc *doc)
-{
-    if (!copies->nlogs)
-        return;
-    doc_heading(doc, "Copies");
-    doc_text(doc, "%zu process%s, as reported by CUPTI; time on the GPU, summed over copies",
-             copies->nlogs, copies->nlogs == 1 ? "" : "es");
-    if (!copies->n) {
-        doc_text(doc, "nothing was copied");
-        return;
-    }
-    bool several = strcmp(copies->row[0].host, copies->row[copies->n - 1].host) != 0;
-    struct doc_table *table = doc_table(doc);
-    doc_columns(table, DOC_LABEL, "from", "to", "memory", NULL);
-    doc_columns(table, DOC_NUMBER, "calls", "bytes", "time", "GB/s", NULL);
-    for (size_t i = 0; i < copies->n && i < COPIES_MOST; i++) {
-        if (several && (!i || strcmp(copies->row[i - 1].host, copies->row[i].host) != 0)) {
-            doc_row(table, DOC_GROUP);
-            doc_cell(table, "%s", copies->row[i].host);
-        }
-        add_copies_row(&copies->row[i], table);
-    }
-    add_rest(copies->n, COPIES_MOST, "rows", doc);
-}
-
 void comms_add_tables_to_doc(const struct comms_view *view, struct doc *doc)
 {
     add_links(view, doc);
     if (!view->total_note[0])
         comms_nvlink_check_add_to_doc(&view->nvlink_check, &view->counters, doc);
-    add_copies(&view->copies, doc);
     for (size_t i = 0; i < view->comms.n; i++)
         add_communicator(&view->comms.communicator[i], i, doc);
-    if (view->comms.n)
-        add_details(view, doc);
+    add_details(view, doc);
 }

@@ -1,9 +1,7 @@
-/* Who sent how much to whom, and a running job as NCCL's RAS service describes it, as blocks that a
- * person reads. */
+/* Who sent how much to whom, as blocks that a person reads. */
 #ifndef CONTEND_COMMS_TABLES_COMMS_H
 #define CONTEND_COMMS_TABLES_COMMS_H
 
-#include "harness/comms/findings/nvlink_delta.h"
 #include "harness/comms/findings/view.h"
 #include "harness/show/doc/doc.h"
 
@@ -14,23 +12,12 @@ void comms_add_findings_to_doc(const char *what, const struct findings *findings
  * from GPU to GPU, of one from rank to rank. Borrows the findings. */
 void comms_add_verdict_to_doc(const struct comms_view *view, struct doc *doc);
 
-/* Links, NVLink's counters, copies, the calls of each communicator; folded, its ranks and further
+/* Links, NVLink's counters, the calls of each communicator; folded, its ranks and further
  * matrices. */
 void comms_add_tables_to_doc(const struct comms_view *view, struct doc *doc);
 
 /* Nothing where nothing was counted, or why it could not. */
 void comms_nvlink_check_add_to_doc(const struct comms_nvlink_check *nvlink_check,
                                    const struct comms_counters *counters, struct doc *doc);
-
-/* Bytes that NVLink moved beside a running job; or, in a line, why nothing was counted. */
-void comms_nvlink_delta_add_to_doc(const struct comms_nvlink_delta *nvlink_delta, struct doc *doc);
-
-/* `before`: the same job some seconds earlier, for what was launched meanwhile. Borrows the
- * findings. */
-void ras_add_to_doc(const struct ras *before, const struct ras *now, double seconds,
-                    const struct findings *findings, struct doc *doc);
-
-/* The service's own text, each line of it made harmless. */
-void ras_print_text(const char *text, FILE *out);
 
 #endif

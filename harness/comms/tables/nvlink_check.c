@@ -32,7 +32,7 @@ static void add_group(const char *text, struct doc_table *table)
 
 static bool is_of_interest(const struct comms_nvlink_check_gpu *gpu)
 {
-    return gpu->ranks || gpu->copies || gpu->sum.counted_sent || gpu->sum.counted_received;
+    return gpu->ranks || gpu->sum.counted_sent || gpu->sum.counted_received;
 }
 
 static void add_gpus(const struct comms_nvlink_check *nvlink_check, struct doc_table *table)
@@ -63,10 +63,8 @@ void comms_nvlink_check_add_to_doc(const struct comms_nvlink_check *nvlink_check
     if (!counters->n || !nvlink_check->n)
         return;
     const struct comms_nvlink_check_sum sum = comms_nvlink_check_all(nvlink_check);
-    doc_text(doc,
-             "Of these calls%s, including protocol flags (LL 2, LL128 16/15), and as counted by "
-             "the GPUs",
-             nvlink_check->has_copies ? " and copies" : "");
+    doc_text(doc, "Of these calls, including protocol flags (LL 2, LL128 16/15), and as counted by "
+                  "the GPUs");
     struct doc_table *table = doc_table(doc);
     doc_column(table, DOC_LABEL, "GPU");
     doc_columns(table, DOC_NUMBER, "sent", "counted", "ratio", "received", "counted", "ratio",
@@ -86,81 +84,4 @@ void comms_nvlink_check_add_to_doc(const struct comms_nvlink_check *nvlink_check
         doc_text(doc,
                  "Not on NVLink, as they go to another node or the GPU is unknown: bytes %" PRIu64,
                  nvlink_check->elsewhere);
-}
-
-/* ---- beside a job that runs ---- */
-
-static void add_moved_side(const struct comms_nvlink_delta_side *side, struct doc_table *table)
-{
-    doc_si(table, side->bytes);
-    doc_si(table, side->rate);
-    doc_share(table, side->share);
-}
-
-static void add_moved_row(const char *name, int64_t rank,
-                          const struct comms_nvlink_delta_sides *sides, struct doc_table *table)
-{
-    doc_row(table, DOC_PLAIN);
-    doc_cell(table, "%s", name);
-    if (rank >= 0)
-        doc_cell(table, "%" PRId64, rank);
-    else
-        doc_cell(table, "-");
-    add_moved_side(&sides->sent, table);
-    add_moved_side(&sides->received, table);
-}
-
-static void add_moved_gpus(const struct comms_nvlink_delta *nvlink_delta, bool of_job,
-                           struct doc_table *table)
-{
-    for (size_t i = 0; i < nvlink_delta->n; i++) {
-        const struct comms_nvlink_delta_gpu *gpu = &nvlink_delta->gpu[i];
-        const struct comms_nvlink_delta_sides sides = comms_nvlink_delta_of(nvlink_delta, gpu);
-        if (gpu->of_job == of_job)
-            add_moved_row(gpu->counted->pci_bdf[0] ? gpu->counted->pci_bdf : "-",
-                          gpu->ranks ? gpu->rank : -1, &sides, table);
-    }
-}
-
-static bool has_others(const struct comms_nvlink_delta *nvlink_delta)
-{
-    for (size_t i = 0; i < nvlink_delta->n; i++)
-        if (!nvlink_delta->gpu[i].of_job)
-            return true;
-    return false;
-}
-
-void comms_nvlink_delta_add_to_doc(const struct comms_nvlink_delta *nvlink_delta, struct doc *doc)
-{
-    char seconds[24];
-    doc_heading(doc, "Bytes over NVLink");
-    if (comms_counted_why(&nvlink_delta->counted)[0]) {
-        add_none(&nvlink_delta->counted, doc);
-        return;
-    }
-    doc_text(doc,
-             "As counted by the GPUs of %s over %s, of all processes together; share of what their "
-             "links can carry",
-             nvlink_delta->counted.host,
-             units_format_seconds(nvlink_delta->seconds, seconds, sizeof(seconds)));
-    struct doc_table *table = doc_table(doc);
-    doc_column(table, DOC_LABEL, "GPU");
-    doc_columns(table, DOC_NUMBER, "rank", "sent", "per s", "share", "received", "per s", "share",
-                NULL);
-    const struct comms_nvlink_delta_sides all = comms_nvlink_delta_all(nvlink_delta, false);
-    if (nvlink_delta->by != COMMS_NVLINK_DELTA_BY_NOBODY) {
-        const struct comms_nvlink_delta_sides job = comms_nvlink_delta_all(nvlink_delta, true);
-        add_moved_gpus(nvlink_delta, true, table);
-        add_moved_row("the job's", -1, &job, table);
-        if (has_others(nvlink_delta))
-            add_group(nvlink_delta->by == COMMS_NVLINK_DELTA_BY_RANKS
-                          ? "used by no rank of the job:"
-                          : "not open there:",
-                      table);
-    }
-    add_moved_gpus(nvlink_delta, false, table);
-    if (nvlink_delta->by == COMMS_NVLINK_DELTA_BY_NOBODY || has_others(nvlink_delta))
-        add_moved_row("all", -1, &all, table);
-    if (nvlink_delta->note[0])
-        doc_text(doc, "%s", nvlink_delta->note);
 }

@@ -9,8 +9,8 @@
 #ifndef CONTEND_COMMS_VIEW_LINKS_H
 #define CONTEND_COMMS_VIEW_LINKS_H
 
+#include "harness/comms/logs/record.h"
 #include "harness/comms/view/total.h"
-#include "harness/contract/comms.h"
 #include "harness/machine/gpu/links.h"
 
 #define COMMS_PORTS_COLUMNS "host,pci,way,to,links,gbps"

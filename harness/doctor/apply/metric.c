@@ -15,7 +15,6 @@
 #include "harness/lib/base/array.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/process.h"
-#include "harness/machine/gpu/state.h"
 
 enum { COMMAND_LONGEST_MS = 2000, ANSWER_MAX = 256 };
 
@@ -24,23 +23,24 @@ static const struct {
     const char *unit;
     double period_s;
 } kinds[] = {
-    [METRIC_LINES] = {"lines:", "lines/s", 0.02}, [METRIC_FILE] = {"file:", "", 0.02},
-    [METRIC_COUNTER] = {"counter:", "/s", 0.25},  [METRIC_RATE] = {"rate:", "", 0.25},
-    [METRIC_GPU] = {"gpu", "of the time", 0.1},
+    [METRIC_LINES] = {"lines:", "lines/s", 0.02},
+    [METRIC_FILE] = {"file:", "", 0.02},
+    [METRIC_COUNTER] = {"counter:", "/s", 0.25},
+    [METRIC_RATE] = {"rate:", "", 0.25},
 };
 
 static int find_kind(const char *text, struct metric *metric, struct err *err)
 {
-    for (int kind = 0; kind <= METRIC_GPU; kind++) {
+    for (int kind = 0; kind <= METRIC_RATE; kind++) {
         size_t length = strlen(kinds[kind].prefix);
-        if (strncmp(text, kinds[kind].prefix, length) != 0 || (kind == METRIC_GPU && text[length]))
+        if (strncmp(text, kinds[kind].prefix, length) != 0)
             continue;
         metric->kind = (enum metric_kind)kind;
         return 0;
     }
     return err_set(err, -EINVAL,
                    "'%.60s' is no metric: type --verify lines:LOG, file:LOG:REGEX, "
-                   "counter:COMMAND, rate:COMMAND or gpu",
+                   "counter:COMMAND or rate:COMMAND",
                    text);
 }
 
@@ -104,7 +104,7 @@ int metric_parse(const char *text, bool starts_job, struct metric *metric, struc
     if (metric->kind == METRIC_LINES || metric->kind == METRIC_FILE)
         return parse_path(rest, starts_job, metric, err);
     metric->command = rest;
-    if (metric->kind != METRIC_GPU && !rest[strspn(rest, " ")])
+    if (!rest[strspn(rest, " ")])
         return err_set(err, -EINVAL, "--verify %sCOMMAND: no command", kinds[metric->kind].prefix);
     return 0;
 }
@@ -293,24 +293,6 @@ static int ask_command(struct metric *metric, struct err *err)
     return take_number(metric, answer, err);
 }
 
-static int read_gpus(struct metric *metric, struct err *err)
-{
-    double sum = 0;
-    for (size_t i = 0; i < metric->ngpus; i++) {
-        struct gpu_state state;
-        int rc = gpu_state_read(metric->gpus[i], &state);
-        if (rc || isnan(state.busy))
-            return err_set(err, rc ? rc : -ENOTSUP, "NVML does not report how busy GPU %s is",
-                           metric->gpus[i]);
-        sum += state.busy;
-    }
-    if (!metric->ngpus)
-        return err_set(err, -ENODEV,
-                       "NVML lists none of these processes on a GPU: give their rate "
-                       "by --verify lines:LOG or file:LOG:REGEX");
-    return add_sample(metric, sum / (double)metric->ngpus, err);
-}
-
 int metric_begin(struct metric *metric, struct err *err)
 {
     metric->n = 0;
@@ -339,8 +321,6 @@ int metric_look(struct metric *metric, struct err *err)
         return rc || metric->total <= before ? rc : add_sample(metric, metric->total, err);
     case METRIC_FILE:
         return read_log(metric, true, err);
-    case METRIC_GPU:
-        return read_gpus(metric, err);
     default:
         return ask_command(metric, err);
     }

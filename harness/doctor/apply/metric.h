@@ -5,7 +5,6 @@
  *   file:PATH:REGEX      the number in new lines is the rate
  *   counter:COMMAND      a shell command prints a number that grows with the work
  *   rate:COMMAND         a shell command prints the rate
- *   gpu                  the share of the time in which the job's GPUs work, by NVML
  *
  * PATH "-" is what the job prints, where we start it. CPU time of the job is none of them: threads
  * that spin have the more of it the less they get done.
@@ -26,13 +25,12 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "harness/contract/bench.h"
 #include "harness/doctor/apply/gain.h"
 #include "harness/lib/base/err.h"
 
-enum metric_kind { METRIC_LINES, METRIC_FILE, METRIC_COUNTER, METRIC_RATE, METRIC_GPU };
+enum metric_kind { METRIC_LINES, METRIC_FILE, METRIC_COUNTER, METRIC_RATE };
 
-enum { METRIC_LINE_MAX = 4096, METRIC_GPUS_MAX = 64 };
+enum { METRIC_LINE_MAX = 4096 };
 
 struct metric {
     enum metric_kind kind;
@@ -50,9 +48,6 @@ struct metric {
     size_t used;
     double total; /* lines that counted so far */
 
-    char gpus[METRIC_GPUS_MAX][PCI_BDF_MAX];
-    size_t ngpus;
-
     size_t n, capacity;
     struct gain_sample *samples; /* owned; of this block */
 };
@@ -64,7 +59,7 @@ struct metric {
 int metric_parse(const char *text, bool starts_job, struct metric *metric, struct err *err);
 void metric_free(struct metric *metric);
 
-/* "lines/s", "of the time", or "" of a rate: how it is printed behind a number. */
+/* "lines/s", or "" of a rate: how it is printed behind a number. */
 const char *metric_unit(const struct metric *metric);
 
 /* How often to look: commands cost more than a file. */

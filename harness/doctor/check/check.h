@@ -208,7 +208,5 @@ void check_far_pages(struct checker *checker);
 void check_openmp_settings(struct checker *checker);
 void check_spin_wait(struct checker *checker);
 void check_debugging(struct checker *checker);
-void check_limits(struct checker *checker);
-void check_shm(struct checker *checker);
 
 #endif

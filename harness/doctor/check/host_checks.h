@@ -9,31 +9,20 @@
 #include "harness/doctor/reader/host.h"
 
 /*
- * Below this share of the CPU time that workers get, of a CPU that is one of theirs, or of the
- * watched time, nothing is told: runs of one thing with nothing changed differ by 2% and more
- * (METHOD.md, 6), so that nobody could see it go away.
+ * Below this share of the CPU time that workers get, or of the watched time, nothing is told: runs
+ * of one thing with nothing changed differ by 2% and more (METHOD.md, 6), so that nobody could see
+ * it go away.
  */
 #define HOST_LEAST 0.02
 
 /* CPU time a second as a share of what busy workers had, of one CPU at least; 1 at most. */
 double host_share(const struct checker *checker, double cpus);
 
-/* Leads of the workers that may run on any of them. Returns how many. */
-size_t host_who_is_on(const struct checker *checker, const struct bitset *cpus,
-                      const struct view_process *who[FOUND_PIDS_MAX]);
-
 /*
  * A hint fault counts as 1.5 us (a fault, and the page table again), a page moved as 5 us more
  * (copied, and all CPUs told).
  */
 void check_numa_balancing(struct checker *checker);
-
-/*
- * Interrupts on a CPU, where another one could take them: workers that have all CPUs share their
- * cost. One counts as 2 us at least (entry, handler, and caches after it), and as what /proc/stat
- * accounts, up to 50 us with the soft interrupt behind it.
- */
-void check_interrupts(struct checker *checker);
 
 /* HOST_LEAST of the time; where only events are counted, one a second. */
 void check_throttling(struct checker *checker);
@@ -57,13 +46,6 @@ void check_siblings(struct checker *checker);
  * Reports all that gpu_health_judge and gpu_change_judge call bad; a power limit; persistence off.
  */
 void check_gpus(struct checker *checker);
-
-/* 5% of one CPU, all together: a well-made one takes a tenth of it. */
-void check_monitors(struct checker *checker);
-
-/* In state D at each look, three at least, and never on a CPU between: who reads a disk is in it
- * often, too. */
-void check_stuck_tasks(struct checker *checker);
 
 /* No thread is left to wake another: an error where the process was named, else a warning. */
 void check_hung(struct checker *checker);

@@ -23,16 +23,6 @@ double host_share(const struct checker *checker, double cpus)
     return fmin(cpus / fmax(had, 1), 1);
 }
 
-size_t host_who_is_on(const struct checker *checker, const struct bitset *cpus,
-                      const struct view_process *who[FOUND_PIDS_MAX])
-{
-    size_t n = 0;
-    for (size_t g = 0; g < checker->ngroups && n < FOUND_PIDS_MAX; g++)
-        if (bitset_intersects(&checker->groups[g].cpus, cpus))
-            who[n++] = checker->groups[g].lead;
-    return n;
-}
-
 void check_numa_balancing(struct checker *checker)
 {
     const struct host *host = checker->view->host;

@@ -248,9 +248,9 @@ static int doctor_look(const struct doctor_args *args, struct signals *signals, 
 
 static int code_of(int rc)
 {
-    return rc == -EINVAL                     ? EXIT_USAGE
-           : rc == -ENODATA || rc == -ERANGE ? EXIT_INCONCLUSIVE
-                                             : (int)cmd_not_measured(rc);
+    return rc == -EINVAL    ? EXIT_USAGE
+           : rc == -ENODATA ? EXIT_INCONCLUSIVE
+                            : (int)cmd_not_measured(rc);
 }
 
 static int doctor_main(const struct cmd_env *env, int argc, char **argv)

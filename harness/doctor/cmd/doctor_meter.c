@@ -13,9 +13,6 @@ const double meter_settle_s = 1, meter_shortest_s = 1.5;
 /* So many steps or numbers of each worker tell its rate: starts differ by more than they do. */
 enum { STEPS_ENOUGH = 20 };
 
-/* GPUs that are so busy could not show more work. */
-static const double gpus_full = 0.97;
-
 int meter_rest(double seconds, struct signals *signals, struct err *err)
 {
     const uint64_t end_ns = clock_now_ns() + (uint64_t)(seconds * 1e9);
@@ -48,11 +45,6 @@ int meter_open(const struct opt_texts *texts, bool starts_job, bool less_is_bett
                            texts->text[0], texts->text[i]);
         if (less_is_better && !is_number)
             return err_set(err, -EINVAL, "--less-is-better needs --verify file: or rate:");
-        if (starts_job && metric->kind == METRIC_GPU)
-            return err_set(
-                err, -EINVAL,
-                "--restart needs the job's own rate: --verify lines:LOG, file:LOG:REGEX, "
-                "counter:COMMAND or rate:COMMAND");
         metric->is_cost = less_is_better;
     }
     return 0;
@@ -63,20 +55,6 @@ void meter_free(struct meter *meter)
     for (size_t i = 0; i < meter->n; i++)
         metric_free(&meter->all[i]);
     meter->n = 0;
-}
-
-void meter_set_gpus(struct meter *meter, const struct view *view)
-{
-    uint64_t used = 0;
-    for (size_t i = 0; i < view->nprocesses; i++)
-        used |= view->processes[i].watched ? view->processes[i].gpus : 0;
-    for (size_t m = 0; m < meter->n; m++) {
-        struct metric *metric = &meter->all[m];
-        metric->ngpus = 0;
-        for (size_t g = 0; g < view->ngpus && g < METRIC_GPUS_MAX; g++)
-            if (used >> g & 1)
-                memcpy(metric->gpus[metric->ngpus++], view->gpus[g].pci_bdf, PCI_BDF_MAX);
-    }
 }
 
 static int look(struct meter *meter, struct err *err)
@@ -113,10 +91,6 @@ static int sum_rates(const struct meter *meter, double from_s, double to_s, doub
                        "the job reported too little in a block of %.1f s: it takes two steps or "
                        "numbers; measure longer, such as --block %.0f --max-time %.0f",
                        to_s - from_s + meter_settle_s, 5 * (to_s - from_s), 60 * (to_s - from_s));
-    if (meter->all[0].kind == METRIC_GPU && *rate >= gpus_full)
-        return err_set(err, -ERANGE,
-                       "the GPUs are busy all the time: that cannot show more work; give the job's "
-                       "own rate by --verify lines:LOG or file:LOG:REGEX");
     return 0;
 }
 

@@ -26,13 +26,9 @@ int meter_open(const struct opt_texts *texts, bool starts_job, bool less_is_bett
                struct meter *meter, struct err *err);
 void meter_free(struct meter *meter);
 
-/* The GPUs that the watched processes use, for `gpu`. */
-void meter_set_gpus(struct meter *meter, const struct view *view);
-
 /*
  * A block: it ends once enough was seen, between the two lengths. The view has then what happened
- * behind its first second. -ENODATA: too little was seen, and -ERANGE GPUs that are busy all the
- * time; what a metric fails with; -EINTR.
+ * behind its first second. -ENODATA: too little was seen; what a metric fails with; -EINTR.
  */
 int meter_measure(struct meter *meter, double least_s, double most_s, struct reader *reader,
                   struct signals *signals, double *rate, struct err *err);

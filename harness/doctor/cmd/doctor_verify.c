@@ -242,7 +242,6 @@ static int verify_live(struct doctor_verify *verify, struct reader *reader, bool
     bool wanted = verify->apply->yes;
     int rc = doctor_change_make(&reader->view, verify->apply, verify->out, &verify->change, err);
     verify->trial.beside = verify->change.beside;
-    meter_set_gpus(&verify->meter, &reader->view);
     if (rc)
         return rc;
     if (!verify->change.n || !verify->change.is_new) {

@@ -55,7 +55,7 @@ int doctor_verify_start(struct doctor_verify *verify, struct reader *reader, pid
 
 /*
  * Behind the diagnosis. Prints the verdict, which stands in verify, too; all is undone, unless it
- * is kept. -ENODATA, -ERANGE: the metric tells too little; -EINTR; -EINVAL nobody can be asked.
+ * is kept. -ENODATA: the metric tells too little; -EINTR; -EINVAL nobody can be asked.
  * *done: false where it was not wanted, or there is nothing to try.
  */
 int doctor_verify_run(struct doctor_verify *verify, struct reader *reader,

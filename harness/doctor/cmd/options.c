@@ -13,12 +13,13 @@ static const struct opt doctor_opts[] = {
             "With --live: end after so many updates; 1 prints one and ends", .level = OPT_RARE),
     OPT_FLAG("apply", doctor_args, apply, NULL,
              "Then bind the busy ones to CPUs of their own, after asking", .group = "The fix"),
-    OPT_TEXTS("verify", doctor_args, verify.metrics, "METRIC",
-              "Then try the fix, undo it, and report the gain; by blocks in alternation; METRIC is "
-              "how fast "
-              "the job is: lines:LOG[:REGEX] (lines its log grows by), file:LOG:REGEX (the rate in "
-              "new lines), counter:COMMAND (prints a number that grows), rate:COMMAND (prints the "
-              "rate) or gpu (how busy its GPUs are); once for each worker, summed"),
+    OPT_TEXTS(
+        "verify", doctor_args, verify.metrics, "METRIC",
+        "Then try the fix, undo it, and report the gain; by blocks in alternation; METRIC is "
+        "how fast "
+        "the job is: lines:LOG[:REGEX] (lines its log grows by), file:LOG:REGEX (the rate in "
+        "new lines), counter:COMMAND (prints a number that grows) or rate:COMMAND (prints the "
+        "rate); once for each worker, summed"),
     OPT_TEXT("restart", doctor_args, verify.restart, NULL, "COMMAND",
              "With --verify: start the job by this shell line, look at it, and try the settings "
              "that the findings name for the next start; LOG '-' is what it prints"),

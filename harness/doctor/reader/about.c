@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "harness/doctor/reader/reader_parts.h"
@@ -89,54 +87,10 @@ static void read_maps(struct reader *reader, const struct view_process *process,
     }
 }
 
-/* "Max processes             95665                95665                processes" */
-static void read_limit(const char *text, const char *name, uint64_t *soft, uint64_t *hard)
-{
-    const char *at = strstr(text, name);
-    uint64_t *const both[] = {soft, hard};
-    if (!at)
-        return;
-    at += strlen(name);
-    for (int i = 0; i < 2; i++) {
-        at += strspn(at, " ");
-        *both[i] = strncmp(at, "unlimited", 9) == 0 ? UINT64_MAX : strtoull(at, NULL, 10);
-        at += strcspn(at, " \n");
-    }
-}
-
-static void read_limits(const struct view_process *process, struct view_about *about)
-{
-    char text[4096];
-    int once = -1;
-    about->nproc_limit = about->nproc_hard = UINT64_MAX;
-    about->memlock_limit = about->memlock_hard = UINT64_MAX;
-    about->limits_known = reader_read(process->at.dir_fd, "limits", &once, text, sizeof(text));
-    if (!about->limits_known)
-        return;
-    read_limit(text, "Max processes", &about->nproc_limit, &about->nproc_hard);
-    read_limit(text, "Max locked memory", &about->memlock_limit, &about->memlock_hard);
-}
-
 static uint64_t find_kib(const char *text, const char *name)
 {
     const char *at = strstr(text, name);
     return at ? strtoull(at + strlen(name), NULL, 10) << 10 : 0;
-}
-
-/*
- * Root of a user namespace has the capability in that alone, where it lifts no limit. Where its
- * namespace is not ours to see it is taken for the first one: what no limit holds is no finding.
- */
-static bool locks_freely(const struct view_process *process, const char *status)
-{
-    enum { IPC_LOCK = 14 };
-    static const char initial[] = "user:[4026531837]"; /* PROC_USER_INIT_INO, linux/proc_ns.h */
-    const char *at = strstr(status, "\nCapEff:");
-    char link[64] = "";
-    if (!at || !(strtoull(at + strlen("\nCapEff:"), NULL, 16) >> IPC_LOCK & 1))
-        return false;
-    ssize_t n = readlinkat(process->at.dir_fd, "ns/user", link, sizeof(link) - 1);
-    return n <= 0 || strcmp(link, initial) == 0;
 }
 
 /* Returns its resident size. */
@@ -146,9 +100,6 @@ static uint64_t read_status(const struct view_process *process, struct view_abou
     int once = -1;
     if (!reader_read(process->at.dir_fd, "status", &once, text, sizeof(text)))
         return 0;
-    uint64_t locked_bytes = find_kib(text, "\nVmLck:"), pinned_bytes = find_kib(text, "\nVmPin:");
-    about->locked_bytes = locked_bytes > pinned_bytes ? locked_bytes : pinned_bytes;
-    about->locks_freely = locks_freely(process, text);
     uint64_t resident_bytes = find_kib(text, "\nVmRSS:");
     char *at = strstr(text, "\nMems_allowed_list:");
     if (at) {
@@ -159,25 +110,6 @@ static uint64_t read_status(const struct view_process *process, struct view_abou
             about->mems = (struct bitset){0};
     }
     return resident_bytes;
-}
-
-/* The one that it sees, which in a container is not ours. */
-static void read_shm(const struct view_process *process, struct view_about *about)
-{
-    struct statvfs shm;
-    struct stat folder, above;
-    int fd = openat(process->at.dir_fd, "root/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    /* A folder of the file system above is no mount, and as large as that. */
-    about->shm_known = fstatvfs(fd, &shm) == 0 && fstat(fd, &folder) == 0 &&
-                       fstatat(fd, "..", &above, 0) == 0 && folder.st_dev != above.st_dev;
-    (void)close(fd);
-    if (!about->shm_known)
-        return;
-    about->shm_device = (uint64_t)folder.st_dev;
-    about->shm_bytes = (double)shm.f_blocks * (double)shm.f_frsize;
-    about->shm_free_bytes = (double)shm.f_bavail * (double)shm.f_frsize;
 }
 
 /* "7f.. default anon=3 dirty=3 N0=2 N1=1 kernelpagesize_kB=4" */
@@ -294,9 +226,7 @@ int reader_read_about(struct reader *reader, struct view_process *process, struc
         return err_set(err, -ENOMEM, "out of memory for a process");
     process->about = about;
     read_maps(reader, process, about);
-    read_limits(process, about);
     uint64_t resident_bytes = read_status(process, about);
-    read_shm(process, about);
     process->gpu_device =
         about->libraries & LIBRARY_CUDA && gpu_has_device_open((unsigned)process->pid);
     read_pages(reader, process, resident_bytes, about);

@@ -18,21 +18,12 @@
 static const char *const controllers[CGROUP_KINDS] = {
     [CGROUP_CPU] = "cpu",
     [CGROUP_CPUSET] = "cpuset",
-    [CGROUP_PIDS] = "pids",
     [CGROUP_MEMORY] = "memory",
 };
-
-static double read_number(const struct reader *reader, const struct view_cgroup *cgroup,
-                          const char *file)
-{
-    return proc_read_number(reader->root, "%s/%s", cgroup->path, file);
-}
 
 static void read_limits(const struct reader *reader, struct view_cgroup *cgroup)
 {
     cgroup->quota_cpus = cgroup_read_quota(reader->root, cgroup->path, cgroup->v2);
-    cgroup->pids = read_number(reader, cgroup, "pids.current");
-    cgroup->pids_max = read_number(reader, cgroup, "pids.max");
     (void)proc_read_list(reader->root, &cgroup->cpus, "%s/%s", cgroup->path,
                          cgroup->v2 ? "cpuset.cpus.effective" : "cpuset.effective_cpus");
 }

@@ -16,7 +16,8 @@ int host_load_topo(struct topo *topo, struct err *err)
     return topo_load(&options, topo, err);
 }
 
-void host_worker_cpus(const struct view *view, struct bitset *cpus)
+/* CPUs that busy workers may run on. */
+static void worker_cpus(const struct view *view, struct bitset *cpus)
 {
     for (size_t i = 0; i < view->nprocesses; i++)
         if (view_is_busy(view, &view->processes[i]))
@@ -40,7 +41,7 @@ static double read_mhz(const char *root, int os_cpu, const char *file)
 static void read_clocks(const struct view *view, struct host *host)
 {
     struct bitset cpus = {0};
-    host_worker_cpus(view, &cpus);
+    worker_cpus(view, &cpus);
     for (int cpu = bitset_next(&cpus, 0); cpu >= 0 && host->ncpus < HOST_CPUS_MAX;
          cpu = bitset_next(&cpus, (unsigned)cpu + 1))
         host->cpus[host->ncpus++] =
@@ -97,73 +98,15 @@ int host_mark(const struct view *view, const struct topo *topo, const char *root
     read_settings(host);
     read_counts(root, &host->then);
     host_mark_memory(view, host);
-    int rc = irqs_read(root, &host->irqs_then, err);
-    return rc ? rc : open_gpus(host, err);
-}
-
-/* How often it has given up its CPU so far, where it waits in the kernel just now; false: it does
- * not. Read anew, since what the view has is of when it ran last. */
-static bool read_stuck(const struct host *host, const struct host_stuck *stuck, uint64_t *switches)
-{
-    char text[4096];
-    if (!PROC_TEXT(host->root, text, "/proc/%d/task/%d/status", (int)stuck->pid, (int)stuck->tid))
-        return false;
-    const char *state = strstr(text, "\nState:\t");
-    return state && state[8] == 'D' && view_read_switches(text, switches);
-}
-
-static void add_stuck(struct host *host, const struct view_process *process, pid_t tid,
-                      const char *name)
-{
-    struct host_stuck *stuck = &host->stuck[host->nstuck];
-    if (host->nstuck == HOST_STUCK_MAX)
-        return;
-    *stuck = (struct host_stuck){.pid = process->pid, .tid = tid};
-    proc_copy_text(stuck->name, sizeof(stuck->name), name);
-    host->nstuck += read_stuck(host, stuck, &stuck->switches);
-}
-
-static void find_stuck(const struct view *view, struct host *host)
-{
-    for (size_t i = 0; i < view->nprocesses; i++) {
-        const struct view_process *process = &view->processes[i];
-        if (!process->watched)
-            continue;
-        if (process->state == 'D')
-            add_stuck(host, process, process->pid, process->name);
-        for (size_t t = 0; t < process->ntasks; t++)
-            if (process->tasks[t].tid != process->pid && process->tasks[t].state == 'D')
-                add_stuck(host, process, process->tasks[t].tid, process->tasks[t].name);
-    }
-}
-
-/* Who ran meanwhile was answered: only those that did not are kept. */
-static void keep_stuck(struct host *host)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < host->nstuck; i++) {
-        struct host_stuck stuck = host->stuck[i];
-        uint64_t switches;
-        if (!read_stuck(host, &stuck, &switches) || switches != stuck.switches)
-            continue;
-        (void)PROC_TEXT(host->root, stuck.where, "/proc/%d/task/%d/wchan", (int)stuck.pid,
-                        (int)stuck.tid);
-        if (strcmp(stuck.where, "0") == 0)
-            stuck.where[0] = '\0';
-        host->stuck[kept++] = stuck;
-    }
-    host->nstuck = kept;
+    return open_gpus(host, err);
 }
 
 void host_look(const struct view *view, struct host *host)
 {
     gpu_watch_look(&host->gpu_watch);
-    if (host->looks++) {
-        keep_stuck(host);
-        return;
-    }
-    find_stuck(view, host);
-    hung_look(view, host->root, &host->hung);
+    if (!host->looked)
+        hung_look(view, host->root, &host->hung);
+    host->looked = true;
 }
 
 int host_finish(const struct view *view, struct host *host, struct err *err)
@@ -177,19 +120,11 @@ int host_finish(const struct view *view, struct host *host, struct err *err)
     host_finish_memory(view, host);
     hung_finish(view, host->root, &host->hung);
     read_clocks(view, host);
-    int rc = irqs_read(host->root, &host->irqs, err);
-    if (!rc) {
-        irqs_subtract(&host->irqs, &host->irqs_then, view->wall_s);
-        irqs_read_affinity(host->root, &host->irqs);
-        rc = finish_gpus(host, err);
-    }
-    return rc;
+    return finish_gpus(host, err);
 }
 
 void host_free(struct host *host)
 {
-    irqs_free(&host->irqs_then);
-    irqs_free(&host->irqs);
     if (host->gpu_watch.gpus) {
         unsigned n;
         free(gpu_watch_close(&host->gpu_watch, &n));

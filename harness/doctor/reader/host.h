@@ -1,6 +1,6 @@
 /*
- * The machine beside its processes (view.h), as doctor reads it: interrupts, memory pressure, NUMA
- * balancing, clocks, tasks that cannot be woken, GPUs. Read at the mark and at the end of the
+ * The machine beside its processes (view.h), as doctor reads it: memory pressure, NUMA
+ * balancing, clocks, processes that hang, GPUs. Read at the mark and at the end of the
  * watch, with a few looks between; changes nothing, and needs no root.
  *
  *   struct host host;
@@ -24,7 +24,6 @@
 
 #include "harness/contract/finding.h"
 #include "harness/doctor/reader/hung.h"
-#include "harness/doctor/view/irqs.h"
 #include "harness/doctor/view/view.h"
 #include "harness/lib/base/bitset.h"
 #include "harness/machine/facts/facts.h"
@@ -42,15 +41,7 @@ struct host_memory {
     double then[3];     /* the reader's: counters at the mark */
 };
 
-/* A task of a worker that waits for the kernel (state D), and has not run since the first look. */
-struct host_stuck {
-    pid_t pid, tid;
-    char name[VIEW_NAME_MAX];
-    char where[48];    /* wchan; "" where it is not ours to read */
-    uint64_t switches; /* how often it was taken off a CPU so far */
-};
-
-enum { HOST_STUCK_MAX = 128, HOST_MEMORIES_MAX = 16, HOST_CPUS_MAX = 64 };
+enum { HOST_MEMORIES_MAX = 16, HOST_CPUS_MAX = 64 };
 
 /* Counters of which the difference matters; a second behind host_finish. */
 struct host_counts {
@@ -66,9 +57,8 @@ struct host_cpu {
 };
 
 struct host {
-    char root[256];              /* as of the reader */
-    const struct topo *topo;     /* borrowed; NULL = unknown */
-    struct irqs irqs_then, irqs; /* a second, in the latter */
+    char root[256];          /* as of the reader */
+    const struct topo *topo; /* borrowed; NULL = unknown */
     struct host_counts then, a_second;
 
     size_t nmemories;
@@ -78,9 +68,7 @@ struct host {
     size_t ncpus;
     struct host_cpu cpus[HOST_CPUS_MAX];
 
-    unsigned looks;
-    size_t nstuck;
-    struct host_stuck stuck[HOST_STUCK_MAX];
+    bool looked;
     struct hung hung; /* .named is to be set behind host_mark */
 
     struct gpu_watch gpu_watch;
@@ -106,9 +94,6 @@ static inline const struct topo *host_topo(const struct view *view)
 {
     return view->host ? view->host->topo : NULL;
 }
-
-/* CPUs that busy workers may run on. */
-void host_worker_cpus(const struct view *view, struct bitset *cpus);
 
 /* The parts. Memory: of the cgroups of busy workers, and of the whole machine. */
 void host_mark_memory(const struct view *view, struct host *host);

@@ -25,7 +25,6 @@ int reader_open_machine(struct reader *reader, struct err *err)
     int once = -1;
     struct view *view = &reader->view;
     view->pressure_share = view->load = NAN;
-    view->free_bytes = proc_read_memory_bytes(reader->root, "MemAvailable");
     view->has_schedstat = reader_read(reader->proc_fd, "self/schedstat", &once, text, sizeof(text));
     if (!view->has_schedstat) /* a fake root has no "self" */
         view->has_schedstat =

@@ -77,7 +77,6 @@ static void add_task(struct view_process *process, pid_t tid)
     *added = (struct view_task){.tid = tid,
                                 .mask = -1,
                                 .cpu = -1,
-                                .state = '?',
                                 .at = {.seen = true},
                                 .migrations = NAN,
                                 .user_s = NAN,
@@ -186,7 +185,6 @@ static void look_closely(struct reader *reader, struct view_process *process,
     }
     memcpy(task->name, stat.name, sizeof(task->name));
     task->close = true;
-    task->state = stat.state;
     task->cpu = stat.cpu;
     task->user_s = (double)(stat.user_ticks - task->at.user_ticks) / reader->hertz;
     task->system_s = (double)(stat.system_ticks - task->at.system_ticks) / reader->hertz;

@@ -43,12 +43,12 @@ char *doctor_format_unread(const struct view *view, char *buf, size_t size)
                            "of the run queue were skipped. ");
     if (view->environs_refused && !view->is_root)
         (void)check_append(buf, size,
-                           "Root would also see the environment, libraries, pages and /dev/shm of "
+                           "Root would also see the environment, libraries and pages of "
                            "%u process%s that this user may not read. ",
                            view->environs_refused, view->environs_refused == 1 ? "" : "es");
     if (view->environs_refused && view->is_root)
         (void)check_append(buf, size,
-                           "The environment, the libraries, the pages and the /dev/shm of %u "
+                           "The environment, the libraries and the pages of %u "
                            "process%s are not shown to this root: it lacks CAP_SYS_PTRACE (docker "
                            "run --cap-add SYS_PTRACE). ",
                            view->environs_refused, view->environs_refused == 1 ? "" : "es");

@@ -41,7 +41,6 @@ struct view_task {
     double oncpu_s; /* on a CPU */
     double wait_s;  /* in the run queue; NaN where the kernel does not tell (schedstat) */
     bool close;     /* it was busy, and what follows was read */
-    char state;     /* R, S, D, ...: at the last tick */
     int cpu;        /* on which it was last */
     double user_s;  /* while it was close, by the clock tick */
     double system_s;
@@ -64,18 +63,12 @@ enum view_library {
 
 enum { VIEW_RUNTIMES_MAX = 4, VIEW_PATH_MAX = 128 };
 
-/* Read once for a process, since it is long. Limits: UINT64_MAX = unlimited. */
+/* Read once for a process, since it is long. */
 struct view_about {
-    bool maps_known, limits_known, shm_known, pages_known;
+    bool maps_known, pages_known;
     unsigned libraries; /* enum view_library */
     unsigned nruntimes; /* different files that are OpenMP runtimes */
     char runtimes[VIEW_RUNTIMES_MAX][VIEW_PATH_MAX];
-    uint64_t nproc_limit, memlock_limit, memlock_hard, nproc_hard;
-    uint64_t
-        locked_bytes;  /* by itself, or by drivers for it, such as NCCL's InfiniBand: the more */
-    bool locks_freely; /* it has CAP_IPC_LOCK, and no limit is applied to it */
-    double shm_bytes, shm_free_bytes;
-    uint64_t shm_device;                 /* its number: which file system it is */
     uint64_t node_bytes[VIEW_NODES_MAX]; /* of its memory on each os_node */
     struct bitset mems; /* os_nodes that it may take memory from; empty = unknown */
 };
@@ -88,7 +81,7 @@ struct view_process_source {
     bool seen;
 };
 
-enum { CGROUP_CPU, CGROUP_CPUSET, CGROUP_PIDS, CGROUP_MEMORY, CGROUP_KINDS };
+enum { CGROUP_CPU, CGROUP_CPUSET, CGROUP_MEMORY, CGROUP_KINDS };
 
 struct view_process {
     int pid, parent;
@@ -133,10 +126,9 @@ struct view_cgroup {
     bool v2;
     double quota_cpus;                 /* NaN = none */
     double periods, throttled_periods; /* NaN = not told */
-    double throttled_s;    /* summed over the CPUs that it was stopped on; NaN = not told */
-    double pids, pids_max; /* now; NaN = no limit */
-    struct bitset cpus;    /* cpuset, effective; empty = not told */
-    int stat_fd;           /* the reader's, as is what follows; 0 = none yet, -1 = cannot */
+    double throttled_s; /* summed over the CPUs that it was stopped on; NaN = not told */
+    struct bitset cpus; /* cpuset, effective; empty = not told */
+    int stat_fd;        /* the reader's, as is what follows; 0 = none yet, -1 = cannot */
     double periods_then, throttled_periods_then, throttled_then_s;
 };
 
@@ -177,7 +169,6 @@ struct view {
                                 */
     struct view_hidden hidden;
     double pressure_share; /* PSI: share of the time that some task waited for a CPU; NaN */
-    double free_bytes;     /* of memory, that could be had when the watch began; NaN = not told */
     double load;           /* runnable tasks, averaged over a minute; NaN */
     size_t nmasks, masks_capacity;
     struct bitset *masks; /* each once */

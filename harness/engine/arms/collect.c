@@ -118,7 +118,6 @@ int collect_worker(const struct shared_worker *worker, uint64_t go_ns, uint64_t 
     out->err = worker->err;
     out->background = worker->plan.background;
     memcpy(out->library, worker->library, sizeof(out->library));
-    out->made = worker->made;
     out->pid = worker->pid;
     out->cpus_actual = worker->cpus_actual;
     if (!bitset_equal(&worker->cpus_first, &worker->cpus_actual))

@@ -39,7 +39,6 @@ struct worker_result {
     struct err err; /* why not ok */
     bool background;
     char library[BENCH_LIBRARY_MAX]; /* that it loaded at run time, "NCCL 2.28.9"; "" = none */
-    struct expected_calls made;      /* calls of NCCL, by its own count */
     int64_t pid;
     char host[64];                  /* of a rank of a job; "" = this one, where there is no job */
     struct bitset cpus_actual;      /* read back in the worker, all its threads together */

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "harness/contract/scenario.h"
 #include "harness/engine/run/run.h"
@@ -129,7 +128,7 @@ static bool applies(const struct probes_request *request, const struct probe *pr
 
 static bool is_wanted(const struct probes_request *request, enum facts_probe_name name)
 {
-    return request->wanted & ~request->known & (1u << name);
+    return request->wanted & (1u << name);
 }
 
 double probes_expect(const struct probes_request *request)
@@ -317,14 +316,9 @@ int probes_measure(const struct probes_request *request, struct facts *facts, st
     for (int i = 0; i < PROBES && !rc; i++) {
         enum facts_probe_name name = probe_order[request->backwards ? PROBES - 1 - i : i];
         struct facts_probe *probe = &facts->probes[name];
-        if (request->known & (1u << name))
-            continue;
         free(probe->values);
         *probe = (struct facts_probe){0};
         rc = measure_one(&m, name, probe, err);
-        probe->ended = probe->status == PROBE_DONE ? time(NULL) : 0;
-        if (!rc && probe->ended && request->finished)
-            request->finished(request->arg, facts);
     }
     progress_end();
     if (rc == -EINTR)

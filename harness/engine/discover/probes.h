@@ -27,16 +27,13 @@ struct probes_request {
     double limit_s; /* for all: one that would not fit any more is left out, and says so */
     double burn_s;  /* how long all parts are busy together; 0 = not at all */
     bool backwards; /* in the other order: another look */
-    unsigned known; /* the same bits: those that the facts have already */
-    void (*finished)(void *arg, const struct facts *facts); /* after each; NULL = nobody */
-    void *arg;
 };
 
 /* How long they will take together, s, as far as limit_s has room for them. */
 double probes_expect(const struct probes_request *request);
 
 /*
- * Fills facts->probes of those that are wanted and not known, and gives the others a reason; what
+ * Fills facts->probes of those that are wanted, and gives the others a reason; what
  * was there before is let go of. -EINTR: a signal asked to stop; -ENOMEM. That one cannot run,
  * fails or hangs is no error, but its status.
  */

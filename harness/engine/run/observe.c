@@ -446,17 +446,13 @@ int observe_arm(const struct observe_config *config, const struct arm *arm, bool
     if (rank_ops && rank_ops->refuses(rank_ops->arg, out))
         return 0;
     observe_find_ours(&o);
-    const struct observe_watch *watch = arm->canary ? NULL : config->watch;
-    o.env = watch ? watch->before(watch->arg, arm, err) : NULL;
-    int rc = watch && !o.env ? err->code : observe_open(&o, err);
+    int rc = observe_open(&o, err);
     if (!rc) {
         o.shared->record_cpu_samples = record_cpu_samples;
         o.shared->record_stages = record_cpu_samples && config->traced;
         rc = arm->bench->runs_command ? observe_command(&o, out, err) : run_phases(&o, out, err);
     }
     observe_close(&o);
-    if (!rc && watch)
-        rc = watch->after(watch->arg, arm, out, err);
     if (rc && rc != -EINTR && rank_ops) /* the others know nothing of it, and would wait */
         rank_ops->fail(rank_ops->arg, err->msg);
     return rc;

@@ -20,17 +20,6 @@
 #include "harness/lib/sys/signals.h"
 #include "harness/machine/topo/topo.h"
 
-/* Who watches arms from outside. */
-struct observe_watch {
-    /* Before the arm's workers are started: what those in front get into their environment; or NULL
-     * with err. */
-    const struct opt_texts *(*before)(void *arg, const struct arm *arm, struct err *err);
-    /* When they are gone, and *observation is made of them. A negative errno ends the run. */
-    int (*after)(void *arg, const struct arm *arm, const struct observation *observation,
-                 struct err *err);
-    void *arg;
-};
-
 /* Shared by all observations of a run. */
 struct observe_config {
     const struct topo *topo;
@@ -49,7 +38,6 @@ struct observe_config {
     struct cgroups *cgroups;            /* that workers go into; NULL = none */
     double setup_s;                     /* watchdog of everything that is not a measured step */
     bool traced;                        /* the first round is kept step by step, for a trace */
-    const struct observe_watch *watch;  /* NULL = nobody; not with rank_ops */
     void (*on_wait)(void *arg);         /* called a few times a second while waiting; NULL = none */
     void *on_wait_arg;
 };

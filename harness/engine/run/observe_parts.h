@@ -32,7 +32,6 @@ struct observer {
     unsigned slot;                   /* of struct observation */
     unsigned first, behind;          /* places of ours in the arm's plan, in front and behind */
     const struct rank_ops *rank_ops; /* NULL = all workers are ours */
-    const struct opt_texts *env;     /* of who watches; NULL = none */
     bool stuck;                      /* a worker in MPI could not be ended */
     uint64_t late_ns;                /* when the measured time is over; 0 = not in it */
     struct observer_child {

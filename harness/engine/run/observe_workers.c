@@ -330,8 +330,7 @@ static double find_cpu_max(const struct observer *o, unsigned i)
 
 static int launch_own(struct observer *o, unsigned i, struct err *err)
 {
-    const struct opt_texts *watched = i < o->foreground ? o->env : NULL;
-    const struct opt_texts *env = o->arm->variant ? &o->arm->variant->env : watched;
+    const struct opt_texts *env = o->arm->variant ? &o->arm->variant->env : NULL;
     struct own_command own = {.argv = NULL};
     int rc = runs_command(o, i) ? make_own(o, i, &own, err) : 0;
     const struct launch_request request = {.env = env,

@@ -44,7 +44,6 @@ struct run_options {
     const char *junit;   /* a file, of an ab; or NULL */
     bool markdown;       /* of an ab */
     bool verbose;        /* details in what is printed at the end */
-    bool comms;          /* NCCL's calls are logged, and held against the benchmark's count */
     bool strict;         /* a machine too busy for evidence has an exit code of its own */
     int bind;            /* 0 mask, 1 cgroup */
     double cpu_max;      /* CPUs whose time each worker gets; 0 = no quota */

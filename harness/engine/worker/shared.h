@@ -74,7 +74,6 @@ struct shared_worker {
     struct usage_snapshot at_go, at_end;
     char library[BENCH_LIBRARY_MAX];
     uint64_t pages_on_node[BENCH_NODES], pages_elsewhere;
-    struct expected_calls made;
     int64_t pid; /* as the worker sees it */
     struct command_report command;
     struct stage_sums stages;

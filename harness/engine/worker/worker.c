@@ -447,7 +447,6 @@ static void fill_context(struct worker *w)
         .budget_s = w->shared->measure_s,
         .values = &slot->values,
         .library = slot->library,
-        .made = &slot->made,
         .progress = map_progress((unsigned)(slot - w->shared->worker)),
         .stages = w->bench->stages ? &w->stages : NULL,
         .least_team = &slot->least_team,

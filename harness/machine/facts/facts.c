@@ -57,7 +57,6 @@ void facts_free(struct facts *facts)
     free(facts->sockets);
     free(facts->edacs);
     free(facts->ports);
-    free(facts->nvmes);
     free(facts->events);
     facts_free_probes(facts->probes);
     memset(facts, 0, sizeof(*facts));
@@ -262,8 +261,6 @@ int facts_read(const struct facts_request *request, struct facts *facts, struct 
         rc = facts_read_edac(root, facts, err);
     if (!rc)
         rc = facts_read_rdma(root, facts, err);
-    if (!rc)
-        rc = facts_read_nvme(root, facts, err);
     if (!rc)
         rc = facts_read_log(root, facts, err);
     return rc;

@@ -18,7 +18,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "harness/contract/bench.h"
 #include "harness/machine/facts/env.h"
@@ -93,14 +92,6 @@ struct facts_port {
     double symbol_errors, recoveries, downs, receive_errors; /* since they were cleared */
 };
 
-/* An NVMe drive; what smartctl reports of it is NaN where that could not be run. */
-struct facts_nvme {
-    char name[32];  /* "nvme0" */
-    char state[32]; /* "live"; "" = unknown */
-    double critical_warning, media_errors;
-    double spare_percent, spare_least_percent, used_percent;
-};
-
 /* How a measurement went. */
 enum facts_probe_status {
     PROBE_NOT_ASKED, /* its rules were not asked for, or the time was too short: `reason` */
@@ -124,7 +115,6 @@ struct facts_value {
 struct facts_probe {
     enum facts_probe_status status;
     char reason[252];
-    time_t ended; /* when it was done; 0 = it was not */
     size_t n, capacity;
     struct facts_value *values; /* owned */
 };
@@ -177,9 +167,8 @@ struct facts {
     size_t nedac;
     struct facts_edac *edacs; /* owned */
 
-    size_t nports, nnvmes;
+    size_t nports;
     struct facts_port *ports; /* owned */
-    struct facts_nvme *nvmes; /* owned */
 
     enum facts_source log;
     size_t nevents;
@@ -208,7 +197,6 @@ int facts_read_pci(const char *root, struct facts *facts, struct err *err);
 int facts_read_dmi(const char *root, struct facts *facts, struct err *err);
 int facts_read_edac(const char *root, struct facts *facts, struct err *err);
 int facts_read_rdma(const char *root, struct facts *facts, struct err *err);
-int facts_read_nvme(const char *root, struct facts *facts, struct err *err);
 int facts_read_log(const char *root, struct facts *facts, struct err *err);
 
 /* Appends a value of a measurement: -ENOMEM. */

@@ -17,7 +17,6 @@
 #include "harness/lib/say/log.h"
 #include "harness/store/files/checkpoint.h"
 #include "harness/store/files/csv.h"
-#include "harness/store/files/logs.h"
 
 #define WORK_NAME ".contend-run"
 #define LOCK_NAME "lock"
@@ -38,7 +37,6 @@ static bool is_there(int dir_fd, const char *name)
 
 /* Files that workers of a user's command wrote: NAME.txt. */
 #define OUTPUTS_NAME "command-output"
-#define COMMS_NAME "comms"
 
 /* Other files there are the user's: then the directory stays. */
 static void remove_outputs(int dir_fd)
@@ -50,26 +48,6 @@ static void remove_outputs(int dir_fd)
             (void)unlinkat(dirfd(files), file->d_name, 0);
     }
     (void)unlinkat(dir_fd, OUTPUTS_NAME, AT_REMOVEDIR);
-}
-
-static void remove_logs(int dir_fd, const char *name)
-{
-    int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd >= 0) {
-        logs_clear(fd);
-        (void)close(fd);
-    }
-    (void)unlinkat(dir_fd, name, AT_REMOVEDIR);
-}
-
-/* A folder an arm. */
-static void remove_comms(int dir_fd)
-{
-    DIR *arms = file_open_folder(dir_fd, COMMS_NAME);
-    for (struct dirent *arm; (arm = file_next(&arms));)
-        if (arm->d_name[0] != '.')
-            remove_logs(dirfd(arms), arm->d_name);
-    (void)unlinkat(dir_fd, COMMS_NAME, AT_REMOVEDIR);
 }
 
 static char *make_inside(const struct directory *dir, const char *name, char *buf, size_t size,
@@ -89,27 +67,6 @@ char *directory_outputs(const struct directory *dir, char *buf, size_t size, str
     return make_inside(dir, OUTPUTS_NAME, buf, size, err);
 }
 
-char *directory_comms(const struct directory *dir, char *buf, size_t size, struct err *err)
-{
-    return make_inside(dir, COMMS_NAME, buf, size, err);
-}
-
-/* Files made from an earlier run's logs, such as figures, stay: as comms.1, comms.2, ... */
-static int place_comms(const struct directory *dir)
-{
-    char aside[sizeof(COMMS_NAME) + 12];
-    for (unsigned n = 1; renameat(dir->work_fd, COMMS_NAME, dir->fd, COMMS_NAME); n++) {
-        if (errno == ENOENT)
-            return 0;
-        if (errno != ENOTEMPTY && errno != EEXIST)
-            return -errno;
-        text_set(aside, COMMS_NAME ".%u", n);
-        if (!is_there(dir->fd, aside) && renameat(dir->fd, COMMS_NAME, dir->fd, aside))
-            return -errno;
-    }
-    return 0;
-}
-
 /* A run that goes on may not draw, or not the same. */
 void directory_drop_end(const struct directory *dir)
 {
@@ -125,15 +82,11 @@ static int take_places(const struct directory *dir)
         directory_drop_end(dir);
         (void)unlinkat(dir->fd, CHECKPOINT_NAME, 0);
         remove_outputs(dir->fd);
-        remove_comms(dir->fd);
         if (unlinkat(dir->fd, RECORD_NAME, 0))
             return -errno;
     }
     if (renameat(dir->work_fd, OUTPUTS_NAME, dir->fd, OUTPUTS_NAME) && errno != ENOENT)
         return -errno;
-    int rc = place_comms(dir);
-    if (rc)
-        return rc;
     for (size_t i = 0; i < NAMES; i++)
         if (renameat(dir->work_fd, names[i], dir->fd, names[i]) && errno != ENOENT)
             return -errno;
@@ -149,7 +102,6 @@ static int settle(const struct directory *dir)
         (void)unlinkat(dir->work_fd, names[i], 0);
     (void)unlinkat(dir->work_fd, DIRECTORY_RECORD, 0);
     remove_outputs(dir->work_fd);
-    remove_comms(dir->work_fd);
     return 0;
 }
 

@@ -72,9 +72,6 @@ enum { DIRECTORY_PATH_MAX = 4096 + 64 };
  */
 char *directory_outputs(const struct directory *dir, char *buf, size_t size, struct err *err);
 
-/* The same for logs of NCCL's calls (comms/logs/record.h), in a folder an arm. */
-char *directory_comms(const struct directory *dir, char *buf, size_t size, struct err *err);
-
 /* Removes what the end of an earlier part of the run has left: its summary and figures. */
 void directory_drop_end(const struct directory *dir);
 

@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "harness/engine/discover/scans.h"
 #include "harness/store/json/findings.h"
 #include "harness/store/json/machine.h"
 #include "harness/store/json/value.h"
@@ -109,28 +108,6 @@ json_t *symmetry_to_json(const struct symmetry *symmetry, const struct topo *top
         return array;
     json_decref(array);
     return NULL;
-}
-
-static json_t *measured_cpu_at(const void *of, size_t i)
-{
-    const struct measured *measured = of;
-    return json_value_object("cpu:i core:i llc:i package:i", (int)measured->cpus[i].os_cpu,
-                             measured->cpus[i].core, measured->cpus[i].llc,
-                             measured->cpus[i].package);
-}
-
-json_t *topo_measured_to_json(const struct topo *topo, const struct measured *measured)
-{
-    json_t *json = topo_to_json(topo);
-    (void)json_value_add(
-        json, "measured:o",
-        json_value_object("scans:i floating:b sibling_pairs:i floating_pairs:i median_ns:r "
-                          "findings:o cpus:o",
-                          SCANS_REPEATS, measured->floating, (int)measured->sibling_pairs,
-                          (int)measured->floating_pairs, measured->median_ns,
-                          findings_to_json(&measured->findings),
-                          json_value_array(measured, measured->ncpus, measured_cpu_at)));
-    return json;
 }
 
 static json_t *point_at(const void *of, size_t i)

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/engine/discover/measured.h"
 #include "harness/machine/topo/topo.h"
 #include "harness/rows/analysis.h"
 #include "harness/verdict/odd/collection.h"
@@ -37,13 +36,6 @@ json_t *history_to_json(const struct history *history, const char *machine,
  * One a comparison; [] for NULL.
  */
 json_t *symmetry_to_json(const struct symmetry *symmetry, const struct topo *topo);
-
-/*
- * topo_to_json with "measured": {"scans", "floating", "sibling_pairs", "floating_pairs",
- * "median_ns", "findings": as findings_to_json,
- * "cpus": [{"cpu", "core", "llc", "package"}]}.
- */
-json_t *topo_measured_to_json(const struct topo *topo, const struct measured *measured);
 
 /*
  * {"workers", "points": [{"cores", "alone", "all", "predicted", "error"}], "knee", "enough",

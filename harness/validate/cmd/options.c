@@ -43,9 +43,6 @@ static const struct opt validate_opts[] = {
     OPT_TEXT("out", validate_args, outputs.dir, NULL, "DIR",
              "Also write validate.json and summary.txt there; with 'bounds': the new file",
              .letter = 'o', .level = OPT_RARE),
-    OPT_TEXT("resume", validate_args, resume, NULL, "DIR",
-             "Go on with a validation of --out DIR that was ended; what it measured today stays",
-             .level = OPT_RARE),
     OPT_TEXT("root", validate_args, root, NULL, "DIR",
              "/proc, /sys and /dev are looked up below it", .level = OPT_HIDDEN),
     {.name = NULL}};

@@ -12,7 +12,7 @@ struct validate_args {
     int profile;
     double max_time_s, burn_s;
     const char *machine, *only, *require, *expect, *waivers, *root;
-    const char *bounds, *resume;
+    const char *bounds;
     bool no_measure, strict, verbose, list, markdown, json;
     struct validate_outputs outputs;
 };

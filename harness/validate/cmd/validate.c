@@ -38,8 +38,6 @@ struct validate {
     struct facts later;
     struct findings findings;
     uint64_t start_ns;
-    unsigned known; /* bits: measured before this went on */
-    json_t *kept;   /* what those borrow from */
 };
 
 static int unknown_rule(const char *name, struct err *err)
@@ -76,9 +74,6 @@ static int check_args(struct validate *v, struct err *err)
                        "--bounds needs 'validate fleet': 'contend validate --out DIR', then "
                        "'contend validate fleet DIR --bounds %.60s'",
                        args->bounds);
-    if (args->resume && (args->no_measure || args->outputs.dir != args->resume))
-        return err_set(err, -EINVAL, "--resume measures, and writes into its DIR: leave out %s",
-                       args->no_measure ? "--no-measure" : "--out");
     int rc = parse_rules(args->only, v->rules.only, &v->rules.nonly, err);
     if (!rc)
         rc = parse_rules(args->require, v->rules.required, &v->rules.nrequired, err);
@@ -118,15 +113,6 @@ static struct probes_request probes_of(const struct validate *v, unsigned wanted
                                    .level = (enum probes_level)v->args->profile,
                                    .burn_s = v->args->burn_s,
                                    .limit_s = fmax(limit_s(v) - gone_s(v), 0)};
-}
-
-/* Where it can be resumed. */
-static void keep(void *arg, const struct facts *facts)
-{
-    const struct validate *v = arg;
-    struct err err = {0};
-    if (validate_keep(&v->args->outputs, facts, validate_profiles[v->args->profile], &err))
-        log_warn("%s", err.msg);
 }
 
 static void leave_out_probes(struct facts *facts)
@@ -220,15 +206,6 @@ static int read_machine(struct validate *v, struct err *err)
     return rc;
 }
 
-/* Of the validation that goes on. */
-static int take_earlier(struct validate *v, struct err *err)
-{
-    int rc = validate_resume(&v->args->outputs, &v->facts, validate_profiles[v->args->profile],
-                             &v->known, &v->kept, err);
-    v->known &= ~(1u << PROBE_BURN); /* counters before and behind it are compared */
-    return rc;
-}
-
 /* The counters of errors, once more. */
 static int read_again(struct validate *v, struct err *err)
 {
@@ -245,11 +222,8 @@ static int read_again(struct validate *v, struct err *err)
 
 static int judge(struct validate *v, struct err *err)
 {
-    struct probes_request request = probes_of(v, rules_probes(&v->rules));
+    const struct probes_request request = probes_of(v, rules_probes(&v->rules));
     int rc = 0;
-    request.known = v->known;
-    request.finished = v->args->outputs.dir ? keep : NULL;
-    request.arg = v;
     if (v->args->no_measure)
         leave_out_probes(&v->facts);
     else if (request.wanted) {
@@ -312,8 +286,7 @@ static int report(struct validate *v)
         .verdict = &verdict,
         .profile = v->args->no_measure ? "none" : validate_profiles[v->args->profile],
         .utc = text_utc(time(NULL), utc),
-        .took_s = gone_s(v),
-        .resumed = v->known};
+        .took_s = gone_s(v)};
     validation_add_to_doc(&validation, &doc);
     int rc = validate_write(&v->args->outputs, &validation, &doc, &err);
     int code = v->args->json ? cmd_print_json(validation_to_json(&validation), 2)
@@ -338,10 +311,9 @@ static int validate(struct validate *v)
     }
     if (!rc) {
         rc = read_machine(v, &err);
-        bool refused = !rc && v->args->resume && (rc = take_earlier(v, &err));
         if (!rc)
             rc = judge(v, &err);
-        code = refused ? EXIT_USAGE : rc ? (int)cmd_not_measured(rc) : report(v);
+        code = rc ? (int)cmd_not_measured(rc) : report(v);
     }
     if (rc)
         log_error("%s", err.msg);
@@ -399,15 +371,12 @@ static int validate_main(const struct cmd_env *env, int argc, char **argv)
         return code;
     if (cli.npositional)
         return judge_results(env, &args, &cli);
-    if (args.resume && !args.outputs.dir)
-        args.outputs.dir = args.resume;
     struct validate v = {.env = env, .args = &args, .start_ns = clock_now_ns()};
     code = validate(&v);
     findings_free(&v.findings);
     facts_free(&v.later);
     topo_free(&v.later_topo);
     facts_free(&v.facts);
-    json_decref(v.kept);
     topo_free(&v.topo);
     waivers_free(&v.waivers);
     return code;

@@ -15,7 +15,6 @@
 #include "harness/show/report/prometheus.h"
 #include "harness/store/files/directory.h"
 #include "harness/store/json/value.h"
-#include "harness/validate/json/partial.h"
 
 /* "%h" becomes the host. */
 static int fill_in(const char *pattern, const char *host, char *path, size_t size, struct err *err)
@@ -81,44 +80,6 @@ static int print_json(const void *of, FILE *out, struct err *err)
     return good ? 0 : err_set(err, -ENOMEM, "no memory for validate.json");
 }
 
-static int partial_path(const struct validate_outputs *outputs, const struct facts *facts,
-                        char path[static PATH_MAX], struct err *err)
-{
-    int rc = fill_in(outputs->dir, facts->host, path, PATH_MAX - 64, err);
-    (void)strcat(path, "/" PARTIAL_NAME);
-    return rc;
-}
-
-int validate_keep(const struct validate_outputs *outputs, const struct facts *facts,
-                  const char *profile, struct err *err)
-{
-    char path[PATH_MAX];
-    int rc = partial_path(outputs, facts, path, err);
-    if (!rc)
-        rc = directory_make_parents(path, err);
-    if (rc)
-        return rc;
-    json_t *partial = partial_to_json(facts, profile);
-    rc = json_value_replace(partial, JSON_INDENT(1), AT_FDCWD, path, err);
-    json_decref(partial);
-    return rc;
-}
-
-int validate_resume(const struct validate_outputs *outputs, struct facts *facts,
-                    const char *profile, unsigned *known, json_t **kept, struct err *err)
-{
-    char path[PATH_MAX];
-    struct err why = {0};
-    int rc = partial_path(outputs, facts, path, err);
-    if (rc)
-        return rc;
-    *kept = json_value_one_line(json_load_file(path, 0, NULL));
-    if (!*kept)
-        return err_set(err, -ENOENT, "nothing to go on with: no readable '%.150s'", path);
-    rc = partial_take(*kept, profile, time(NULL), facts, known, &why);
-    return rc ? err_set(err, rc, "'%.100s' is of no use here: %s", path, why.msg) : 0;
-}
-
 int validate_write(const struct validate_outputs *outputs, const struct validation *validation,
                    const struct doc *doc, struct err *err)
 {
@@ -144,8 +105,5 @@ int validate_write(const struct validate_outputs *outputs, const struct validati
         else if (!rc)
             rc = validate_write_page(path, title, doc, err);
     }
-    char partial[PATH_MAX];
-    if (!rc && outputs->dir && !partial_path(outputs, validation->facts, partial, err))
-        (void)unlink(partial);
     return rc;
 }

@@ -24,20 +24,9 @@ int validate_write_file(const char *path, validate_print *print, const void *of,
 int validate_write_page(const char *path, const char *title, const struct doc *doc,
                         struct err *err);
 
-/* Writes resume.json into the directory, of what was measured so far; nothing without one. */
-int validate_keep(const struct validate_outputs *outputs, const struct facts *facts,
-                  const char *profile, struct err *err);
-
-/*
- * Takes what it holds into the facts, which borrow from *kept from then on: json_decref it behind
- * them. Errors: those of partial_take, and -ENOENT; they name the directory.
- */
-int validate_resume(const struct validate_outputs *outputs, struct facts *facts,
-                    const char *profile, unsigned *known, json_t **kept, struct err *err);
-
 /*
  * Writes each file whole, under a name of its own that is then changed, since others may read at
- * any time; makes folders that are not there; resume.json goes. -errno with the path.
+ * any time; makes folders that are not there. -errno with the path.
  */
 int validate_write(const struct validate_outputs *outputs, const struct validation *validation,
                    const struct doc *doc, struct err *err);

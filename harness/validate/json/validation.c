@@ -38,7 +38,7 @@ static json_t *value_to_json(const char *probe, const struct facts_value *value)
                      json_value_real(value->value), "why", json_value_text_or_null(value->why));
 }
 
-json_t *validation_measured(const struct facts *facts)
+static json_t *measured_to_json(const struct facts *facts)
 {
     json_t *array = json_array();
     for (int p = 0; array && p < PROBES; p++)
@@ -46,18 +46,6 @@ json_t *validation_measured(const struct facts *facts)
             (void)json_array_append_new(
                 array, value_to_json(facts_probe_names[p], &facts->probes[p].values[i]));
     return array;
-}
-
-static json_t *resumed_to_json(const struct validation *validation)
-{
-    char utc[TEXT_UTC_MAX];
-    json_t *object = json_object();
-    for (int p = 0; object && p < PROBES; p++)
-        if (validation->resumed & (1u << p))
-            (void)json_object_set_new(
-                object, facts_probe_names[p],
-                json_string(text_utc(validation->facts->probes[p].ended, utc)));
-    return object;
 }
 
 static json_t *from_machine(const struct facts *facts)
@@ -71,11 +59,10 @@ json_t *validation_to_json(const struct validation *validation)
 {
     const struct rules_verdict *verdict = validation->verdict;
     return json_pack(
-        "{s:i, s:o, s:o, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "schema", 1, "host",
+        "{s:i, s:o, s:o, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "schema", 1, "host",
         json_value_text(validation->facts->host), "machine", from_machine(validation->facts), "utc",
         validation->utc, "contend", CONTEND_VERSION, "profile", validation->profile, "took_s",
         json_value_real(validation->took_s), "verdict", finding_outcome_name(verdict->outcome),
         "text", json_value_text(verdict->text), "counts", counts_to_json(verdict), "findings",
-        judged_to_json(validation->findings), "measured", validation_measured(validation->facts),
-        "resumed", resumed_to_json(validation));
+        judged_to_json(validation->findings), "measured", measured_to_json(validation->facts));
 }

@@ -14,20 +14,15 @@ struct validation {
     const struct rules_verdict *verdict;
     const char *profile, *utc; /* "quick"; "2026-01-31T12:00:00Z" */
     double took_s;
-    unsigned
-        resumed; /* bits of enum facts_probe_name: measured by an earlier part that was ended */
 };
 
 /*
  * {"schema": 1, "host", "machine": as store/json/machine.h, "utc", "contend", "profile", "took_s",
  * "verdict", "text", "counts": {"PASS": n, ...}, "findings": [as store/json/findings.h, with "kind"
  * and "action"], "measured":
- * [{"probe", "metric", "key", "unit", "better", "gates", "value", "why"}], "resumed": {probe:
- * UTC}}. NULL: no memory. The caller owns the result.
+ * [{"probe", "metric", "key", "unit", "better", "gates", "value", "why"}]}.
+ * NULL: no memory. The caller owns the result.
  */
 json_t *validation_to_json(const struct validation *validation);
-
-/* Its part "measured". */
-json_t *validation_measured(const struct facts *facts);
 
 #endif

@@ -1,4 +1,4 @@
-/* Rules of RDMA ports and NVMe drives. */
+/* Rules of RDMA ports. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,6 @@
 enum { PORT_DOWN = 1, PORT_ACTIVE = 4, PHYSICAL_LINK_UP = 5 };
 /* A cable that was plugged in leaves some behind; ibcheckerrors takes the same number. */
 #define PORT_ERRORS_MOST 10
-#define DRIVE_USED_MOST 90
 
 static const struct facts_port *port_of(const struct unit *unit)
 {
@@ -61,37 +60,7 @@ static double ports_down(const struct unit *unit)
     return n;
 }
 
-static const struct facts_nvme *drive_of(const struct unit *unit)
-{
-    return unit->at;
-}
-
-static bool is_not_live(const struct unit *unit)
-{
-    return drive_of(unit)->state[0] && strcmp(drive_of(unit)->state, "live") != 0;
-}
-
-static bool is_known(const struct unit *unit)
-{
-    return drive_of(unit)->state[0] || !isnan(drive_of(unit)->critical_warning);
-}
-
-static const char *state_of(const struct unit *unit, char buf[static 96])
-{
-    (void)buf;
-    return drive_of(unit)->state;
-}
-
-static const char *what_was_read(const struct unit *unit, char buf[static 96])
-{
-    (void)buf;
-    return isnan(drive_of(unit)->critical_warning)
-               ? "live; wear and errors are unknown: smartctl, as root, did not report them"
-               : "healthy";
-}
-
 #define PORT(name) FIELD(facts_port, name)
-#define DRIVE(name) FIELD(facts_nvme, name)
 #define PORT_ERRORS(field, said)                                                                   \
     {                                                                                              \
         OF_PORT, PORT(field), ABOVE, NUMBER(PORT_ERRORS_MOST), OUTCOME_WARN, #field, "events",     \
@@ -121,22 +90,4 @@ const struct rule rules_devices[] = {
                 PORT_ERRORS(downs, "its link went down {v} times"),
                 PORT_ERRORS(receive_errors, "{v} packets arrived with errors")},
      .absent = "no RDMA device with counters", .passed = "hardly any errors of RDMA ports"},
-    {"nvme_health", RULE_HEALTH, "hardware", ACTION_REPLACE, "sysfs; smartctl (root)",
-     "Every NVMe drive is live, without a critical warning or media errors, and has spare blocks; "
-     "90% of its life used is a warning.",
-     "kernel, nvme: state; NVMe 2.0, SMART / Health Information",
-     "for d in /dev/nvme?; do sudo smartctl -a $d; done",
-     .limits = {{OF_NVME, NUMBER(1), TOLD, NUMBER(0), OUTCOME_PASS, NULL, NULL, "",
-                 .when = is_known, .text = what_was_read},
-                {OF_NVME, NUMBER(1), ANY, NUMBER(0), OUTCOME_FAIL, NULL, NULL,
-                 "its state is {t}, not live", .when = is_not_live, .text = state_of},
-                {OF_NVME, DRIVE(critical_warning), ABOVE, NUMBER(0), OUTCOME_FAIL,
-                 "nvme_critical_warning", "bits", "its critical warning is {v}"},
-                {OF_NVME, DRIVE(media_errors), ABOVE, NUMBER(0), OUTCOME_FAIL, "nvme_media_errors",
-                 "errors", "{v} media errors: data could not be read or was damaged"},
-                {OF_NVME, DRIVE(spare_percent), BELOW, DRIVE(spare_least_percent), OUTCOME_FAIL,
-                 "nvme_spare", "%", "{v}% of its spare blocks are left, below its limit of {b}%"},
-                {OF_NVME, DRIVE(used_percent), ABOVE, NUMBER(DRIVE_USED_MOST), OUTCOME_WARN,
-                 "nvme_used", "%", "{v}% of its life is used", .cause = "hardware"}},
-     .absent = "no NVMe drive", .passed = "{n} NVMe drive{s}, {t}"},
     {.id = NULL}};

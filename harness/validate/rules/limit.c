@@ -93,8 +93,6 @@ static const struct {
                            sizeof(struct facts_edac), offsetof(struct facts_edac, name)},
               [OF_PORT] = {offsetof(struct facts, ports), offsetof(struct facts, nports),
                            sizeof(struct facts_port), offsetof(struct facts_port, name)},
-              [OF_NVME] = {offsetof(struct facts, nvmes), offsetof(struct facts, nnvmes),
-                           sizeof(struct facts_nvme), offsetof(struct facts_nvme, name)},
               [OF_EVENT] = {offsetof(struct facts, events), offsetof(struct facts, nevents),
                             sizeof(struct facts_event), 0}};
 
@@ -159,7 +157,6 @@ static void name_unit(const struct unit *unit, char *buf, size_t size)
     case OF_DIMM:
     case OF_EDAC:
     case OF_PORT:
-    case OF_NVME:
         (void)snprintf(buf, size, "%s", (const char *)unit->at + arrays[unit->of].name);
         break;
     case OF_NODE:

@@ -27,7 +27,6 @@ enum limit_of {
     OF_NODE,
     OF_EDAC,
     OF_PORT,
-    OF_NVME,
     OF_EVENT
 };
 

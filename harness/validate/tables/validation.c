@@ -98,18 +98,6 @@ static void add_open(const struct findings *findings, struct doc *doc)
         doc_gap(doc);
 }
 
-/* What this validation has not measured itself. */
-static void add_resumed(const struct validation *validation, struct doc *doc)
-{
-    char text[600] = "", utc[TEXT_UTC_MAX];
-    for (int p = 0; p < PROBES; p++)
-        if (validation->resumed & (1u << p))
-            text_append(text, sizeof(text), ", ", "%s at %s", facts_probe_names[p],
-                        text_utc(validation->facts->probes[p].ended, utc));
-    if (text[0])
-        doc_text(doc, "Measured before it was resumed: %s", text);
-}
-
 void validation_add_to_doc(const struct validation *validation, struct doc *doc)
 {
     bool measured = strcmp(validation->profile, "none") != 0;
@@ -117,7 +105,6 @@ void validation_add_to_doc(const struct validation *validation, struct doc *doc)
     add_verdict(validation, doc);
     doc_text(doc, "%s, judged in %.0f s, %s%s", validation->facts->host, validation->took_s,
              measured ? "profile " : "nothing measured", measured ? validation->profile : "");
-    add_resumed(validation, doc);
     if (burn_format(validation->facts, burn, sizeof(burn)))
         doc_text(doc, "%s", burn);
     doc_gap(doc);

@@ -120,8 +120,7 @@ TEST_IN_DIR(metric_refuses_what_is_no_metric)
     static const struct {
         const char *text, *why;
     } cases[] = {
-        {"cpu", "type --verify lines:LOG, file:LOG:REGEX, counter:COMMAND, rate:COMMAND or gpu"},
-        {"gpus", "is no metric"},
+        {"cpu", "type --verify lines:LOG, file:LOG:REGEX, counter:COMMAND or rate:COMMAND"},
         {"lines:", "LOG is the file"},
         {"lines:/nonexistent/log", "cannot read '/nonexistent/log'"},
         {"lines:-", "start it by --restart COMMAND"},

@@ -29,7 +29,6 @@ static int set_up(void **state)
          .wait_s = 0.6,
          .close = true,
          .cpu = 1,
-         .state = 'R',
          .migrations = 4},
         {.tid = 101,
          .mask = 0,
@@ -37,7 +36,6 @@ static int set_up(void **state)
          .wait_s = 1.4,
          .close = true,
          .cpu = 1,
-         .state = 'R',
          .migrations = NAN},
         {.tid = 200,
          .mask = 1,
@@ -45,7 +43,6 @@ static int set_up(void **state)
          .wait_s = 0,
          .close = true,
          .cpu = 3,
-         .state = 'R',
          .migrations = NAN},
     };
     (void)state;
@@ -76,7 +73,7 @@ static int set_up(void **state)
                                                 .cpu_s = tasks[i].oncpu_s,
                                                 .ntasks = 1,
                                                 .tasks = &p->tasks[i],
-                                                .cgroup = {-1, -1, -1, -1}};
+                                                .cgroup = {-1, -1, -1}};
         (void)snprintf(p->processes[i].name, VIEW_NAME_MAX, "%s", names[i]);
     }
     p->processes[2].cgroup[CGROUP_CPU] = 0;

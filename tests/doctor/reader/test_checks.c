@@ -69,7 +69,7 @@ TEST(what_is_hidden_is_told)
         .any = true, .how = "invisible", .group = "adm (4)", .npids = 2, .pids = {7, 9}};
     machine.view.environs_refused = 1;
     assert_string_equal(doctor_format_unread(&machine.view, unread, sizeof(unread)),
-                        "Root would also see the environment, libraries, pages and /dev/shm of 1 "
+                        "Root would also see the environment, libraries and pages of 1 "
                         "process that this user may not read. /proc hides processes of other "
                         "users, also 7, 9 (hidepid=invisible); hidden ones used up to 1.0 of 4 "
                         "CPUs meanwhile. Root or a member of group adm (4) would see them.");
@@ -169,7 +169,7 @@ static void expect_away_of(const struct away *away, const char *command)
                                                  .threads = away->threads,
                                                  .cpu = away->threads ? 0 : 2,
                                                  .cpu_s = 5,
-                                                 .cgroup = {-1, -1, -1, -1}};
+                                                 .cgroup = {-1, -1, -1}};
     machine.view.nprocesses = 2;
     struct diagnosis diagnosis = view_judge(&machine);
     const struct found *found = view_look_for(&diagnosis, "run_queue");
@@ -251,7 +251,7 @@ TEST(renice_is_told_where_it_helps)
                                                      .parent_mask = -1,
                                                      .cpu = 2,
                                                      .cpu_s = 5,
-                                                     .cgroup = {-1, -1, -1, -1}};
+                                                     .cgroup = {-1, -1, -1}};
         machine.view.nprocesses = 2;
         struct diagnosis diagnosis = view_judge(&machine);
         const struct found *found = view_look_for(&diagnosis, "run_queue");
@@ -262,39 +262,6 @@ TEST(renice_is_told_where_it_helps)
                     (way == 1));
         diagnosis_free(&diagnosis);
     }
-}
-
-/* As one with that much of /dev/shm and of memory is told. */
-static void expect_shm(double shm_gib, double shm_free_gib, double free_gib, const char *command)
-{
-    struct machine machine;
-    view_plant(&machine, 1);
-    view_add_task(&machine, 0, MASK_ALL, 9, 0);
-    machine.view.is_root = true;
-    machine.view.free_bytes = free_gib * 0x1p30;
-    machine.about[0].shm_known = true;
-    machine.about[0].shm_bytes = shm_gib * 0x1p30;
-    machine.about[0].shm_free_bytes = shm_free_gib * 0x1p30;
-    struct diagnosis diagnosis = view_judge(&machine);
-    const struct found *found = view_look_for(&diagnosis, "shm");
-    if (command) {
-        assert_non_null(found);
-        assert_string_equal(found->finding.command, command);
-    } else
-        assert_null(found);
-    diagnosis_free(&diagnosis);
-}
-
-/* A command never makes it smaller, and leaves the machine half of its memory. */
-TEST(shm_grows)
-{
-    expect_shm(0.001, 0, 500, "nsenter -t 100 -m mount -o remount,size=8G /dev/shm");
-    expect_shm(63, 0, 500, "nsenter -t 100 -m mount -o remount,size=126G /dev/shm");
-    expect_shm(63, 0, 40, "nsenter -t 100 -m mount -o remount,size=83G /dev/shm");
-    expect_shm(63, 0, 20, "du -ah /proc/100/root/dev/shm | sort -h | tail");
-    expect_shm(63, 0, NAN, "du -ah /proc/100/root/dev/shm | sort -h | tail");
-    expect_shm(0.0625, 0, 0.5, "nsenter -t 100 -m mount -o remount,size=320M /dev/shm");
-    expect_shm(1024, 100, 900, NULL); /* less than a tenth, and plenty */
 }
 
 TEST(quota_and_hypervisor_are_blamed)

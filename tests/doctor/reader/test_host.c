@@ -6,56 +6,9 @@
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"
 
-TEST_IN_DIR(irqs_counts_of_devices)
-{
-    struct irqs before, after;
-    struct err err;
-    fixture_put("/proc/interrupts",
-                "           CPU0       CPU3\n"
-                " 26:          0         14  IO-APIC   4-edge      ttyS0\n"
-                " 36:        100    4419178 PCI-MSIX-0000:00:02.0   1-edge      virtio1-req.0\n"
-                "LOC:   15138488   14875189   Local timer interrupts\n"
-                "ERR:          0\n");
-    assert_int_equal(irqs_read(fixture_dir, &before, &err), 0);
-    assert_int_equal(before.ncpus, 2);
-    assert_int_equal(before.os_cpu[1], 3);
-    assert_int_equal(before.n, 2);
-    assert_string_equal(before.irq[0].device, "ttyS0");
-    assert_string_equal(before.irq[1].device, "virtio1-req.0");
-    fixture_put("/proc/interrupts",
-                "           CPU0       CPU3\n"
-                " 36:        100    4419378 PCI-MSIX-0000:00:02.0   1-edge      virtio1-req.0\n"
-                " 40:         60          0  IR-PCI-MSI 524288-edge      eth0, usb\n");
-    fixture_put("/proc/irq/36/effective_affinity_list", "3\n");
-    fixture_put("/proc/irq/40/effective_affinity_list", "0\n");
-    assert_int_equal(irqs_read(fixture_dir, &after, &err), 0);
-    irqs_subtract(&after, &before, 4);
-    irqs_read_affinity(fixture_dir, &after);
-    assert_true(after.irq[0].served[0] == 0 && after.irq[0].served[1] == 50);
-    assert_true(after.irq[1].served[0] == 15); /* was not there before */
-    assert_string_equal(after.irq[0].effective, "3");
-    assert_string_equal(after.irq[1].effective, ""); /* too few to matter */
-    assert_string_equal(after.irq[1].device, "eth0, usb");
-    irqs_free(&before);
-    irqs_free(&after);
-}
-
-TEST_IN_DIR(irqs_nothing_there)
-{
-    struct irqs irqs;
-    struct err err;
-    assert_int_equal(irqs_read(fixture_dir, &irqs, &err), 0);
-    assert_int_equal(irqs.n, 0);
-    irqs_free(&irqs);
-    fixture_put("/proc/interrupts", " 1 2 3\nnonsense\n 9: x y\n");
-    assert_int_equal(irqs_read(fixture_dir, &irqs, &err), 0);
-    assert_int_equal(irqs.n, 0);
-    irqs_free(&irqs);
-}
-
 static struct bitset mask;
 static struct view_process worker = {
-    .pid = 100, .watched = true, .state = 'D', .mask = 0, .cgroup = {-1, 0, -1, 1}};
+    .pid = 100, .watched = true, .state = 'D', .mask = 0, .cgroup = {-1, 0, 1}};
 static struct view_cgroup groups[2] = {{.path = "/sys/fs/cgroup", .parent = -1},
                                        {.path = "/sys/fs/cgroup/job", .parent = 0}};
 static struct view view = {.wall_s = 2,
@@ -81,45 +34,6 @@ static void put_memory(unsigned refaults, unsigned waited_us, unsigned kills)
     fixture_put("/sys/fs/cgroup/job/memory.events", text);
 }
 
-static void put_status(int tid, char state, unsigned switches)
-{
-    char path[64], text[160];
-    (void)snprintf(path, sizeof(path), "/proc/100/task/%d/status", tid);
-    (void)snprintf(text, sizeof(text),
-                   "Name:\tworker\nState:\t%c (some)\nvoluntary_ctxt_switches:\t%u\n"
-                   "nonvoluntary_ctxt_switches:\t1\n",
-                   state, switches);
-    fixture_put(path, text);
-}
-
-/* A loader is in state D whenever one looks, and reads its file all the same. */
-TEST_IN_DIR(host_who_runs_between_is_not_stuck)
-{
-    static struct view_task tasks[] = {{.tid = 100, .state = 'D'},
-                                       {.tid = 101, .state = 'D'},
-                                       {.tid = 102, .state = 'D'},
-                                       {.tid = 103, .state = 'D'}};
-    struct host host;
-    struct err err;
-    worker.tasks = tasks;
-    worker.ntasks = sizeof(tasks) / sizeof(tasks[0]);
-    put_status(100, 'D', 7);
-    put_status(101, 'D', 7);
-    put_status(102, 'S', 7); /* it was in D when it ran last */
-    put_status(103, 'D', 7);
-    assert_int_equal(host_mark(&view, NULL, fixture_dir, &host, &err), 0);
-    host_look(&view, &host);
-    assert_int_equal(host.nstuck, 3);
-    put_status(101, 'D', 8);
-    put_status(103, 'R', 7);
-    host_look(&view, &host);
-    assert_int_equal(host.nstuck, 1);
-    assert_int_equal(host.stuck[0].tid, 100);
-    host_free(&host);
-    worker.tasks = NULL;
-    worker.ntasks = 0;
-}
-
 TEST_IN_DIR(host_differences)
 {
     struct host host;
@@ -130,8 +44,6 @@ TEST_IN_DIR(host_differences)
     fixture_put("/sys/fs/cgroup/job/memory.high", "max\n");
     fixture_put("/proc/vmstat", "numa_hint_faults 10\nnuma_pages_migrated 4\n");
     fixture_put("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "7\n");
-    fixture_put("/proc/100/task/100/wchan", "rpc_wait_bit");
-    put_status(100, 'D', 7);
     assert_int_equal(host_mark(&view, NULL, fixture_dir, &host, &err), 0);
     host_look(&view, &host);
     host_look(&view, &host);
@@ -146,8 +58,6 @@ TEST_IN_DIR(host_differences)
     assert_true(host.memories[1].some == 0.2 && host.memories[1].refaults == 5);
     assert_true(host.memories[1].kills == 1);
     assert_true(host.memories[1].limit_bytes == 1048576);
-    assert_int_equal(host.nstuck, 1);
-    assert_string_equal(host.stuck[0].where, "rpc_wait_bit");
     host_free(&host);
 }
 

@@ -177,44 +177,6 @@ TEST(class_is_read_from_stat)
     }
 }
 
-/* What drivers have locked for a process counts, and nothing for one that may lock what it likes.
- */
-TEST_IN_DIR(reader_locked_memory)
-{
-    static const struct {
-        const char *status;
-        uint64_t bytes;
-        bool is_free;
-    } cases[] = {
-        {"VmPin:\t    2048 kB\nVmLck:\t      64 kB\nCapEff:\t0000000000000000\n", 2 << 20, false},
-        {"VmPin:\t       0 kB\nVmLck:\t      64 kB\nCapEff:\t00000000a80425fb\n", 64 << 10, false},
-        {"VmPin:\t       0 kB\nVmLck:\t      64 kB\nCapEff:\t0000000000004000\n", 64 << 10, true}};
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct reader reader;
-        struct err err;
-        char text[256];
-        const pid_t pid = 7;
-        (void)snprintf(text, sizeof(text), "Name:\tx\n%sCpus_allowed_list:\t0\n", cases[i].status);
-        fixture_put("/proc/7/status", text);
-        fixture_put("/proc/7/task/7/status", text);
-        fixture_put("/proc/7/stat",
-                    "7 (x) R 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 20 0 1 0 99 0 0 0 0 0 0 0 "
-                    "0 0 0 0 0 0 0 0 17 0 0 0 0");
-        fixture_put("/proc/7/task/7/stat",
-                    "7 (x) R 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 20 0 1 0 99 0 0 0 "
-                    "0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0");
-        fixture_put("/proc/stat", "cpu0 1 2 3 4 5 6 7 8 9 10\n");
-        assert_int_equal(reader_open(fixture_dir, &reader, &err), 0);
-        assert_int_equal(reader_watch_pids(&reader, &pid, 1, &err), 0);
-        const struct view_process *process = view_find(&reader.view, 7);
-        assert_non_null(process);
-        assert_non_null(process->about);
-        assert_true(process->about->locked_bytes == cases[i].bytes);
-        assert_int_equal(process->about->locks_freely, cases[i].is_free);
-        reader_close(&reader);
-    }
-}
-
 /* "0 0.2+0.1, 2 0+0": of each CPU what it was busy and idle, s. */
 static void expect_cpus(const struct view *view, const char *expected)
 {

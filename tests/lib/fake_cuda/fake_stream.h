@@ -7,6 +7,5 @@
 #include <cuda_runtime.h>
 
 void fake_enqueue(cudaStream_t stream, std::function<void()> task);
-bool fake_captures(cudaStream_t stream);
 
 #endif

@@ -260,7 +260,7 @@ static void put_port(const char *port, const char *state, const char *physical, 
     }
 }
 
-TEST_IN_DIR(facts_of_rdma_and_nvme)
+TEST_IN_DIR(facts_of_rdma)
 {
     struct facts facts;
     put_port("mlx5_1/ports/1", "1: DOWN\n", "3: Disabled\n", "10 Gb/sec (4X SDR)\n");
@@ -268,8 +268,6 @@ TEST_IN_DIR(facts_of_rdma_and_nvme)
     put_port("mlx5_0/ports/1", "rubbish\n", "-7: x\n", "fast\n");
     fixture_put("/sys/class/infiniband/mlx5_0/board_id", "MT_0000000838\n");
     fixture_put("/sys/class/infiniband/mlx5_1/hca_type", "MT4129\n");
-    fixture_put("/sys/class/nvme/nvme1/state", "dead\n");
-    fixture_put("/sys/class/nvme/nvme0/model", "x\n");
     read_all(&facts);
     assert_int_equal(facts.nports, 3);
     assert_string_equal(facts.ports[0].name, "mlx5_0 port 1"); /* sorted */
@@ -282,10 +280,6 @@ TEST_IN_DIR(facts_of_rdma_and_nvme)
     assert_true(facts.ports[1].symbol_errors == 3);
     assert_string_equal(facts.ports[1].model, "MT_0000000838");
     assert_string_equal(facts.ports[2].model, "MT4129");
-    assert_int_equal(facts.nnvmes, 2);
-    assert_string_equal(facts.nvmes[0].state, "");
-    assert_string_equal(facts.nvmes[1].name, "nvme1");
-    assert_string_equal(facts.nvmes[1].state, "dead");
     facts_free(&facts);
 }
 

@@ -280,39 +280,6 @@ TEST_ON_WORLD(rules_of_ports)
     PLANT(ports[0].receive_errors = 4000, "rdma_errors", "mlx5_0 port 1", WARN, "hardware", WATCH);
 }
 
-TEST_ON_WORLD(rules_of_drives)
-{
-    static const struct facts_nvme unread = {.name = "nvme0",
-                                             .state = "live",
-                                             .critical_warning = NAN,
-                                             .media_errors = NAN,
-                                             .spare_percent = NAN,
-                                             .spare_least_percent = NAN,
-                                             .used_percent = NAN};
-    static const struct facts_nvme good = {.name = "nvme1",
-                                           .state = "live",
-                                           .spare_percent = 100,
-                                           .spare_least_percent = 10,
-                                           .used_percent = 90};
-    struct facts_nvme drives[] = {good, unread};
-    assert_int_equal(fixture_judged("nvme_health", NULL)->outcome, OUTCOME_SKIP);
-    w->facts.nvmes = drives;
-    w->facts.nnvmes = 2;
-    fixture_passes("nvme_health");
-    assert_non_null(strstr(fixture_judged("nvme_health", NULL)->sentence, "are unknown"));
-    drives[1].state[0] = '\0'; /* nothing is known of it, and that is no pass */
-    w->facts.nnvmes = 1;
-    assert_string_equal(fixture_judged("nvme_health", NULL)->sentence, "1 NVMe drive, healthy");
-    w->facts.nvmes = &drives[1];
-    assert_int_equal(fixture_judged("nvme_health", NULL)->outcome, OUTCOME_SKIP);
-    w->facts.nvmes = drives;
-    PLANT(drives[0].used_percent = 91, "nvme_health", "nvme1", WARN, "hardware", REPLACE);
-    PLANT(drives[0].spare_percent = 9, "nvme_health", "nvme1", FAIL, "hardware", REPLACE);
-    PLANT(drives[0].media_errors = 1, "nvme_health", "nvme1", FAIL, "hardware", REPLACE);
-    PLANT(drives[0].critical_warning = 4, "nvme_health", "nvme1", FAIL, "hardware", REPLACE);
-    PLANT(SET(drives[0].state, "dead"), "nvme_health", "nvme1", FAIL, "hardware", REPLACE);
-}
-
 TEST_ON_WORLD(rules_of_settings)
 {
     struct environment *env = &w->facts.env;

@@ -1,104 +1,10 @@
-/* GPUs; monitors, tasks that hang. Declared in host_checks.h. Pure. */
+/* GPUs. Declared in host_checks.h. Pure. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "harness/doctor/check/host_checks.h"
-#include "harness/lib/base/text.h"
 #include "harness/machine/topo/topo_gpu.h"
-
-/* Share of one CPU that all monitors may take. */
-static const double monitors_least = 0.05;
-enum { STUCK_LOOKS = 3 };
-
-/* As much as comm has of their names. */
-static const char *const monitors[] = {
-    "nvidia-smi", "nvtop",         "nvitop",        "gpustat",     "dcgm-exporter", "nv-hostengine",
-    "dcgmi",      "node_exporter", "cadvisor",      "prometheus",  "telegraf",      "collectd",
-    "netdata",    "glances",       "htop",          "btop",        "atop",          "top",
-    "iotop",      "sar",           "sadc",          "pidstat",     "mpstat",        "vmstat",
-    "perf",       "bpftrace",      "strace",        "ltrace",      "nsys",          "py-spy",
-    "osqueryd",   "auditd",        "falcon-sensor", "trace-agent", "datadog-agent", "process-agent",
-    "filebeat",   "metricbeat",    "fluent-bit",    "fluentd",     "zabbix_agentd", "rasdaemon",
-    "tegrastats"};
-
-/*
- * Monitors for which others wait: the kernel until an audit or a look at a file is done, the
- * processes that they trace, programs until what they print or trace is shipped, and users of the
- * GPUs by way of their engine. To stop one stops all that.
- */
-static const char *const waited_for[] = {"auditd",  "osqueryd",   "falcon-sensor", "strace",
-                                         "ltrace",  "nsys",       "py-spy",        "filebeat",
-                                         "fluentd", "fluent-bit", "trace-agent",   "nv-hostengine"};
-
-static bool is_among(const char *name, const char *const *names, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
-}
-
-static bool is_monitor(const char *name)
-{
-    return is_among(name, monitors, sizeof(monitors) / sizeof(monitors[0]));
-}
-
-static bool may_stop(const char *name)
-{
-    return !is_among(name, waited_for, sizeof(waited_for) / sizeof(waited_for[0]));
-}
-
-void check_monitors(struct checker *checker)
-{
-    const struct view *view = checker->view;
-    const struct view_process *who[FOUND_PIDS_MAX];
-    char command[420] = "", pids[400] = "", percent[16], told[200] = "";
-    double cpus = 0;
-    size_t n = 0;
-    for (size_t i = 0; i < view->nprocesses && n < FOUND_PIDS_MAX; i++) {
-        const struct view_process *process = &view->processes[i];
-        double share = process->cpu_s / view->wall_s;
-        if (process->kernel || share < 0.1 * monitors_least || !is_monitor(process->name))
-            continue;
-        if (may_stop(process->name) && check_may_touch(view, process, told, sizeof(told)))
-            (void)check_append(pids, sizeof(pids), " %d", process->pid);
-        who[n++] = process;
-        cpus += share;
-    }
-    if (cpus < monitors_least)
-        return;
-    if (pids[0])
-        (void)snprintf(command, sizeof(command), "kill -STOP%s", pids);
-    struct said said = said_bad(host_share(checker, cpus), who, n, NULL, command);
-    said.tail = told;
-    checker_report(checker, &said,
-                   "monitors of this machine use %s of a CPU: let them poll less often.%s",
-                   text_percent(cpus, percent, sizeof(percent)),
-                   pids[0] ? " The command pauses it until kill -CONT." : "");
-}
-
-void check_stuck_tasks(struct checker *checker)
-{
-    const struct host *host = checker->view->host;
-    char command[120], evidence[160];
-    for (size_t i = 0; host && host->looks >= STUCK_LOOKS && i < host->nstuck; i++) {
-        const struct host_stuck *stuck = &host->stuck[i];
-        const struct view_process *who = view_find(checker->view, stuck->pid);
-        if (!who)
-            continue;
-        (void)snprintf(command, sizeof(command), "%scat /proc/%d/task/%d/stack",
-                       check_root(checker->view), (int)stuck->pid, (int)stuck->tid);
-        (void)snprintf(evidence, sizeof(evidence), "in state D in %u samples, without running%s%s",
-                       host->looks, stuck->where[0] ? ", in " : "", stuck->where);
-        const struct said said = said_bad(NAN, &who, 1, evidence, command);
-        checker_report(
-            checker, &said,
-            "its task %d (%s) waits in the kernel and cannot be woken (%s): a disk, a file "
-            "server or a driver does not answer.",
-            (int)stuck->tid, stuck->name, evidence);
-    }
-}
 
 /* Returns buf. `bdf`: of the GPU that it is about; a reset without it would be of all of them. */
 static const char *gpu_command(const struct view *view, const char *id, const char *bdf, char *buf,
