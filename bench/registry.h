@@ -32,12 +32,8 @@
     X(idle_exit, "CPUs")            \
     X(context_switch, "system")     \
     X(wakeup_latency, "system")     \
-    X(mutex, "system")              \
-    X(priority_inversion, "system") \
-    X(fairness, "system")           \
     X(migration, "system")          \
     X(spawn, "system")              \
-    X(producer_consumer, "system")  \
     X(interpreter_lock, "system")   \
     X(burn, "system")               \
     X(read_path, "I/O")             \

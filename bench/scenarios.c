@@ -50,12 +50,8 @@ static const struct scenario_part memory_parts[] = {
 static const struct scenario_part os_parts[] = {
     SCAN("context_switch"),
     SCAN("wakeup_latency"),
-    SCAN("mutex"),
-    SCAN("priority_inversion"),
-    SCAN("fairness"),
     SCAN("migration"),
     SCAN("spawn"),
-    SCAN("producer_consumer"),
     {.foreground = NULL},
 };
 /* clang-format on */
@@ -146,8 +142,7 @@ const struct scenario scenario_registry[] = {
     {
         .name = "os",
         .summary =
-            "the operating system: switches, moves, wake-ups, locks, queues, priorities, starts "
-            "of processes and threads",
+            "the operating system: switches, moves, wake-ups, starts of processes and threads",
         .parts = os_parts,
     },
     {
