@@ -37,7 +37,6 @@
     X(interpreter_lock, "system")   \
     X(burn, "system")               \
     X(read_path, "I/O")             \
-    X(event_loop, "I/O")            \
     X(gpu_copy, "GPUs")             \
     X(gpu_launch, "GPUs")           \
     X(gpu_stream, "GPUs")           \

@@ -59,7 +59,6 @@ static const struct scenario_part os_parts[] = {
 /* clang-format off */
 static const struct scenario_part io_parts[] = {
     SCAN("read_path"),
-    SCAN("event_loop"),
     {.foreground = NULL},
 };
 /* clang-format on */
@@ -147,7 +146,7 @@ const struct scenario scenario_registry[] = {
     },
     {
         .name = "io",
-        .summary = "disks and sockets: one data set by each way to read it, checkpoints, echoes",
+        .summary = "disks: one data set by each way to read it, and checkpoints",
         .parts = io_parts,
     },
     {

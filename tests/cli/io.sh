@@ -36,9 +36,6 @@ for error in ENOSYS EPERM; do
     grep -q 'how=uring;order=seq;cache=warm.*skipped,.*no io_uring' "$scratch/$error/rows.csv" ||
         fail "$error: no reason: $(grep how=uring "$scratch/$error/rows.csv")"
     grep -Eq 'how=read;order=seq;cache=warm.*,(ok|noisy),' "$scratch/$error/rows.csv" || fail "$error: nothing else"
-    expect 0 'echoes' "$CONTEND_REFUSE" io_uring_setup $error "$CONTEND_BINARY" bench event_loop --rounds 1 --time 0.2 \
-        --no-plots --no-canary -p connections=2 --out "$scratch/echo-$error"
-    grep -q 'how=uring.*skipped,.*no io_uring' "$scratch/echo-$error/rows.csv" || fail "$error: echoes without a reason"
 done
 
 # No place: a skipped row with the directory.
