@@ -32,7 +32,6 @@
     X(idle_exit, "CPUs")            \
     X(context_switch, "system")     \
     X(wakeup_latency, "system")     \
-    X(migration, "system")          \
     X(spawn, "system")              \
     X(interpreter_lock, "system")   \
     X(burn, "system")               \

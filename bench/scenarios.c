@@ -50,7 +50,6 @@ static const struct scenario_part memory_parts[] = {
 static const struct scenario_part os_parts[] = {
     SCAN("context_switch"),
     SCAN("wakeup_latency"),
-    SCAN("migration"),
     SCAN("spawn"),
     {.foreground = NULL},
 };
@@ -140,8 +139,7 @@ const struct scenario scenario_registry[] = {
     },
     {
         .name = "os",
-        .summary =
-            "the operating system: switches, moves, wake-ups, starts of processes and threads",
+        .summary = "the operating system: switches, wake-ups, starts of processes and threads",
         .parts = os_parts,
     },
     {
