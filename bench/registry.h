@@ -32,16 +32,10 @@
     X(idle_exit, "CPUs")            \
     X(context_switch, "system")     \
     X(wakeup_latency, "system")     \
-    X(mutex, "system")              \
-    X(priority_inversion, "system") \
-    X(fairness, "system")           \
-    X(migration, "system")          \
     X(spawn, "system")              \
-    X(producer_consumer, "system")  \
     X(interpreter_lock, "system")   \
     X(burn, "system")               \
     X(read_path, "I/O")             \
-    X(event_loop, "I/O")            \
     X(gpu_copy, "GPUs")             \
     X(gpu_launch, "GPUs")           \
     X(gpu_stream, "GPUs")           \

@@ -50,12 +50,7 @@ static const struct scenario_part memory_parts[] = {
 static const struct scenario_part os_parts[] = {
     SCAN("context_switch"),
     SCAN("wakeup_latency"),
-    SCAN("mutex"),
-    SCAN("priority_inversion"),
-    SCAN("fairness"),
-    SCAN("migration"),
     SCAN("spawn"),
-    SCAN("producer_consumer"),
     {.foreground = NULL},
 };
 /* clang-format on */
@@ -63,7 +58,6 @@ static const struct scenario_part os_parts[] = {
 /* clang-format off */
 static const struct scenario_part io_parts[] = {
     SCAN("read_path"),
-    SCAN("event_loop"),
     {.foreground = NULL},
 };
 /* clang-format on */
@@ -145,14 +139,12 @@ const struct scenario scenario_registry[] = {
     },
     {
         .name = "os",
-        .summary =
-            "the operating system: switches, moves, wake-ups, locks, queues, priorities, starts "
-            "of processes and threads",
+        .summary = "the operating system: switches, wake-ups, starts of processes and threads",
         .parts = os_parts,
     },
     {
         .name = "io",
-        .summary = "disks and sockets: one data set by each way to read it, checkpoints, echoes",
+        .summary = "disks: one data set by each way to read it, and checkpoints",
         .parts = io_parts,
     },
     {

@@ -131,10 +131,6 @@ libraries | while read -r library path; do
     strip --strip-unneeded -o "$root/lib/$library" "$path"
     copy_license "$path"
 done
-# Linked into the program itself, where the build had it: its license wants to be named, too.
-if nm "$program" 2>/dev/null | grep -q ' io_uring_queue_init_params$'; then
-    copy_license "$(pkg-config --variable=libdir liburing)/liburing.a"
-fi
 for beside in contend-comms contend-doctor libcontend_comms.so; do
     strip --strip-debug -o "$root/$beside" "$(dirname "$program")/$beside"
 done

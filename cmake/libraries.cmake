@@ -13,21 +13,6 @@ function(contend_include_root name)
     target_compile_options(${name} PUBLIC "$<$<COMPILE_LANGUAGE:CUDA>:-Isource>")
 endfunction()
 
-# contend_find_uring(): the target contend_uring, where liburing is there as a static library: a
-# bundle needs nothing of it at run time. Without it, what uses io_uring says so in skipped rows.
-function(contend_find_uring)
-    pkg_check_modules(URING QUIET liburing>=2.0)
-    find_library(CONTEND_LIBURING NAMES liburing.a HINTS ${URING_LIBRARY_DIRS})
-    if(NOT URING_FOUND OR NOT CONTEND_LIBURING)
-        message(STATUS "No static liburing (Debian: liburing-dev): benchmarks go without io_uring")
-        return()
-    endif()
-    add_library(contend_uring INTERFACE)
-    target_include_directories(contend_uring SYSTEM INTERFACE ${URING_INCLUDE_DIRS})
-    target_compile_definitions(contend_uring INTERFACE CONTEND_HAVE_URING=1)
-    target_link_libraries(contend_uring INTERFACE "${CONTEND_LIBURING}")
-endfunction()
-
 # contend_library(contend_<part> glob...): a static library of what the globs find, the modules
 # and what contend_core has left out, .cu files only where nvcc is. contend_harness goes without tools.
 function(contend_library name)

@@ -27,10 +27,6 @@ run(ignored gzip -9n "${root}/share/man/man1/contend.1")
 foreach(tool IN ITEMS comms doctor validate)
     file(CREATE_LINK contend.1.gz "${root}/share/man/man1/contend-${tool}.1.gz" SYMBOLIC)
 endforeach()
-# It is linked into the program where it is there, and its license wants to be named.
-if(EXISTS /usr/share/doc/liburing-dev/copyright)
-    file(COPY_FILE /usr/share/doc/liburing-dev/copyright "${doc}/liburing.txt")
-endif()
 
 if(CPACK_GENERATOR STREQUAL DEB)
     file(RENAME "${doc}/CHANGELOG.md" "${doc}/changelog")
@@ -40,7 +36,7 @@ if(CPACK_GENERATOR STREQUAL DEB)
     run(ignored gzip -9n "${doc}/changelog" "${doc}/changelog.Debian")
     file(REMOVE "${doc}/LICENSE") # Debian has its text
     file(WRITE "${doc}/copyright" "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n"
-         "Upstream-Name: contend\nComment: The programs contain liburing (liburing.txt), parts of GCC's libraries and, where they were\n"
+         "Upstream-Name: contend\nComment: The programs contain parts of GCC's libraries and, where they were\n"
          " built for GPUs, NVIDIA's CUDA runtime, as the licenses of these allow.\n\n"
          "Files: *\nCopyright: 2026 the contend authors\nLicense: Apache-2.0\n"
          " On Debian systems, the text is in /usr/share/common-licenses/Apache-2.0.\n")

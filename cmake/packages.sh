@@ -16,7 +16,6 @@ pkg-config pkg-config
 libhwloc-dev hwloc.pc
 libjansson-dev jansson.pc
 libnuma-dev numa.pc
-liburing-dev liburing.pc
 gnuplot-nox gnuplot
 END
 }
@@ -51,7 +50,7 @@ apt_get() {
 needed() {
     for package in "$@"; do
         case $package in
-        gnuplot-nox | liburing-dev) ;;
+        gnuplot-nox) ;;
         *) printf '%s ' "$package" ;;
         esac
     done
@@ -64,7 +63,6 @@ go_without() {
     for package in $missing; do
         case $package in
         gnuplot-nox) say "no gnuplot (Debian: gnuplot-nox): there will be no plots" ;;
-        liburing-dev) say "no liburing (Debian: liburing-dev): benchmarks will go without io_uring" ;;
         esac
     done
 }

@@ -3,19 +3,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "harness/lib/base/units.h"
-#include "harness/lib/files/proc.h"
 
 const char *const place_names[] = {"here", "tmp", NULL};
 
@@ -56,7 +52,6 @@ int place_open_directory(struct place *place, const char *directory, struct err 
     struct err own;
     struct statfs fs;
     struct statvfs room;
-    struct stat about;
     err = err ? err : &own;
     *place = (struct place){.free_bytes = 0};
     if (!realpath(directory, place->directory) || statfs(place->directory, &fs) ||
@@ -67,10 +62,6 @@ int place_open_directory(struct place *place, const char *directory, struct err 
     int fd = place_make_file(place, err);
     if (fd < 0)
         return refuse(fd, place->directory, err);
-    if (!fstat(fd, &about) && major(about.st_dev)) {
-        place->major_ = major(about.st_dev);
-        place->minor_ = minor(about.st_dev);
-    }
     (void)close(fd);
     return 0;
 }
@@ -133,17 +124,6 @@ int place_open_again(int fd, int flags, struct err *err)
     return err_sys(err, -errno,
                    flags & O_DIRECT ? "the file system refuses O_DIRECT"
                                     : "cannot open a file by its descriptor");
-}
-
-double place_read_ms(const struct place *place)
-{
-    char text[256];
-    unsigned long long read_ms;
-    if (!place->major_ ||
-        !PROC_TEXT("", text, "/sys/dev/block/%u:%u/stat", place->major_, place->minor_) ||
-        sscanf(text, "%*u %*u %*u %llu", &read_ms) != 1)
-        return (double)NAN;
-    return (double)read_ms;
 }
 
 uint64_t place_allow_descriptors(void)

@@ -19,10 +19,9 @@ extern const char *const place_names[];
 
 struct place {
     char directory[PATH_MAX];
-    char file_system[24];    /* "ext4", "tmpfs"; the number of one that is not known, "0x1a2b" */
-    bool memory;             /* its files are in memory alone: there is nothing to read them from */
-    uint64_t free_bytes;     /* that this user may take */
-    unsigned major_, minor_; /* of its block device; 0, 0 = none of its own, as of btrfs or NFS */
+    char file_system[24]; /* "ext4", "tmpfs"; the number of one that is not known, "0x1a2b" */
+    bool memory;          /* its files are in memory alone: there is nothing to read them from */
+    uint64_t free_bytes;  /* that this user may take */
 };
 
 /* -ENOTSUP with the reason where no file can be written: read-only, not ours, no such directory. */
@@ -46,12 +45,6 @@ int place_make_file(const struct place *place, struct err *err);
 
 /* The same file once more, with these flags of open(2): O_RDONLY | O_DIRECT. As above. */
 int place_open_again(int fd, int flags, struct err *err);
-
-/*
- * Milliseconds that all reads of the block device together have taken since boot: the difference
- * over the time between is how many were in flight on average. NaN where there is none to ask.
- */
-double place_read_ms(const struct place *place);
 
 /* As many descriptors as the hard limit has; how many that are. */
 uint64_t place_allow_descriptors(void);

@@ -1,23 +1,18 @@
 /*
- * From a disk to memory: one data set read by read, pread, mmap, O_DIRECT and io_uring; blocks in
- * order, blocks in random order, and many small files; out of the page cache and past it. How many
- * reads were in flight, what CPU time a GB costs, what readers get beside busy threads on the same
+ * From a disk to memory: one data set read by read, pread, mmap and O_DIRECT; blocks in
+ * order, blocks in random order, and many small files; out of the page cache and past it.
+ * What CPU time a GB costs, what readers get beside busy threads on the same
  * CPUs, and how fast a checkpoint is on the device.
  *
  * **Measures** on CLOCK_MONOTONIC_RAW: `read_speed` = bytes asked for / time, `cpu_per_gb` = CPU
- * time of this process, threads of io_uring among it, over the same bytes. `in_flight` = the mean
- * number of reads that io_uring was handed and that were not done, looked at in one of eight calls;
- * `depth_device` the same as the block device tells (time of its reads / time). `read_latency` us
- * from handing over to seeing it done. `depth_rate`, `depth_reached` and `depth_latency` are these
- * by the depth asked for, of random reads. `cached_share`: of the data set in the page cache before
- * (mincore). `shared_speed`: of all `readers` together; `load_share`: CPU time that the busy
- * threads had of the time they were on. `write_speed`: a new file written and fsync, all in it;
- * `fsync_share` of that time. GB = 1e9. Keys: how=read|pread|mmap|uring|fixed|sqpoll (the latter
- * two: io_uring with buffers and file registered, and with a thread of the kernel besides),
- * order=seq|random|files, cache=cold|warm|none (O_DIRECT); depth; readers, load=idle|busy.
- * **Source** fio: `--ioengine=psync|mmap|io_uring --direct=1 --fixedbufs --registerfiles
- * --sqthread_poll` are these ways; posix_fadvise is told the order as fio tells it. io_uring:
- * Axboe, "Efficient IO with io_uring", 2019.
+ * time of this process over the same bytes. `read_latency` us of one read. `cached_share`: of the
+ * data set in the page cache before (mincore). `shared_speed`: of all `readers` together;
+ * `load_share`: CPU time that the busy threads had of the time they were on. `write_speed`: a new
+ * file written and fsync, all in it; `fsync_share` of that time. GB = 1e9. Keys:
+ * how=read|pread|mmap, order=seq|random|files, cache=cold|warm|none (O_DIRECT); readers,
+ * load=idle|busy.
+ * **Source** fio: `--ioengine=psync|mmap --direct=1` are these ways; posix_fadvise is told the
+ * order as fio tells it.
  * **Limits** Cold is what posix_fadvise drops: the caches of a disk, of its controller and of a
  * hypervisor's host are below and stay. CPU time of interrupts and of the kernel's writers is not
  * in it. Small files are opened by links of /proc to their descriptors, since they have no names:
@@ -25,7 +20,6 @@
  * and its directory not synced.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,11 +44,9 @@ static const struct opt read_path_opts[] = {
     OPT_INT("files", read_path_params, files, "256", 2, 100000, "N", "how many small files"),
     OPT_SIZE("checkpoint", read_path_params, checkpoint, "32M", MIB, 1ull << 36, "BYTES",
              "of a file that is written"),
-    OPT_INT("depth", read_path_params, depth, "32", 1, 1024, "N",
-            "reads and writes of io_uring that are in flight"),
     OPT_CHOICE("part", read_path_params, part, "all", read_part_names, "PART", "only this part"),
     OPT_CHOICE("how", read_path_params, how, "all", read_how_names, "WAY",
-               "only this way to read, or to write (write, direct, uring)"),
+               "only this way to read, or to write (write, direct)"),
     OPT_CHOICE("cache", read_path_params, cache, "all", read_cache_names, "CACHE",
                "only out of a cold or warm page cache, or past it (none)"),
     {.name = NULL},
@@ -65,7 +57,6 @@ static const struct bench_dim read_path_dims[] = {
     [BY_ORDER] = {"order", .labels = read_part_names + 1},
     [BY_CACHE] = {"cache", .labels = read_cache_names + 1},
     [BY_STAT] = {"stat", .labels = LABELS("p50", "p99")},
-    [BY_DEPTH] = {"depth"},
     [BY_READERS] = {"readers"},
     [BY_LOAD] = {"load", .labels = LABELS("idle", "busy")},
     [BY_FS] = {"fs"}, /* the name of a file system */
@@ -75,13 +66,8 @@ static const struct bench_dim read_path_dims[] = {
 static const struct bench_metric read_path_metrics[] = {
     [READ_SPEED] = {"read_speed", "GB/s", "higher", .gating = true},
     [CPU_PER_GB] = {"cpu_per_gb", "s/GB", "lower"},
-    [IN_FLIGHT] = {"in_flight", "reads", "none", .hidden = true},
-    [AT_DEVICE] = {"depth_device", "reads", "none", .hidden = true},
     [LATENCY] = {"read_latency", "us", "lower", .hidden = true},
     [CACHED] = {"cached_share", "ratio", "none", .hidden = true},
-    [DEPTH_RATE] = {"depth_rate", "kops/s", "higher"},
-    [DEPTH_REACHED] = {"depth_reached", "reads", "none"},
-    [DEPTH_LATENCY] = {"depth_latency", "us", "lower"},
     [SHARED_SPEED] = {"shared_speed", "GB/s", "higher"},
     [LOAD_SHARE] = {"load_share", "ratio", "higher"},
     [WRITE_SPEED] = {"write_speed", "GB/s", "higher", .gating = true},
@@ -111,17 +97,10 @@ static const struct bench_figure read_path_figures[] = {
      .metric = "cpu_per_gb",
      .only = &DIMS({BY_ORDER, PART_SEQUENTIAL}),
      .title = "CPU time of a GB in order, by the way it is read",
-     .how = "One reader and the threads of io_uring. Cold and warm are of the page cache",
+     .how = "One reader. Cold and warm are of the page cache",
      .x = {"way", BY_HOW},
      .y = {"CPU time (s/GB)"},
      .series = {BY_CACHE}},
-    {.name = "read_depth",
-     .kind = FIGURE_LINES,
-     .metric = "depth_rate",
-     .title = "random reads past the page cache, by number in flight",
-     .how = "One reader with io_uring",
-     .x = {"reads in flight (log scale)", BY_DEPTH, .log = true},
-     .y = {"reads (thousand/s)"}},
     {.name = NULL},
 };
 
@@ -240,7 +219,7 @@ static int read_path_scan(struct bench_ctx *ctx)
 
 const struct bench bench_read_path = {
     .name = "read_path",
-    .summary = "one data set by read, pread, mmap, O_DIRECT and io_uring, cold and warm; fsync",
+    .summary = "one data set by read, pread, mmap and O_DIRECT, cold and warm; fsync",
     .opts = read_path_opts,
     .params_size = sizeof(struct read_path_params),
     .metrics = read_path_metrics,

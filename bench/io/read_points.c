@@ -11,17 +11,15 @@
 #include "harness/lib/stats/stats.h"
 #include "harness/lib/sys/clock.h"
 
-enum { VERIFIED = 64, EVICTIONS = 4, SLOW = 4, DEPTH_STEP = 4, DEPTH_MOST = 64 };
+enum { VERIFIED = 64, EVICTIONS = 4, SLOW = 4 };
 
 static const uint64_t pause_ns = 2000000;
 static const double slice_least_s = 0.02;
 static const double cached_most = 0.02, cached_least = 0.98; /* of cold and of warm */
 
-const char *const read_part_names[] = {"all",   "seq",    "random", "files",
-                                       "depth", "shared", "write",  NULL};
-const char *const read_how_names[] = {"all",   "read",   "pread", "mmap",   "uring",
-                                      "fixed", "sqpoll", "write", "direct", NULL};
-enum { HOW_DIRECT = 8 }; /* in the line above */
+const char *const read_part_names[] = {"all", "seq", "random", "files", "shared", "write", NULL};
+const char *const read_how_names[] = {"all", "read", "pread", "mmap", "write", "direct", NULL};
+enum { HOW_DIRECT = 5 }; /* in the line above */
 const char *const read_cache_names[] = {"all", "cold", "warm", "none", NULL};
 
 /* ---- which there are ---- */
@@ -53,21 +51,18 @@ static bool is_way(enum read_part part, unsigned way)
 {
     if (part == PART_RANDOM)
         return way != READ_READ;
-    return part != PART_FILES ||
-           (way != READ_PREAD && way != READ_URING_FIXED && way != READ_URING_SQPOLL);
+    return part != PART_FILES || way != READ_PREAD;
 }
 
 static void add_ways(struct read_path *s, enum read_part part, bool warm)
 {
-    unsigned depth = (unsigned)s->params->depth;
     for (unsigned way = 0; way < READ_WAYS; way++)
-        if (is_way(part, way) && !(warm && read_way_is_direct(way)))
+        if (is_way(part, way) && !(warm && way == READ_DIRECT))
             add(s, (struct read_point){.part = part,
                                        .way = way,
-                                       .cache = read_way_is_direct(way) ? CACHE_NONE
-                                                : warm                  ? CACHE_WARM
-                                                                        : CACHE_COLD,
-                                       .depth = read_way_is_ring(way) ? depth : 1,
+                                       .cache = way == READ_DIRECT ? CACHE_NONE
+                                                : warm             ? CACHE_WARM
+                                                                   : CACHE_COLD,
                                        .readers = 1});
 }
 
@@ -75,13 +70,11 @@ static void add_shared(struct read_path *s, unsigned way, enum read_cache cache,
 {
     for (unsigned all = 0; all < (ncpus > 1 ? 2 : 1); all++)
         for (int busy = 0; busy < 2; busy++)
-            add(s,
-                (struct read_point){.part = PART_SHARED,
-                                    .way = way,
-                                    .cache = cache,
-                                    .depth = read_way_is_ring(way) ? (unsigned)s->params->depth : 1,
-                                    .readers = all ? ncpus : 1,
-                                    .busy = busy});
+            add(s, (struct read_point){.part = PART_SHARED,
+                                       .way = way,
+                                       .cache = cache,
+                                       .readers = all ? ncpus : 1,
+                                       .busy = busy});
 }
 
 void read_points_list(struct read_path *s, const struct bench_ctx *ctx)
@@ -89,16 +82,9 @@ void read_points_list(struct read_path *s, const struct bench_ctx *ctx)
     unsigned ncpus = ctx->machine->ncpus;
     for (enum read_part part = PART_SEQUENTIAL; part <= PART_FILES; part++)
         add_ways(s, part, false);
-    for (unsigned depth = 1; depth <= DEPTH_MOST; depth *= DEPTH_STEP)
-        add(s, (struct read_point){.part = PART_DEPTH,
-                                   .way = READ_URING_DIRECT,
-                                   .cache = CACHE_NONE,
-                                   .depth = depth,
-                                   .readers = 1});
     add_shared(s, READ_DIRECT, CACHE_NONE, ncpus);
-    add_shared(s, READ_URING_DIRECT, CACHE_NONE, ncpus);
     for (unsigned way = 0; way < WRITE_WAYS; way++)
-        add(s, (struct read_point){.part = PART_WRITE, .way = way, .depth = 1});
+        add(s, (struct read_point){.part = PART_WRITE, .way = way});
     s->first = s->npoints;
     for (enum read_part part = PART_SEQUENTIAL; part <= PART_FILES; part++)
         add_ways(s, part, true);
@@ -115,28 +101,17 @@ static uint64_t process_cpu_ns(void)
     return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
 }
 
-/* The kernel's thread of a ring: on another core than the reader's, if there is one. */
-static int beside_first(const struct bench_machine *machine)
-{
-    for (unsigned i = 1; i < machine->ncpus; i++)
-        if (machine->cpus[i].core != machine->cpus[0].core)
-            return (int)machine->cpus[i].os_cpu;
-    return (int)machine->cpus[machine->ncpus - 1].os_cpu;
-}
-
 /* Threads take turns; `shared` reads random blocks past the cache, and long ones out of it. */
-static void plan_reader(const struct read_path *s, const struct bench_ctx *ctx,
-                        const struct read_point *point, unsigned which, struct io_reader_plan *plan)
+static void plan_reader(const struct read_path *s, const struct read_point *point, unsigned which,
+                        struct io_reader_plan *plan)
 {
     bool files = point->part == PART_FILES;
-    bool random = point->part == PART_RANDOM || point->part == PART_DEPTH ||
-                  (point->part == PART_SHARED && point->cache == CACHE_NONE);
+    bool random =
+        point->part == PART_RANDOM || (point->part == PART_SHARED && point->cache == CACHE_NONE);
     *plan = (struct io_reader_plan){.data = files ? &s->small : &s->whole,
                                     .way = point->way,
                                     .first = which,
                                     .every = point->readers,
-                                    .depth = point->depth,
-                                    .sqpoll_cpu = beside_first(ctx->machine),
                                     .timed = point->cache != CACHE_WARM};
     plan->order = files ? s->file_order : random ? s->random_order : NULL;
     plan->unit_bytes = files    ? s->params->file
@@ -217,7 +192,6 @@ static void conclude(const struct read_path *s, struct read_point *point, uint64
         bytes += s->readers[i].seen.bytes;
     point->speed = (double)bytes / (double)took_ns;
     point->cpu_per_gb = (double)cpu_ns / (double)bytes;
-    point->in_flight = reader->seen.in_flight_ns / reader->seen.looked_ns;
     struct stamps *late = &reader->seen.late_us;
     size_t n = late->n ? stats_sort(late->value, late->n) : 0;
     point->late_us[0] = stats_median(late->value, n);
@@ -229,22 +203,18 @@ static int read_alone(struct read_path *s, struct read_point *point, struct err 
 {
     uint64_t slice_ns = (uint64_t)(s->slice_s * 1e9), took_ns = 0, cpu_ns = 0, part_ns;
     uint64_t give_up_ns = clock_now_ns() + SLOW * slice_ns;
-    double device_ms = 0;
     int rc = 0;
     while (!rc && took_ns < slice_ns && (!took_ns || clock_now_ns() < give_up_ns)) {
         rc = prepare_cache(s, point, err);
         if (rc)
             break;
-        double before_ms = place_read_ms(&s->place);
         uint64_t before_ns = process_cpu_ns();
         rc = run_job(s, 1, slice_ns - took_ns, &part_ns, err);
         cpu_ns += process_cpu_ns() - before_ns;
-        device_ms += place_read_ms(&s->place) - before_ms;
         took_ns += part_ns;
     }
     if (rc)
         return rc;
-    point->at_device = device_ms * 1e6 / (double)took_ns;
     conclude(s, point, took_ns, cpu_ns);
     return io_reader_verify(&s->readers[0], VERIFIED, err);
 }
@@ -286,8 +256,7 @@ static int write_point(struct read_path *s, const struct bench_ctx *ctx, struct 
                                      .way = point->way,
                                      .bytes = params->checkpoint,
                                      .seed = ctx->seed,
-                                     .block_bytes = params->block,
-                                     .depth = (unsigned)params->depth};
+                                     .block_bytes = params->block};
     struct written written = {0};
     int rc = 0;
     while (!rc && (double)written.elapsed_ns < s->slice_s * 1e9)
@@ -307,7 +276,7 @@ static int read_point(struct read_path *s, struct bench_ctx *ctx, struct read_po
     int rc = 0;
     while (opened < point->readers && !rc) {
         struct io_reader_plan plan;
-        plan_reader(s, ctx, point, opened, &plan);
+        plan_reader(s, point, opened, &plan);
         rc = io_reader_open(&s->readers[opened], &plan, err);
         opened += !rc;
     }
@@ -344,22 +313,7 @@ static void emit_read(struct bench_ctx *ctx, const struct read_point *point)
     emit(ctx, CPU_PER_GB, point, point->cpu_per_gb, at);
     emit(ctx, CACHED, point, point->cached, at);
     if (point->cache != CACHE_WARM)
-        emit(ctx, AT_DEVICE, point, point->at_device, at);
-    if (read_way_is_ring(point->way))
-        emit(ctx, IN_FLIGHT, point, point->in_flight, at);
-    emit_latency(ctx, LATENCY, point, at);
-}
-
-static void emit_depth(struct bench_ctx *ctx, const struct read_point *point)
-{
-    const struct read_path *s = ctx->state;
-    const struct dims at = DIMS({BY_DEPTH, point->depth});
-    if (bench_emit_absent(ctx, DEPTH_RATE, &point->absent, at))
-        return;
-    emit(ctx, DEPTH_RATE, point, point->speed * 1e6 / (double)s->params->random_block, at);
-    emit(ctx, DEPTH_REACHED, point, point->in_flight, at);
-    emit(ctx, AT_DEVICE, point, point->at_device, at);
-    emit_latency(ctx, DEPTH_LATENCY, point, at);
+        emit_latency(ctx, LATENCY, point, at);
 }
 
 static void emit_shared(struct bench_ctx *ctx, const struct read_point *point)
@@ -389,10 +343,13 @@ static int measure_point(struct bench_ctx *ctx, size_t which)
     struct read_path *s = ctx->state;
     struct read_point *point = &s->points[s->first + which];
     static void (*const emit_part[])(struct bench_ctx * ctx, const struct read_point *point) = {
-        [PART_SEQUENTIAL] = emit_read, [PART_RANDOM] = emit_read,   [PART_FILES] = emit_read,
-        [PART_DEPTH] = emit_depth,     [PART_SHARED] = emit_shared, [PART_WRITE] = emit_write};
+        [PART_SEQUENTIAL] = emit_read,
+        [PART_RANDOM] = emit_read,
+        [PART_FILES] = emit_read,
+        [PART_SHARED] = emit_shared,
+        [PART_WRITE] = emit_write};
     struct err *absent = &point->absent;
-    point->cached = point->at_device = point->load_share = (double)NAN;
+    point->cached = point->load_share = (double)NAN;
     absent->code = point->part == PART_WRITE ? write_point(s, ctx, point, absent)
                                              : read_point(s, ctx, point, absent);
     emit_part[point->part](ctx, point);

@@ -9,24 +9,19 @@
 
 struct read_path_params {
     uint64_t size, block, random_block, file, checkpoint;
-    int64_t files, depth;
+    int64_t files;
     int where, part, how, cache;
 };
 
 /* The dimensions of its values. */
-enum { BY_HOW = 1, BY_ORDER, BY_CACHE, BY_STAT, BY_DEPTH, BY_READERS, BY_LOAD, BY_FS };
+enum { BY_HOW = 1, BY_ORDER, BY_CACHE, BY_STAT, BY_READERS, BY_LOAD, BY_FS };
 
 /* Indices of the metrics. */
 enum {
     READ_SPEED,
     CPU_PER_GB,
-    IN_FLIGHT,
-    AT_DEVICE,
     LATENCY,
     CACHED,
-    DEPTH_RATE,
-    DEPTH_REACHED,
-    DEPTH_LATENCY,
     SHARED_SPEED,
     LOAD_SHARE,
     WRITE_SPEED,
@@ -40,25 +35,25 @@ extern const char *const read_part_names[];
 extern const char *const read_how_names[];
 extern const char *const read_cache_names[];
 
-enum read_part { PART_SEQUENTIAL, PART_RANDOM, PART_FILES, PART_DEPTH, PART_SHARED, PART_WRITE };
+enum read_part { PART_SEQUENTIAL, PART_RANDOM, PART_FILES, PART_SHARED, PART_WRITE };
 enum read_cache { CACHE_COLD, CACHE_WARM, CACHE_NONE };
 
 struct read_point {
     enum read_part part;
     unsigned way; /* of enum read_way, or of enum write_way */
     enum read_cache cache;
-    unsigned depth, readers;
+    unsigned readers;
     bool busy;
 
     /* Results; code of absent not 0: none. */
     struct err absent;
-    double speed, cpu_per_gb, in_flight, at_device, cached; /* NaN: not known */
-    double late_us[2];                                      /* p50, p99 */
+    double speed, cpu_per_gb, cached; /* NaN: not known */
+    double late_us[2];                /* p50, p99 */
     double load_share, fsync_share;
     char doubt[120];
 };
 
-enum { READ_POINTS_MOST = 96 };
+enum { READ_POINTS_MOST = 32 };
 
 struct read_path {
     const struct read_path_params *params;

@@ -14,18 +14,23 @@
 enum { LOOK_BYTES = 65536, LOOK_EACH = 16, POISON = 0x5a };
 
 const char *const read_way_names[READ_WAYS] = {
-    "read", "pread", "mmap", "pread", "uring", "uring", "fixed", "sqpoll",
+    "read",
+    "pread",
+    "mmap",
+    "pread",
 };
 
-int io_reader_open_unit(const struct io_reader *reader, size_t unit, struct err *err)
+/* Opens the file of a unit, of several files; -errno with the reason. */
+static int open_unit(const struct io_reader *reader, size_t unit, struct err *err)
 {
     const struct data *data = reader->plan.data;
-    int flags = O_RDONLY | O_CLOEXEC | (read_way_is_direct(reader->plan.way) ? O_DIRECT : 0);
+    int flags = O_RDONLY | O_CLOEXEC | (reader->plan.way == READ_DIRECT ? O_DIRECT : 0);
     int fd = open(data->files[unit].name, flags);
     return fd >= 0 ? fd : err_sys(err, -errno, "cannot open file %zu of the data set", unit);
 }
 
-void io_reader_look(struct io_reader *reader, size_t unit, const void *buffer)
+/* Compares a unit, while it verifies. */
+static void look(struct io_reader *reader, size_t unit, const void *buffer)
 {
     const struct io_reader_plan *plan = &reader->plan;
     if (reader->verifying &&
@@ -64,19 +69,19 @@ static char *map_whole(int fd, size_t bytes, int advice, struct err *err)
 static int read_file(struct io_reader *reader, size_t unit, struct err *err)
 {
     size_t bytes = reader->plan.unit_bytes;
-    int fd = io_reader_open_unit(reader, unit, err), rc = 0;
+    int fd = open_unit(reader, unit, err), rc = 0;
     if (fd < 0)
         return fd;
     if (reader->plan.way == READ_MMAP) {
         char *map = map_whole(fd, bytes, MADV_SEQUENTIAL, err);
         if (map) {
-            memcpy(reader->buffers, map, bytes);
+            memcpy(reader->buffer, map, bytes);
             (void)munmap(map, bytes);
         } else {
             rc = err->code;
         }
     } else {
-        rc = io_reader_read_whole(fd, reader->buffers, bytes, -1, err);
+        rc = io_reader_read_whole(fd, reader->buffer, bytes, -1, err);
     }
     (void)close(fd);
     return rc;
@@ -89,16 +94,16 @@ static int read_block(struct io_reader *reader, size_t unit, struct err *err)
     uint64_t offset = (uint64_t)unit * plan->unit_bytes;
     switch (plan->way) {
     case READ_READ:
-        return io_reader_read_whole(file->fd, reader->buffers, plan->unit_bytes, -1, err);
+        return io_reader_read_whole(file->fd, reader->buffer, plan->unit_bytes, -1, err);
     case READ_MMAP:
         assert(reader->map);
-        memcpy(reader->buffers, reader->map + offset, plan->unit_bytes);
+        memcpy(reader->buffer, reader->map + offset, plan->unit_bytes);
         return 0;
     case READ_DIRECT:
-        return io_reader_read_whole(file->direct_fd, reader->buffers, plan->unit_bytes,
+        return io_reader_read_whole(file->direct_fd, reader->buffer, plan->unit_bytes,
                                     (int64_t)offset, err);
     default:
-        return io_reader_read_whole(file->fd, reader->buffers, plan->unit_bytes, (int64_t)offset,
+        return io_reader_read_whole(file->fd, reader->buffer, plan->unit_bytes, (int64_t)offset,
                                     err);
     }
 }
@@ -123,11 +128,11 @@ static int read_on(struct io_reader *reader, uint64_t end_ns, struct err *err)
                 break;
             at_ns = now_ns;
         }
-        size_t unit = io_reader_unit(reader, reader->next);
+        size_t unit = plan->order ? plan->order[reader->next] : reader->next;
         int rc = files ? read_file(reader, unit, err) : read_block(reader, unit, err);
         if (rc)
             return rc;
-        io_reader_look(reader, unit, reader->buffers);
+        look(reader, unit, reader->buffer);
         reader->seen.bytes += plan->unit_bytes;
         reader->next += plan->every;
     }
@@ -158,8 +163,7 @@ int io_reader_run(struct io_reader *reader, uint64_t ns, bool *over, struct err 
     uint64_t cpu_ns = clock_thread_cpu_ns(), start_ns = clock_now_ns();
     int rc = begin(reader, err);
     if (!rc)
-        rc = read_way_is_ring(reader->plan.way) ? io_reader_ring_run(reader, start_ns + ns, err)
-                                                : read_on(reader, start_ns + ns, err);
+        rc = read_on(reader, start_ns + ns, err);
     if (reader->map)
         (void)munmap(reader->map, reader->plan.data->file_bytes);
     reader->map = NULL;
@@ -177,7 +181,7 @@ int io_reader_verify(struct io_reader *reader, size_t units, struct err *err)
     struct io_reader copy = *reader;
     size_t last = reader->next + units * reader->plan.every;
     bool over;
-    memset(reader->buffers, POISON, reader->plan.unit_bytes * reader->plan.depth);
+    memset(reader->buffer, POISON, reader->plan.unit_bytes);
     copy.verifying = true;
     copy.plan.timed = false;
     copy.plan.nunits = last < reader->plan.nunits ? last : reader->plan.nunits;
@@ -189,37 +193,21 @@ int io_reader_verify(struct io_reader *reader, size_t units, struct err *err)
     return rc;
 }
 
-static int find_way(const struct io_reader_plan *plan, struct err *err)
-{
-    const struct data *data = plan->data;
-    if (read_way_is_direct(plan->way) && data->no_direct.code)
-        return err_set(err, -ENOTSUP, "%s", data->no_direct.msg);
-    return 0;
-}
-
 int io_reader_open(struct io_reader *reader, const struct io_reader_plan *plan, struct err *err)
 {
     *reader = (struct io_reader){.plan = *plan, .next = plan->first};
-    if (!read_way_is_ring(plan->way))
-        reader->plan.depth = 1;
-    int rc = find_way(plan, err);
-    if (rc)
-        return rc;
-    reader->buffers = data_buffer(plan->unit_bytes * reader->plan.depth);
-    if (!reader->buffers || (plan->timed && stamps_open(&reader->seen.late_us)))
-        rc = err_set(err, -ENOMEM, "cannot allocate %u buffers of %zu bytes", plan->depth,
-                     plan->unit_bytes);
-    else if (read_way_is_ring(plan->way))
-        rc = io_reader_ring_open(reader, err);
-    if (rc)
-        io_reader_close(reader);
-    return rc;
+    if (plan->way == READ_DIRECT && plan->data->no_direct.code)
+        return err_set(err, -ENOTSUP, "%s", plan->data->no_direct.msg);
+    reader->buffer = data_buffer(plan->unit_bytes);
+    if (reader->buffer && (!plan->timed || !stamps_open(&reader->seen.late_us)))
+        return 0;
+    io_reader_close(reader);
+    return err_set(err, -ENOMEM, "cannot allocate a buffer of %zu bytes", plan->unit_bytes);
 }
 
 void io_reader_close(struct io_reader *reader)
 {
-    io_reader_ring_close(reader);
     stamps_close(&reader->seen.late_us);
-    free(reader->buffers);
+    free(reader->buffer);
     *reader = (struct io_reader){.next = 0};
 }

@@ -19,25 +19,11 @@ enum read_way {
     READ_PREAD,  /* pread(2) */
     READ_MMAP,   /* memcpy out of a mapping */
     READ_DIRECT, /* pread(2), O_DIRECT */
-    READ_URING,
-    READ_URING_DIRECT, /* O_DIRECT */
-    READ_URING_FIXED,  /* the same, buffers and file registered */
-    READ_URING_SQPOLL, /* the same, and a thread of the kernel submits */
     READ_WAYS
 };
 
-/* "read", "pread", "mmap", "uring", "fixed", "sqpoll"; O_DIRECT has the name of the call, too. */
+/* "read", "pread", "mmap"; O_DIRECT has the name of the call, too. */
 extern const char *const read_way_names[READ_WAYS];
-
-static inline bool read_way_is_direct(enum read_way way)
-{
-    return way == READ_DIRECT || way >= READ_URING_DIRECT;
-}
-
-static inline bool read_way_is_ring(enum read_way way)
-{
-    return way >= READ_URING;
-}
 
 struct io_reader_plan {
     const struct data *data; /* borrowed, as the next two */
@@ -46,21 +32,17 @@ struct io_reader_plan {
     size_t unit_bytes;     /* a block of data->files[0], or the size of each of several files */
     size_t nunits;         /* in the data set */
     unsigned first, every; /* reads units first, first + every, ... of the order */
-    unsigned depth;        /* of io_uring: reads in flight at most */
-    int sqpoll_cpu;        /* os_cpu of the kernel's thread */
     bool timed;            /* stamps each read; those of warm pages are too short for that */
 };
 
 struct io_reader {
     struct io_reader_plan plan;
     size_t next; /* position in the order */
-    char *buffers;
+    char *buffer;
     char *map;      /* of READ_MMAP, of a run */
-    void *ring;     /* of io_uring */
     bool verifying; /* checks each unit */
     struct {
         uint64_t bytes, elapsed_ns, cpu_ns; /* CPU time of the calling thread */
-        double looked_ns, in_flight_ns;     /* of io_uring: time looked at, and reads over it */
         struct stamps late_us;              /* where plan.timed: how long reads took */
     } seen;
     size_t wrong; /* units that did not hold what was written */
@@ -81,24 +63,7 @@ int io_reader_verify(struct io_reader *reader, size_t units, struct err *err);
 
 void io_reader_close(struct io_reader *reader);
 
-/* ---- between the files of the reader ---- */
-
-static inline size_t io_reader_unit(const struct io_reader *reader, size_t position)
-{
-    return reader->plan.order ? reader->plan.order[position] : position;
-}
-
-/* Opens the file of a unit, of several files; -errno with the reason. */
-int io_reader_open_unit(const struct io_reader *reader, size_t unit, struct err *err);
-
-/* Compares a unit, while it verifies. */
-void io_reader_look(struct io_reader *reader, size_t unit, const void *buffer);
-
 /* Reads all of `bytes`: short reads are gone on with. offset < 0: from where the file stands. */
 int io_reader_read_whole(int fd, char *buffer, size_t bytes, int64_t offset, struct err *err);
-
-int io_reader_ring_open(struct io_reader *reader, struct err *err);
-int io_reader_ring_run(struct io_reader *reader, uint64_t end_ns, struct err *err);
-void io_reader_ring_close(struct io_reader *reader);
 
 #endif

@@ -7,14 +7,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bench/io/ring.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/stats/random.h"
 #include "harness/lib/sys/clock.h"
 
 enum { LOOKED_AT = 16 };
 
-const char *const write_way_names[WRITE_WAYS] = {"write", "direct", "uring"};
+const char *const write_way_names[WRITE_WAYS] = {"write", "direct"};
 
 static int open_file(const struct writer_plan *plan, struct err *err)
 {
@@ -71,15 +70,12 @@ static int write_timed(const struct writer_plan *plan, int fd, struct written *w
 {
     uint64_t done = 0, cpu_ns = process_cpu_ns(), start_ns = clock_now_ns();
     struct err why = {.code = 0};
-    int rc = plan->way == WRITE_URING_DIRECT ? writer_ring_write(plan, fd, &done, &why)
-                                             : write_blocks(plan, fd, &done, &why);
+    int rc = write_blocks(plan, fd, &done, &why);
     uint64_t sync_ns = clock_now_ns();
     if (!rc && fsync(fd))
         rc = err_sys(&why, -errno, "fsync");
     uint64_t end_ns = clock_now_ns();
     char some[32], all[32];
-    if (rc == -ENOTSUP)
-        return err_set(err, rc, "%s", why.msg);
     if (rc)
         return err_set(err, rc, "checkpoint of %s in %s (%s), after %s: %s",
                        units_format_bytes(plan->bytes, all, sizeof(all)), plan->place->directory,
@@ -97,13 +93,10 @@ int writer_run(const struct writer_plan *plan, struct written *written, struct e
     if (plan->way != WRITE_WRITE && plan->place->memory)
         return err_set(err, -ENOTSUP, "%s is in memory: nothing to write past the cache",
                        plan->place->file_system);
-    int rc = plan->way == WRITE_URING_DIRECT ? ring_check(0, err) : 0;
-    if (rc)
-        return rc;
     int fd = open_file(plan, err);
     if (fd < 0)
         return fd;
-    rc = write_timed(plan, fd, written, err);
+    int rc = write_timed(plan, fd, written, err);
     if (!rc)
         rc = look(plan, fd, err);
     (void)close(fd);

@@ -5,13 +5,12 @@
 #include "bench/io/data.h"
 
 enum write_way {
-    WRITE_WRITE,        /* write(2) into the page cache, fsync */
-    WRITE_DIRECT,       /* O_DIRECT, one after the other, fsync */
-    WRITE_URING_DIRECT, /* the same by io_uring, many in flight */
+    WRITE_WRITE,  /* write(2) into the page cache, fsync */
+    WRITE_DIRECT, /* O_DIRECT, one after the other, fsync */
     WRITE_WAYS
 };
 
-/* "write", "direct", "uring". */
+/* "write", "direct". */
 extern const char *const write_way_names[WRITE_WAYS];
 
 struct writer_plan {
@@ -20,7 +19,6 @@ struct writer_plan {
     enum write_way way;
     uint64_t bytes, seed;
     size_t block_bytes;
-    unsigned depth;
 };
 
 /* Adds to it; all times are of the writes and fsync alone. */
@@ -33,10 +31,5 @@ struct written {
  * like with how far it came, -EBADMSG where the file then holds something else.
  */
 int writer_run(const struct writer_plan *plan, struct written *written, struct err *err);
-
-/* ---- between the files of the writer ---- */
-
-/* 0, or -errno with the reason; *done is how far it came. */
-int writer_ring_write(const struct writer_plan *plan, int fd, uint64_t *done, struct err *err);
 
 #endif

@@ -27,7 +27,7 @@ typedef uint64_t repeat_batch(void *arg, uint64_t n);
 /* us an item; NaN where the first batches could not go on. The first quarter is not timed. */
 double repeat_time(struct repeat *repeat, repeat_batch *batch, void *arg);
 
-/* The memory that somebody works on between two switches or moves: a word in each line is raised.
+/* The memory that somebody works on between two switches: a word in each line is raised.
  */
 enum { WORKING_SETS = 4, WORKING_SET_MOST = 4 << 20, WORKING_SET_LINE = 8 /* words */ };
 

@@ -38,7 +38,7 @@ struct reading {
     const struct compare_args *args;
     struct history history;
     struct machines machines;
-    unsigned older, damaged;
+    unsigned damaged;
     /* Runs in which an arm failed or hung, and the last of them: it has no figures there. */
     unsigned failed;
     char newest[32], failed_at[32]; /* when the last run started, and the last that failed */
@@ -150,8 +150,6 @@ static int read_one(void *arg, const char *path, int dir_fd, unsigned marks, str
     const char *asked = reading->args->machine;
     if (rc == -ENOMEM)
         (void)err_set(err, rc, "%s", why.msg);
-    else if (rc == -EPROTO)
-        reading->older++;
     else if (rc == -ENODATA)
         log_warn("'%.150s' is left out: %s", path, why.msg);
     else if (rc) {
@@ -185,8 +183,6 @@ static int read_all(struct reading *reading, struct err *err)
 static bool is_usable(const struct reading *reading)
 {
     const struct machines *machines = &reading->machines;
-    if (reading->older)
-        log_warn("%u results of an older schema are left out", reading->older);
     if (reading->damaged)
         return false;
     if (!machines->n)

@@ -101,8 +101,6 @@ static void report_again(const struct session *session, struct side *side)
     } else if (!side->said) {
         summary_print(recorded, side->path, session->options.verbose, stdout,
                       terminal_has_color(STDOUT_FILENO));
-    } else if (side->said == -EPROTO && !prints_only(session)) {
-        (void)printf("%s: %s\n", side->path, side->saying.msg); /* and its figures */
     }
 }
 
@@ -110,7 +108,7 @@ static void report_again(const struct session *session, struct side *side)
 static int judge(const struct side *side)
 {
     const char *path = side->path;
-    int drawn = side->drawn, said = side->said == -EPROTO ? 0 : side->said;
+    int drawn = side->drawn, said = side->said;
     bool no_figures = drawn == -ENOENT || drawn == -ENODATA;
     if (drawn == -EINTR)
         return EXIT_INTERRUPTED;

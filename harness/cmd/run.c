@@ -7,7 +7,6 @@
 #include "harness/cmd/fingerprint/fingerprint.h"
 #include "harness/cmd/incident/incident.h"
 #include "harness/cmd/session/all.h"
-#include "harness/cmd/session/resume.h"
 #include "harness/cmd/session/run_options.h"
 #include "harness/cmd/session/session.h"
 #include "harness/cmd/subject.h"
@@ -67,11 +66,6 @@ static int run_main(const struct cmd_env *env, int argc, char **argv)
     s.options_argc = session_options_argc(argc, argv);
     if (!session_parse(&s))
         return EXIT_USAGE;
-    int code;
-    if (s.options.resume && !s.cli.help && !resume_open(&s, &code)) {
-        resume_close(&s);
-        return code;
-    }
     bool all = all_is_named(&s.cli) && s.options_argc == s.argc;
     if (all && s.cli.help)
         s.cli.npositional = 0;
@@ -83,12 +77,11 @@ static int run_main(const struct cmd_env *env, int argc, char **argv)
     }
     if (all)
         return all_run(&s);
-    code = subject_take(&s, &subject, scenarios, &n);
-    if (!code)
-        code = has_doses(&s, scenarios, n) ? measure_doses(&s, scenarios, n)
-                                           : session_run(&s, scenarios, n);
-    resume_close(&s);
-    return code;
+    int code = subject_take(&s, &subject, scenarios, &n);
+    if (code)
+        return code;
+    return has_doses(&s, scenarios, n) ? measure_doses(&s, scenarios, n)
+                                       : session_run(&s, scenarios, n);
 }
 
 const struct command run_command = {
@@ -128,11 +121,6 @@ static int bench_main(const struct cmd_env *env, int argc, char **argv)
         return EXIT_USAGE;
     if (s.cli.help)
         return bench_help(&s);
-    int code;
-    if (s.options.resume && !resume_open(&s, &code)) {
-        resume_close(&s);
-        return code;
-    }
     const struct bench *bench = named_bench(env, &s.cli);
     if (!bench)
         return EXIT_USAGE;
@@ -145,9 +133,7 @@ static int bench_main(const struct cmd_env *env, int argc, char **argv)
     const char *threads = getenv(LAUNCH_PROGRESS) ? getenv("OMP_NUM_THREADS") : NULL;
     if (threads)
         s.options.plan.threads = strtol(threads, NULL, 10);
-    code = session_run(&s, &scenario, 1);
-    resume_close(&s);
-    return code;
+    return session_run(&s, &scenario, 1);
 }
 
 const struct command bench_command = {

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "bench/io/read_points.h"
-#include "bench/io/ring.h"
 #include "bench/registry.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_scan.h"
@@ -28,12 +27,6 @@ static unsigned names_in(const char *directory)
         n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
     (void)closedir(open);
     return n;
-}
-
-static bool has_rings(void)
-{
-    struct err err;
-    return !ring_check(0, &err);
 }
 
 /* ---- the contract ---- */
@@ -60,24 +53,18 @@ TEST(read_path_all_ways)
     assert_int_equal(setenv("TMPDIR", fixture_dir, 1), 0);
     assert_int_equal(place_open(&place, PLACE_TMP, &err), 0);
     scan_run(&scan, &bench_read_path, &machine, small, 0.5);
-    bool memory = place.memory, rings = has_rings();
+    bool memory = place.memory;
     expect_read(&scan, "how=read;order=seq;cache=warm", false);
     expect_read(&scan, "how=mmap;order=random;cache=warm", false);
     expect_read(&scan, "how=read;order=files;cache=warm", false);
     expect_read(&scan, "how=pread;order=random;cache=cold", memory);
     expect_read(&scan, "how=mmap;order=seq;cache=cold", memory);
     expect_read(&scan, "how=pread;order=seq;cache=none", true);
-    expect_read(&scan, "how=uring;order=random;cache=warm", !rings);
-    expect_read(&scan, "how=fixed;order=random;cache=none", true);
-    expect_read(&scan, "how=sqpoll;order=seq;cache=none", true);
-    expect_read(&scan, "how=uring;order=files;cache=none", true);
-    assert_int_equal(scan_count(&scan, "read_speed"), 12 + 10 + 8);
-    assert_int_equal(scan_count(&scan, "shared_speed"), machine.ncpus > 1 ? 12 : 6);
-    assert_int_equal(scan_count(&scan, "depth_rate"), 4);
-    assert_int_equal(scan_count(&scan, "write_speed"), 3);
+    expect_read(&scan, "how=pread;order=files;cache=none", true);
+    assert_int_equal(scan_count(&scan, "read_speed"), 7 + 5 + 5);
+    assert_int_equal(scan_count(&scan, "shared_speed"), machine.ncpus > 1 ? 8 : 4);
+    assert_int_equal(scan_count(&scan, "write_speed"), 2);
     assert_true(scan_value(&scan, "write_speed", "how=write") > 0);
-    double reached = scan_value(&scan, "depth_reached", "depth=4");
-    assert_true(isnan(reached) || (reached > 0 && reached <= 4));
     char key[64];
     (void)snprintf(key, sizeof(key), "fs=%s", place.file_system);
     assert_true(fabs(scan_value(&scan, "data_set", key) - 8e-9 * (1 << 20)) < 1e-12);
@@ -247,13 +234,8 @@ TEST(reader_reads_all_once)
     drawn(order, BLOCKS);
     drawn(file_order, FILES);
     for (unsigned way = 0; way < READ_WAYS; way++) {
-        struct io_reader_plan plan = {.data = &whole,
-                                      .way = way,
-                                      .unit_bytes = BLOCK,
-                                      .nunits = BLOCKS,
-                                      .every = 1,
-                                      .depth = 5,
-                                      .sqpoll_cpu = (int)machine.cpus[0].os_cpu};
+        struct io_reader_plan plan = {
+            .data = &whole, .way = way, .unit_bytes = BLOCK, .nunits = BLOCKS, .every = 1};
         read_all(&plan);
         plan.order = order;
         if (way != READ_READ)
@@ -261,8 +243,7 @@ TEST(reader_reads_all_once)
         plan.data = &files;
         plan.order = file_order;
         plan.nunits = FILES;
-        if (way < READ_URING_FIXED)
-            read_all(&plan);
+        read_all(&plan);
     }
     data_free(&files);
     data_free(&whole);
@@ -278,13 +259,8 @@ TEST(reader_sees_a_wrong_byte)
     assert_int_equal(pwrite(data.files[0].fd, &byte, 1, 5 * BLOCK + 77), 1);
     assert_int_equal(fsync(data.files[0].fd), 0);
     for (unsigned way = 0; way < READ_WAYS; way++) {
-        const struct io_reader_plan plan = {.data = &data,
-                                            .way = way,
-                                            .unit_bytes = BLOCK,
-                                            .nunits = BLOCKS,
-                                            .every = 1,
-                                            .depth = 4,
-                                            .sqpoll_cpu = (int)machine.cpus[0].os_cpu};
+        const struct io_reader_plan plan = {
+            .data = &data, .way = way, .unit_bytes = BLOCK, .nunits = BLOCKS, .every = 1};
         struct io_reader reader;
         if (io_reader_open(&reader, &plan, &err) == -ENOTSUP)
             continue;

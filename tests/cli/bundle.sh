@@ -29,12 +29,6 @@ done
 [ ! -e "$CONTEND_BUILD_DIR/contend_mpi.so" ] || [ -s "$root$(dirname "$program")/contend_mpi.so" ] ||
     fail "no contend_mpi.so in the bundle"
 
-# What is linked into the program has its license there, and is not asked for at run time.
-if nm "$CONTEND_BUILD_DIR/bundle/contend" | grep -q ' io_uring_queue_init_params$'; then
-    [ -s "$root$(dirname "$program")/licenses/liburing-dev.txt" ] || fail "no license of liburing in the bundle"
-fi
-! ldd "$CONTEND_BUILD_DIR/bundle/contend" | grep -q liburing || fail "the bundle wants liburing at run time"
-
 # Its README speaks of nothing else than what is there, and of all of that.
 inside=$root$(dirname "$program")
 sed -nE 's/^\| `([^`]*)` .*/\1/p' "$inside/README.md" | sort >"$scratch/told"

@@ -169,7 +169,7 @@ damage "'damaged': .*rounds_done" run.json 's/"rounds_done": 3/"rounds_done": 4/
 damage "'damaged': no round of it was finished" run.json 's/"rounds_done": 3/"rounds_done": 0/'
 damage "'damaged': run.json" run.json '5s/,$//'
 damage 'schema 1' run.json 's/"schema_version": [0-9]*/"schema_version": 1/'
-damage 'newer contend' run.json 's/"schema_version": [0-9]*/"schema_version": 99/'
+damage 'another contend' run.json 's/"schema_version": [0-9]*/"schema_version": 99/'
 damage "'damaged': rows.csv, line 2: throughput in items/h" rows.csv 's/items\/s,higher/items\/h,higher/'
 compare 2 'are the same run' base/1 base/1
 compare 2 'are the same run' base/1 base

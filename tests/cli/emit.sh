@@ -4,7 +4,7 @@
 . tests/lib/cli.sh
 export NO_COLOR=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 unset CUDA_VISIBLE_DEVICES
-formats="sh numactl systemd docker slurm k8s torchrun mpirun env cgroup wsl-bat"
+formats="sh numactl systemd docker slurm k8s torchrun mpirun env wsl-bat"
 mkdir "$scratch/units"
 
 # The worker: its number, its mask, and its words, each as it came.
@@ -177,7 +177,7 @@ saw 1 "$second"
 
 # No text widens the mask that it inherits, and then none starts a worker.
 if [ "$first" != "$cpus" ]; then
-    for format in sh numactl env systemd docker cgroup torchrun mpirun slurm; do
+    for format in sh numactl env systemd docker torchrun mpirun slurm; do
         [ "$format" != mpirun ] || command -v mpirun >/dev/null || continue
         rm -rf "$SAW"
         mkdir "$SAW"

@@ -209,16 +209,6 @@ without_gnuplot "who needs a password"
 rm "$scratch/bin/sudo"
 without_gnuplot "nobody"
 
-# Nor is liburing needed: the program says in its rows what it goes without.
-fake gnuplot <<<'#!/bin/sh'
-fake pkg-config <<<'#!/bin/sh
-[ "$2" != liburing ]'
-rm -rf "$scratch/build"
-says fourth "${bare[@]}" "$door"
-grep -q 'no liburing .*liburing-dev.*: benchmarks will go without io_uring' "$scratch/stderr" ||
-    fail "nothing about what is lost without liburing: $(cat "$scratch/stderr")"
-quietly fourth "${bare[@]}" "$door"
-
 # A folder that cannot be written gets a line that says what to do.
 expect 2 'cannot write /proc/contend: set CONTEND_BUILD_DIR' \
     env CONTEND_BUILD_DIR=/proc/contend "$door" run

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The scenario io: nothing is left of its files, also after a kill; where io_uring is refused, or the
+# The scenario io: nothing is left of its files, also after a kill; where the
 # directory is no place for files, rows that say so.
 . tests/lib/cli.sh
 export NO_COLOR=1 TMPDIR=$scratch/place
@@ -27,19 +27,6 @@ empty "while it runs"
 kill -9 "$worker" "$program" 2>/dev/null
 wait $program 2>/dev/null
 empty "after a kill"
-
-# Without io_uring: the others are measured.
-within=(env)
-for error in ENOSYS EPERM; do
-    "$CONTEND_REFUSE" io_uring_setup $error true || { [ $? != 77 ] || break; }
-    expect 0 'read_speed' "${within[@]}" "$CONTEND_REFUSE" io_uring_setup $error "${run[@]}" --out "$scratch/$error"
-    grep -q 'how=uring;order=seq;cache=warm.*skipped,.*no io_uring' "$scratch/$error/rows.csv" ||
-        fail "$error: no reason: $(grep how=uring "$scratch/$error/rows.csv")"
-    grep -Eq 'how=read;order=seq;cache=warm.*,(ok|noisy),' "$scratch/$error/rows.csv" || fail "$error: nothing else"
-    expect 0 'echoes' "$CONTEND_REFUSE" io_uring_setup $error "$CONTEND_BINARY" bench event_loop --rounds 1 --time 0.2 \
-        --no-plots --no-canary -p connections=2 --out "$scratch/echo-$error"
-    grep -q 'how=uring.*skipped,.*no io_uring' "$scratch/echo-$error/rows.csv" || fail "$error: echoes without a reason"
-done
 
 # No place: a skipped row with the directory.
 TMPDIR=$scratch/nowhere expect 3 'nothing was measured' "${run[@]}" --out "$scratch/none"

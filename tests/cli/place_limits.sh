@@ -10,7 +10,7 @@ unset CUDA_VISIBLE_DEVICES "${!OMP_@}" "${!GOMP_@}" "${!KMP_@}" "${!MKL_@}" "${!
 gpus=0000:07:00.0@3,0000:0f:00.0@3,0000:47:00.0@1,0000:4e:00.0@1,0000:87:00.0@7,0000:90:00.0@7,0000:b7:00.0@5,0000:bd:00.0@5
 server=(--xml "package:2 numa:4 core:16 pu:2" --gpus "$gpus")
 left='CPUs 0-31,64-95,128-159,192-223: 128 of 256 are in no worker.s slice'
-for format in sh numactl env systemd docker slurm k8s torchrun mpirun cgroup wsl-bat; do
+for format in sh numactl env systemd docker slurm k8s torchrun mpirun wsl-bat; do
     "$CONTEND_BINARY" place -P gpu-local --emit $format "${server[@]}" -- x >"$scratch/text" 2>"$scratch/err" ||
         fail "$format: $(cat "$scratch/err")"
     grep -q "$left" "$scratch/err" || fail "$format: not on stderr: $(cat "$scratch/err")"

@@ -83,15 +83,4 @@ if command -v gnuplot > /dev/null; then
     done
 fi
 expect 0 'square' "$CONTEND_BINARY" report "$scratch/scan"
-
-# What an older version wrote: its figures, and one line on what is missing.
-if command -v gnuplot > /dev/null; then
-    cp -r "$scratch/plain" "$scratch/old"
-    rm "$scratch"/old/{rounds.csv,summary.txt} "$scratch"/old/plots/*.{svg,png}
-    sed -i 's/"schema_version": [0-9]*/"schema_version": 1/' "$scratch/old/run.json"
-    expect 0 'these files are of schema 1, which holds no values of single rounds' \
-        "$CONTEND_BINARY" report "$scratch/old"
-    expect 0 'drew .*old/plots/step_time.svg' "$CONTEND_BINARY" report "$scratch/old"
-    [ -s "$scratch/old/plots/step_time.svg" ] || fail "no figure of an older run"
-fi
 finish

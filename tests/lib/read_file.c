@@ -1,9 +1,8 @@
 /*
- * read_file FILE seq|random BLOCK DEPTH pread|uring|fixed SECONDS CPU: reads a file past the page
- * cache as the benchmark read_path reads its own, and prints GB/s, reads in flight and CPU seconds
- * a GB. For tests/fio.sh, which has fio read the same file.
+ * read_file FILE seq|random BLOCK SECONDS CPU: reads a file past the page
+ * cache as the benchmark read_path reads its own, and prints GB/s and CPU seconds a GB. For
+ * tests/fio.sh, which has fio read the same file.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@
 #include "harness/lib/stats/random.h"
 #include "harness/lib/sys/affinity.h"
 
-enum { EXIT_USAGE = 2, ARGUMENTS = 8 };
+enum { EXIT_USAGE = 2, ARGUMENTS = 6 };
 
 static int fail(const struct err *err)
 {
@@ -36,13 +35,6 @@ static uint32_t *draw(size_t n)
     return drawn;
 }
 
-static enum read_way way_of(const char *name)
-{
-    if (!strcmp(name, "uring"))
-        return READ_URING_DIRECT;
-    return !strcmp(name, "fixed") ? READ_URING_FIXED : READ_DIRECT;
-}
-
 static int read_it(const struct io_reader_plan *plan, double seconds)
 {
     struct io_reader reader;
@@ -55,8 +47,7 @@ static int read_it(const struct io_reader_plan *plan, double seconds)
     while (!rc && reader.seen.elapsed_ns < ns)
         rc = io_reader_run(&reader, ns - reader.seen.elapsed_ns, &over, &err);
     double gigabytes = (double)reader.seen.bytes / 1e9;
-    (void)printf("%.6f %.3f %.4f\n", gigabytes * 1e9 / (double)reader.seen.elapsed_ns,
-                 read_way_is_ring(plan->way) ? reader.seen.in_flight_ns / reader.seen.looked_ns : 1,
+    (void)printf("%.6f %.4f\n", gigabytes * 1e9 / (double)reader.seen.elapsed_ns,
                  (double)reader.seen.cpu_ns / 1e9 / gigabytes);
     io_reader_close(&reader);
     return rc ? fail(&err) : 0;
@@ -66,30 +57,27 @@ int main(int argc, char **argv)
 {
     struct stat about;
     if (argc != ARGUMENTS) {
-        (void)fprintf(stderr, "usage: read_file FILE seq|random BLOCK DEPTH pread|uring|fixed "
-                              "SECONDS CPU\n");
+        (void)fprintf(stderr, "usage: read_file FILE seq|random BLOCK SECONDS CPU\n");
         return EXIT_USAGE;
     }
     struct bitset cpus = {0};
     struct data_file file = {.fd = open(argv[1], O_RDONLY | O_CLOEXEC),
                              .direct_fd = open(argv[1], O_RDONLY | O_DIRECT | O_CLOEXEC)};
-    bitset_set(&cpus, (unsigned)atoi(argv[7]));
+    bitset_set(&cpus, (unsigned)atoi(argv[5]));
     if (file.fd < 0 || file.direct_fd < 0 || fstat(file.fd, &about) || affinity_set(0, &cpus)) {
         perror(argv[1]);
         return 1;
     }
     struct data data = {.file_bytes = (uint64_t)about.st_size, .nfiles = 1, .files = &file};
     struct io_reader_plan plan = {.data = &data,
-                                  .way = way_of(argv[5]),
+                                  .way = READ_DIRECT,
                                   .unit_bytes = (size_t)atol(argv[3]),
                                   .every = 1,
-                                  .depth = (unsigned)atoi(argv[4]),
-                                  .sqpoll_cpu = -1,
                                   .timed = true};
     plan.nunits = (size_t)about.st_size / plan.unit_bytes;
     uint32_t *order = !strcmp(argv[2], "random") ? draw(plan.nunits) : NULL;
     plan.order = order;
-    int rc = read_it(&plan, atof(argv[6]));
+    int rc = read_it(&plan, atof(argv[4]));
     free(order);
     return rc;
 }

@@ -103,13 +103,5 @@ sh -c 'echo $$ >/sys/fs/cgroup/limited/cgroup.procs; exec contend run pipeline -
 result limited.code $?
 result limited.said "$(grep -c 'has a limit, memory.max' limited/rows.csv)"
 
-# The emitted script.
-# shellcheck disable=SC2016
-contend place --emit cgroup -n 2 -P partition -- sh -c 'sleep 0.3; grep Cpus_allowed_list /proc/self/status; cat /proc/self/cgroup; exit {worker}' >emitted.sh 2>/dev/null
-sh emitted.sh >emitted.log 2>&1
-result emitted.code $?
-result emitted.cpus "$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' emitted.log | sort | xargs)"
-result emitted.left "$(left)"
-sed 's/^/# /' emitted.log
 result end yes
 sync

@@ -98,8 +98,6 @@ static const char *const device_names[] = {"auto",
     PLAN_OPTIONS(run_options, plan), \
     BIND_OPTIONS, \
     OUT_OPTIONS, \
-    OPT_TEXT("resume", run_options, resume, NULL, "DIR", \
-             "Go on with the run that was ended in DIR"), \
     VERBOSE_OPTION, \
     OPT_FLAG("json", run_options, json, NULL, "Print the rows as JSON instead of the table"), \
     DRY_OPTION, \

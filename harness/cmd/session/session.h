@@ -17,7 +17,6 @@
 #include "harness/ranks/job/job_run.h"
 #include "harness/store/files/run_dir.h"
 #include "harness/store/files/trace_file.h"
-#include "harness/store/read/unfinished.h"
 #include "harness/verdict/odd/collection.h"
 
 /* How a command differs from `run`. Each function takes the arg of `arrange`, and may be NULL. */
@@ -70,7 +69,6 @@ struct session {
     struct collected *outcome; /* of that, or NULL */
     json_t *rows;              /* of that, of a list with --json, which takes them */
     struct run_dir run_dir;
-    struct unfinished unfinished;     /* the run that goes on here */
     char outputs[DIRECTORY_PATH_MAX]; /* where those of the user's command go now */
     struct trace_file trace;          /* with --trace, of all scenarios */
     uint64_t trace_origin_ns;         /* 0 = nothing was seen yet */

@@ -86,7 +86,6 @@ static struct run_record make_record(const struct session *s, const char *status
         .verdict = verdict,
         .run_opts = s->opts,
         .run_options = &s->options,
-        .resumed = s->unfinished.resumed,
         .notes = s->notes,
     };
 }
@@ -97,7 +96,6 @@ static int make_verdict(const struct session *s, struct verdict *verdict, struct
     int rc = verdict_make(&s->setup->result, &s->topo, verdict, err);
     if (!rc && task && task->judge)
         rc = task->judge(task->arrange.arg, &verdict->analysis, &verdict->findings, err);
-    unfinished_find(&s->unfinished, &verdict->findings);
     return rc ? rc : findings_check(&verdict->findings, err);
 }
 
@@ -256,8 +254,6 @@ static void report_what_is_there(const struct session *s, bool interrupted)
                        s->setup->result.rounds_done, s->setup->result.rounds_planned);
     log_info("%s%s %s%s", interrupted ? "interrupted; " : "", rounds, s->run_dir.dir.path,
              s->run_dir.dir.holds_earlier ? " stays as it was" : "");
-    if (s->run_dir.checkpoint.is_open && !s->run_dir.dir.holds_earlier)
-        log_info("'%s run --resume %s' goes on with it", s->program, s->run_dir.dir.path);
 }
 
 /* Figures, and what is said on stdout, of a run whose files are whole. Returns the exit code. */
@@ -396,50 +392,21 @@ static int plan(struct session *s, const struct scenario *scenario, struct err *
     return job_run_join(&s->job, &s->rank_ops, &s->topo, rc, setup, err);
 }
 
-/* A run that goes on: its finished rounds, if they are of this machine. */
-static int go_on(struct session *s, struct err *err)
-{
-    struct unfinished *run = &s->unfinished;
-    struct result *result = &s->setup->result;
-    s->started = run->started;
-    int rc = run_dir_take_rounds(&s->run_dir, run->rounds_done, run->samples_bytes, result,
-                                 &s->setup->config, err);
-    if (rc)
-        return rc;
-    if (result->until_clear)
-        result->rounds_planned = run->rounds_planned;
-    note_nccl(result, &s->environment);
-    const struct run_record record = make_record(s, "interrupted", 0, NULL);
-    rc = unfinished_check(run, &record, err);
-    if (rc || result->rounds_done == result->rounds_planned)
-        return rc;
-    if (result->rounds_done)
-        rc = unfinished_resume(run, result->rounds_done, err);
-    log_info("going on with round %u of %u in %s", result->rounds_done + 1, result->rounds_planned,
-             s->run_dir.dir.path);
-    return rc;
-}
-
 static int open_directory(struct session *s, const char *subdirectory, struct err *err)
 {
-    bool resumable =
-        (s->opts == run_option_table || s->opts == bench_option_table) && !s->job_env.launcher;
     const struct run_record record = make_record(s, "interrupted", 0, NULL);
     const struct run_dir_request request = {.out = s->options.out,
                                             .host = s->host,
                                             .scenario = s->setup->scenario->name,
                                             .subdirectory = subdirectory,
-                                            .remove_figures = page_remove_drawn,
-                                            .config = resumable ? &s->setup->config : NULL};
+                                            .remove_figures = page_remove_drawn};
     return run_dir_open(&s->run_dir, &request, &record, err);
 }
 
 static int open_files(struct session *s, const char *subdirectory, struct err *err)
 {
     s->started = time(NULL);
-    int rc = s->unfinished.record    ? go_on(s, err)
-             : job_is_first(&s->job) ? open_directory(s, subdirectory, err)
-                                     : 0;
+    int rc = job_is_first(&s->job) ? open_directory(s, subdirectory, err) : 0;
     if (!rc)
         rc = open_outputs(s, err);
     if (!rc)

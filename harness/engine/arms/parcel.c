@@ -26,12 +26,6 @@ void parcel_put_workers(struct parcel *parcel, const struct observation *from)
     }
 }
 
-void parcel_put_observation(struct parcel *parcel, const struct observation *from)
-{
-    parcel_put(parcel, from, sizeof(*from));
-    parcel_put_workers(parcel, from);
-}
-
 bool parcel_take(struct parcel *parcel, void *to, size_t bytes)
 {
     if ((size_t)(parcel->end - parcel->at) < bytes)
@@ -68,20 +62,5 @@ bool parcel_take_worker(struct parcel *parcel, struct worker_result *worker)
     worker->cpu_samples = cpu_samples;
     worker->staged = NULL;
     worker->nstaged = 0;
-    return good;
-}
-
-bool parcel_take_observation(struct parcel *parcel, struct observation *out)
-{
-    void *gpus = NULL;
-    bool good = parcel_take(parcel, out, sizeof(*out));
-    unsigned nworkers = good ? out->nworkers : 0;
-    out->nworkers = 0;
-    good = good && nworkers <= (size_t)(parcel->end - parcel->at) / sizeof(*out->workers) &&
-           parcel_take_array(parcel, &gpus, out->ngpus, sizeof(*out->gpus));
-    out->gpus = gpus;
-    out->workers = good ? calloc(nworkers + 1, sizeof(*out->workers)) : NULL;
-    for (good = out->workers != NULL; good && out->nworkers < nworkers; out->nworkers++)
-        good = parcel_take_worker(parcel, &out->workers[out->nworkers]);
     return good;
 }

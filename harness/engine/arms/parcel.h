@@ -1,6 +1,6 @@
 /*
- * Observations as bytes, for this same program: in another process of a job, or when it goes on
- * with a run that was ended. Only what a trace needs (`staged`) stays behind.
+ * Observations as bytes, for this same program in another process of a job. Only what a trace
+ * needs (`staged`) stays behind.
  */
 #ifndef CONTEND_ENGINE_ARMS_PARCEL_H
 #define CONTEND_ENGINE_ARMS_PARCEL_H
@@ -14,15 +14,13 @@ struct parcel {
 };
 
 void parcel_put(struct parcel *parcel, const void *from, size_t bytes);
-/* Its GPUs and workers; and they with the observation itself. */
+/* Its GPUs and workers. */
 void parcel_put_workers(struct parcel *parcel, const struct observation *from);
-void parcel_put_observation(struct parcel *parcel, const struct observation *from);
 
 /* False: no memory, or a parcel too short. What was taken until then is freed as always. */
 bool parcel_take(struct parcel *parcel, void *to, size_t bytes);
 /* A copy of `n` elements in *out, NULL for none. */
 bool parcel_take_array(struct parcel *parcel, void **out, size_t n, size_t size);
 bool parcel_take_worker(struct parcel *parcel, struct worker_result *worker);
-bool parcel_take_observation(struct parcel *parcel, struct observation *out);
 
 #endif

@@ -94,7 +94,7 @@ const char *phase_name(enum phase phase);
 
 struct observation {
     double took_s;          /* from before its workers were started until all had ended */
-    double phase_s[PHASES]; /* 0 = it had none, or is of an earlier program (--resume) */
+    double phase_s[PHASES]; /* 0 = it had none */
     unsigned round, order;  /* order: position of the arm in this round's shuffle */
     unsigned slot;      /* in the plan, of its first worker: whose slice a baseline had; else 0 */
     enum status status; /* the worst of its workers, or noisy */

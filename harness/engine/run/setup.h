@@ -31,7 +31,6 @@ struct run_options {
     int64_t background_workers;
     const char *dose; /* "cpu=20%": of all arms; of an arrangement a list; NULL = none */
     const char *out, *host;
-    const char *resume;         /* directory of a run that goes on; or NULL */
     unsigned ranks, ranks_here; /* of a job, and of them on this machine; 0 = not in a job */
     bool no_baselines, no_canary, no_plots, json, dry_run;
     struct opt_texts variants; /* of an ab, which then has no baselines */

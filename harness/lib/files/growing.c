@@ -21,20 +21,6 @@ int growing_open(struct growing_file *file, int dir_fd, const char *name, struct
     return 0;
 }
 
-int growing_reopen(struct growing_file *file, int dir_fd, const char *name, off_t valid_bytes,
-                   struct err *err)
-{
-    struct stat st;
-    int fd = openat(dir_fd, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return err_sys(err, -errno, "cannot open %s", name);
-    *file = (struct growing_file){.is_open = true, .fd = fd, .name = name};
-    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size < valid_bytes)
-        return err_set(err, -EINVAL, "%s is shorter than its rounds were", name);
-    growing_cut(file, valid_bytes);
-    return 0;
-}
-
 int growing_append(struct growing_file *file, const void *data, size_t size, struct err *err)
 {
     int rc = file_write_at(file->fd, data, size, file->valid_bytes);

@@ -20,9 +20,6 @@ struct growing_file {
 
 /* Creates it, or empties it. */
 int growing_open(struct growing_file *file, int dir_fd, const char *name, struct err *err);
-/* One that is there, cut off behind those bytes. -EINVAL: it has not so many. */
-int growing_reopen(struct growing_file *file, int dir_fd, const char *name, off_t valid_bytes,
-                   struct err *err);
 
 /* All of it, or nothing: then the file stays open, so that a later part may fit again. */
 int growing_append(struct growing_file *file, const void *data, size_t size, struct err *err);

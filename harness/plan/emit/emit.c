@@ -26,7 +26,6 @@ static const struct format formats[EMIT_FORMATS] = {
     [EMIT_TORCHRUN] = {emit_torchrun, true, false},
     [EMIT_MPIRUN] = {emit_mpirun, true, false},
     [EMIT_ENV] = {emit_env, false, false},
-    [EMIT_CGROUP] = {emit_cgroup, false, false},
     [EMIT_WSL_BAT] = {emit_wsl_bat, false, false},
 };
 
@@ -36,8 +35,7 @@ const char *const emit_names[EMIT_FORMATS + 1] = {
     [EMIT_DOCKER] = "docker",     [EMIT_SLURM] = "slurm",
     [EMIT_K8S] = "k8s",           [EMIT_TORCHRUN] = "torchrun",
     [EMIT_MPIRUN] = "mpirun",     [EMIT_ENV] = "env",
-    [EMIT_CGROUP] = "cgroup",     [EMIT_WSL_BAT] = "wsl-bat",
-    [EMIT_FORMATS] = NULL,
+    [EMIT_WSL_BAT] = "wsl-bat",   [EMIT_FORMATS] = NULL,
 };
 
 static void set_variable(struct emit_worker *worker, const char *name, const char *value)

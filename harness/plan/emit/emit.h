@@ -24,7 +24,6 @@ enum emit_format {
     EMIT_TORCHRUN,
     EMIT_MPIRUN,
     EMIT_ENV,
-    EMIT_CGROUP,
     EMIT_WSL_BAT,
     EMIT_FORMATS
 };

@@ -53,6 +53,6 @@ void emit_title(struct strbuf *out, const struct emit *emit, unsigned w);
 /* One format each. -EINVAL: this plan or command cannot be said in it. */
 typedef int emit_fn(const struct emit *emit, struct strbuf *out, struct err *err);
 emit_fn emit_commands, emit_sh, emit_numactl, emit_env, emit_systemd, emit_docker, emit_k8s,
-    emit_slurm, emit_torchrun, emit_mpirun, emit_cgroup, emit_wsl_bat;
+    emit_slurm, emit_torchrun, emit_mpirun, emit_wsl_bat;
 
 #endif

@@ -15,7 +15,6 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/files/file.h"
 #include "harness/lib/say/log.h"
-#include "harness/store/files/checkpoint.h"
 #include "harness/store/files/csv.h"
 
 #define WORK_NAME ".contend-run"
@@ -23,8 +22,8 @@
 #define RECORD_NAME "run.json"
 
 /* In the order they take their places: run.json, which speaks for the others, is the last. */
-static const char *const names[] = {CSV_SAMPLES_NAME,  CSV_ROUNDS_NAME, CSV_ROWS_NAME,
-                                    DIRECTORY_SUMMARY, CHECKPOINT_NAME, RECORD_NAME};
+static const char *const names[] = {CSV_SAMPLES_NAME, CSV_ROUNDS_NAME, CSV_ROWS_NAME,
+                                    DIRECTORY_SUMMARY, RECORD_NAME};
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
 /* How often another run may remove what we are about to open, by its end. */
@@ -67,8 +66,8 @@ char *directory_outputs(const struct directory *dir, char *buf, size_t size, str
     return make_inside(dir, OUTPUTS_NAME, buf, size, err);
 }
 
-/* A run that goes on may not draw, or not the same. */
-void directory_drop_end(const struct directory *dir)
+/* Removes what the end of a run has left: its summary and figures. */
+static void drop_end(const struct directory *dir)
 {
     if (dir->remove_figures)
         dir->remove_figures(dir->fd);
@@ -79,8 +78,7 @@ void directory_drop_end(const struct directory *dir)
 static int take_places(const struct directory *dir)
 {
     if (is_there(dir->work_fd, CSV_SAMPLES_NAME) && is_there(dir->fd, RECORD_NAME)) {
-        directory_drop_end(dir);
-        (void)unlinkat(dir->fd, CHECKPOINT_NAME, 0);
+        drop_end(dir);
         remove_outputs(dir->fd);
         if (unlinkat(dir->fd, RECORD_NAME, 0))
             return -errno;
@@ -281,7 +279,7 @@ int directory_open(struct directory *dir, const struct directory_request *reques
     if (!length || length >= sizeof(dir->path))
         return err_set(err, -EINVAL, "output directory '%.80s' has no usable name", path);
     memcpy(dir->path, path, length);
-    int rc = request->continues ? 0 : make_directory(dir, request->unique, err);
+    int rc = make_directory(dir, request->unique, err);
     if (rc)
         return rc;
     dir->fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -294,12 +292,7 @@ int directory_open(struct directory *dir, const struct directory_request *reques
     rc = settle(dir);
     if (rc)
         return err_sys(err, rc, "cannot end what an earlier run began in '%.120s'", dir->path);
-    rc = look_for_earlier(dir, err);
-    if (!rc && request->continues && !dir->holds_earlier)
-        rc = err_set(err, -ENOENT, "'%.150s' has no run.json: name the directory of one run",
-                     dir->path);
-    dir->holds_earlier = dir->holds_earlier && !request->continues;
-    return rc;
+    return look_for_earlier(dir, err);
 }
 
 /* One that is there, open as dir->fd. */

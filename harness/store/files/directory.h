@@ -32,7 +32,6 @@ typedef void directory_remove(int dir_fd);
 struct directory_request {
     const char *path;
     bool unique;         /* a directory that was not there before, by a number behind the name */
-    bool continues;      /* the result that is there, which stays and goes on: else -ENOENT */
     const char *command; /* what another run is told that wants the directory too */
     directory_remove *remove_figures; /* NULL = there are none */
 };
@@ -72,8 +71,6 @@ enum { DIRECTORY_PATH_MAX = 4096 + 64 };
  */
 char *directory_outputs(const struct directory *dir, char *buf, size_t size, struct err *err);
 
-/* Removes what the end of an earlier part of the run has left: its summary and figures. */
-void directory_drop_end(const struct directory *dir);
 
 /* Puts it beside what was published. */
 int directory_add_summary(struct directory *dir, const char *text, size_t size, struct err *err);

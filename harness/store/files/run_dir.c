@@ -46,14 +46,10 @@ static void remove_tables(const struct run_dir *run_dir)
     (void)unlinkat(run_dir->dir.work_fd, CSV_ROWS_NAME, 0);
 }
 
-static int write_first(struct run_dir *run_dir, const struct run_record *record,
-                       const struct observe_config *config, struct err *err)
+static int write_first(struct run_dir *run_dir, const struct run_record *record, struct err *err)
 {
     const struct analysis nothing = {0};
     int rc = samples_file_open(&run_dir->samples, run_dir->dir.work_fd, err);
-    if (!rc && config)
-        rc = checkpoint_open(&run_dir->checkpoint, run_dir->dir.work_fd, record->result, config,
-                             err);
     if (!rc)
         rc = csv_write(run_dir->dir.work_fd, &nothing, err);
     if (!rc && run_dir->dir.holds_earlier) /* to know now whether it can be written */
@@ -80,33 +76,8 @@ int run_dir_open(struct run_dir *run_dir, const struct run_dir_request *request,
     if (rc)
         return rc;
     struct err why = {0};
-    rc = write_first(run_dir, record, request->config, &why);
+    rc = write_first(run_dir, record, &why);
     return rc ? err_set(err, rc, "output directory '%.100s': %.140s", path, why.msg) : 0;
-}
-
-int run_dir_continue(struct run_dir *run_dir, const char *path, directory_remove *remove_figures,
-                     struct err *err)
-{
-    const struct directory_request place = {.path = path,
-                                            .continues = true,
-                                            .command = "contend run --resume",
-                                            .remove_figures = remove_figures};
-    *run_dir = (struct run_dir){0};
-    return directory_open(&run_dir->dir, &place, err);
-}
-
-int run_dir_take_rounds(struct run_dir *run_dir, unsigned rounds, off_t samples_bytes,
-                        struct result *result, struct observe_config *config, struct err *err)
-{
-    int fd = run_dir->dir.fd;
-    struct err why = {0};
-    int rc = checkpoint_reopen(&run_dir->checkpoint, fd, rounds, result, config, &why);
-    if (!rc)
-        rc = growing_reopen(&run_dir->samples, fd, CSV_SAMPLES_NAME, samples_bytes, &why);
-    if (rc)
-        return err_set(err, rc, "'%.150s' cannot go on: %s", run_dir->dir.path, why.msg);
-    directory_drop_end(&run_dir->dir);
-    return 0;
 }
 
 static int append_samples(struct run_dir *run_dir, const struct result *result, unsigned round,
@@ -129,19 +100,15 @@ static int append_samples(struct run_dir *run_dir, const struct result *result, 
 int run_dir_round(struct run_dir *run_dir, const struct run_record *record, unsigned round,
                   struct err *err)
 {
-    off_t before = run_dir->samples.valid_bytes, saved = run_dir->checkpoint.valid_bytes;
+    off_t before = run_dir->samples.valid_bytes;
     bool replaces = run_dir->dir.holds_earlier;
     int rc = append_samples(run_dir, record->result, round, err);
-    if (!rc && run_dir->checkpoint.is_open)
-        rc = checkpoint_append(&run_dir->checkpoint, record->result, round, err);
     if (!rc)
         rc = csv_write(run_dir->dir.work_fd, &record->verdict->analysis, err);
     if (!rc)
         rc = publish(run_dir, record, run_dir->samples.valid_bytes, err);
     if (rc) {
         growing_cut(&run_dir->samples, before);
-        if (run_dir->checkpoint.is_open)
-            growing_cut(&run_dir->checkpoint, saved);
         remove_tables(run_dir);
     } else if (replaces)
         log_info("replacing the earlier run in %s", run_dir->dir.path);
@@ -162,14 +129,11 @@ int run_dir_end(struct run_dir *run_dir, const struct run_record *record, struct
         last.status = "failed";
     int json_rc =
         run_dir->dir.holds_earlier ? 0 : publish(run_dir, &last, samples_bytes, rc ? NULL : err);
-    if (!rc && !json_rc && record->result->rounds_done >= record->result->rounds_planned)
-        (void)unlinkat(run_dir->dir.fd, CHECKPOINT_NAME, 0);
     return rc ? rc : json_rc;
 }
 
 void run_dir_close(struct run_dir *run_dir)
 {
     (void)growing_close(&run_dir->samples, NULL);
-    (void)growing_close(&run_dir->checkpoint, NULL);
     directory_close(&run_dir->dir);
 }

@@ -9,7 +9,7 @@
 #define CONTEND_STORE_FILES_RUN_DIR_H
 
 #include "harness/lib/base/err.h"
-#include "harness/store/files/checkpoint.h"
+#include "harness/lib/files/growing.h"
 #include "harness/store/files/csv.h"
 #include "harness/store/files/directory.h"
 #include "harness/store/files/run_json.h"
@@ -18,7 +18,6 @@
 struct run_dir {
     struct directory dir;
     struct growing_file samples;
-    struct growing_file checkpoint; /* of a run that --resume knows; else closed */
 };
 
 /* Where: `out`/<subdirectory> or, where `out` is NULL, results/<host>/<utc>-<scenario>. */
@@ -26,7 +25,6 @@ struct run_dir_request {
     const char *out, *host, *scenario;
     const char *subdirectory; /* or NULL */
     directory_remove *remove_figures;
-    const struct observe_config *config; /* of a run that --resume knows; or NULL */
 };
 
 /*
@@ -35,15 +33,6 @@ struct run_dir_request {
  */
 int run_dir_open(struct run_dir *run_dir, const struct run_dir_request *request,
                  const struct run_record *record, struct err *err);
-
-/*
- * The result of that path goes on, in two steps, as its record says how: the directory is opened,
- * and then what the `rounds` finished ones have left is taken into the plan of the rest.
- */
-int run_dir_continue(struct run_dir *run_dir, const char *path, directory_remove *remove_figures,
-                     struct err *err);
-int run_dir_take_rounds(struct run_dir *run_dir, unsigned rounds, off_t samples_bytes,
-                        struct result *result, struct observe_config *config, struct err *err);
 
 /* Writes a round that was done, and what the record's verdict makes of all so far; after an error
  * the files are those of the rounds before it. */

@@ -260,8 +260,6 @@ json_t *run_json_make(const struct run_record *record)
         failed |=
             json_value_add(document, "variants:o comparisons:o", variants_to_json(result->variants),
                            verdict ? comparisons_to_json(&verdict->comparisons) : json_array());
-    if (record->resumed)
-        failed |= json_value_add(document, "resumed:o", json_incref(record->resumed));
     failed |= json_value_add(document, "notes:o",
                              json_value_array(record->notes, count_texts(record->notes), text_at));
     if (!failed)

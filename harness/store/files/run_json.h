@@ -35,7 +35,6 @@ struct run_record {
     const struct verdict *verdict; /* of the rounds done; NULL = none yet */
     const struct opt *run_opts;    /* table and struct of the subcommand's options */
     const void *run_options;
-    json_t *resumed;          /* [{"round", "at", "gap_s"}], or NULL: it was never resumed */
     const char *const *notes; /* NULL-terminated sentences: what a reader should know */
 };
 

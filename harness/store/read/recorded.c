@@ -1,7 +1,6 @@
 #include "harness/store/read/recorded.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,22 +101,16 @@ static void take_machine(struct recorded *recorded)
         recorded->machine = (struct machine_key){.identity = ""};
 }
 
-static int check_schema(const json_t *record, int *version, struct err *err)
+static int check_schema(const json_t *record, struct err *err)
 {
     json_int_t schema = json_integer_value(json_object_get(record, "schema_version"));
-    *version = schema > 0 && schema <= INT32_MAX ? (int)schema : 0;
     if (schema <= 0)
         return err_set(err, -EINVAL, "run.json is not of a run of contend");
-    if (schema > RUN_SCHEMA_VERSION)
+    if (schema != RUN_SCHEMA_VERSION)
         return err_set(err, -EINVAL,
-                       "run.json is of a newer contend: its files are of schema %lld, this version "
+                       "run.json is of another contend: its files are of schema %lld, this version "
                        "reads %d",
                        schema, RUN_SCHEMA_VERSION);
-    if (schema < RUN_SCHEMA_VERSION)
-        return err_set(err, -EPROTO,
-                       "these files are of schema %lld, which holds no values of single rounds and "
-                       "no findings: no table, findings and verdict without them",
-                       schema);
     return 0;
 }
 
@@ -134,7 +127,7 @@ static int read_record(int dir_fd, struct recorded *recorded, struct err *err)
     if (!recorded->record)
         return err_set(err, -EINVAL, "run.json, line %d: %.150s", wrong.line,
                        text_one_line(wrong.text));
-    rc = check_schema(recorded->record, &recorded->schema_version, err);
+    rc = check_schema(recorded->record, err);
     if (rc)
         return rc;
     (void)json_value_one_line(recorded->record); /* it is printed */

@@ -19,7 +19,6 @@ struct recorded {
     struct analysis analysis; /* of that result; without what single steps took */
     struct findings findings;
     struct comparisons comparisons; /* of an ab */
-    int schema_version;             /* of its run.json; 0 = not read */
     const char *version, *commit;   /* of the program that measured; NULL = it does not say */
     const char *started;            /* UTC, ISO 8601; NULL = it does not say */
     struct machine_key machine; /* where it measured; of earlier versions from what they wrote */
@@ -33,10 +32,10 @@ struct recorded {
 
 /*
  * Reads run.json, rounds.csv and rows.csv of the directory. `benches` are those of this program.
- * Free with recorded_free, also after an error: -ENOENT no result is there, -EPROTO it is of an
- * older version, which wrote other files, -ENODATA no round of it was finished, -EINVAL the files
- * are damaged, packed, not of one run or of a newer version, -EFBIG one is too large, and what
- * reading gives. The message says which file, and which line of it.
+ * Free with recorded_free, also after an error: -ENOENT no result is there, -ENODATA no
+ * round of it was finished, -EINVAL the files are damaged, packed, not of one run or of another
+ * version, -EFBIG one is too large, and what reading gives. The message says which file, and which
+ * line of it.
  */
 int recorded_read(int dir_fd, const struct bench *const *benches, struct recorded *recorded,
                   struct err *err);

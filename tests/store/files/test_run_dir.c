@@ -118,7 +118,6 @@ struct session {
     struct result result;
     struct run_record record;
     size_t arm;
-    double measure_s;
 };
 
 static char program[] = "contend", command[] = "run";
@@ -136,12 +135,8 @@ static int begin(struct session *s, const char *out, const char *run_id, struct 
                                     .argv = argv,
                                     .started = 1735732800,
                                     .result = &s->result};
-    static const struct observe_config config = {.measure_s = 0.25};
-    const struct run_dir_request request = {.out = out,
-                                            .host = "h",
-                                            .scenario = "fixture",
-                                            .remove_figures = figures_remove,
-                                            .config = &config};
+    const struct run_dir_request request = {
+        .out = out, .host = "h", .scenario = "fixture", .remove_figures = figures_remove};
     return run_dir_open(&s->run_dir, &request, &s->record, err);
 }
 
@@ -230,54 +225,6 @@ static void assert_rows(const json_t *run)
     free(text);
 }
 
-/* Opens "d", which has so many finished rounds, for a plan of `narms` arms. */
-static int resume(struct session *s, const json_t *run, unsigned rounds, size_t narms,
-                  struct err *err)
-{
-    struct observe_config config = {0};
-    *s = (struct session){0};
-    fixture_result_init(&s->result);
-    for (size_t i = 0; i < narms; i++)
-        s->arm = fixture_add_arm(&s->result, PLACE_NONE, 2, false);
-    int rc = run_dir_continue(&s->run_dir, "d", figures_remove, err);
-    off_t bytes = (off_t)json_integer_value(json_object_get(run, "samples_bytes"));
-    if (!rc)
-        rc = run_dir_take_rounds(&s->run_dir, rounds, bytes, &s->result, &config, err);
-    s->measure_s = config.measure_s;
-    return rc;
-}
-
-enum { RESUMED_EACH = 5 };
-
-/* What is there goes on behind its last whole round. */
-static void assert_resumes(const json_t *run)
-{
-    struct err err;
-    struct session s;
-    unsigned rounds = (unsigned)json_integer_value(json_object_get(run, "rounds_done"));
-    assert_int_equal(resume(&s, run, rounds, 1, &err), 0);
-    assert_string_equal(s.result.run_id, "new");
-    assert_near(s.measure_s, 0.25);
-    assert_int_equal(s.result.rounds_done, rounds);
-    assert_int_equal(s.result.arms[0].nobservations, rounds);
-    for (unsigned i = 0; i < rounds; i++) {
-        const struct observation *round = &s.result.arms[0].observations[i];
-        assert_int_equal(round->round, i);
-        assert_int_equal(round->nworkers, 2);
-        assert_int_equal(round->workers[1].nsamples, 2);
-        assert_int_equal(round->workers[1].samples[1].elapsed_ns, 20000000);
-    }
-    s.record = (struct run_record){.status = "interrupted", .result = &s.result};
-    s.result.rounds_planned = ROUNDS + 1;
-    assert_int_equal(one_round(&s, &err), 0);
-    leave(&s);
-    json_t *more = load("d/run.json");
-    assert_int_equal(json_integer_value(json_object_get(more, "rounds_done")), rounds + 1);
-    assert_false(assert_samples(more));
-    assert_rows(more);
-    json_decref(more);
-}
-
 /* The directory with a whole result of "old", a figure of it, and a file of the user's own. */
 static void make_old(void)
 {
@@ -364,8 +311,6 @@ TEST_WITHIN(output_killed_anywhere_leaves_one_whole_result, set_up, tear_down)
             assert_false(is_there("d/plots"));
             if (!strcmp(text_of(run, "status"), "complete"))
                 whole++;
-            else if (call % RESUMED_EACH == 0) /* each syncs to the disk */
-                assert_resumes(run);
             assert_true(whole || !at_end);
         }
         json_decref(run);
@@ -377,38 +322,6 @@ TEST_WITHIN(output_killed_anywhere_leaves_one_whole_result, set_up, tear_down)
     assert_true(stayed > 3);
     assert_true(replaced > 20);
     assert_true(cut > 1);
-}
-
-TEST_WITHIN(output_that_is_damaged_or_of_another_plan_is_not_resumed, set_up, tear_down)
-{
-    struct err err;
-    struct session s;
-    assert_int_equal(begin(&s, "d", "new", &err), 0);
-    assert_int_equal(one_round(&s, &err), 0);
-    leave(&s);
-    json_t *run = load("d/run.json");
-    assert_int_equal(resume(&s, run, 1, 2, &err), -EINVAL);
-    leave(&s);
-    assert_int_equal(resume(&s, run, 2, 1, &err), -EINVAL);
-    leave(&s);
-    assert_true(strstr(err.msg, "'d' cannot go on: resume.bin is damaged") != NULL);
-    int fd = open("d/resume.bin", O_RDWR | O_CLOEXEC);
-    off_t size = lseek(fd, 0, SEEK_END);
-    for (off_t at = size - 1; at > 0; at -= 997) { /* whatever byte differs */
-        unsigned char byte, other;
-        assert_int_equal(pread(fd, &byte, 1, at), 1);
-        other = (unsigned char)(byte ^ 0x40);
-        assert_int_equal(pwrite(fd, &other, 1, at), 1);
-        int rc = resume(&s, run, 1, 1, &err); /* texts and times of the head are not checked */
-        assert_true(rc == -EINVAL || at < (off_t)sizeof(struct result) * 2);
-        leave(&s);
-        assert_int_equal(pwrite(fd, &byte, 1, at), 1);
-    }
-    (void)close(fd);
-    assert_int_equal(truncate("d/resume.bin", size - 1), 0);
-    assert_int_equal(resume(&s, run, 1, 1, &err), -EINVAL);
-    leave(&s);
-    json_decref(run);
 }
 
 TEST_WITHIN(output_first_run_killed_anywhere_leaves_nothing_half, set_up, tear_down)
@@ -490,7 +403,7 @@ TEST_WITHIN(output_that_cannot_start_leaves_all_as_it_was, set_up, tear_down)
     struct old_files old = read_old();
     limit_files(300);
     assert_int_equal(begin(&s, "d", "new", &err), -EFBIG);
-    assert_string_equal(err.msg, "output directory 'd': cannot write resume.bin: File too large");
+    assert_string_equal(err.msg, "output directory 'd': cannot write run.json: File too large");
     leave(&s);
     assert_old(&old);
     assert_false(is_there("d/.contend-run"));
@@ -513,7 +426,7 @@ TEST_WITHIN(output_full_disk_keeps_the_rounds_before, set_up, tear_down)
         /* No room for the samples; room for them, but not for what is behind them. */
         limit_files(i ? 2 * (rlim_t)samples.st_size : (rlim_t)samples.st_size + 10);
         assert_int_equal(one_round(&s, &err), -EFBIG);
-        assert_non_null(strstr(err.msg, i ? "resume.bin" : "samples.csv"));
+        assert_non_null(strstr(err.msg, i ? "rounds.csv" : "samples.csv"));
         s.result.rounds_done = 1;
         observation_free(&s.result.arms[0].observations[--s.result.arms[0].nobservations]);
         assert_text("d/run.json", before.run);
@@ -535,7 +448,7 @@ TEST_WITHIN(output_full_disk_keeps_the_rounds_before, set_up, tear_down)
 /* Whichever file it is: the last word speaks of the rounds that are there. */
 TEST_WITHIN(output_a_round_that_is_not_written_leaves_nothing, set_up, tear_down)
 {
-    for (int write = 1; write <= 5; write++) { /* samples, resume.bin, rounds, rows, run.json */
+    for (int write = 1; write <= 4; write++) { /* samples, rounds, rows, run.json */
         struct session s;
         struct err err;
         assert_int_equal(begin(&s, "d", "new", &err), 0);

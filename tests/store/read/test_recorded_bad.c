@@ -144,9 +144,9 @@ static const struct {
     {run, "{", "{", "", "run.json, line "},
     {run, "{", "\"arms\"", "\"seed\": 1, \"arms\"", "run.json, line "},
     {run, "{", "\"schema_version\": 2", "\"schema_version\": 3",
-     "run.json is of a newer contend: its files are of schema 3, this version reads 2"},
+     "run.json is of another contend: its files are of schema 3, this version reads 2"},
     {run, "{", "\"schema_version\": 2", "\"schema_version\": 1000000000000000000",
-     "is of a newer contend"},
+     "is of another contend"},
     {run, "{", "\"schema_version\": 2", "\"schema_version\": -1",
      "run.json is not of a run of contend"},
     {run, "{", "\"schema_version\": 2", "\"schema_version\": \"2\"", "run.json is not of a run"},
@@ -200,7 +200,7 @@ static const struct {
     int code;
     const char *said;
 } texts[] = {
-    {run, "{\"schema_version\": 1, \"status\": \"complete\"}", -EPROTO, "are of schema 1, which"},
+    {run, "{\"schema_version\": 1, \"status\": \"complete\"}", -EINVAL, "are of schema 1, this"},
     {run, "{}", -EINVAL, "run.json is not of a run of contend"},
     {run, "[1, 2]", -EINVAL, "run.json is not of a run of contend"},
     {run, "", -EINVAL, "run.json, line 1: "},
