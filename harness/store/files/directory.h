@@ -71,7 +71,6 @@ enum { DIRECTORY_PATH_MAX = 4096 + 64 };
  */
 char *directory_outputs(const struct directory *dir, char *buf, size_t size, struct err *err);
 
-
 /* Puts it beside what was published. */
 int directory_add_summary(struct directory *dir, const char *text, size_t size, struct err *err);
 
