@@ -403,13 +403,23 @@ static const char *option_behind(int argc, char **argv, size_t behind)
     return NULL;
 }
 
+static bool has_fingerprint(const struct cli *cli)
+{
+    bool has = false;
+    for (size_t i = 0; i < cli->npositional && !has; i++)
+        has = fingerprint_is_at(cli->positional[i]);
+    return has;
+}
+
 static int compare_fingerprints(const struct compare_args *args, const struct cli *cli)
 {
     if (args->markdown || args->html || args->junit || args->history.n) {
         log_error("fingerprints are compared as a table, or as JSON by --json");
         return EXIT_USAGE;
     }
-    return fingerprint_compare_main(cli->positional[0], cli->positional[1], args->json);
+    return cli->npositional > 2
+               ? fingerprint_fleet_main(cli->positional, cli->npositional, args->json)
+               : fingerprint_compare_main(cli->positional[0], cli->positional[1], args->json);
 }
 
 static int compare_main(const struct cmd_env *env, int argc, char **argv)
@@ -434,14 +444,13 @@ static int compare_main(const struct cmd_env *env, int argc, char **argv)
     args.threshold = args.threshold > 0 ? args.threshold : 5;
     args.fail_on = args.fail_on ? args.fail_on : "slower";
     size_t nnew = behind == SIZE_MAX ? 1 : behind;
+    if (behind == SIZE_MAX && cli.npositional > 1 && has_fingerprint(&cli))
+        return compare_fingerprints(&args, &cli);
     if (nnew == 0 || cli.npositional <= nnew || (behind == SIZE_MAX && cli.npositional != 2)) {
         log_error("no results: type 'contend compare BASE NEW', or several a side: 'contend "
                   "compare BASE... -- NEW...'");
         return EXIT_USAGE;
     }
-    if (cli.npositional == 2 &&
-        (fingerprint_is_at(cli.positional[0]) || fingerprint_is_at(cli.positional[1])))
-        return compare_fingerprints(&args, &cli);
     return run(env, &args, &cli, cli.npositional - nnew);
 }
 
@@ -450,13 +459,14 @@ const struct command compare_command = {
     .group = "Compare",
     .main = compare_main,
     .summary = "verdict between results on disk: faster, slower, same or unclear",
-    .operands = "BASE NEW | BASE... -- NEW... | --history DIR",
+    .operands = "BASE NEW | BASE... -- NEW... | --history DIR | FINGERPRINT...",
     .about = "Compares results row by row. BASE and NEW are directories of one run, or of several "
              "runs. Single runs show only large differences: take about five a side, or 'contend "
              "ab'. --history alone finds when the figures of one machine changed; it needs four "
              "runs before and after a change. Exit codes: 0 no verdict that --fail-on names; 1 a "
-             "verdict failed; 2 bad input; 4 inconclusive. Two fingerprints ('contend run "
-             "fingerprint'): 1 another class. docs/compare.md has the method.",
+             "verdict failed; 2 bad input; 4 inconclusive. Fingerprints ('contend run "
+             "fingerprint'): two, or three and more that should be alike, each against their "
+             "median; 1 another class. docs/compare.md has the method.",
     .opts = compare_opts,
     .examples = {{"contend compare before/ after/", "two runs"},
                  {"contend compare --history results/", "when did this machine change?"}},

@@ -45,6 +45,16 @@ expect 2 'is no fingerprint' "$CONTEND_BINARY" compare one one/cpu
 echo '{"schema": "contend-fingerprint", "schema_version": 9}' > newer.json
 expect 2 'newer contend' "$CONTEND_BINARY" compare one newer.json
 
+# Of several that should be alike the one that is not is named first.
+kept=$CONTEND_SOURCE_DIR/results
+"$CONTEND_BINARY" compare "$kept"/2-cpus-vm/fingerprint/[1-4].json "$kept/h100-vm/fingerprint/1.json" > out 2> log
+[ $? = 1 ] || fail "a machine of another kind: $(cat out log)"
+tr -s '\n ' ' ' < out | grep -Eq '^[1-5] of 5 machines differs? from their median. [^ ]*/h100-vm/fingerprint/1.json: another class' || fail "$(cat out)"
+[ -z "$(grep -v / out | awk 'length > 80')" ] || fail "wider than 80 columns: $(cat out)"
+"$CONTEND_BINARY" compare --json one one one | jq -e '[.machines[].median.distance] == [0, 0, 0]' > /dev/null || fail "equal ones"
+expect 4 'stranger|shares no value' "$CONTEND_BINARY" compare one one none.json
+expect 2 'is no fingerprint' "$CONTEND_BINARY" compare one one one/cpu
+
 # An interrupt ends the measurement too.
 "$CONTEND_BINARY" run fingerprint --device sim -o cut > out 2> log &
 pid=$!

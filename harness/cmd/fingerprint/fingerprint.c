@@ -307,3 +307,41 @@ int fingerprint_compare_main(const char *a, const char *b, bool json)
         return EXIT_INCONCLUSIVE;
     return fingerprint_is_same(&distance) ? EXIT_GOOD : EXIT_VERDICT;
 }
+
+static int print_fleet(const struct fingerprint_machine *all, size_t n, bool json)
+{
+    struct doc doc = {0};
+    if (json)
+        return cmd_print_json(fingerprint_fleet_to_json(all, n), 1);
+    fingerprint_fleet_add_to_doc(all, n, &doc);
+    doc_print(&doc, stdout, terminal_has_color(1), false);
+    doc_free(&doc);
+    return cmd_finish();
+}
+
+int fingerprint_fleet_main(const char *const *paths, size_t n, bool json)
+{
+    struct fingerprint_machine *all = calloc(n, sizeof(*all));
+    struct fingerprint median;
+    struct err err = {0};
+    int rc = all ? 0 : err_set(&err, -ENOMEM, "no memory for %zu fingerprints", n);
+    int code = EXIT_GOOD;
+    for (size_t i = 0; i < n && !rc; i++) {
+        all[i].path = paths[i];
+        rc = fingerprint_read(paths[i], &all[i].print, &err);
+    }
+    if (!rc && fingerprint_rank(all, n, &median))
+        rc = err_set(&err, -ENOMEM, "no memory to rank %zu fingerprints", n);
+    if (rc)
+        log_error("%s", err.msg);
+    for (size_t i = 0; i < n && !rc; i++) {
+        const struct fingerprint_distance *distance = &all[i].distance;
+        if (!distance->shared)
+            code = code ? code : EXIT_INCONCLUSIVE;
+        else if (!fingerprint_is_same(distance))
+            code = EXIT_VERDICT;
+    }
+    int printed = rc ? EXIT_USAGE : print_fleet(all, n, json);
+    free(all);
+    return printed ? printed : code;
+}

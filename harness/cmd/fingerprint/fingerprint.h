@@ -20,5 +20,7 @@ int fingerprint_report_main(const char *path);
 /* `contend compare A B` of two fingerprints. Exit code: EXIT_GOOD the same class, EXIT_VERDICT
  * another one, EXIT_INCONCLUSIVE they share no value. */
 int fingerprint_compare_main(const char *a, const char *b, bool json);
+/* `contend compare A B C...` of three or more, which should be alike: the same codes. */
+int fingerprint_fleet_main(const char *const *paths, size_t n, bool json);
 
 #endif

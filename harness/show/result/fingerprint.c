@@ -107,6 +107,59 @@ void fingerprint_add_to_doc(const struct fingerprint *print, const char *path, s
     doc_text(doc, "percentages are retentions: throughput relative to that without the load");
 }
 
+/* How many are of another class, and what is wrong with the first of them. */
+static void add_fleet_verdict(const struct fingerprint_machine *all, size_t n, struct doc *doc)
+{
+    char text[600];
+    size_t others = 0;
+    while (others < n && !fingerprint_is_same(&all[others].distance))
+        others++;
+    doc_verdict(doc, others ? FINDING_BAD : FINDING_NOTE, NULL,
+                "%zu of %zu machines differ%s from their median. %s: %s", others, n,
+                others == 1 ? "s" : "", all[0].path,
+                all[0].distance.shared ? fingerprint_format(&all[0].distance, text, sizeof(text))
+                                       : "shares no value with it");
+}
+
+/* The length of the folders that all paths begin with. */
+static size_t common_folders(const struct fingerprint_machine *all, size_t n)
+{
+    size_t length = 0;
+    for (size_t at = 0; all[0].path[at]; at++) {
+        for (size_t i = 1; i < n; i++)
+            if (all[i].path[at] != all[0].path[at])
+                return length;
+        length = all[0].path[at] == '/' && all[0].path[at + 1] ? at + 1 : length;
+    }
+    return length;
+}
+
+void fingerprint_fleet_add_to_doc(const struct fingerprint_machine *all, size_t n, struct doc *doc)
+{
+    char text[CELL];
+    const size_t prefix = common_folders(all, n);
+    add_fleet_verdict(all, n, doc);
+    doc_gap(doc);
+    struct doc_table *table = doc_table(doc);
+    doc_column(table, DOC_LABEL, "machine");
+    doc_columns(table, DOC_NUMBER, "distance", "values", NULL);
+    doc_columns(table, DOC_LABEL, "farthest", "here", NULL);
+    for (size_t i = 0; i < n; i++) {
+        const struct fingerprint_distance *distance = &all[i].distance;
+        const struct fingerprint_difference *one =
+            distance->nparts ? &distance->difference[distance->part[0].farthest] : NULL;
+        doc_row(table, fingerprint_is_same(distance) ? DOC_PLAIN : DOC_BAD);
+        doc_cell(table, "%s", all[i].path + prefix);
+        doc_cell(table, one ? "%.1f" : "-", distance->distance);
+        doc_cell(table, "%zu", distance->shared);
+        doc_cell(table, "%s", one ? one->a->part : "-");
+        doc_cell(table, "%s", one ? fingerprint_format_ratio(one->ratio, text, sizeof(text)) : "-");
+    }
+    doc_text(doc,
+             "distance: from the median machine, in units of what equal runs differ by; beyond "
+             "1 another class. Every value: contend compare A B");
+}
+
 /* Values that one side alone has. */
 static void add_lacking(const struct fingerprint_distance *distance, bool of_a, struct doc *doc)
 {

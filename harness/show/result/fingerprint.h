@@ -13,4 +13,7 @@ void fingerprint_add_to_doc(const struct fingerprint *print, const char *path, s
 void fingerprints_add_to_doc(const struct fingerprint *a, const struct fingerprint *b,
                              const struct fingerprint_distance *distance, struct doc *doc);
 
+/* Of several, ranked: how many differ from their median; then each, with what differs most. */
+void fingerprint_fleet_add_to_doc(const struct fingerprint_machine *all, size_t n, struct doc *doc);
+
 #endif

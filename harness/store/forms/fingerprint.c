@@ -152,3 +152,15 @@ json_t *fingerprint_distance_to_json(const struct fingerprint_distance *distance
                              json_value_array(distance, distance->nparts, part_at),
                              json_value_array(distance, distance->n, difference_at));
 }
+
+static json_t *machine_at(const void *of, size_t i)
+{
+    const struct fingerprint_machine *machine = &((const struct fingerprint_machine *)of)[i];
+    return json_value_object("path:t host:t median:o", machine->path, machine->print.host,
+                             fingerprint_distance_to_json(&machine->distance));
+}
+
+json_t *fingerprint_fleet_to_json(const struct fingerprint_machine *all, size_t n)
+{
+    return json_value_object("machines:o", json_value_array(all, n, machine_at));
+}

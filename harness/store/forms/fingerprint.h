@@ -37,4 +37,8 @@ int fingerprint_read(const char *path, struct fingerprint *print, struct err *er
  */
 json_t *fingerprint_distance_to_json(const struct fingerprint_distance *distance);
 
+/* {"machines": [{"path", "host", "median": the same of it against the median machine}]}, the
+ * farthest first. */
+json_t *fingerprint_fleet_to_json(const struct fingerprint_machine *all, size_t n);
+
 #endif

@@ -1,10 +1,13 @@
 #include "harness/verdict/runs/fingerprint.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/lib/base/text.h"
+#include "harness/lib/stats/stats.h"
 
 /* A whole within one unit is of the same class; a part beyond two is named. */
 static const double same_units = 1, named_units = 2;
@@ -148,6 +151,60 @@ void fingerprint_compare(const struct fingerprint *a, const struct fingerprint *
     if (out->shared)
         out->distance = sqrt(sum / (double)out->shared);
     sort_parts(out);
+}
+
+/* Of one value; NaN where not more than half of the machines have it. */
+static double median_of(const struct fingerprint_machine *all, size_t n,
+                        const struct fingerprint_value *like, double *room)
+{
+    size_t has = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct fingerprint_value *value = find(&all[i].print, like);
+        if (value)
+            room[has++] = value->value;
+    }
+    return 2 * has > n ? stats_median(room, stats_sort(room, has)) : (double)NAN;
+}
+
+static void add_medians(const struct fingerprint_machine *all, size_t n, size_t from, double *room,
+                        struct fingerprint *median)
+{
+    for (size_t v = 0; v < all[from].print.n; v++) {
+        struct fingerprint_value value = all[from].print.value[v];
+        value.value = median_of(all, n, &value, room);
+        value.low = value.high = NAN;
+        if (!isnan(value.value) && !find(median, &value))
+            fingerprint_add(median, &value);
+    }
+}
+
+static double rank_of(const struct fingerprint_machine *machine)
+{
+    return machine->distance.shared ? machine->distance.distance : (double)INFINITY;
+}
+
+static int farther(const void *a, const void *b)
+{
+    double one = rank_of(a), other = rank_of(b);
+    return (one < other) - (one > other);
+}
+
+int fingerprint_rank(struct fingerprint_machine *all, size_t n, struct fingerprint *median)
+{
+    double *room = calloc(n, sizeof(*room));
+    *median = (struct fingerprint){.host = "median"};
+    if (!room)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        add_medians(all, n, i, room, median);
+    free(room);
+    for (int sorted = 0; sorted < 2; sorted++) { /* distances borrow from where machines stand */
+        for (size_t i = 0; i < n; i++)
+            fingerprint_compare(median, &all[i].print, &all[i].distance);
+        if (!sorted)
+            qsort(all, n, sizeof(*all), farther);
+    }
+    return 0;
 }
 
 bool fingerprint_is_same(const struct fingerprint_distance *distance)

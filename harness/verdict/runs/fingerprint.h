@@ -64,6 +64,20 @@ struct fingerprint_distance {
 void fingerprint_compare(const struct fingerprint *a, const struct fingerprint *b,
                          struct fingerprint_distance *out);
 
+/* One of several machines that should be alike, and how it differs from their median. */
+struct fingerprint_machine {
+    const char *path; /* borrowed */
+    struct fingerprint print;
+    struct fingerprint_distance distance;
+};
+
+/*
+ * The median machine has the values that more than half of them have. Then each is compared with
+ * it, and sorted: the farthest first, before it those that share no value with it.
+ * -ENOMEM only.
+ */
+int fingerprint_rank(struct fingerprint_machine *all, size_t n, struct fingerprint *median);
+
 /* Equal runs of one machine are so near: one unit. */
 bool fingerprint_is_same(const struct fingerprint_distance *distance);
 

@@ -122,3 +122,41 @@ TEST(fingerprint_takes_parts_of_a_later_version)
     put(&b, "disks", "read", false, false, 50);
     compare(&a, &b, &distance, "another class (distance 13.9); disks: 50% worse here");
 }
+
+/* The median of 0.9, 0.8, 0.9 is 0.9: the second one is ln(0.8 / 0.9) / 0.06 = 1.96 units from it.
+ */
+TEST(fingerprint_ranks_machines_by_what_is_usual)
+{
+    struct fingerprint_machine all[3] = {{.path = "one", .print = make(0.25, 50, 0.9)},
+                                         {.path = "two", .print = make(0.25, 50, 0.8)},
+                                         {.path = "three", .print = make(0.26, 51, 0.9)}};
+    struct fingerprint median;
+    put(&all[0].print, "launches", "latency", false, true, 3); /* one machine alone has it */
+    assert_int_equal(fingerprint_rank(all, 3, &median), 0);
+    assert_int_equal(median.n, 3);
+    assert_float_equal(median.value[0].value, 0.25, 0);
+    assert_float_equal(median.value[2].value, 0.9, 0);
+    assert_string_equal(all[0].path, "two");
+    assert_string_equal(all[1].path, "three");
+    assert_string_equal(all[2].path, "one");
+    const struct fingerprint_distance *distance = &all[0].distance;
+    const struct fingerprint_difference *worst = &distance->difference[distance->part[0].farthest];
+    assert_ptr_equal(worst->b, &all[0].print.value[2]);
+    assert_true(fabs(worst->units - 1.9631) < 1e-4);
+    assert_true(worst->ratio < 1);
+    assert_float_equal(all[2].distance.distance, 0, 0);
+}
+
+/* Who shares nothing with the others is named first. */
+TEST(fingerprint_ranks_a_stranger_first)
+{
+    struct fingerprint_machine all[3] = {{.path = "one", .print = make(0.25, 50, 0.9)},
+                                         {.path = "two", .print = make(0.5, 50, 0.9)},
+                                         {.path = "stranger"}};
+    struct fingerprint median;
+    put(&all[2].print, "launches", "latency", false, true, 3);
+    assert_int_equal(fingerprint_rank(all, 3, &median), 0);
+    assert_string_equal(all[0].path, "stranger");
+    assert_int_equal(all[0].distance.shared, 0);
+    assert_true(isnan(all[0].distance.distance));
+}
