@@ -256,21 +256,6 @@ TEST(pipeline_waits_are_told_apart)
     assert_waits((const char *const[]){SLOW, "prefetch=1", "sim_gbps=1", NULL}, 64000, 0, 40000000);
 }
 
-TEST(pipeline_names_its_stages)
-{
-    static const char *const names[] = {"moments", "transform", "features", "covariance",
-                                        "smooth",  "read",      "submit",   "wait",
-                                        "copy",    "prepare",   "kernel",   "other"};
-    for (unsigned i = 0; i < FEED_STAGES_MANY; i++) {
-        assert_string_equal(bench_pipeline.stages[i].name, names[i]);
-        assert_string_equal(bench_train.stages[i].name, names[i]);
-    }
-    assert_null(bench_pipeline.stages[FEED_STAGES_MANY].name);
-    assert_int_equal(bench_pipeline.stages[FEED_KERNEL].kind, STAGE_GPU);
-    assert_int_equal(bench_pipeline.stages[FEED_WAIT].kind, STAGE_WAIT);
-    assert_int_equal(bench_pipeline.stages[FEED_OTHER].kind, STAGE_OTHER);
-}
-
 static double value_of(const struct job *job, const char *metric)
 {
     const struct value_log *log = job->ctx.values;
@@ -345,17 +330,6 @@ TEST(pipeline_tells_where_its_buffers_are)
     job_assert_right(&job);
     assert_true(value_of(&job, "buffer_on_node") < 0);
     bench_close(&bench_pipeline, &job.ctx);
-}
-
-/* The harness records where the pages of this buffer lie, so it has to be the data. */
-TEST(pipeline_publishes_its_source_data)
-{
-    struct job job;
-    job_open(&job, (const char *const[]){SMALL, NULL});
-    assert_non_null(job.ctx.buffer);
-    assert_true(job.ctx.buffer_bytes >= 200 * 70 * sizeof(float));
-    bench_close(&bench_pipeline, &job.ctx);
-    assert_null(job.ctx.buffer);
 }
 
 TEST(pipeline_corrupted_data_fails_the_check)
@@ -445,19 +419,6 @@ TEST(pipeline_busy_makes_a_step_longer)
     bench_close(&bench_pipeline, &job.ctx);
 }
 
-TEST(pipeline_options_refuse_values_out_of_range)
-{
-    static const char *const bad[] = {
-        "rows=0",     "cols=0",    "block=-1", "window=0",      "prefetch=9", "prefetch=-1",
-        "gpu_work=0", "wait=nap",  "prep=tpu", "sim_prep_us=0", "overlap=2",  "sim_gbps=0",
-        "alpha=0",    "alpha=1.1", "lambda=6", "sim_work_us=0", "rows=1e3",   "rows=1 ",
-        "pinned=2",   "threads=4", "busy=-1"};
-    struct job job = {0};
-    opts_set_defaults(bench_pipeline.opts, job.params);
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        assert_true(opts_set_pair(bench_pipeline.opts, job.params, bad[i], &job.err) < 0);
-}
-
 TEST(pipeline_teardown_after_failed_setup)
 {
     struct job job;
@@ -469,15 +430,4 @@ TEST(pipeline_teardown_after_failed_setup)
     assert_int_equal(bench_pipeline.probe(&job.ctx), -ENOTSUP);
     assert_int_equal(bench_open(&bench_pipeline, &job.ctx), -ENOTSUP);
     bench_close(&bench_pipeline, &job.ctx);
-}
-
-TEST(pipeline_is_registered_with_its_scenario)
-{
-    assert_ptr_equal(bench_find(bench_registry, "pipeline"), &bench_pipeline);
-    for (const struct scenario *s = scenario_registry; s->name; s++) {
-        assert_non_null(bench_find(bench_registry, s->parts[0].foreground));
-        if (s->background)
-            assert_non_null(bench_find(bench_registry, s->background));
-    }
-    assert_non_null(scenario_find(scenario_registry, "pipeline"));
 }

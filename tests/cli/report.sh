@@ -23,7 +23,7 @@ done
 cp "$out/plots/loss.svg" "$scratch/first.svg"
 
 # Results of older versions are drawn, too: from what they left, which no version can make again.
-for run in h100-vm/pipeline 2-cpus-vm/threads 2-cpus-vm/loader h200-x4-vm/allreduce; do
+for run in h100-vm/pipeline 2-cpus-vm/threads; do
     older=$scratch/${run//\//-}
     cp -r "$CONTEND_SOURCE_DIR/results/$run" "$older"
     find "$older" -name '*.xz' -exec xz -d {} + || skip "needs xz"

@@ -325,22 +325,6 @@ TEST_WITHIN(rounds_slices_of_a_remainder, set_up, tear_down)
     assert_near(summarise(f, three)->slices, 3); /* nobody has more than was asked for */
 }
 
-TEST_WITHIN(rounds_shared_baseline, set_up, tear_down)
-{
-    struct fixture *f = *state;
-    size_t partition_alone = fixture_add_arm(&f->result, PLACE_PARTITION, 2, true);
-    size_t same_alone = fixture_add_arm(&f->result, PLACE_SAME, 2, true);
-    size_t same = fixture_add_arm(&f->result, PLACE_SAME, 2, false);
-    f->result.arms[same_alone].same_as = (int)partition_alone;
-    add_rounds(&f->result, partition_alone, 10);
-    add_rounds(&f->result, same, 20);
-    const struct arm_rounds *got = summarise(f, same_alone);
-    assert_int_equal(got->source, partition_alone);
-    assert_int_equal(got->n, 3);
-    assert_near(got->fields[2].step_time, 0.010);
-    assert_int_equal(f->rounds.arms[same].baseline[BASELINE_ALONE], same_alone);
-}
-
 TEST_WITHIN(rounds_single_worker_is_its_own_baseline, set_up, tear_down)
 {
     struct fixture *f = *state;

@@ -135,18 +135,6 @@ TEST_WITHIN(row_step_time_percentiles_over_samples, set_up, tear_down)
     assert_int_equal(row->samples, 10);
 }
 
-TEST_WITHIN(row_one_round_has_no_interval, set_up, tear_down)
-{
-    struct fixture *f = *state;
-    size_t arm = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
-    (void)fixture_add_even_round(&f->result, arm, 0, 10, 2);
-    make(f);
-    const struct row *row = find(f, "none", 2, "throughput");
-    assert_near(row->median, 20000);
-    assert_true(isnan(row->ci_low) && isnan(row->ci_high));
-    assert_near(row->min, 20000);
-}
-
 TEST_WITHIN(row_drops_unpaired_rounds, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -296,18 +284,6 @@ TEST_WITHIN(row_failed_arm, set_up, tear_down)
     assert_int_equal(find(f, "partition", 2, "efficiency")->status, STATUS_OK);
 }
 
-TEST_WITHIN(row_skipped_arm, set_up, tear_down)
-{
-    struct fixture *f = *state;
-    (void)fixture_add_skipped(&f->result, PLACE_LLC, 2, "one cache");
-    make(f);
-    assert_int_equal(f->analysis.rows.n, 1);
-    assert_string_equal(f->analysis.rows.row[0].metric, "status");
-    assert_string_equal(f->analysis.rows.row[0].unit, "");
-    assert_int_equal(f->analysis.rows.row[0].status, STATUS_SKIPPED);
-    assert_string_equal(f->analysis.rows.row[0].reason, "one cache");
-}
-
 TEST_WITHIN(row_is_as_good_as_its_baseline, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -347,20 +323,6 @@ TEST_WITHIN(row_shared_baseline, set_up, tear_down)
     assert_string_equal(row->params, "rows=64;cols=8;slots=4");
 }
 
-TEST_WITHIN(row_single_worker, set_up, tear_down)
-{
-    struct fixture *f = *state;
-    size_t none = fixture_add_arm(&f->result, PLACE_NONE, 1, false);
-    size_t partition = fixture_add_arm(&f->result, PLACE_PARTITION, 1, false);
-    add_rounds(f, none, (double[]){10, 10, 10});
-    add_rounds(f, partition, (double[]){8, 8, 8});
-    make(f);
-    assert_near(find_of(f, "partition", 1, 1, "efficiency")->median, 1);
-    assert_near(find_of(f, "none", 1, 1, "efficiency")->median, 0.8);
-    assert_near(find_of(f, "none", 1, 1, "slowdown_vs_alone")->median, 1);
-    assert_near(find_of(f, "partition", 1, 1, "gain_vs_single")->median, 1.25);
-}
-
 TEST_WITHIN(row_columns_match_the_header, set_up, tear_down)
 {
     char columns[400] = "";
@@ -369,27 +331,6 @@ TEST_WITHIN(row_columns_match_the_header, set_up, tear_down)
         strcat(columns, column->name);
     }
     assert_string_equal(columns, ROW_COLUMNS);
-}
-
-TEST_WITHIN(row_metrics_are_those_of_the_schema, set_up, tear_down)
-{
-    static const char *const names[] = {"throughput",
-                                        "step_time",
-                                        "efficiency",
-                                        "slowdown_vs_alone",
-                                        "gain_vs_single",
-                                        "oncpu_per_step",
-                                        "runqueue_wait_per_step",
-                                        "blocked_per_step",
-                                        "involuntary_switches_per_step",
-                                        "migrations_per_step",
-                                        "steal",
-                                        "gpu_busy"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        assert_non_null(metric_find(names[i]));
-    for (const struct metric_info *metric = metrics; metric->name; metric++)
-        assert_ptr_equal(metric_find(metric->name), metric);
-    assert_null(metric_find("speed"));
 }
 
 TEST_WITHIN(row_json, set_up, tear_down)
@@ -421,34 +362,6 @@ TEST_WITHIN(row_json, set_up, tear_down)
             break;
     }
     json_decref(rows);
-}
-
-TEST(row_same_seed_same_rows)
-{
-    struct fixture one = {0}, two = {0};
-    fixture_demo(&one.result);
-    fixture_demo(&two.result);
-    make(&one);
-    make(&two);
-    assert_int_equal(one.analysis.rows.n, two.analysis.rows.n);
-    for (size_t i = 0; i < one.analysis.rows.n; i++) {
-        assert_memory_equal(&one.analysis.rows.row[i].median, &two.analysis.rows.row[i].median,
-                            3 * sizeof(double));
-        const struct row *row = &one.analysis.rows.row[i];
-        if (row->rounds > 1)
-            assert_true(row->ci_low <= row->median && row->median <= row->ci_high);
-        assert_null(strpbrk(row->reason, "\r\n"));
-    }
-    (void)tear_down((void *[]){&one});
-    (void)tear_down((void *[]){&two});
-}
-
-TEST(row_status_names)
-{
-    static const char *const names[STATUSES] = {"ok",      "noisy",  "censored",
-                                                "skipped", "failed", "hung"};
-    for (int i = 0; i < STATUSES; i++)
-        assert_string_equal(status_name((enum status)i), names[i]);
 }
 
 TEST_WITHIN(row_names_the_dose, set_up, tear_down)

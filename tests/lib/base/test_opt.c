@@ -152,14 +152,6 @@ TEST(opt_format_reads_back)
     assert_string_equal(opts_format(opts, &values, text, 1), "");
 }
 
-TEST(opt_find)
-{
-    assert_ptr_equal(opts_find(opts, "size"), &opts[2]);
-    assert_null(opts_find(opts, "siz"));
-    assert_null(opts_find(opts, ""));
-    assert_null(opts_find(NULL, "size"));
-}
-
 TEST(opt_help_fits_80_columns)
 {
     char *text = NULL;

@@ -22,7 +22,6 @@ static const struct golden {
     enum shown shown;
     const char *more[4]; /* further options; a -P stands for all placements */
 } goldens[] = {
-    {"flat_vm.txt", "package:1 l3:1 core:8 pu:1", "2", "06:00.0,07:00.0", ALL, {NULL}},
     {"two_sockets.txt",
      "package:2 numa:1(memory=64GB) l3:1 core:8 pu:2",
      "4",
@@ -41,33 +40,9 @@ static const struct golden {
      NULL,
      ALL,
      {"-Pllc,numa,gpu-local,remote", "--background-workers=1"}},
-    {"laptop.txt", "package:1 l3:1 core:4 pu:2", "2", NULL, PLANS, {NULL}},
-    {"chiplets.txt",
-     "package:1 numa:4 l3:2 core:4 pu:2",
-     "3",
-     NULL,
-     PLANS,
-     {"--background-workers=1"}},
-    {"eight_sockets_smt4.txt",
-     "package:8 numa:1 core:2 pu:4",
-     "8",
-     "01:00.0@7,02:00.0@3,03:00.0@0,04:00.0@5",
-     PLANS,
-     {"--mem=interleave", "--threads=2"}},
-    {"four_sockets_one_node.txt", "four_sockets_one_node", "4", NULL, PLANS, {NULL}},
-    {"four_sockets_turn.txt", "four_sockets_turn", "4", NULL, PLANS, {NULL}},
-    {"four_sockets_eight_nodes.txt", "four_sockets_eight_nodes", "4", NULL, PLANS, {NULL}},
-    {"cpuset_two_nodes_of_six.txt", "cpuset_two_nodes_of_six", "3", NULL, PLANS, {NULL}},
     {"cgroup_of_four_cores.txt", "cgroup_of_four_cores", "2", NULL, PLANS, {NULL}},
-    {"hbm_beside_dram.txt", "hbm_beside_dram", "4", NULL, PLANS, {"--reserve=1"}},
-    {"sixteen_gpus.txt", "sixteen_gpus", "2", NULL, PLANS, {NULL}},
-    {"snc4_four_gpus.txt", "snc4_four_gpus", "4", NULL, PLANS, {NULL}},
-    {"superchips_gpu_memory.txt", "superchips_gpu_memory", "4", NULL, PLANS, {"--reserve=2"}},
     {"node_without_memory.txt", "node_without_memory", "2", NULL, PLANS, {NULL}},
     {"hybrid_6p8e.txt", "hybrid_6p8e", "2", NULL, PLANS, {"--background-workers=1"}},
-    {"hybrid_2p8e2lpe.txt", "hybrid_2p8e2lpe", "2", NULL, PLANS, {"--background-workers=1"}},
-    {"gaps_in_numbers.txt", "gaps_in_numbers", "2", NULL, PLANS, {NULL}},
-    {"cpus_1920.txt", "cpus_1920", "2", NULL, PLANS, {"-Psized,partition,numa,gpu-local"}},
 };
 
 /* What `contend place` prints on stdout, in a new string. */

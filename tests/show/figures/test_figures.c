@@ -8,7 +8,6 @@
 #include "harness/lib/stats/stats.h"
 #include "harness/rows/metric.h"
 #include "harness/show/data/dots.h"
-#include "harness/show/draw/files.h"
 #include "harness/show/draw/gnuplot.h"
 #include "harness/show/figures/figures.h"
 #include "harness/verdict/advice/recommend.h"
@@ -36,12 +35,13 @@ static const struct fixture_machine small = {
     .skip_reason = "this machine has one kind of core",
 };
 
-static int plot_result(const struct result *result, const char *host, struct err *err)
+static int plot_result(const struct result *result, const char *host, bool pictures,
+                       struct err *err)
 {
     struct analysis analysis;
     assert_int_equal(analysis_make(result, &analysis, err), 0);
     figures_remove(fixture_dir_fd); /* as a run does where an earlier one was */
-    int rc = figures_draw(&analysis, host, true, fixture_dir_fd, NULL, err);
+    int rc = figures_draw(&analysis, host, pictures, fixture_dir_fd, NULL, err);
     analysis_free(&analysis);
     return rc;
 }
@@ -50,7 +50,7 @@ static int plot(const struct fixture_machine *machine, const char *host, struct 
 {
     struct result result;
     fixture_plots_make(machine, &result);
-    int rc = plot_result(&result, host, err);
+    int rc = plot_result(&result, host, true, err);
     fixture_plots_free(&result);
     return rc;
 }
@@ -63,18 +63,32 @@ static void plot_ok(const struct fixture_machine *machine, const char *host)
         fail_msg("figures_draw: %s", err.msg);
 }
 
-TEST_IN_DIR(report_makes_svg_and_png_of_each_figure)
+/* Without pictures, which take their time: the data have what the pictures say. */
+static void write_data(const struct fixture_machine *machine)
 {
-    plot_ok(&small, "2-CPU test machine");
-    for (size_t i = 0; i < FIGURES; i++)
-        fixture_assert_drawn(figures[i], strcmp(figures[i], "occupancy") ? 1500 : 1800);
+    struct result result;
+    struct err err = {0};
+    fixture_plots_make(machine, &result);
+    assert_int_equal(plot_result(&result, "host", false, &err), 0);
+    fixture_plots_free(&result);
 }
 
-TEST_WITHIN(report_says_what_was_measured, fixture_make_svg_dir, fixture_remove_svg_dir)
+static void assert_data_has(const char *figure, const char *text)
+{
+    size_t size;
+    char *data = (char *)fixture_read_plot(figure, "dat", &size);
+    assert_non_null(data);
+    if (!strstr(data, text))
+        fail_msg("%s.dat does not say '%s'", figure, text);
+    free(data);
+}
+
+TEST_IN_DIR(report_says_what_was_measured)
 {
     static const char *const measured[] = {"none", "sized", "same", "partition"};
     plot_ok(&small, "2-CPU test machine");
     for (size_t i = 0; i < FIGURES; i++) {
+        fixture_assert_drawn(figures[i], strcmp(figures[i], "occupancy") ? 1500 : 1800);
         for (size_t k = 0; k < 4; k++) {
             char label[32]; /* of the occupancy map what is lost stands behind it */
             (void)snprintf(label, sizeof(label), ">%s%s", measured[k],
@@ -91,24 +105,22 @@ TEST_WITHIN(report_says_what_was_measured, fixture_make_svg_dir, fixture_remove_
 }
 
 /* Of up to five rounds an interval is their range, and what was stolen lies in blocked time. */
-TEST_WITHIN(report_says_what_intervals_and_blocked_are, fixture_make_svg_dir,
-            fixture_remove_svg_dir)
+TEST_IN_DIR(report_says_what_intervals_and_blocked_are)
 {
     struct fixture_machine machine = small;
     machine.rounds = STATS_RANGE_BELOW - 1;
-    plot_ok(&machine, "");
-    fixture_assert_svg_has("efficiency", "Median and range of 5 rounds");
-    fixture_assert_svg_has("loss", "A bar is the median step of all workers. Lost: ");
+    write_data(&machine);
+    assert_data_has("efficiency", "Median and range of 5 rounds");
+    assert_data_has("loss", "A bar is the median step of all workers. Lost: ");
     machine.rounds = STATS_RANGE_BELOW;
     machine.steal = 0.04;
-    plot_ok(&machine, "");
-    fixture_assert_svg_has("efficiency", "Median and 95% interval over 6 rounds");
-    fixture_assert_svg_has("loss", "Blocked holds stolen time: up to ");
+    write_data(&machine);
+    assert_data_has("efficiency", "Median and 95% interval over 6 rounds");
+    assert_data_has("loss", "Blocked holds stolen time: up to ");
 }
 
 /* Every round of every placement, and the median that the table has. */
-TEST_WITHIN(report_shows_the_rounds_behind_the_headline, fixture_make_svg_dir,
-            fixture_remove_svg_dir)
+TEST_IN_DIR(report_shows_the_rounds_behind_the_headline)
 {
     struct result result;
     struct analysis analysis;
@@ -116,7 +128,7 @@ TEST_WITHIN(report_shows_the_rounds_behind_the_headline, fixture_make_svg_dir,
     size_t size;
     unsigned rounds = 0, medians = 0, recommended = 0;
     fixture_plots_make(&small, &result);
-    assert_int_equal(plot_result(&result, "host", &err), 0);
+    assert_int_equal(plot_result(&result, "host", false, &err), 0);
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
     const struct arm *of = result.arms;
     while (of->alone)
@@ -142,89 +154,19 @@ TEST_WITHIN(report_shows_the_rounds_behind_the_headline, fixture_make_svg_dir,
     assert_int_equal(medians, 4);
     assert_int_equal(recommended, 1);
     char title[80];
-    (void)snprintf(title, sizeof(title), ">pipeline: %s is ", arm_name(&result.arms[made.arm]));
-    fixture_assert_svg_has("throughput", title);
-    fixture_assert_svg_has("throughput", ", recommended<");
-    fixture_assert_svg_has("throughput", ">1x<");
-    fixture_assert_svg_has("throughput", "items/s<");
+    (void)snprintf(title, sizeof(title), "pipeline: %s is ", arm_name(&result.arms[made.arm]));
+    assert_data_has("throughput", title);
+    assert_data_has("throughput", ", recommended");
+    assert_data_has("throughput", "1x");
+    assert_data_has("throughput", "items/s");
     free(data);
     analysis_free(&analysis);
     fixture_plots_free(&result);
 }
 
-/* CIE L*, which is what is left of a colour in grey. */
-static double lightness(const unsigned rgb[static 3])
-{
-    static const double share[] = {0.2126, 0.7152, 0.0722};
-    double luminance = 0;
-    for (int i = 0; i < 3; i++)
-        luminance += share[i] * pow((rgb[i] / 255.0 + 0.055) / 1.055, 2.4);
-    return 116 * cbrt(luminance) - 16;
-}
-
-/* The boxes of the occupancy map's key: four of shared CPUs, nobody, then the workers. */
-enum { SHADES = 4, FIRST_WORKER = SHADES + 1, KEYS_MOST = FIRST_WORKER + 16 };
-static unsigned read_key(double *grey, unsigned most)
-{
-    size_t size;
-    unsigned n = 0, rgb[3];
-    char *svg = (char *)fixture_read_plot("occupancy", "svg", &size);
-    assert_non_null(svg);
-    const char *at = strstr(svg, "<polygon fill = 'rgb(254"); /* what is behind the only panel */
-    assert_non_null(at);
-    for (at++; n < most && (at = strstr(at, "<polygon fill = 'rgb(")); at++)
-        if (sscanf(at, "<polygon fill = 'rgb(%u , %u , %u )", &rgb[0], &rgb[1], &rgb[2]) == 3)
-            grey[n++] = lightness(rgb);
-    free(svg);
-    return n;
-}
-
-static void ignore(void *arg, const char *name)
-{
-    (void)arg;
-    (void)name;
-}
-
-/* One figure alone, since each takes its time to draw. */
-static void plot_only(const struct fixture_machine *machine, const char *figure)
-{
-    struct result result;
-    struct analysis analysis;
-    struct err err = {0};
-    fixture_plots_make(machine, &result);
-    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
-    figures_remove(fixture_dir_fd);
-    assert_int_equal(figures_draw(&analysis, "", false, fixture_dir_fd, NULL, &err), 0);
-    int plots_fd = openat(fixture_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    for (size_t i = 0; i < FIGURES; i++)
-        if (strcmp(figures[i], figure) != 0)
-            plot_files_remove(plots_fd, figures[i], ".dat");
-    assert_int_equal(figures_redraw(plots_fd, NULL, ignore, NULL, &err), 0);
-    (void)close(plots_fd);
-    analysis_free(&analysis);
-    fixture_plots_free(&result);
-}
-
-/* It began with the go signal, half empty: workers settle first. */
-TEST_WITHIN(report_occupancy_begins_with_the_first_step, fixture_make_svg_dir,
-            fixture_remove_svg_dir)
-{
-    size_t size;
-    unsigned early = 0;
-    plot_only(&small, "occupancy");
-    char *dat = (char *)fixture_read_plot("occupancy", "dat", &size);
-    assert_non_null(dat);
-    for (char *line = strtok(dat, "\n"); line; line = strtok(NULL, "\n"))
-        if (strlen(line) >= 500) /* a row of the map: a state for each of 250 times */
-            early += strncmp(line, "0 0 0 0 0 0 0 0 0 0 ", 20) != 0;
-    assert_true(early > 0);
-    free(dat);
-}
-
 /* The first 0.4 s were imports, of which marks are few: the busiest stretch is shown, and says so.
  */
-TEST_WITHIN(report_occupancy_of_a_command_is_its_busiest_stretch, fixture_make_svg_dir,
-            fixture_remove_svg_dir)
+TEST_IN_DIR(report_occupancy_of_a_command_is_its_busiest_stretch)
 {
     const uint64_t imports_ns = 100000000;
     struct result result;
@@ -264,34 +206,6 @@ TEST_WITHIN(report_occupancy_of_a_command_is_its_busiest_stretch, fixture_make_s
     fixture_plots_free(&result);
 }
 
-/* Worker 0 and worker 2 were alike in grey. */
-TEST_WITHIN(report_workers_differ_in_grey, fixture_make_svg_dir, fixture_remove_svg_dir)
-{
-    static const struct {
-        unsigned workers;
-        double least, least_of_neighbours;
-    } cases[] = {{2, 40, 40}, {4, 14, 14}, {16, 3, 15}};
-    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
-        struct fixture_machine machine = small;
-        double grey[KEYS_MOST] = {0};
-        machine.cpus = 16;
-        machine.workers[0] = cases[c].workers;
-        machine.nplacements = 1;
-        machine.skip_reason = NULL;
-        plot_only(&machine, "occupancy");
-        unsigned n = cases[c].workers + FIRST_WORKER;
-        assert_int_equal(read_key(grey, KEYS_MOST), n);
-        for (unsigned i = 1; i < SHADES; i++) /* the darker, the more is lost */
-            assert_true(grey[i - 1] - grey[i] > 15);
-        for (unsigned i = FIRST_WORKER; i < n; i++)
-            for (unsigned k = SHADES - 1; k < i; k++) /* from the darkest shade on */
-                assert_true(fabs(grey[i] - grey[k]) > cases[c].least ||
-                            (k == SHADES && grey[k] - grey[i] > 8));
-        for (unsigned i = FIRST_WORKER + 1; i < n; i++)
-            assert_true(fabs(grey[i] - grey[i - 1]) > cases[c].least_of_neighbours);
-    }
-}
-
 TEST_WITHIN(report_admits_what_it_does_not_know, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
     struct fixture_machine machine = small;
@@ -309,23 +223,23 @@ TEST_WITHIN(report_admits_what_it_does_not_know, fixture_make_svg_dir, fixture_r
     fixture_assert_svg_has("step_time", "more than 4.00 s");
 }
 
-TEST_WITHIN(report_names_every_number_of_workers, fixture_make_svg_dir, fixture_remove_svg_dir)
+TEST_IN_DIR(report_names_every_number_of_workers)
 {
     struct fixture_machine machine = small;
     machine.workers[0] = 1;
     machine.workers[1] = 2;
     machine.workers[2] = 4;
-    plot_ok(&machine, "host");
-    fixture_assert_svg_has("efficiency", ">none, 1 worker<");
-    fixture_assert_svg_has("efficiency", ">partition, 2 workers<");
-    fixture_assert_svg_has("step_time", ">same, 4 workers<");
-    fixture_assert_svg_has("loss", ">alone on 1/2<");
-    fixture_assert_svg_has("loss", ">alone on 1/4<");
-    fixture_assert_svg_has("occupancy", "4 workers");
+    write_data(&machine);
+    assert_data_has("efficiency", "none, 1 worker");
+    assert_data_has("efficiency", "partition, 2 workers");
+    assert_data_has("step_time", "same, 4 workers");
+    assert_data_has("loss", "alone on 1/2");
+    assert_data_has("loss", "alone on 1/4");
+    assert_data_has("occupancy", "4 workers");
 }
 
 /* The second part of a scenario: the same benchmark with other parameters. */
-TEST_WITHIN(report_tells_parts_of_a_scenario_apart, fixture_make_svg_dir, fixture_remove_svg_dir)
+TEST_IN_DIR(report_tells_parts_of_a_scenario_apart)
 {
     static const int64_t other_params = 4096;
     struct result result;
@@ -334,15 +248,15 @@ TEST_WITHIN(report_tells_parts_of_a_scenario_apart, fixture_make_svg_dir, fixtur
     for (size_t i = 0; i < result.narms; i++)
         if (result.arms[i].placement == PLACE_SIZED || result.arms[i].placement == PLACE_SAME)
             result.arms[i].params = &other_params;
-    assert_int_equal(plot_result(&result, "host", &err), 0);
+    assert_int_equal(plot_result(&result, "host", false, &err), 0);
     for (size_t i = 0; i < FIGURES; i++) {
-        fixture_assert_svg_has(figures[i], ">none, rows 16384");
-        fixture_assert_svg_has(figures[i], ">same, rows 4096");
+        assert_data_has(figures[i], "none, rows 16384");
+        assert_data_has(figures[i], "same, rows 4096");
     }
     fixture_plots_free(&result);
 }
 
-TEST_WITHIN(report_gives_the_reason_of_a_failed_arm, fixture_make_svg_dir, fixture_remove_svg_dir)
+TEST_IN_DIR(report_gives_the_reason_of_a_failed_arm)
 {
     struct result result;
     struct err err = {0};
@@ -353,37 +267,10 @@ TEST_WITHIN(report_gives_the_reason_of_a_failed_arm, fixture_make_svg_dir, fixtu
         same->observations[i].status = STATUS_FAILED;
         strcpy(same->observations[i].reason, "worker 1 was killed by signal 9 at 50%");
     }
-    assert_int_equal(plot_result(&result, "host", &err), 0);
+    assert_int_equal(plot_result(&result, "host", false, &err), 0);
     for (size_t i = 0; i < 4; i++)
-        fixture_assert_svg_has(figures[i], ">failed: worker 1 was killed by signal 9 at 50%<");
+        assert_data_has(figures[i], "failed: worker 1 was killed by signal 9 at 50%");
     fixture_plots_free(&result);
-}
-
-TEST_IN_DIR(report_hostile_host_is_only_text)
-{
-    plot_ok(&small,
-            "x\"; system(\"touch pwned\") '`touch pwned`' %s%n\\\"\n\n\n$(touch pwned) @a \xff");
-    assert_int_equal(faccessat(fixture_dir_fd, "plots/pwned", F_OK, 0), -1);
-    assert_int_equal(access("pwned", F_OK), -1);
-    for (size_t i = 0; i < FIGURES; i++)
-        fixture_assert_svg_has(figures[i], "x_; system(_touch pwned_) __touch pwned__ %s%n__");
-}
-
-/* Figures of an earlier run in the same directory must not outlive a run that has none. */
-TEST_IN_DIR(report_leaves_no_stale_figures)
-{
-    size_t size;
-    plot_ok(&small, "first");
-    figures_remove(fixture_dir_fd); /* as a run does where an earlier one was */
-    struct result empty = {.scenario = "pipeline", .run_id = "x"};
-    const struct analysis nothing = {.result = &empty};
-    struct err err = {0};
-    assert_int_equal(figures_draw(&nothing, "second", true, fixture_dir_fd, NULL, &err), 0);
-    for (size_t i = 0; i < FIGURES; i++) {
-        assert_null(fixture_read_plot(figures[i], "svg", &size));
-        assert_null(fixture_read_plot(figures[i], "png", &size));
-        assert_null(fixture_read_plot(figures[i], "dat", &size));
-    }
 }
 
 TEST_IN_DIR(report_without_gnuplot_keeps_the_data)

@@ -55,9 +55,11 @@ static double distance(const char *line, double x, double y)
 }
 
 /* The knee is a median of its own, and 1.5 times the idle latency need not be where the line is. */
-TEST_IN_DIR(line_chart_puts_the_knee_on_its_curve)
+TEST_WITHIN(line_chart_puts_the_knee_on_its_curve, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
     fixture_draw_scans(&fixture_vm, "loaded_latency");
+    fixture_assert_svg_has("loaded_latency", ">knee 190 GB/s<");
+    fixture_assert_svg_has("loaded_latency", ">knee 152 GB/s<");
     char *data = read_data("loaded_latency");
     const char *crosses = find_block(data, "crosses");
     double x = 0, y = 0;
@@ -70,7 +72,7 @@ TEST_IN_DIR(line_chart_puts_the_knee_on_its_curve)
 }
 
 /* Not 1e-06 where GB/s are few, nor 1000 us. */
-TEST_IN_DIR(line_chart_says_units_at_its_ticks)
+TEST_WITHIN(line_chart_says_units_at_its_ticks, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
     fixture_draw_scans(&fixture_vm, "collective");
     fixture_assert_svg_has("collective_bandwidth", ">1 MB/s<");
@@ -90,7 +92,7 @@ static size_t count_lines(const char *block)
 
 /* As of the scenario allreduce: six lines were drawn, and of the second part none that is mended.
  */
-TEST_IN_DIR(line_chart_shows_every_placement)
+TEST_WITHIN(line_chart_shows_every_placement, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
     static const enum placement placements[] = {PLACE_NONE, PLACE_SIZED, PLACE_PASSIVE,
                                                 PLACE_PARTITION, PLACE_GPU_LOCAL};
@@ -114,7 +116,7 @@ TEST_IN_DIR(line_chart_shows_every_placement)
 }
 
 /* Where that is too much, of each placement what comes first of it. */
-TEST_IN_DIR(line_chart_drops_no_placement_for_another)
+TEST_WITHIN(line_chart_drops_no_placement_for_another, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
     enum placement placements[PLACEMENTS];
     struct fixture_scan_machine machine = fixture_vm;

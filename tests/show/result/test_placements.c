@@ -160,24 +160,6 @@ TEST_WITHIN(table_shows_the_worst_worker, set_up, tear_down)
     assert_non_null(strstr(text, "recommended: partition, 1.82x the default"));
 }
 
-/* Several workers on one GPU stand above the lines that suffer from it. */
-TEST_WITHIN(table_says_at_its_head_that_a_gpu_is_shared, set_up, tear_down)
-{
-    struct fixture *f = *state;
-    f->result.device = DEVICE_CUDA;
-    add_even(f, PLACE_NONE, 100);
-    add_even(f, PLACE_PARTITION, 10);
-    for (size_t arm = 0; arm < 2; arm++)
-        for (unsigned w = 0; w < 2; w++)
-            f->result.arms[arm].plan.workers[w].gpu = 0;
-    const char *text = print(f, false);
-    assert_fits(text);
-    const char *told = strstr(text, "efficiency includes what it costs that 2 workers share GPU 0");
-    assert_non_null(told);
-    assert_true(told < strstr(text, "\n2 workers "));
-    assert_null(strstr(told + 1, "efficiency includes"));
-}
-
 /* Its load makes the one worker another arm than the same worker alone. */
 TEST_WITHIN(table_one_worker_with_a_background, set_up, tear_down)
 {
@@ -268,16 +250,6 @@ TEST_WITHIN(table_two_worker_counts, set_up, tear_down)
     assert_int_equal(strncmp(text, "with 4 workers, recommended: partition, 4.0x the default", 50),
                      0);
     assert_non_null(strstr(text, "to apply it: contend place --workers 4 --placement partition\n"));
-}
-
-TEST_WITHIN(table_device_is_in_plain_sight, set_up, tear_down)
-{
-    struct fixture *f = *state;
-    add_even(f, PLACE_NONE, 10);
-    assert_non_null(strstr(print(f, false), "device sim (modelled GPU)"));
-    f->result.device = DEVICE_CUDA;
-    assert_non_null(strstr(print(f, false), "device cuda,"));
-    assert_null(strstr(f->text, "sim"));
 }
 
 TEST_WITHIN(advice_names_the_cheapest_fix, set_up, tear_down)
@@ -400,17 +372,6 @@ TEST_WITHIN(advice_same_plans_are_not_compared, set_up, tear_down)
     assert_string_equal(advice.command, "");
 }
 
-TEST_WITHIN(advice_pinning_can_lose, set_up, tear_down)
-{
-    struct fixture *f = *state;
-    add_even(f, PLACE_NONE, 10);
-    add_even(f, PLACE_CORES, 20);
-    struct finding advice = advise(f, 2);
-    assert_string_equal(advice.sentence, "no measurable gain: leave it as it is. The fastest other "
-                                         "is cores, 0.50x the default, range 0.50x to 0.50x.");
-    assert_string_equal(advice.command, "");
-}
-
 /* Seen on a busy machine: rounds of 1.2x, 8.9x and 104x were told as "8.9x". */
 TEST_WITHIN(advice_far_apart_rounds_have_no_single_number, set_up, tear_down)
 {
@@ -493,25 +454,6 @@ TEST_WITHIN(advice_command_is_the_users_own, set_up, tear_down)
     add_even(f, PLACE_NONE, 100);
     add_even(f, PLACE_PARTITION, 10);
     assert_string_equal(advise(f, 2).command, "./contend place --workers 2 --placement partition");
-}
-
-TEST_WITHIN(advice_remote_cannot_win, set_up, tear_down)
-{
-    struct fixture *f = *state;
-    add_even(f, PLACE_NONE, 100);
-    add_even(f, PLACE_NUMA, 20);
-    add_even(f, PLACE_REMOTE, 19);
-    assert_string_equal(advise(f, 2).command, "contend place --workers 2 --placement numa");
-}
-
-TEST_WITHIN(advice_one_round_says_so, set_up, tear_down)
-{
-    struct fixture *f = *state;
-    (void)add(f, PLACE_NONE, 2, (double[]){50}, 1);
-    (void)add(f, PLACE_PARTITION, 2, (double[]){10}, 1);
-    f->result.rounds_done = 1;
-    assert_string_equal(advise(f, 2).sentence,
-                        "recommended: partition, 5.0x the default in one round.");
 }
 
 TEST_WITHIN(advice_without_none, set_up, tear_down)

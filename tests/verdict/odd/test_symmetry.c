@@ -360,17 +360,6 @@ TEST(symmetry_heed_intervals_of_waits)
     sheet_free(sheet);
 }
 
-TEST(symmetry_of_groups)
-{
-    struct sheet *sheet = sheet_new(4);
-    for (unsigned gpu = 0; gpu < 4; gpu++)
-        add(sheet, "matmul_rate", "higher", gpu < 2 ? 700 : 300, "type=bf16;gpu=%u", gpu);
-    assert_told(sheet, "\n~ symmetry: matmul_rate bf16: 2 of 4 GPUs do not reach the others' 700 "
-                       "GB/s:\n  groups rather than outliers\n");
-    assert_finding(sheet, 0, "units_split", FINDING_DOUBT, "symmetry");
-    sheet_free(sheet);
-}
-
 static void add_limit(struct sheet *sheet, const char *reason, const char *with, unsigned gpu,
                       double share)
 {
@@ -449,16 +438,6 @@ TEST(symmetry_tell_what_is_far_apart)
     sheet_free(sheet);
 }
 
-TEST(symmetry_name_a_dead_gpu)
-{
-    struct sheet *sheet = sheet_new(4);
-    add_copies(sheet, "h2d", 56.8, 3, 0);
-    assert_told(
-        sheet, "\n! GPU 3 (0000:00:09.0): copy_bandwidth h2d node 0 pinned ce alone: 0.00 GB/s is\n"
-               "  0.00 of its peers' 56.9 GB/s\n");
-    sheet_free(sheet);
-}
-
 /* 10 and 30 us are no difference, and not 0% either. */
 TEST(symmetry_call_nothing_alike)
 {
@@ -466,25 +445,5 @@ TEST(symmetry_call_nothing_alike)
     for (unsigned rank = 0; rank < 4; rank++)
         add(sheet, "rank_waited", "lower", rank % 2 ? 30 : 10, "rank=%u;size=8", rank);
     assert_told(sheet, "\n- symmetry: 4 ranks alike in 1 comparison\n");
-    sheet_free(sheet);
-}
-
-TEST(symmetry_json)
-{
-    struct sheet *sheet = sheet_new(4);
-    add_copies(sheet, "h2d", 56.8, 2, 14.1);
-    make(sheet);
-    json_t *json = symmetry_to_json(&sheet->symmetry, &sheet->topo), *one = json_array_get(json, 0);
-    json_t *odd = json_array_get(json_object_get(one, "odd"), 0);
-    assert_int_equal(json_array_size(json), 1);
-    assert_string_equal(json_string_value(json_object_get(one, "verdict")), "odd");
-    assert_string_equal(json_string_value(json_object_get(one, "key")),
-                        "dir=h2d;node=0;mem=pinned;via=ce;with=alone");
-    assert_int_equal(json_integer_value(json_object_get(odd, "id")), 2);
-    assert_string_equal(json_string_value(json_object_get(odd, "pci_bdf")), "0000:00:08.0");
-    json_decref(json);
-    json = symmetry_to_json(NULL, NULL);
-    assert_int_equal(json_array_size(json), 0);
-    json_decref(json);
     sheet_free(sheet);
 }

@@ -199,19 +199,6 @@ static bool fresh_partition_fails(const struct arm *arm)
     return arm_is_fresh(arm) && arm->placement == PLACE_PARTITION;
 }
 
-/* However fast it was where it did not fail. */
-TEST(tune_advises_nothing_that_fails)
-{
-    struct tuned tuned = {.fails = fresh_partition_fails};
-    struct err err = {0};
-    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
-    measure(&tuned, partition_is_best);
-    for (size_t i = 0; i < tuned.findings.n; i++)
-        assert_null(strstr(tuned.findings.all[i].command, "partition"));
-    assert_non_null(strstr(find(&tuned, "tune_failed")->sentence, "failed in fresh rounds"));
-    end(&tuned);
-}
-
 static bool none_fails(const struct arm *arm)
 {
     return arm->placement == PLACE_NONE && !arm->plan.workers[0].passive;
@@ -330,40 +317,10 @@ TEST(tune_applies_no_gain_within_the_tolerance)
     end(&tuned);
 }
 
-/* Each team as large as its share: everything else is slower. */
-static double none_is_best(const struct arm *arm)
-{
-    return arm->placement == PLACE_NONE && !arm->plan.workers[0].passive ? 10 : 20;
-}
-
-TEST(tune_leaves_as_it_is_what_all_make_worse)
-{
-    struct tuned tuned = {0};
-    struct err err = {0};
-    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
-    measure(&tuned, none_is_best);
-    assert_non_null(
-        strstr(find(&tuned, "tune")->sentence, "no measurable gain: leave it as it is"));
-    assert_string_equal(find(&tuned, "tune")->command, "");
-    end(&tuned);
-}
-
 static double all_are_equal(const struct arm *arm)
 {
     (void)arm;
     return 10;
-}
-
-TEST(tune_leaves_as_it_is_what_nothing_makes_better)
-{
-    struct tuned tuned = {0};
-    struct err err = {0};
-    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
-    measure(&tuned, all_are_equal);
-    const struct finding *found = find(&tuned, "tune");
-    assert_non_null(strstr(found->sentence, "leave it as it is"));
-    assert_string_equal(found->command, "");
-    end(&tuned);
 }
 
 /* What the search has seen is not in the ratios: those rounds are others, of arms of their own. */
