@@ -5,7 +5,11 @@
 #include "bench/common/memory.h"
 #include "kernels/cpu/stream.h"
 
-enum { ALIGN = 4096, STEPS = 1 << 20 };
+enum {
+    ALIGN = 4096,
+    STEPS = 1 << 20, /* of a chain, between two copies of all */
+    PIECE = 1 << 17  /* doubles: 1 MiB. Both kinds of work are in each bin, however slow they are */
+};
 static const size_t least_bytes = 4u << 20;
 
 static double *array_of(const struct burn_cpus *cpus, unsigned cpu, unsigned which)
@@ -42,29 +46,30 @@ static void fill(double *array, size_t n, double first)
         array[i] = first + (double)i;
 }
 
-static void compute(struct burn_cpu *self, unsigned rank, const struct burn_time *time)
+static void compute(struct burn_cpu *self, unsigned rank, uint64_t steps,
+                    const struct burn_time *time)
 {
     uint64_t seed = (uint64_t)rank * BUSY_CHAINS, start_ns = clock_now_ns();
     busy_begin(self->chain, seed);
-    busy_run(self->chain, STEPS);
+    busy_run(self->chain, steps);
     uint64_t end_ns = clock_now_ns();
     unsigned bin = burn_bin(time, start_ns);
-    self->steps[bin] += (double)STEPS * BUSY_CHAINS;
+    self->steps[bin] += (double)steps * BUSY_CHAINS;
     self->steps_ns[bin] += (double)(end_ns - start_ns);
-    if (!busy_came(self->chain, seed, STEPS) && !self->wrong.code)
+    if (!busy_came(self->chain, seed, steps) && !self->wrong.code)
         (void)err_set(&self->wrong, -EBADMSG, "its multiplications are wrong, %.0f s after start",
                       (double)(end_ns - time->start_ns) / 1e9);
 }
 
-/* Every word of what was copied is looked at. The next copy is of this one. */
-static void copy(struct burn_cpus *cpus, unsigned rank, unsigned from)
+/* n words from `begin` on, each of which is looked at. The next copy is of this one. */
+static void copy(struct burn_cpus *cpus, unsigned rank, unsigned from, size_t begin, size_t n)
 {
     struct burn_cpu *self = &cpus->cpu[rank];
     const struct stream_isa *isa = stream_isa_best();
     const struct stream_args args = {
-        .to = array_of(cpus, rank, !from), .x = array_of(cpus, rank, from), .n = cpus->elements};
+        .to = array_of(cpus, rank, !from) + begin, .x = array_of(cpus, rank, from) + begin, .n = n};
     enum stream_store store = isa->kernel[STREAM_COPY][STREAM_NT] ? STREAM_NT : STREAM_PLAIN;
-    double first = first_of(rank);
+    double first = first_of(rank) + (double)begin;
     size_t wrong = 0, at = 0;
     uint64_t start_ns = clock_now_ns();
     (void)isa->kernel[STREAM_COPY][store](&args);
@@ -93,10 +98,13 @@ static void burn_cpu(void *arg, unsigned rank, unsigned n)
     struct burn_cpus *cpus = arg;
     (void)n;
     fill(array_of(cpus, rank, 0), cpus->elements, first_of(rank));
-    for (unsigned from = 0; clock_now_ns() < cpus->time->end_ns; from = !from) {
-        compute(&cpus->cpu[rank], rank, cpus->time);
-        copy(cpus, rank, from);
-    }
+    for (unsigned from = 0; clock_now_ns() < cpus->time->end_ns; from = !from)
+        for (size_t begin = 0; begin < cpus->elements && clock_now_ns() < cpus->time->end_ns;
+             begin += PIECE) {
+            const size_t left = cpus->elements - begin, most = left < PIECE ? left : PIECE;
+            compute(&cpus->cpu[rank], rank, STEPS * most / cpus->elements, cpus->time);
+            copy(cpus, rank, from, begin, most);
+        }
 }
 
 void burn_cpus_run(struct burn_cpus *cpus, const struct burn_time *time)
