@@ -17,6 +17,27 @@ static double *array_of(const struct burn_cpus *cpus, unsigned cpu, unsigned whi
     return cpus->arrays + ((size_t)cpu * 2 + which) * cpus->elements;
 }
 
+/* Where a CPU's words begin to count: no two CPUs' words are alike. */
+static double first_of(unsigned cpu)
+{
+    return 1e9 * cpu;
+}
+
+static void fill(double *array, size_t n, double first)
+{
+    for (size_t i = 0; i < n; i++)
+        array[i] = first + (double)i;
+}
+
+/* Both, so that the burn-in itself touches no page for the first time. */
+static void fill_both(void *arg, unsigned rank, unsigned n)
+{
+    struct burn_cpus *cpus = arg;
+    (void)n;
+    for (unsigned which = 0; which < 2; which++)
+        fill(array_of(cpus, rank, which), cpus->elements, first_of(rank));
+}
+
 int burn_cpus_open(struct burn_cpus *cpus, struct bench_ctx *ctx)
 {
     cpus->n = ctx->machine->ncpus;
@@ -31,19 +52,11 @@ int burn_cpus_open(struct burn_cpus *cpus, struct bench_ctx *ctx)
     if (!cpus->cpu || !cpus->arrays)
         return err_set(ctx->err, -ENOMEM, "too little memory for %u CPUs", cpus->n);
     int rc = bench_at_close(ctx, free, cpus->arrays);
-    return rc ? rc : team_open_all(&cpus->team, ctx);
-}
-
-/* Where a CPU's words begin to count: no two CPUs' words are alike. */
-static double first_of(unsigned cpu)
-{
-    return 1e9 * cpu;
-}
-
-static void fill(double *array, size_t n, double first)
-{
-    for (size_t i = 0; i < n; i++)
-        array[i] = first + (double)i;
+    if (!rc)
+        rc = team_open_all(&cpus->team, ctx);
+    if (!rc)
+        (void)team_run(&cpus->team, NULL, cpus->n, fill_both, cpus);
+    return rc;
 }
 
 static void compute(struct burn_cpu *self, unsigned rank, uint64_t steps,
@@ -97,7 +110,6 @@ static void burn_cpu(void *arg, unsigned rank, unsigned n)
 {
     struct burn_cpus *cpus = arg;
     (void)n;
-    fill(array_of(cpus, rank, 0), cpus->elements, first_of(rank));
     for (unsigned from = 0; clock_now_ns() < cpus->time->end_ns; from = !from)
         for (size_t begin = 0; begin < cpus->elements && clock_now_ns() < cpus->time->end_ns;
              begin += PIECE) {
