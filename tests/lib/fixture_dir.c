@@ -42,3 +42,19 @@ void fixture_put(const char *path, const char *text)
     assert_true(fputs(text, file) >= 0);
     assert_int_equal(fclose(file), 0);
 }
+
+char *fixture_read(const char *path, size_t *size)
+{
+    struct stat status;
+    int fd = openat(fixture_dir_fd, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    assert_int_equal(fstat(fd, &status), 0);
+    char *bytes = calloc(1, (size_t)status.st_size + 1);
+    assert_non_null(bytes);
+    assert_int_equal(read(fd, bytes, (size_t)status.st_size), status.st_size);
+    (void)close(fd);
+    if (size)
+        *size = (size_t)status.st_size;
+    return bytes;
+}

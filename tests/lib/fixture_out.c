@@ -69,17 +69,7 @@ unsigned char *fixture_read_plot(const char *name, const char *suffix, size_t *s
 {
     char path[128];
     (void)snprintf(path, sizeof(path), "plots/%s.%s", name, suffix);
-    int fd = openat(fixture_dir_fd, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return NULL;
-    struct stat status;
-    assert_int_equal(fstat(fd, &status), 0);
-    unsigned char *bytes = malloc((size_t)status.st_size + 1);
-    assert_non_null(bytes);
-    *size = (size_t)read(fd, bytes, (size_t)status.st_size);
-    bytes[*size] = 0;
-    (void)close(fd);
-    return bytes;
+    return (unsigned char *)fixture_read(path, size);
 }
 
 void fixture_assert_svg_has(const char *figure, const char *text)

@@ -5,69 +5,38 @@
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_golden.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
 
-struct fixture {
-    char path[64];
-    int dir_fd;
-    struct rlimit file_size;
-};
+static struct rlimit file_size;
 
 static int set_up(void **state)
 {
-    static struct fixture fixture;
-    (void)snprintf(fixture.path, sizeof(fixture.path), "/tmp/contend-test-csv-XXXXXX");
-    if (!mkdtemp(fixture.path))
-        return -1;
-    fixture.dir_fd = open(fixture.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     (void)signal(SIGXFSZ, SIG_IGN);
-    *state = &fixture;
-    return getrlimit(RLIMIT_FSIZE, &fixture.file_size) || fixture.dir_fd < 0;
+    return fixture_make_dir(state) || getrlimit(RLIMIT_FSIZE, &file_size);
 }
 
 static int tear_down(void **state)
 {
-    struct fixture *fixture = *state;
-    static const char *const names[] = {"rows.csv", "rounds.csv", "samples.csv", "target"};
-    (void)setrlimit(RLIMIT_FSIZE, &fixture->file_size);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        (void)unlinkat(fixture->dir_fd, names[i], 0);
-    (void)close(fixture->dir_fd);
-    return rmdir(fixture->path);
+    (void)setrlimit(RLIMIT_FSIZE, &file_size);
+    return fixture_remove_dir(state);
 }
 
 /* Files of this process may grow up to so many bytes: a disk that gets full. */
-static void limit_files(const struct fixture *fixture, rlim_t bytes)
+static void limit_files(rlim_t bytes)
 {
-    struct rlimit limit = {bytes, fixture->file_size.rlim_max};
+    struct rlimit limit = {bytes, file_size.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* A file's bytes as a string, to be freed; NULL when it is not there. */
-static char *slurp(int dir_fd, const char *name)
+static void assert_file(const char *name, const char *want)
 {
-    int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return NULL;
-    struct stat stat;
-    assert_int_equal(fstat(fd, &stat), 0);
-    char *text = calloc(1, (size_t)stat.st_size + 1);
-    assert_non_null(text);
-    assert_int_equal(read(fd, text, (size_t)stat.st_size), stat.st_size);
-    (void)close(fd);
-    return text;
-}
-
-static void assert_file(int dir_fd, const char *name, const char *want)
-{
-    char *got = slurp(dir_fd, name);
+    char *got = fixture_read(name, NULL);
     assert_non_null(got);
     assert_string_equal(got, want);
     free(got);
@@ -91,14 +60,13 @@ static void keep_one_of_each(char *text)
 
 TEST_WITHIN(csv_golden, set_up, tear_down)
 {
-    const struct fixture *f = *state;
     struct result result;
     struct analysis analysis;
     struct err err;
     fixture_demo(&result);
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
-    assert_int_equal(csv_write(f->dir_fd, &analysis, &err), 0);
-    char *rows = slurp(f->dir_fd, "rows.csv"), *rounds = slurp(f->dir_fd, "rounds.csv");
+    assert_int_equal(csv_write(fixture_dir_fd, &analysis, &err), 0);
+    char *rows = fixture_read("rows.csv", NULL), *rounds = fixture_read("rounds.csv", NULL);
     assert_true(rows && rounds);
     fixture_golden("rows_demo.csv", rows);
     keep_one_of_each(rounds);
@@ -136,13 +104,11 @@ static struct row row_by_hand(void)
 
 TEST_WITHIN(csv_rows_quotes_as_rfc_4180, set_up, tear_down)
 {
-    const struct fixture *f = *state;
     struct row row = row_by_hand();
     const struct analysis analysis = {.rows = {.n = 1, .capacity = 1, .row = &row}};
     struct err err;
-    assert_int_equal(csv_write(f->dir_fd, &analysis, &err), 0);
-    assert_file(f->dir_fd, "rows.csv",
-                ROW_COLUMNS
+    assert_int_equal(csv_write(fixture_dir_fd, &analysis, &err), 0);
+    assert_file("rows.csv", ROW_COLUMNS
                 "\n\"a,b\",\"s\"\"q\"\"\",none,2,foreground,\"x\ny\",,sim,steal,s,lower,3,12,"
                 "0.333333333,-1e-12,1.23456789e+12,,,0,1e+300,censored,"
                 "plain reason; no quotes\n");
@@ -150,23 +116,21 @@ TEST_WITHIN(csv_rows_quotes_as_rfc_4180, set_up, tear_down)
 
 TEST_WITHIN(csv_rows_empty_is_a_header, set_up, tear_down)
 {
-    const struct fixture *f = *state;
     const struct analysis analysis = {0};
     struct err err;
-    assert_int_equal(csv_write(f->dir_fd, &analysis, &err), 0);
-    assert_file(f->dir_fd, "rows.csv", ROW_COLUMNS "\n");
+    assert_int_equal(csv_write(fixture_dir_fd, &analysis, &err), 0);
+    assert_file("rows.csv", ROW_COLUMNS "\n");
 }
 
 TEST_WITHIN(csv_rows_full_disk_leaves_no_part, set_up, tear_down)
 {
-    const struct fixture *f = *state;
     struct row row = row_by_hand();
     const struct analysis analysis = {.rows = {.n = 1, .capacity = 1, .row = &row}};
     struct err err;
-    limit_files(f, 200);
-    assert_int_equal(csv_write(f->dir_fd, &analysis, &err), -EFBIG);
+    limit_files(200);
+    assert_int_equal(csv_write(fixture_dir_fd, &analysis, &err), -EFBIG);
     assert_string_equal(err.msg, "cannot write rows.csv: File too large");
-    assert_int_equal(faccessat(f->dir_fd, "rows.csv", F_OK, 0), -1);
+    assert_int_equal(faccessat(fixture_dir_fd, "rows.csv", F_OK, 0), -1);
 }
 
 TEST_WITHIN(csv_rows_bad_directory, set_up, tear_down)
@@ -213,20 +177,19 @@ static int append(struct growing_file *file, const struct result *result, size_t
 
 TEST_WITHIN(csv_samples_bytes, set_up, tear_down)
 {
-    const struct fixture *f = *state;
     struct growing_file file = {0};
     struct result result;
     struct err err;
     make_samples(&result);
     result.arms[0].observations[1].workers[1].background = true;
-    assert_int_equal(samples_file_open(&file, f->dir_fd, &err), 0);
-    assert_file(f->dir_fd, "samples.csv", SAMPLES_HEADER);
+    assert_int_equal(samples_file_open(&file, fixture_dir_fd, &err), 0);
+    assert_file("samples.csv", SAMPLES_HEADER);
     for (size_t round = 0; round < 2; round++)
         assert_int_equal(append(&file, &result, 0, round, &err), 0);
     assert_int_equal(append(&file, &result, 1, 0, &err), 0);
     assert_int_equal(growing_close(&file, &err), 0);
     assert_int_equal(growing_close(&file, &err), 0);
-    assert_file(f->dir_fd, "samples.csv",
+    assert_file("samples.csv",
                 SAMPLES_HEADER FIRST_ROUND RUN "1,0,fixture,none,2,foreground,0,fixture," PARAMS
                                                ",0,2000000000,30000000,100,4096,,ok\n" RUN
                                                "0,1,fixture,partition,1,baseline,0,fixture," PARAMS
@@ -236,21 +199,20 @@ TEST_WITHIN(csv_samples_bytes, set_up, tear_down)
 
 TEST_WITHIN(csv_samples_full_disk_keeps_whole_rounds, set_up, tear_down)
 {
-    const struct fixture *f = *state;
     struct growing_file file = {0};
     struct result result;
     struct err err;
     make_samples(&result);
-    assert_int_equal(samples_file_open(&file, f->dir_fd, &err), 0);
+    assert_int_equal(samples_file_open(&file, fixture_dir_fd, &err), 0);
     assert_int_equal(append(&file, &result, 0, 0, &err), 0);
-    limit_files(f, (rlim_t)file.valid_bytes + 20); /* the next round fits in part */
+    limit_files((rlim_t)file.valid_bytes + 20); /* the next round fits in part */
     assert_int_equal(append(&file, &result, 0, 1, &err), -EFBIG);
     assert_string_equal(err.msg, "cannot write samples.csv: File too large");
-    assert_file(f->dir_fd, "samples.csv", SAMPLES_HEADER FIRST_ROUND);
-    limit_files(f, f->file_size.rlim_cur);
+    assert_file("samples.csv", SAMPLES_HEADER FIRST_ROUND);
+    limit_files(file_size.rlim_cur);
     assert_int_equal(append(&file, &result, 1, 0, &err), 0);
     assert_int_equal(growing_close(&file, &err), 0);
-    assert_file(f->dir_fd, "samples.csv",
+    assert_file("samples.csv",
                 SAMPLES_HEADER FIRST_ROUND RUN "0,1,fixture,partition,1,baseline,0,fixture," PARAMS
                                                ",0,1000000000,7000000,100,4096,,ok\n");
     fixture_result_free(&result);
@@ -274,21 +236,19 @@ TEST_WITHIN(csv_samples_full_device, set_up, tear_down)
 
 TEST_WITHIN(csv_samples_does_not_follow_links, set_up, tear_down)
 {
-    const struct fixture *f = *state;
     struct growing_file file = {0};
     struct err err;
-    assert_int_equal(symlinkat("target", f->dir_fd, "samples.csv"), 0);
-    assert_int_equal(samples_file_open(&file, f->dir_fd, &err), -ELOOP);
+    assert_int_equal(symlinkat("target", fixture_dir_fd, "samples.csv"), 0);
+    assert_int_equal(samples_file_open(&file, fixture_dir_fd, &err), -ELOOP);
     assert_false(file.is_open);
-    assert_int_equal(faccessat(f->dir_fd, "target", F_OK, 0), -1);
+    assert_int_equal(faccessat(fixture_dir_fd, "target", F_OK, 0), -1);
 }
 
 TEST_WITHIN(csv_samples_open_on_a_full_disk, set_up, tear_down)
 {
-    const struct fixture *f = *state;
     struct growing_file file = {0};
     struct err err;
-    limit_files(f, 10);
-    assert_int_equal(samples_file_open(&file, f->dir_fd, &err), -EFBIG);
+    limit_files(10);
+    assert_int_equal(samples_file_open(&file, fixture_dir_fd, &err), -EFBIG);
     assert_false(file.is_open);
 }

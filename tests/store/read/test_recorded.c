@@ -2,9 +2,6 @@
 #include "harness/store/read/recorded.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "harness/cmd/common/summary.h"
 #include "harness/lib/files/file.h"
@@ -12,6 +9,7 @@
 #include "harness/store/files/csv.h"
 #include "harness/store/files/run_json.h"
 #include "harness/verdict/advice/verdict.h"
+#include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_scans.h"
 #include "tests/lib/trials.h"
@@ -22,26 +20,6 @@ enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
 static const struct bench *const no_benches[] = {NULL};
 static const struct topo topo; /* nothing in the fixtures' plans points into it */
-
-static char directory[] = "/tmp/contend-recorded-XXXXXX";
-static int dir_fd;
-
-static int set_up(void **state)
-{
-    (void)state;
-    strcpy(directory + sizeof(directory) - 7, "XXXXXX");
-    dir_fd = mkdtemp(directory) ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    return dir_fd < 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < NAMES; i++)
-        (void)unlinkat(dir_fd, names[i], 0);
-    (void)close(dir_fd);
-    return rmdir(directory);
-}
 
 static const struct environment env = {.arch = "x86_64",
                                        .cpu_model = "a CPU",
@@ -54,17 +32,9 @@ static void write_all(const struct result *result, const struct verdict *verdict
     struct err err = {0};
     const struct run_record record = {
         .status = "complete", .env = &env, .topo = &topo, .result = result, .verdict = verdict};
-    if (csv_write(dir_fd, &verdict->analysis, &err) ||
-        run_json_write(dir_fd, "run.json", &record, &err))
+    if (csv_write(fixture_dir_fd, &verdict->analysis, &err) ||
+        run_json_write(fixture_dir_fd, "run.json", &record, &err))
         fail_msg("%s", err.msg);
-}
-
-static char *slurp(const char *name)
-{
-    char *text = NULL;
-    size_t size;
-    assert_int_equal(file_read(dir_fd, name, 1 << 30, &text, &size), 0);
-    return text;
 }
 
 /* What the run itself would print; free it. */
@@ -93,14 +63,14 @@ static void assert_said_again(const struct result *result, const struct bench *c
     size_t size;
     assert_int_equal(verdict_make(result, NULL, &verdict, &err), 0);
     write_all(result, &verdict);
-    if (recorded_read(dir_fd, benches, &recorded, &err))
+    if (recorded_read(fixture_dir_fd, benches, &recorded, &err))
         fail_msg("%s", err.msg);
     assert_int_equal(summary_format(&recorded, &again, &size, &err), 0);
     char *said = format(&verdict);
     assert_string_equal(again, said);
-    char *rows = slurp("rows.csv");
-    assert_int_equal(csv_write(dir_fd, &recorded.analysis, &err), 0);
-    char *rows_again = slurp("rows.csv");
+    char *rows = fixture_read("rows.csv", NULL);
+    assert_int_equal(csv_write(fixture_dir_fd, &recorded.analysis, &err), 0);
+    char *rows_again = fixture_read("rows.csv", NULL);
     assert_string_equal(rows_again, rows);
     assert_int_equal(recorded.analysis.values.n, verdict.analysis.values.n);
     for (size_t i = 0; i < verdict.analysis.values.n; i++) {
@@ -121,7 +91,7 @@ static void assert_said_again(const struct result *result, const struct bench *c
     verdict_free(&verdict);
 }
 
-TEST_WITHIN(recorded_run_is_said_again, set_up, tear_down)
+TEST_IN_DIR(recorded_run_is_said_again)
 {
     struct result result;
     const struct bench *const benches[] = {&fixture_bench, NULL};
@@ -134,7 +104,7 @@ TEST_WITHIN(recorded_run_is_said_again, set_up, tear_down)
 }
 
 /* Rows, headings and warnings of a dose, and one that no program can hold. */
-TEST_WITHIN(recorded_dose_is_said_again, set_up, tear_down)
+TEST_IN_DIR(recorded_dose_is_said_again)
 {
     struct result result;
     struct verdict verdict;
@@ -147,7 +117,7 @@ TEST_WITHIN(recorded_dose_is_said_again, set_up, tear_down)
         else if (!result.arms[i].alone)
             result.arms[i].dose = (struct dose){DOSE_CPU, 0.2};
     assert_said_again(&result, no_benches);
-    assert_int_equal(recorded_read(dir_fd, no_benches, &recorded, &err), 0);
+    assert_int_equal(recorded_read(fixture_dir_fd, no_benches, &recorded, &err), 0);
     for (size_t i = 0; i < result.narms; i++) {
         assert_true(dose_is_same(&recorded.result.arms[i].dose, &result.arms[i].dose));
         assert_int_equal(recorded.result.arms[i].plan.has_dose, result.arms[i].plan.has_dose);
@@ -156,7 +126,7 @@ TEST_WITHIN(recorded_dose_is_said_again, set_up, tear_down)
     result.arms[2].dose.level = 0.99;
     assert_int_equal(verdict_make(&result, NULL, &verdict, &err), 0);
     write_all(&result, &verdict);
-    assert_int_equal(recorded_read(dir_fd, no_benches, &recorded, &err), -EINVAL);
+    assert_int_equal(recorded_read(fixture_dir_fd, no_benches, &recorded, &err), -EINVAL);
     assert_non_null(strstr(err.msg, "a dose of cpu is from 0 to 0.8, not 0.99"));
     recorded_free(&recorded);
     verdict_free(&verdict);
@@ -164,7 +134,7 @@ TEST_WITHIN(recorded_dose_is_said_again, set_up, tear_down)
 }
 
 /* Who shares a GPU is in the plan. */
-TEST_WITHIN(recorded_shared_gpus_are_said_again, set_up, tear_down)
+TEST_IN_DIR(recorded_shared_gpus_are_said_again)
 {
     struct result result;
     fixture_demo(&result);
@@ -180,7 +150,7 @@ TEST_WITHIN(recorded_shared_gpus_are_said_again, set_up, tear_down)
 }
 
 /* A number that no machine has is no GPU. */
-TEST_WITHIN(recorded_impossible_gpu_is_none, set_up, tear_down)
+TEST_IN_DIR(recorded_impossible_gpu_is_none)
 {
     struct result result;
     struct verdict verdict;
@@ -191,14 +161,14 @@ TEST_WITHIN(recorded_impossible_gpu_is_none, set_up, tear_down)
     workers[0].pci_bdf[0] = workers[1].pci_bdf[0] = '?';
     assert_int_equal(verdict_make(&result, NULL, &verdict, NULL), 0);
     write_all(&result, &verdict);
-    assert_int_equal(recorded_read(dir_fd, no_benches, &recorded, NULL), 0);
+    assert_int_equal(recorded_read(fixture_dir_fd, no_benches, &recorded, NULL), 0);
     assert_int_equal(recorded.result.arms[0].plan.workers[0].gpu, -1);
     recorded_free(&recorded);
     verdict_free(&verdict);
     fixture_result_free(&result);
 }
 
-TEST_WITHIN(recorded_scans_are_said_again, set_up, tear_down)
+TEST_IN_DIR(recorded_scans_are_said_again)
 {
     const struct fixture_scan_machine *const machines[] = {&fixture_vm, &fixture_server,
                                                            &fixture_gpus};
@@ -214,7 +184,7 @@ TEST_WITHIN(recorded_scans_are_said_again, set_up, tear_down)
 }
 
 /* Of benchmarks that this program does not have, all values are in tables nevertheless. */
-TEST_WITHIN(recorded_shows_values_of_unknown_benchmarks, set_up, tear_down)
+TEST_IN_DIR(recorded_shows_values_of_unknown_benchmarks)
 {
     struct result result;
     struct verdict verdict;
@@ -225,7 +195,7 @@ TEST_WITHIN(recorded_shows_values_of_unknown_benchmarks, set_up, tear_down)
     fixture_scans_make(&fixture_vm, "mem_latency", &result);
     assert_int_equal(verdict_make(&result, NULL, &verdict, &err), 0);
     write_all(&result, &verdict);
-    assert_int_equal(recorded_read(dir_fd, no_benches, &recorded, &err), 0);
+    assert_int_equal(recorded_read(fixture_dir_fd, no_benches, &recorded, &err), 0);
     assert_int_equal(summary_format(&recorded, &text, &size, &err), 0);
     assert_non_null(strstr(text, "latency"));
     assert_non_null(strstr(text, "cache_size_reported"));
@@ -240,7 +210,7 @@ static int read_code(struct err *err)
     struct recorded recorded;
     char *text = NULL;
     size_t size;
-    int rc = recorded_read(dir_fd, no_benches, &recorded, err);
+    int rc = recorded_read(fixture_dir_fd, no_benches, &recorded, err);
     if (!rc) /* what could be read can be said */
         assert_int_equal(summary_format(&recorded, &text, &size, err), 0);
     for (size_t i = 0; !rc && i < size; i++)
@@ -252,7 +222,7 @@ static int read_code(struct err *err)
 
 static void put(const char *name, const char *text, size_t size)
 {
-    assert_int_equal(file_write(dir_fd, name, text, size), 0);
+    assert_int_equal(file_write(fixture_dir_fd, name, text, size), 0);
 }
 
 static void write_demo(void)
@@ -267,7 +237,7 @@ static void write_demo(void)
 }
 
 /* The key as written; and of a version that wrote none, from the rest: the kind is as it is now. */
-TEST_WITHIN(recorded_knows_its_machine, set_up, tear_down)
+TEST_IN_DIR(recorded_knows_its_machine)
 {
     struct machine_parts parts;
     struct machine_key want;
@@ -276,7 +246,7 @@ TEST_WITHIN(recorded_knows_its_machine, set_up, tear_down)
     write_demo();
     machine_parts_of(&env, &topo, &parts);
     machine_key_make(&parts, &want);
-    assert_int_equal(recorded_read(dir_fd, no_benches, &recorded, &err), 0);
+    assert_int_equal(recorded_read(fixture_dir_fd, no_benches, &recorded, &err), 0);
     assert_string_equal(recorded.machine.key, want.key);
     assert_string_equal(recorded.machine.kind, want.kind);
     assert_string_equal(recorded.machine.identity, "uuid");
@@ -286,7 +256,7 @@ TEST_WITHIN(recorded_knows_its_machine, set_up, tear_down)
     put("run.json", older, strlen(older));
     free(older);
     recorded_free(&recorded);
-    assert_int_equal(recorded_read(dir_fd, no_benches, &recorded, &err), 0);
+    assert_int_equal(recorded_read(fixture_dir_fd, no_benches, &recorded, &err), 0);
     assert_string_equal(recorded.machine.kind, want.kind);
     assert_string_not_equal(recorded.machine.key, want.key);
     assert_string_equal(recorded.machine.identity, "");
@@ -294,14 +264,14 @@ TEST_WITHIN(recorded_knows_its_machine, set_up, tear_down)
 }
 
 /* Each file cut at many places, and with bytes of it changed: never more than an error. */
-TEST_WITHIN(recorded_damage_is_an_error_at_most, set_up, tear_down)
+TEST_IN_DIR(recorded_damage_is_an_error_at_most)
 {
     static const char bytes[] = {'"', ',', '\n', '9', '\033', '-', '\0'};
     write_demo();
     struct err err;
     unsigned refused = 0, places = trials(100, 30);
     for (size_t i = 0; i < NAMES; i++) {
-        char *whole = slurp(names[i]);
+        char *whole = fixture_read(names[i], NULL);
         size_t size = strlen(whole);
         for (size_t at = 0; at < size; at += 1 + size / places) {
             put(names[i], whole, at);

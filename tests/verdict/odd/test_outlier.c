@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "tests/lib/fixture_sim.h"
 #include "tests/lib/trials.h"
 #include "tests/lib/unit.h"
 
@@ -205,20 +206,9 @@ TEST(outlier_needs_rounds_that_agree)
     assert_int_equal(judgement.verdict, OUTLIER_ALIKE);
 }
 
-/* xorshift64*, Vigna 2016. */
-static double uniform(uint64_t *seed)
-{
-    *seed ^= *seed >> 12;
-    *seed ^= *seed << 25;
-    *seed ^= *seed >> 27;
-    return ((double)((*seed * 0x2545f4914f6cdd1dULL) >> 11) + 0.5) / 9007199254740992.0;
-}
-
-/* Normal with that deviation around 1 (Box and Muller 1958). */
 static double noisy(uint64_t *seed, double deviation)
 {
-    double radius = sqrt(-2 * log(uniform(seed)));
-    return 1 + deviation * radius * cos(6.283185307179586 * uniform(seed));
+    return 1 + deviation * sim_normal(seed);
 }
 
 enum { COMPARISONS = 40 };

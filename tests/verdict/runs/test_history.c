@@ -152,20 +152,6 @@ TEST_WITHIN(history_of_too_few_runs_is_unclear, NULL, tear_down)
     assert_int_equal(find("history", "")->outcome, OUTCOME_UNCLEAR);
 }
 
-TEST_WITHIN(history_leaves_out_what_is_small, NULL, tear_down)
-{
-    add_runs(30);
-    struct err err = {0};
-    const struct history_figure figure = {
-        .arm = "a", .params = "", .metric = "latency", .unit = "ns", .better = "lower"};
-    for (size_t i = 0; i < 30; i++)
-        assert_int_equal(
-            history_add(&history, &figure, (uint32_t)i, (i * 7 + 3) % 30 < 15 ? 100 : 101, &err),
-            0);
-    judge();
-    assert_null(find("history_change", "latency"));
-}
-
 /* Levels of equal length, one after the other, with a share of the jitter. */
 static void add_levels(const char *metric, bool canary, size_t n, const double *levels,
                        size_t nlevels, double share)

@@ -4,21 +4,10 @@
 #include "harness/lib/stats/random.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/verdict/search/halving.h"
+#include "tests/lib/fixture_sim.h"
 #include "tests/lib/unit.h"
 
 enum { ARMS = 48, SEARCHES = 400, FRESH = 9 };
-
-static double uniform(uint64_t *state)
-{
-    return ((double)(random_next(state) >> 11) + 0.5) / 9007199254740992.0;
-}
-
-/* Box and Muller 1958. */
-static double normal(uint64_t *state)
-{
-    double radius = sqrt(-2 * log(uniform(state)));
-    return radius * cos(6.283185307179586 * uniform(state));
-}
 
 struct machine {
     size_t n;
@@ -33,8 +22,9 @@ static void make_machine(struct machine *machine, size_t n, uint64_t seed)
 {
     *machine = (struct machine){.n = n, .noise = 0.05, .drift = 0.2, .chance = seed};
     for (size_t i = 0; i < n; i++) {
-        double loss = uniform(&machine->chance) < 0.33 ? 2 * exp(3 * uniform(&machine->chance))
-                                                       : 1 + 0.4 * uniform(&machine->chance);
+        double loss = sim_uniform(&machine->chance) < 0.33
+                          ? 2 * exp(3 * sim_uniform(&machine->chance))
+                          : 1 + 0.4 * sim_uniform(&machine->chance);
         machine->rate[i] = 1000 / loss;
         machine->arms[i].effort = (unsigned)(random_next(&machine->chance) % 6);
     }
@@ -43,9 +33,9 @@ static void make_machine(struct machine *machine, size_t n, uint64_t seed)
 /* What a round measures; the seconds that it takes: one an arm. */
 static double measure(struct machine *machine, double *rates)
 {
-    double drift = machine->drift * normal(&machine->chance), seconds = 0;
+    double drift = machine->drift * sim_normal(&machine->chance), seconds = 0;
     for (size_t i = 0; i < machine->n; i++) {
-        rates[i] = machine->rate[i] * exp(drift + machine->noise * normal(&machine->chance));
+        rates[i] = machine->rate[i] * exp(drift + machine->noise * sim_normal(&machine->chance));
         seconds += !machine->arms[i].dropped;
     }
     return seconds;

@@ -51,6 +51,12 @@ static int arrange(struct tuned *tuned, const char *machine, unsigned workers, s
     return tune_arrange(&tuned->tune, &tuned->topo, &request, &tuned->result, err);
 }
 
+static void begin(struct tuned *tuned, const char *machine)
+{
+    struct err err = {0};
+    assert_int_equal(arrange(tuned, machine, 2, &err), 0);
+}
+
 /* Seconds that a round of an arm takes. */
 typedef double took_s_of(const struct arm *arm);
 
@@ -141,8 +147,7 @@ static double sized_is_near(const struct arm *arm)
 TEST(tune_searches_each_plan_once_and_none_unchanged)
 {
     struct tuned tuned = {0};
-    struct err err = {0};
-    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    begin(&tuned, "package:1 core:8 pu:1");
     const struct settings *settings = &tuned.tune.settings;
     assert_string_equal(settings->all[0].variant.name, "none");
     unsigned nones = 0, skipped = 0;
@@ -163,8 +168,7 @@ TEST(tune_searches_each_plan_once_and_none_unchanged)
 TEST(tune_advises_the_simplest_near_the_best)
 {
     struct tuned tuned = {.tune = {.fresh_rounds = 12}};
-    struct err err = {0};
-    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    begin(&tuned, "package:1 core:8 pu:1");
     measure(&tuned, sized_is_near);
     const struct finding *found = find(&tuned, "tune");
     assert_non_null(strstr(found->sentence,
@@ -184,8 +188,7 @@ static double partition_is_best(const struct arm *arm)
 TEST(tune_says_what_applies_a_setting_that_asks_more)
 {
     struct tuned tuned = {.tune = {.tried = {.common = {.cpus = "2-7"}, .reserve = "1"}}};
-    struct err err = {0};
-    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    begin(&tuned, "package:1 core:8 pu:1");
     measure(&tuned, partition_is_best);
     const struct finding *found = find(&tuned, "tune");
     assert_non_null(strstr(found->sentence, "recommended: partition, "));
@@ -208,8 +211,7 @@ static bool none_fails(const struct arm *arm)
 TEST(tune_advises_where_none_never_ends)
 {
     struct tuned tuned = {.fails = none_fails};
-    struct err err = {0};
-    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    begin(&tuned, "package:1 core:8 pu:1");
     measure(&tuned, sized_is_near);
     const struct finding *found = find(&tuned, "tune");
     assert_non_null(strstr(found->sentence, "; no fresh round of none gave a rate ("));
@@ -227,8 +229,7 @@ static bool all_fail(const struct arm *arm)
 TEST(tune_asks_for_no_time_where_nothing_ends)
 {
     struct tuned tuned = {.fails = all_fail};
-    struct err err = {0};
-    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    begin(&tuned, "package:1 core:8 pu:1");
     measure(&tuned, sized_is_near);
     assert_non_null(
         strstr(find(&tuned, "tune_lost")->sentence, "gave a rate in each of its rounds"));
@@ -243,8 +244,7 @@ TEST(tune_asks_for_no_time_where_nothing_ends)
 TEST(tune_says_that_the_leader_failed)
 {
     struct tuned tuned = {.fails = fresh_partition_fails};
-    struct err err = {0};
-    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    begin(&tuned, "package:1 core:8 pu:1");
     measure(&tuned, sized_is_near);
     assert_non_null(strstr(find(&tuned, "tune")->sentence, "recommended: sized, 4.0x"));
     const char *other =
@@ -265,8 +265,7 @@ static double partition_is_near_none(const struct arm *arm)
 TEST(tune_confirms_nothing_by_a_leader_that_failed)
 {
     struct tuned tuned = {.fails = fresh_partition_fails};
-    struct err err = {0};
-    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    begin(&tuned, "package:1 core:8 pu:1");
     measure(&tuned, partition_is_near_none);
     const char *sentence = find(&tuned, "tune_failed")->sentence;
     assert_non_null(strstr(sentence, " led the search, and failed in fresh rounds."));
@@ -289,8 +288,7 @@ static double sized_was_luck(const struct arm *arm)
 TEST(tune_names_the_one_that_led)
 {
     struct tuned tuned = {.tune = {.fresh_rounds = 12}};
-    struct err err = {0};
-    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    begin(&tuned, "package:1 core:8 pu:1");
     measure(&tuned, sized_was_luck);
     const struct finding *found = find(&tuned, "tune");
     if (!strstr(found->sentence, "no measurable gain: leave it as it is. ") || found->command[0])
@@ -308,8 +306,7 @@ static double gains_were_luck(const struct arm *arm)
 TEST(tune_applies_no_gain_within_the_tolerance)
 {
     struct tuned tuned = {.tune = {.fresh_rounds = 12}};
-    struct err err = {0};
-    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    begin(&tuned, "package:1 core:8 pu:1");
     measure(&tuned, gains_were_luck);
     assert_non_null(
         strstr(find(&tuned, "tune")->sentence, "no measurable gain: leave it as it is"));
@@ -327,8 +324,7 @@ static double all_are_equal(const struct arm *arm)
 TEST(tune_proves_in_rounds_that_the_search_has_not_seen)
 {
     struct tuned tuned = {.tune = {.fresh_rounds = 7}};
-    struct err err = {0};
-    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    begin(&tuned, "package:1 core:8 pu:1");
     measure(&tuned, sized_is_near);
     unsigned fresh = 0, first = tuned.result.rounds_done - 7;
     for (size_t i = 0; i < tuned.result.narms; i++) {
@@ -373,8 +369,7 @@ TEST(tune_keeps_to_its_time_however_long_an_arm_takes)
     for (size_t t = 0; t < sizeof(times) / sizeof(times[0]); t++)
         for (uint64_t seed = 1; seed <= trials(20, 4); seed++) {
             struct tuned tuned = {0};
-            struct err err = {0};
-            assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+            begin(&tuned, "package:1 core:8 pu:1");
             tuned.tune.max_time_s = times[t];
             tuned.result.seed = seed;
             measure_for(&tuned, sized_is_near, twelve_seconds);
@@ -388,8 +383,7 @@ TEST(tune_keeps_to_its_time_however_long_an_arm_takes)
 TEST(tune_says_what_it_had_no_time_for)
 {
     struct tuned tuned = {0};
-    struct err err = {0};
-    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    begin(&tuned, "package:1 core:8 pu:1");
     tuned.tune.max_time_s = 60;
     measure_for(&tuned, sized_is_near, twelve_seconds);
     const char *rounds = find(&tuned, "tune_short")->sentence;
@@ -408,10 +402,9 @@ TEST(tune_says_what_it_had_no_time_for)
 /* The first arm of a search of so long a time, and what is said then. */
 static bool format_first(struct tuned *tuned, double time_s, char *told, size_t size)
 {
-    struct err err = {0};
     uint64_t chance = 1;
     *tuned = (struct tuned){0};
-    assert_int_equal(arrange(tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    begin(tuned, "package:1 core:8 pu:1");
     tuned->tune.max_time_s = time_s;
     measure_round(tuned, sized_is_near, twelve_seconds, &chance);
     return tune_read_time(&tuned->tune, told, size);
@@ -425,7 +418,6 @@ TEST(tune_says_at_once_what_there_is_no_time_for)
     char told[200];
     for (size_t t = 0; t < sizeof(times) / sizeof(times[0]); t++) {
         unsigned long tried = 0, all = 0, minutes = 0;
-        struct err err = {0};
         assert_true(format_first(&tuned, times[t], told, sizeof(told)));
         end(&tuned);
         assert_int_equal(sscanf(told,
@@ -434,7 +426,7 @@ TEST(tune_says_at_once_what_there_is_no_time_for)
                                 &tried, &all, &minutes),
                          3);
         tuned = (struct tuned){0};
-        assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+        begin(&tuned, "package:1 core:8 pu:1");
         tuned.tune.max_time_s = times[t];
         measure_for(&tuned, sized_is_near, twelve_seconds);
         if (fabs((double)tuned.tune.ntried - (double)tried) > 1)
@@ -442,7 +434,7 @@ TEST(tune_says_at_once_what_there_is_no_time_for)
         assert_int_equal(tuned.tune.npossible, all);
         end(&tuned);
         tuned = (struct tuned){0};
-        assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+        begin(&tuned, "package:1 core:8 pu:1");
         tuned.tune.max_time_s = (double)minutes * 60;
         measure_for(&tuned, sized_is_near, twelve_seconds);
         if (tuned.tune.ntried < tuned.tune.npossible)
@@ -459,9 +451,8 @@ TEST(tune_keeps_each_placement_however_many_settings_there_are)
 {
     struct tuned tuned = {
         .tune = {.tried = {.threads = "1,2,3,4,5,6,7,8", .reserve = "0,1,2,3,4,5,6,7"}}};
-    struct err err = {0};
     unsigned plain = 0;
-    assert_int_equal(arrange(&tuned, "package:1 core:32 pu:1", 2, &err), 0);
+    begin(&tuned, "package:1 core:32 pu:1");
     assert_true(tuned.tune.settings.nleft > 0);
     for (size_t i = 0; i < tuned.tune.settings.n; i++)
         plain += !strchr(tuned.tune.settings.all[i].variant.name, '+');
@@ -480,10 +471,9 @@ TEST(tune_drops_first_what_is_far_from_the_usual_teams)
 {
     for (uint64_t seed = 1; seed <= trials(20, 4); seed++) {
         struct tuned tuned = {0};
-        struct err err = {0};
         tuned.tune.tried =
             (struct settings_tried){.threads = "1,2,4,8,16,32", .reserve = "0", .wait = "auto"};
-        assert_int_equal(arrange(&tuned, "package:1 core:32 pu:1", 2, &err), 0);
+        begin(&tuned, "package:1 core:32 pu:1");
         tuned.result.seed = seed;
         tuned.tune.max_time_s = 240;
         measure_for(&tuned, half_is_best, twelve_seconds);
@@ -499,8 +489,7 @@ TEST(tune_drops_first_what_is_far_from_the_usual_teams)
 TEST(tune_has_room_in_the_time_that_it_asks_for)
 {
     struct tuned tuned = {0};
-    struct err err = {0};
-    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    begin(&tuned, "package:1 core:8 pu:1");
     tuned.tune.max_time_s = 300;
     measure_for(&tuned, sized_is_near, twelve_seconds);
     for (size_t i = 0; i < tuned.findings.n; i++)
@@ -611,9 +600,8 @@ TEST(tune_finds_the_best_where_none_collapses)
     for (uint64_t seed = 1; seed <= n; seed++) {
         struct tuned tuned = {.passive_too = true};
         struct truth truth;
-        struct err err = {0};
         draw_job(seed);
-        assert_int_equal(arrange(&tuned, "numa:2 core:8 pu:1", 2, &err), 0);
+        begin(&tuned, "numa:2 core:8 pu:1");
         tuned.result.seed = seed;
         tuned.tune.max_time_s = 70;
         tuned.tune.tolerance = tuned.tune.halving.tolerance = tuned.result.within = 0.05;
@@ -640,10 +628,9 @@ TEST(tune_tries_placements_before_changes_of_them)
 {
     for (uint64_t seed = 1; seed <= trials(40, 3); seed++) {
         struct tuned tuned = {.passive_too = true};
-        struct err err = {0};
         bool sized = false;
         draw_job(seed);
-        assert_int_equal(arrange(&tuned, "numa:2 core:8 pu:1", 2, &err), 0);
+        begin(&tuned, "numa:2 core:8 pu:1");
         tuned.result.seed = seed;
         tuned.tune.max_time_s = 70;
         measure_for(&tuned, drawn_ms, eight_seconds);
@@ -666,10 +653,9 @@ TEST(tune_cuts_off_a_none_that_never_ends)
     for (uint64_t seed = 1; seed <= trials(40, 3); seed++) {
         struct tuned tuned = {.passive_too = true};
         struct truth truth;
-        struct err err = {0};
         draw_job(seed);
         drawn.none_s = 600;
-        assert_int_equal(arrange(&tuned, "numa:2 core:8 pu:1", 2, &err), 0);
+        begin(&tuned, "numa:2 core:8 pu:1");
         tuned.result.seed = seed;
         tuned.tune.max_time_s = 70;
         note_truth(&tuned, &truth);
@@ -691,11 +677,10 @@ static double passive_hangs(const struct arm *arm)
 TEST(tune_cuts_off_a_setting_that_is_far_behind)
 {
     struct tuned tuned = {.passive_too = true};
-    struct err err = {0};
     draw_job(1);
     drawn.none_s = 1;
     drawn.placement[PLACE_PASSIVE] = 100;
-    assert_int_equal(arrange(&tuned, "numa:2 core:8 pu:1", 2, &err), 0);
+    begin(&tuned, "numa:2 core:8 pu:1");
     tuned.tune.max_time_s = 70;
     measure_for(&tuned, drawn_ms, passive_hangs);
     assert_true(tuned.tune.ntried >= 15);
@@ -709,8 +694,7 @@ TEST(tune_cuts_off_a_setting_that_is_far_behind)
 TEST(tune_tries_all_and_proves_it_where_nothing_is_slow)
 {
     struct tuned tuned = {.passive_too = true};
-    struct err err = {0};
-    assert_int_equal(arrange(&tuned, "numa:2 core:8 pu:1", 2, &err), 0);
+    begin(&tuned, "numa:2 core:8 pu:1");
     tuned.tune.max_time_s = 180;
     measure_for(&tuned, all_are_equal, a_second);
     assert_int_equal(tuned.tune.ntried, tuned.tune.npossible);
@@ -741,8 +725,7 @@ static double fresh_ones_are_slow(const struct arm *arm)
 TEST(tune_makes_fewer_fresh_rounds_where_they_take_longer)
 {
     struct tuned tuned = {0};
-    struct err err = {0};
-    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    begin(&tuned, "package:1 core:8 pu:1");
     measure_for(&tuned, sized_is_near, fresh_ones_are_slow);
     assert_true(spent_s(&tuned) <= tuned.tune.max_time_s);
     assert_in_range(count_fresh_rounds(&tuned), 3, 14);
@@ -753,12 +736,11 @@ TEST(tune_prints_settings_at_80_columns)
 {
     struct tuned tuned = {0};
     struct analysis analysis = {0};
-    struct err err = {0};
     char *text = NULL;
     size_t size = 0;
-    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    begin(&tuned, "package:1 core:8 pu:1");
     measure(&tuned, sized_is_near);
-    assert_int_equal(analysis_make(&tuned.result, &analysis, &err), 0);
+    assert_int_equal(analysis_make(&tuned.result, &analysis, NULL), 0);
     FILE *out = open_memstream(&text, &size);
     struct doc doc = {0};
     tune_add_to_doc(&analysis, &doc);
