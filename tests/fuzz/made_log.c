@@ -36,7 +36,7 @@ unsigned char *made_log(uint32_t part)
         {.stamp = 1, .key = comms_key_pack(&key), .time_ns = 7, .bytes = 200, .sequence = 1},
         {.stamp = 2, .key = comms_key_pack(&key), .time_ns = 9, .bytes = 200, .sequence = 2}};
     unsigned char *file = calloc(1, COMMS_FILE_SIZE);
-    struct comms_header own = comms_header_begin(COMMS_MAGIC, COMMS_FILE_SIZE);
+    struct comms_header own = comms_header_begin();
     if (!file)
         abort();
     own.interface = 5;
