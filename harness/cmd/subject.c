@@ -122,6 +122,12 @@ void subject_free_variants(struct session *s)
 int subject_take_variants(struct session *s)
 {
     struct err err = {0};
+    for (size_t i = 0; i < s->options.variants.n; i++)
+        if (strstr(s->options.variants.text[i], "=build:"))
+            return report(err_set(&err, -EINVAL,
+                                  "'%.80s': build: compares builds of contend, not commands",
+                                  s->options.variants.text[i]),
+                          &err);
     if (s->options.variants.n)
         return subject_take_command(s);
     return report(split_variants(s, &err), &err);

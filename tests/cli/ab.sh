@@ -52,6 +52,8 @@ one_line "unknown parameter 'nosuch'" -V a -V b=param:nosuch=1
 one_line "unknown placement 'nosuch'" -V a -V b=placement:nosuch
 one_line 'one alone, where a variant has its own' -V a -V b=placement:none -P none,sized
 one_line 'fail-on' -V a -V b --fail-on never
+one_line 'cannot run the build' -V a -V b=build:/nonexistent
+one_line 'builds are compared under one placement' -V a -V "b=build:$CONTEND_FAKE" -P none,sized
 
 # The environment of a variant is that of its workers, and of no others.
 OMP_WAIT_POLICY=active "${ab[@]}" -V a -V b=env:OMP_WAIT_POLICY=passive -V c=env:CONTEND_AB_TEST=here \
@@ -100,5 +102,15 @@ for signal in KILL INT; do
     wait_for 60 is 0 || fail "$signal: not undone"
     wait_for 60 none_of_ours '__guard' || fail "$signal: a guard is left"
 done
+
+# Another build: this one under another name. Its runs are results of their own.
+cp "$CONTEND_FAKE" "$scratch/other"
+expect 4 'UNCLEAR' "${ab[@]}" -V mine -V "other=build:$scratch/other" --rounds 2 -o "$scratch/builds"
+"$CONTEND_FAKE" report "$scratch/builds" > "$scratch/again" 2>&1 < /dev/null ||
+    fail "report of builds: $(cat "$scratch/again")"
+"$CONTEND_FAKE" report "$scratch/builds/builds/other/1" > "$scratch/again" 2>&1 < /dev/null ||
+    fail "report of a build's run: $(cat "$scratch/again")"
+grep -q 'variant=other,' "$scratch/builds/rounds.csv" || fail "no values of the other build"
+expect 3 "'/bin/false run' failed" "${ab[@]}" -V mine -V other=build:/bin/false --rounds 1 -o "$scratch/no"
 
 finish

@@ -42,6 +42,9 @@ static int become(void *arg)
     (void)dup2(null_fd, STDIN_FILENO);
     (void)dup2(run->out_fd > 0 ? run->out_fd : null_fd, STDOUT_FILENO);
     (void)dup2(run->log_fd, STDERR_FILENO);
+    for (size_t i = 0; i < run->nenv; i++)
+        if (putenv((char *)(uintptr_t)run->env[i]))
+            return 127;
     (void)execv(run->argv[0], run->argv);
     (void)dprintf(STDERR_FILENO, "cannot start '%s': %s\n", run->argv[0], strerror(errno));
     return 127;

@@ -25,6 +25,8 @@ struct child_run {
     size_t n;
     char text[CHILD_RUN_TEXT];
     size_t used;
+    const char *const *env; /* "NAME=VALUE" that it has besides ours; borrowed */
+    size_t nenv;
     char said[200]; /* once it has ended: the last line that it said on stderr, or "" */
     int log_fd;     /* its own, while it runs */
     int out_fd;     /* where its stdout goes; 0 = nowhere */

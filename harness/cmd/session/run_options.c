@@ -134,7 +134,7 @@ const struct opt ab_option_table[] = {
         "param:K=V, placement:P, threads:N, cpu-max:CPUS, lib:nccl=PATH; before:COMMAND, "
         "after:COMMAND (undoes "
         "it) and "
-        "check:COMMAND (shows it) around each observation",
+        "check:COMMAND (shows it) around each observation; build:PATH, another contend",
         .letter = 'V', .group = "What is compared"),
     OPT_DOUBLE("threshold", run_options, threshold, "2", 0.01, 50, "PERCENT",
                "Call a change that is smaller SAME"),

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "harness/cmd/common/cmd.h"
+#include "harness/cmd/session/builds.h"
 #include "harness/engine/run/setup.h"
 #include "harness/lib/sys/signals.h"
 #include "harness/machine/facts/env.h"
@@ -72,6 +73,7 @@ struct session {
     char outputs[DIRECTORY_PATH_MAX]; /* where those of the user's command go now */
     struct trace_file trace;          /* with --trace, of all scenarios */
     uint64_t trace_origin_ns;         /* 0 = nothing was seen yet */
+    struct builds builds;             /* of an ab that compares some */
     time_t started;
     uint64_t begin_ns; /* of the scenario that runs now, of the first with what all share */
     double planned_s, measured_s, shown_s; /* until its rounds, in them, behind them */

@@ -93,7 +93,8 @@ static struct run_record make_record(const struct session *s, const char *status
 static int make_verdict(const struct session *s, struct verdict *verdict, struct err *err)
 {
     const struct session_task *task = s->task;
-    int rc = verdict_make(&s->setup->result, &s->topo, verdict, err);
+    int rc = s->builds.setup ? builds_judge(&s->builds, &s->topo, verdict, err)
+                             : verdict_make(&s->setup->result, &s->topo, verdict, err);
     if (!rc && task && task->judge)
         rc = task->judge(task->arrange.arg, &verdict->analysis, &verdict->findings, err);
     return rc ? rc : findings_check(&verdict->findings, err);
@@ -232,6 +233,19 @@ static int judge_failures(const struct result *result)
 static int judge(const struct result *result)
 {
     return run_measured_anything(result) ? judge_failures(result) : EXIT_NOT_RUN;
+}
+
+static void prepare_builds(struct session *s)
+{
+    if (!s->setup->result.variants || !variants_any_build(s->setup->result.variants))
+        return;
+    s->builds = (struct builds){.benches = s->env->benches,
+                                .options = &s->options,
+                                .cli = &s->cli,
+                                .setup = s->setup,
+                                .dir = s->run_dir.dir.path};
+    s->setup->config.observe = builds_observe;
+    s->setup->config.observe_arg = &s->builds;
 }
 
 static struct run_hooks make_hooks(struct session *s)
@@ -387,6 +401,8 @@ static int plan(struct session *s, const struct scenario *scenario, struct err *
     struct run_setup *setup = s->setup;
     int rc = run_setup_make(s->env->benches, scenario, &s->options, &s->cli, &s->topo, setup, err);
     setup->result.program = s->program;
+    if (!rc && variants_any_build(&setup->variants))
+        rc = builds_check(setup, err);
     if (!rc && s->options.trace && s->job_env.launcher)
         rc = err_set(err, -EINVAL, "--trace works on one machine: start it without mpirun or srun");
     return job_run_join(&s->job, &s->rank_ops, &s->topo, rc, setup, err);
@@ -466,6 +482,7 @@ int session_run_scenario(struct session *s, const struct scenario *scenario,
         s->expected_s += setup.expected_s;
     } else {
         warn(s);
+        prepare_builds(s);
         const struct run_hooks hooks = make_hooks(s);
         s->planned_s = lap(s);
         rc = run_rounds(&setup.config, &hooks, &s->signals, &setup.result, &err);
@@ -478,6 +495,7 @@ int session_run_scenario(struct session *s, const struct scenario *scenario,
             session_print_times(s, stderr);
         signals_let_stop(false);
     }
+    builds_free(&s->builds);
     run_dir_close(&s->run_dir);
     run_setup_free(&setup);
     s->setup = NULL;

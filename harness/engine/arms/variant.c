@@ -15,8 +15,10 @@ static const struct kind {
     {"before", offsetof(struct variant, before)},
     {"after", offsetof(struct variant, after)},
     {"check", offsetof(struct variant, check)},
+    {"build", offsetof(struct variant, build)},
 };
-static const char kinds[] = "env, param, placement, threads, cpu-max, lib, before, after, check";
+static const char kinds[] =
+    "env, param, placement, threads, cpu-max, lib, before, after, check, build";
 
 static bool is_named(const char *text, size_t length, const char *name)
 {
@@ -180,4 +182,12 @@ int variants_parse(const struct opt_texts *texts, struct variants *variants, str
             rc = err_set(err, -EINVAL, "variant '%s' has before: but no after: that undoes it",
                          variants->all[i].name);
     return rc;
+}
+
+bool variants_any_build(const struct variants *variants)
+{
+    for (size_t i = 0; i < variants->n; i++)
+        if (variants->all[i].build)
+            return true;
+    return false;
 }

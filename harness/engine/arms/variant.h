@@ -34,6 +34,7 @@ struct variant {
     unsigned threads;           /* of the team of each worker; 0 = as the placement has it */
     const char *before, *after; /* for /bin/sh -c, around each of its observations; or NULL */
     const char *check;          /* the same: what it prints says how things are; or NULL */
+    const char *build;          /* path of another program; NULL = this one */
     char **argv;                /* words of a command, borrowed; NULL = the same for all, or none */
 };
 
@@ -55,5 +56,7 @@ struct variants {
 
 /* -EINVAL: one message that names the text, or that a second variant is needed. */
 int variants_parse(const struct opt_texts *texts, struct variants *variants, struct err *err);
+
+bool variants_any_build(const struct variants *variants);
 
 #endif

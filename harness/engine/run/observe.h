@@ -40,6 +40,10 @@ struct observe_config {
     bool traced;                        /* the first round is kept step by step, for a trace */
     void (*on_wait)(void *arg);         /* called a few times a second while waiting; NULL = none */
     void *on_wait_arg;
+    /* Who observes variants in place of observe_arm, with the same errors; NULL = nobody. */
+    int (*observe)(void *arg, const struct arm *arm, struct signals *signals,
+                   struct observation *out, struct err *err);
+    void *observe_arg;
 };
 
 /*

@@ -95,7 +95,9 @@ static int observe_variant(struct runner *runner, const struct arm *arm,
     struct signals *signals = runner->signals;
     struct err why = {0};
     int rc = guards_before(&runner->guards, arm, signals, err);
-    if (!rc)
+    if (!rc && config->observe && arm->variant)
+        rc = config->observe(config->observe_arg, arm, signals, observation, err);
+    else if (!rc)
         rc = observe_arm(config, arm, observation->round == 0, signals, observation, err);
     int undone = guards_after(&runner->guards, arm, signals, &why);
     return rc || !undone ? rc : err_set(err, undone, "%.250s", why.msg);

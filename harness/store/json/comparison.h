@@ -21,7 +21,7 @@ int comparisons_from_json(const json_t *json, struct comparisons *comparisons, s
 
 /*
  * [{"name", "env": ["VAR=VALUE"], "params": ["K=V"], "placement", "threads", "cpu_max", "before",
- *   "after", "check", "read_back": {"initial", "during", "final"}}]: the first one is the
+ *   "after", "check", "build", "read_back": {"initial", "during", "final"}}]: the first one is the
  * base. What it does not have is null. NULL: no memory. The caller owns the result.
  */
 json_t *variants_to_json(const struct variants *variants);

@@ -21,7 +21,7 @@ TEST(variant_takes_what_stands_behind_its_name)
     assert_int_equal(
         parse((const char *const[]){"plain", "b.1=env:OMP_WAIT_POLICY=passive", "b.1=param:rows=64",
                                     "b.1=placement:sized", "b.1=lib:nccl=/opt/x=y/libnccl.so",
-                                    "c=param:rows=8", "b.1=env:A=", "b.1=threads:12",
+                                    "c=build:/bin/contend", "b.1=env:A=", "b.1=threads:12",
                                     "b.1=cpu-max:0.5", NULL},
               &variants, &err),
         0);
@@ -37,6 +37,9 @@ TEST(variant_takes_what_stands_behind_its_name)
     assert_string_equal(b->placement, "sized");
     assert_int_equal(b->threads, 12);
     assert_float_equal(b->cpu_max, 0.5, 0);
+    assert_true(variants_any_build(&variants));
+    variants.n = 2;
+    assert_false(variants_any_build(&variants));
 }
 
 TEST(variant_commands_may_hold_anything)

@@ -81,5 +81,6 @@ TEST(comparison_json_of_variants)
     assert_string_equal(json_string_value(json_object_get(b, "before")), "x");
     assert_string_equal(
         json_string_value(json_object_get(json_object_get(b, "read_back"), "during")), "1");
+    assert_true(json_is_null(json_object_get(json_array_get(array, 0), "build")));
     json_decref(array);
 }

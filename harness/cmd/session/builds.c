@@ -1,0 +1,312 @@
+#include "harness/cmd/session/builds.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/cmd/common/child_run.h"
+#include "harness/cmd/common/cmd.h"
+#include "harness/cmd/session/run_options.h"
+#include "harness/lib/base/array.h"
+#include "harness/lib/stats/stats.h"
+#include "harness/rows/baseline.h"
+#include "harness/rows/metric.h"
+
+/* Options passed on unchanged; others are set below, or do not apply to a single round. */
+static const char *const passed_on[] = {"workers",     "device",     "limit",
+                                        "setup-limit", "begin",      "end",
+                                        "factor",      "background", "background-workers",
+                                        "reserve",     "cpus",       "threads",
+                                        "cores-each",  "wait",       "mem",
+                                        "host",        "gpus",       "dose"};
+
+static void add_options(struct child_run *run, const struct run_options *options)
+{
+    struct run_options defaults = {0};
+    char value[512], usual[512];
+    opts_set_defaults(run_option_table, &defaults);
+    for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++) {
+        const struct opt *opt = opts_find(run_option_table, passed_on[i]);
+        (void)opt_format_value(opt, options, value, sizeof(value));
+        (void)opt_format_value(opt, &defaults, usual, sizeof(usual));
+        if (strcmp(value, usual) != 0)
+            child_run_add(run, "--%s=%s", opt->name, value);
+    }
+}
+
+static void make_command(const struct builds *builds, const struct arm *arm, unsigned round,
+                         const char *dir, struct child_run *run)
+{
+    const struct run_setup *setup = builds->setup;
+    const struct variant *variant = arm->variant;
+    run->env = variant->env.text;
+    run->nenv = variant->env.n;
+    child_run_add(run, "%s", variant->build ? variant->build : CHILD_RUN_SELF);
+    child_run_add(run, "run");
+    child_run_add(run, "%s", setup->scenario->name);
+    child_run_add(run, "--rounds=1");
+    child_run_add(run, "--no-plots");
+    child_run_add(run, "--no-baselines");
+    child_run_add(run, "--placement=%s", placement_infos[arm->placement].name);
+    child_run_add(run, "--time=%.9g", setup->config.measure_s);
+    child_run_add(run, "--warmup=%.9g", setup->config.warmup_s);
+    child_run_add(run, "--seed=%" PRIu64, setup->result.seed + round);
+    child_run_add(run, "--out=%s", dir);
+    add_options(run, builds->options);
+    for (size_t i = 0; i < builds->cli->npairs; i++)
+        child_run_add(run, "--param=%s", builds->cli->pairs[i]);
+    for (size_t i = 0; i < variant->params.n; i++)
+        child_run_add(run, "--param=%s", variant->params.text[i]);
+}
+
+/* Runs it to its end. 0; or why there is nothing to be read. */
+static int run_build(struct child_run *run, const struct variant *variant, struct signals *signals,
+                     struct err *err)
+{
+    struct err why = {0};
+    int rc = child_run(run, signals, &why);
+    if (rc == -EINTR || rc == -ERESTART)
+        return rc;
+    if (rc < 0 && rc != -ECHILD)
+        return err_set(err, rc, "variant '%s': %.200s", variant->name, why.msg);
+    if (rc == EXIT_VERDICT || rc == EXIT_USAGE || rc < 0 || rc > EXIT_INCONCLUSIVE)
+        return err_set(err, -ECHILD, "variant '%s': '%.60s run' %s%s%.150s", variant->name,
+                       run->argv[0], rc < 0 ? "was killed" : "failed", run->said[0] ? ": " : "",
+                       run->said);
+    return 0; /* what did not run stands in its files */
+}
+
+/* Which of its arms is ours. */
+static bool find_arm(struct build_run *run)
+{
+    const struct result *result = &run->recorded.result;
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct arm *arm = &result->arms[i];
+        if (arm->alone || strcmp(arm->bench->name, run->arm->bench->name) != 0 ||
+            arm->placement != run->arm->placement ||
+            arm->planned_workers != run->arm->planned_workers)
+            continue;
+        run->recorded_arm = i;
+        return true;
+    }
+    return false;
+}
+
+static int read_run(const struct builds *builds, const char *dir, struct build_run *run,
+                    struct err *err)
+{
+    struct err why = {0};
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = fd < 0 ? err_sys(&why, -errno, "cannot open it")
+                    : recorded_read(fd, builds->benches, &run->recorded, &why);
+    if (fd >= 0)
+        (void)close(fd);
+    if (!rc && !find_arm(run))
+        rc = err_set(&why, -EINVAL, "it has no configuration like ours");
+    return rc ? err_set(err, -ECHILD, "variant '%s', '%.100s': %.120s", run->arm->variant->name,
+                        dir, why.msg)
+              : 0;
+}
+
+static void free_run(struct build_run *run)
+{
+    recorded_free(&run->recorded);
+    free(run);
+}
+
+static int keep(struct builds *builds, struct build_run *run, struct err *err)
+{
+    struct build_run **grown =
+        array_grown((void *)builds->runs, builds->n, &builds->capacity, sizeof(struct build_run *));
+    if (!grown)
+        return err_set(err, -ENOMEM, "no memory for %zu runs", builds->n + 1);
+    builds->runs = grown;
+    grown[builds->n++] = run;
+    return 0;
+}
+
+/* Drops the runs of rounds that are repeated or dropped. */
+static void forget_from(struct builds *builds, const struct arm *arm, unsigned round)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < builds->n; i++)
+        if (builds->runs[i]->round > round ||
+            (builds->runs[i]->round == round && builds->runs[i]->arm == arm))
+            free_run(builds->runs[i]);
+        else
+            builds->runs[kept++] = builds->runs[i];
+    builds->n = kept;
+}
+
+int builds_observe(void *arg, const struct arm *arm, struct signals *signals,
+                   struct observation *observation, struct err *err)
+{
+    struct builds *builds = arg;
+    struct child_run *child = calloc(1, sizeof(*child));
+    struct build_run *run = calloc(1, sizeof(*run));
+    char dir[4096];
+    int rc = child && run ? 0 : err_set(err, -ENOMEM, "no memory for a run");
+    forget_from(builds, arm, observation->round);
+    if (!rc) {
+        *run = (struct build_run){.arm = arm, .round = observation->round};
+        (void)snprintf(dir, sizeof(dir), "%s/builds/%s/%u", builds->dir, arm->variant->name,
+                       observation->round);
+        make_command(builds, arm, observation->round, dir, child);
+        rc = run_build(child, arm->variant, signals, err);
+    }
+    if (!rc)
+        rc = read_run(builds, dir, run, err);
+    if (!rc)
+        rc = keep(builds, run, err);
+    free(child);
+    if (rc && run)
+        free_run(run);
+    if (rc)
+        return rc;
+    const struct arm_rounds *of = &run->recorded.analysis.rounds.arms[run->recorded_arm];
+    observation->status = of->status;
+    (void)snprintf(observation->reason, sizeof(observation->reason), "%s", of->reason);
+    observation->steal = observation->foreign_cpu = observation->psi_cpu_some = NAN;
+    observation->gpu_clock_mhz = observation->gpu_temp_c = NAN;
+    return 0;
+}
+
+static const struct round_value *values_of(const struct build_run *run, size_t *n)
+{
+    const struct round_values *values = &run->recorded.analysis.values;
+    *n = values->first[run->recorded_arm + 1] - values->first[run->recorded_arm];
+    return &values->value[values->first[run->recorded_arm]];
+}
+
+static const struct round_value *find_value(const struct build_run *run,
+                                            const struct round_value *like)
+{
+    size_t n;
+    const struct round_value *values = values_of(run, &n);
+    for (size_t i = 0; i < n; i++)
+        if (values_alike(&values[i], like))
+            return &values[i];
+    return NULL;
+}
+
+/* Those of all runs of the arm at one metric and key, unless an earlier run has brought them. */
+static int add_group(const struct builds *builds, size_t first, const struct round_value *like,
+                     struct round_values *values, struct err *err)
+{
+    const struct arm *arm = builds->runs[first]->arm;
+    int rc = 0;
+    for (size_t i = 0; i < first; i++)
+        if (builds->runs[i]->arm == arm && find_value(builds->runs[i], like))
+            return 0;
+    for (size_t i = first; i < builds->n && !rc; i++) {
+        const struct round_value *found =
+            builds->runs[i]->arm == arm ? find_value(builds->runs[i], like) : NULL;
+        if (!found)
+            continue;
+        struct round_value value = *found;
+        value.round = (int)builds->runs[i]->round;
+        value.base = -1;
+        rc = values_append(values, &value, err);
+    }
+    return rc;
+}
+
+static int add_arm(const struct builds *builds, const struct arm *arm, struct round_values *values,
+                   struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < builds->n && !rc; i++) {
+        size_t n;
+        const struct round_value *of = values_of(builds->runs[i], &n);
+        for (size_t k = 0; builds->runs[i]->arm == arm && k < n && !rc; k++)
+            if (of[k].round != VALUE_NO_ROUND)
+                rc = add_group(builds, i, &of[k], values, err);
+    }
+    return rc ? rc : values_close_arm(values, err);
+}
+
+/* Describes the rounds of both runs. */
+static int describe_rounds(const struct builds *builds, const struct arm *arm,
+                           struct arm_rounds *rounds, struct err *err)
+{
+    double *rates = calloc(builds->n + 1, sizeof(*rates));
+    size_t nrates = 0;
+    if (!rates)
+        return err_set(err, -ENOMEM, "no memory for the rounds of builds");
+    for (size_t i = 0; i < builds->n; i++) {
+        const struct build_run *run = builds->runs[i];
+        if (run->arm != arm)
+            continue;
+        const struct arm_rounds *of = &run->recorded.analysis.rounds.arms[run->recorded_arm];
+        if (of->status > rounds->status || !rounds->reason[0]) {
+            memcpy(rounds->reason, of->reason, sizeof(rounds->reason));
+            rounds->status = of->status;
+        }
+        rounds->n += of->n > 0;
+        rates[nrates++] = of->rate;
+    }
+    rounds->rate = stats_median(rates, stats_sort(rates, nrates));
+    rounds->slices = NAN;
+    free(rates);
+    return 0;
+}
+
+static int analyse(const struct builds *builds, struct analysis *analysis, struct err *err)
+{
+    const struct result *result = &builds->setup->result;
+    *analysis = (struct analysis){.result = result};
+    analysis->rounds.arms = calloc(result->narms + 1, sizeof(*analysis->rounds.arms));
+    if (!analysis->rounds.arms)
+        return err_set(err, -ENOMEM, "no memory for %zu arms", result->narms);
+    analysis->rounds.narms = result->narms;
+    int rc = 0;
+    for (size_t a = 0; a < result->narms && !rc; a++) {
+        analysis->rounds.arms[a].source = a;
+        rc = describe_rounds(builds, &result->arms[a], &analysis->rounds.arms[a], err);
+        if (!rc)
+            rc = add_arm(builds, &result->arms[a], &analysis->values, err);
+    }
+    if (rc)
+        return rc;
+    baseline_choose(result, &analysis->rounds);
+    return rows_make(result, &analysis->rounds, &analysis->values, &analysis->rows, err);
+}
+
+int builds_judge(const struct builds *builds, const struct topo *topo, struct verdict *verdict,
+                 struct err *err)
+{
+    *verdict = (struct verdict){0};
+    int rc = analyse(builds, &verdict->analysis, err);
+    return rc ? rc : verdict_judge(topo, verdict, err);
+}
+
+void builds_free(struct builds *builds)
+{
+    for (size_t i = 0; i < builds->n; i++)
+        free_run(builds->runs[i]);
+    free((void *)builds->runs);
+    *builds = (struct builds){0};
+}
+
+int builds_check(const struct run_setup *setup, struct err *err)
+{
+    const struct variants *variants = &setup->variants;
+    size_t narms = 0;
+    for (size_t a = 0; a < setup->result.narms; a++)
+        narms += setup->result.arms[a].variant != NULL;
+    if (narms != variants->n)
+        return err_set(err, -EINVAL,
+                       "builds are compared under one placement, with one number of workers, in a "
+                       "scenario of one benchmark; here are %zu configurations of %zu variants",
+                       narms, variants->n);
+    for (size_t v = 0; v < variants->n; v++)
+        if (variants->all[v].build && access(variants->all[v].build, X_OK))
+            return err_sys(err, -errno, "variant '%s': cannot run the build '%.150s'",
+                           variants->all[v].name, variants->all[v].build);
+    return 0;
+}
