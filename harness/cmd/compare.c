@@ -18,7 +18,6 @@
 #include "harness/lib/say/terminal.h"
 #include "harness/show/figures/figures.h"
 #include "harness/show/result/comparison.h"
-#include "harness/store/forms/fingerprint.h"
 #include "harness/store/json/comparable.h"
 #include "harness/store/json/comparison.h"
 #include "harness/store/json/findings.h"
@@ -403,23 +402,13 @@ static const char *option_behind(int argc, char **argv, size_t behind)
     return NULL;
 }
 
-static bool has_fingerprint(const struct cli *cli)
-{
-    bool has = false;
-    for (size_t i = 0; i < cli->npositional && !has; i++)
-        has = fingerprint_is_at(cli->positional[i]);
-    return has;
-}
-
 static int compare_fingerprints(const struct compare_args *args, const struct cli *cli)
 {
     if (args->markdown || args->html || args->junit || args->history.n) {
         log_error("fingerprints are compared as a table, or as JSON by --json");
         return EXIT_USAGE;
     }
-    return cli->npositional > 2
-               ? fingerprint_fleet_main(cli->positional, cli->npositional, args->json)
-               : fingerprint_compare_main(cli->positional[0], cli->positional[1], args->json);
+    return fingerprint_compare_main(cli->positional, cli->npositional, args->json);
 }
 
 static int compare_main(const struct cmd_env *env, int argc, char **argv)
@@ -444,7 +433,8 @@ static int compare_main(const struct cmd_env *env, int argc, char **argv)
     args.threshold = args.threshold > 0 ? args.threshold : 5;
     args.fail_on = args.fail_on ? args.fail_on : "slower";
     size_t nnew = behind == SIZE_MAX ? 1 : behind;
-    if (behind == SIZE_MAX && cli.npositional > 1 && has_fingerprint(&cli))
+    if (behind == SIZE_MAX && cli.npositional > 1 &&
+        fingerprint_is_among(cli.positional, cli.npositional))
         return compare_fingerprints(&args, &cli);
     if (nnew == 0 || cli.npositional <= nnew || (behind == SIZE_MAX && cli.npositional != 2)) {
         log_error("no results: type 'contend compare BASE NEW', or several a side: 'contend "

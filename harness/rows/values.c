@@ -378,15 +378,20 @@ bool values_alike(const struct round_value *a, const struct round_value *b)
     return !strcmp(a->metric, b->metric) && !dims_compare(&a->dims, &b->dims);
 }
 
-/* The arm's value in a round; NaN where it has none, or it was disturbed and that does not count.
- */
+/* NaN where it was disturbed and that does not count. */
+static double counted(const struct round_value *value, bool disturbed)
+{
+    return value->status == STATUS_NOISY && !disturbed ? NAN : value->value;
+}
+
+/* The arm's value in a round; NaN where it has none that counts. */
 static double value_in(const struct round_values *values, const struct round_value *what,
                        size_t arm, int round, bool disturbed)
 {
     for (size_t i = values->first[arm]; i < values->first[arm + 1]; i++) {
         const struct round_value *value = &values->value[i];
         if (value->round == round && values_alike(value, what))
-            return value->status == STATUS_NOISY && !disturbed ? NAN : value->value;
+            return counted(value, disturbed);
     }
     return NAN;
 }
@@ -399,7 +404,7 @@ static size_t pair_rounds(const struct round_values *values, const struct round_
         const struct round_value *of = &values->value[i];
         if (!values_alike(of, what))
             continue;
-        double less = value_in(values, what, slow, of->round, disturbed);
+        double less = counted(of, disturbed);
         double more = value_in(values, what, fast, of->round, disturbed);
         if (less > 0 && more > 0)
             pairs[n++] = (struct value_pair){(unsigned)of->round, less, more};

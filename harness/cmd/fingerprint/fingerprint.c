@@ -159,12 +159,19 @@ static void describe(const struct work *work, struct fingerprint *print)
     (void)text_utc(time(NULL), print->started);
 }
 
-static void print_table(const struct fingerprint *print, const char *path)
+static int print_doc(const struct doc *doc)
+{
+    doc_print(doc, stdout, terminal_has_color(1), false);
+    return cmd_finish();
+}
+
+static int print_table(const struct fingerprint *print, const char *path)
 {
     struct doc doc = {0};
     fingerprint_add_to_doc(print, path, &doc);
-    doc_print(&doc, stdout, terminal_has_color(1), false);
+    int printed = print_doc(&doc);
     doc_free(&doc);
+    return printed;
 }
 
 static int conclude(const struct work *work)
@@ -180,7 +187,7 @@ static int conclude(const struct work *work)
     if (work->options->json)
         return cmd_print_json(json, 1);
     json_decref(json);
-    print_table(&work->print, work->dir.path);
+    (void)print_table(&work->print, work->dir.path);
     (void)printf("\nResults: %s\n", work->dir.path);
     return cmd_finish();
 }
@@ -277,55 +284,44 @@ int fingerprint_report_main(const char *path)
         log_error("%s", err.msg);
         return EXIT_USAGE;
     }
-    print_table(&print, path);
-    return cmd_finish();
+    return print_table(&print, path);
 }
 
-int fingerprint_compare_main(const char *a, const char *b, bool json)
+static int judge(const struct fingerprint_distance *distance)
+{
+    if (!distance->shared)
+        return EXIT_INCONCLUSIVE;
+    return fingerprint_is_same(distance) ? EXIT_GOOD : EXIT_VERDICT;
+}
+
+static int compare_two(const char *const *paths, bool json)
 {
     struct fingerprint prints[2];
     struct fingerprint_distance distance;
     struct doc doc = {0};
     struct err err = {0};
-    if (fingerprint_read(a, &prints[0], &err) || fingerprint_read(b, &prints[1], &err)) {
+    if (fingerprint_read(paths[0], &prints[0], &err) ||
+        fingerprint_read(paths[1], &prints[1], &err)) {
         log_error("%s", err.msg);
         return EXIT_USAGE;
     }
     fingerprint_compare(&prints[0], &prints[1], &distance);
-    int printed;
-    if (json)
-        printed = cmd_print_json(fingerprint_distance_to_json(&distance), 1);
-    else {
-        fingerprints_add_to_doc(&prints[0], &prints[1], &distance, &doc);
-        doc_print(&doc, stdout, terminal_has_color(1), false);
-        doc_free(&doc);
-        printed = cmd_finish();
-    }
-    if (printed)
-        return printed;
-    if (!distance.shared)
-        return EXIT_INCONCLUSIVE;
-    return fingerprint_is_same(&distance) ? EXIT_GOOD : EXIT_VERDICT;
-}
-
-static int print_fleet(const struct fingerprint_machine *all, size_t n, bool json)
-{
-    struct doc doc = {0};
-    if (json)
-        return cmd_print_json(fingerprint_fleet_to_json(all, n), 1);
-    fingerprint_fleet_add_to_doc(all, n, &doc);
-    doc_print(&doc, stdout, terminal_has_color(1), false);
+    fingerprints_add_to_doc(&prints[0], &prints[1], &distance, &doc);
+    int printed =
+        json ? cmd_print_json(fingerprint_distance_to_json(&distance), 1) : print_doc(&doc);
     doc_free(&doc);
-    return cmd_finish();
+    return printed ? printed : judge(&distance);
 }
 
-int fingerprint_fleet_main(const char *const *paths, size_t n, bool json)
+/* Each against the median of all. */
+static int compare_fleet(const char *const *paths, size_t n, bool json)
 {
     struct fingerprint_machine *all = calloc(n, sizeof(*all));
     struct fingerprint median;
+    struct doc doc = {0};
     struct err err = {0};
     int rc = all ? 0 : err_set(&err, -ENOMEM, "no memory for %zu fingerprints", n);
-    int code = EXIT_GOOD;
+    int code = EXIT_GOOD, printed = EXIT_USAGE;
     for (size_t i = 0; i < n && !rc; i++) {
         all[i].path = paths[i];
         rc = fingerprint_read(paths[i], &all[i].print, &err);
@@ -334,14 +330,28 @@ int fingerprint_fleet_main(const char *const *paths, size_t n, bool json)
         rc = err_set(&err, -ENOMEM, "no memory to rank %zu fingerprints", n);
     if (rc)
         log_error("%s", err.msg);
-    for (size_t i = 0; i < n && !rc; i++) {
-        const struct fingerprint_distance *distance = &all[i].distance;
-        if (!distance->shared)
-            code = code ? code : EXIT_INCONCLUSIVE;
-        else if (!fingerprint_is_same(distance))
-            code = EXIT_VERDICT;
+    for (size_t i = 0; i < n && !rc && code != EXIT_VERDICT; i++) {
+        int one = judge(&all[i].distance);
+        code = one ? one : code;
     }
-    int printed = rc ? EXIT_USAGE : print_fleet(all, n, json);
+    if (!rc) {
+        fingerprint_fleet_add_to_doc(all, n, &doc);
+        printed = json ? cmd_print_json(fingerprint_fleet_to_json(all, n), 1) : print_doc(&doc);
+    }
+    doc_free(&doc);
     free(all);
     return printed ? printed : code;
+}
+
+int fingerprint_compare_main(const char *const *paths, size_t n, bool json)
+{
+    return n == 2 ? compare_two(paths, json) : compare_fleet(paths, n, json);
+}
+
+bool fingerprint_is_among(const char *const *paths, size_t n)
+{
+    size_t i = 0;
+    while (i < n && !fingerprint_is_at(paths[i]))
+        i++;
+    return i < n;
 }

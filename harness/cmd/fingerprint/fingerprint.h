@@ -17,10 +17,14 @@ cmd_main fingerprint_main;
 /* `contend report PATH` of one: its table again. */
 int fingerprint_report_main(const char *path);
 
-/* `contend compare A B` of two fingerprints. Exit code: EXIT_GOOD the same class, EXIT_VERDICT
- * another one, EXIT_INCONCLUSIVE they share no value. */
-int fingerprint_compare_main(const char *a, const char *b, bool json);
-/* `contend compare A B C...` of three or more, which should be alike: the same codes. */
-int fingerprint_fleet_main(const char *const *paths, size_t n, bool json);
+/* Whether one of the paths is a fingerprint. */
+bool fingerprint_is_among(const char *const *paths, size_t n);
+
+/*
+ * `contend compare A B` of two fingerprints; three or more should be alike: each against the median
+ * of all. Exit code: EXIT_GOOD the same class, EXIT_VERDICT another one, EXIT_INCONCLUSIVE one
+ * shares no value with the others.
+ */
+int fingerprint_compare_main(const char *const *paths, size_t n, bool json);
 
 #endif

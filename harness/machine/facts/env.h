@@ -44,7 +44,7 @@ struct environment {
     char compiler[PROC_TEXT_MAX]; /* that built this program */
     char driver[PROC_TEXT_MAX];   /* of the GPUs */
     double mps;                   /* 1 = CUDA's MPS daemon is at work: processes share a GPU side by
-                                     side, 0 = it is not: they take turns; NaN = cannot be told */
+                                     side, 0 = it is not: they take turns; NaN = unknown */
     char cuda[PROC_TEXT_MAX];     /* runtime this program is linked with */
     char nccl[PROC_TEXT_MAX];     /* that workers loaded: filled by who has their results */
     size_t nvariables;

@@ -14,7 +14,7 @@ void processor_name(const char *implementer, const char *part, char *out, size_t
 void processor_model(const char *root, char *out, size_t size);
 
 /*
- * 1 = a hypervisor shows itself, 0 = none does, NaN = cannot be told; which one, as it calls
+ * 1 = a hypervisor shows itself, 0 = none does, NaN = unknown; which one, as it calls
  * itself, or "". On x86 CPUID tells (below a root, the flags of cpuinfo); on Arm, firmware: the
  * names in DMI, or the device tree.
  */
