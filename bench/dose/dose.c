@@ -4,10 +4,10 @@
  * anything else that runs on its CPUs.
  *
  * **Measures** the level of each step, of about 0.1 s: of `cpu` the CPU time of the aggressors
- * (their threads' clocks) over the time of their CPUs; of `bandwidth` and `latency` the probe's
- * speed over all time, relative to the mean of the last second or so in which the aggressors
- * rested; of `throttle` what cpu.stat of the workers' cgroups says (throttle.h). The throughput is
- * the mean of the steps' levels.
+ * (their threads' clocks) over the time of their CPUs; of `bandwidth`, `latency` and `cache` the
+ * probe's speed over all time, relative to the mean of the last second or so in which the
+ * aggressors rested; of `throttle` what cpu.stat of the workers' cgroups says (throttle.h). The
+ * throughput is the mean of the steps' levels.
  * **Source** D. Iorga et al., "Slow and Steady: Measuring and Tuning Multicore Interference", RTAS
  * 2020, for aggressors that are tuned on each machine; facebookexperimental/resctl-demo, rd-hashd,
  * for a load that is held by what is felt.
@@ -44,6 +44,7 @@ static const struct dose_ops *ops_of(const struct bench_ctx *ctx)
     static const struct dose_ops *const ops[DOSE_KINDS] = {[DOSE_CPU] = &dose_cpu,
                                                            [DOSE_BANDWIDTH] = &dose_memory,
                                                            [DOSE_LATENCY] = &dose_memory,
+                                                           [DOSE_CACHE] = &dose_memory,
                                                            [DOSE_THROTTLE] = &dose_throttle};
     return ops[dose->kind];
 }

@@ -1,6 +1,8 @@
 /*
- * Memory bandwidth, or its latency, as a probe on a CPU of its own has it: aggressors on the other
- * CPUs press for a share of each period, so that the probe's speed over all time is what is asked.
+ * Memory bandwidth, its latency, or the last-level cache, as a probe on a CPU of its own has it:
+ * aggressors on the other CPUs press for a share of each period, so that the probe's speed over all
+ * time is what is asked. Of the cache the probe reads again and again what fills half of it: what
+ * the aggressors evicted comes from memory. Periods are long enough there to fill it again.
  *
  * The probe never pauses. What it does while they press and while they rest gives the ratio of the
  * two speeds, and that the share of time: speed = 1 - share (1 - ratio). What the probe had over
@@ -30,9 +32,11 @@ enum {
     LOADS = 4 * CHASE_STEP
 };
 
-static const uint64_t period_ns = 10000000;
-static const uint64_t longest_ns = 1000000;   /* of a piece: in a longer one another task ran */
-static const uint64_t guard_ns = 100000;      /* behind a change: queues fill and drain */
+static const uint64_t least_period_ns = 10000000;
+static const uint64_t longest_ns = 1000000;    /* of a piece: in a longer one another task ran */
+static const uint64_t least_guard_ns = 100000; /* behind a change: queues fill and drain */
+static const uint64_t periods_of_guard = 10;
+static const double refill_bytes_ns = 5;      /* of a cache, from memory: slow, by one CPU */
 static const uint64_t look_ns = 60000000;     /* at one setting, before any worker runs */
 static const size_t area_most = 256ull << 20; /* of each, pages that are touched in each round */
 static const double most_share = 0.9;         /* the rest shows the speed without aggressors */
@@ -48,6 +52,7 @@ struct done {
 struct memory_dose {
     struct press press;
     bool latency;
+    uint64_t period_ns, guard_ns;
     double target; /* speed relative to that beside resting aggressors */
     unsigned n;    /* aggressors */
     struct aggressor *aggressors;
@@ -69,24 +74,25 @@ struct memory_dose {
 enum when { RESTING, PRESSING, ALWAYS };
 
 /* When in the period that `ns` is in they begin to press. */
-static uint64_t begin_of(uint64_t ns, uint64_t press_ns)
+static uint64_t begin_of(uint64_t ns, uint64_t period_ns, uint64_t press_ns)
 {
     uint64_t index = ns / period_ns;
     return index * period_ns + (press_ns < period_ns ? mix64(index) % (period_ns - press_ns) : 0);
 }
 
-static bool is_pressing(uint64_t ns, uint64_t press_ns)
+static bool is_pressing(const struct memory_dose *dose, uint64_t ns, uint64_t press_ns)
 {
-    uint64_t begin_ns = begin_of(ns, press_ns);
+    uint64_t begin_ns = begin_of(ns, dose->period_ns, press_ns);
     return ns >= begin_ns && ns < begin_ns + press_ns;
 }
 
 /* What the aggressors did all the time from `from_ns` to `to_ns`; ALWAYS: some of both. */
-static enum when find_when(uint64_t from_ns, uint64_t to_ns, uint64_t press_ns)
+static enum when find_when(const struct memory_dose *dose, uint64_t from_ns, uint64_t to_ns)
 {
-    bool pressing = is_pressing(to_ns, press_ns);
-    bool all = is_pressing(from_ns, press_ns) == pressing &&
-               is_pressing(from_ns - guard_ns, press_ns) == pressing;
+    uint64_t press_ns = atomic_load_explicit(&dose->press_ns, memory_order_relaxed);
+    bool pressing = is_pressing(dose, to_ns, press_ns);
+    bool all = is_pressing(dose, from_ns, press_ns) == pressing &&
+               is_pressing(dose, from_ns - dose->guard_ns, press_ns) == pressing;
     return !all ? ALWAYS : pressing ? PRESSING : RESTING;
 }
 
@@ -99,7 +105,7 @@ static void press_memory(struct memory_dose *dose, unsigned rank)
     while (press_goes_on(&dose->press)) {
         if (rank >= atomic_load_explicit(&dose->active, memory_order_relaxed))
             clock_sleep_until(clock_timer_ns() + nap_ns);
-        else if (is_pressing(clock_now_ns(),
+        else if (is_pressing(dose, clock_now_ns(),
                              atomic_load_explicit(&dose->press_ns, memory_order_relaxed)))
             aggressor_press(self, atomic_load_explicit(&dose->kind, memory_order_relaxed));
         else
@@ -139,8 +145,7 @@ static void probe(struct memory_dose *dose)
     while (press_goes_on(&dose->press)) {
         double units = probe_once(dose);
         uint64_t to_ns = clock_now_ns();
-        enum when when =
-            find_when(from_ns, to_ns, atomic_load_explicit(&dose->press_ns, memory_order_relaxed));
+        enum when when = find_when(dose, from_ns, to_ns);
         bool counts = to_ns - from_ns < longest_ns;
         if (counts)
             count(dose, ALWAYS, units, to_ns - from_ns);
@@ -173,7 +178,7 @@ static double look(struct memory_dose *dose, enum when when)
 static void set_share(struct memory_dose *dose, unsigned active, double share)
 {
     atomic_store(&dose->active, active);
-    atomic_store(&dose->press_ns, (uint64_t)(share * (double)period_ns));
+    atomic_store(&dose->press_ns, (uint64_t)(share * (double)dose->period_ns));
 }
 
 /* The probe's speed with so many that press for the share of the time, over look_ns. */
@@ -273,9 +278,28 @@ static void begin(struct memory_dose *dose)
         (void)look(dose, when);
 }
 
+/* Of the probe: what no cache holds, or half of the last-level cache, which is refilled behind each
+ * change. */
+static size_t choose_area(struct memory_dose *dose, const struct bench_machine *machine, bool cache)
+{
+    dose->period_ns = least_period_ns;
+    dose->guard_ns = least_guard_ns;
+    if (!cache)
+        return dose->sizes.area_bytes;
+    size_t half = memory_llc_reached(machine, NULL, 1) / 2;
+    half = half < dose->sizes.area_bytes ? half : dose->sizes.area_bytes;
+    uint64_t refill_ns = (uint64_t)((double)half / refill_bytes_ns);
+    if (refill_ns > dose->guard_ns)
+        dose->guard_ns = refill_ns;
+    if (periods_of_guard * dose->guard_ns > dose->period_ns)
+        dose->period_ns = periods_of_guard * dose->guard_ns;
+    return half;
+}
+
 static int open_memory(struct bench_ctx *ctx)
 {
     struct memory_dose *dose = ctx->state;
+    const struct dose *params = ctx->params;
     uint64_t llc = memory_llc_bytes(ctx->machine);
     dose->sizes = aggressor_choose_sizes(ctx->machine, llc, dose->n + 1);
     if (dose->sizes.area_bytes > area_most)
@@ -288,7 +312,8 @@ static int open_memory(struct bench_ctx *ctx)
             rc = memory_keep(ctx, &dose->aggressors[i].memory);
     }
     if (!rc)
-        rc = memory_open(ctx, &dose->area, dose->sizes.area_bytes, MEMORY_THP);
+        rc = memory_open(ctx, &dose->area,
+                         choose_area(dose, ctx->machine, params->kind == DOSE_CACHE), MEMORY_THP);
     return rc;
 }
 

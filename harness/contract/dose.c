@@ -6,15 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const dose_names[] = {"cpu", "bandwidth", "latency", "throttle", NULL};
+const char *const dose_names[] = {"cpu", "bandwidth", "latency", "cache", "throttle", NULL};
 
 /* What aggressors can hold: they compete with the workers as equals, and 8 threads a CPU do. */
-static const double least[DOSE_KINDS] = {0, 0.05, 1, 0};
-static const double most[DOSE_KINDS] = {0.8, 1, 20, 0.8};
+static const double least[DOSE_KINDS] = {0, 0.05, 1, 0.05, 0};
+static const double most[DOSE_KINDS] = {0.8, 1, 20, 1, 0.8};
 
 bool dose_is_share(int kind)
 {
     return kind == DOSE_CPU || kind == DOSE_THROTTLE;
+}
+
+bool dose_is_left(int kind)
+{
+    return kind == DOSE_BANDWIDTH || kind == DOSE_CACHE;
 }
 
 double dose_idle_level(enum dose_kind kind)

@@ -5,6 +5,8 @@
  *   waits so much of its time for aggressors, however many others it shares the CPU with.
  * - bandwidth=0.8 of memory: what a probe reads in a second, relative to when the aggressors rest.
  * - latency=1.5 of memory: the time of a probe's load, relative to the same.
+ * - cache=0.5 of the last-level cache: what a probe reads in a second of data that fills half of
+ * it, relative to the same.
  * - throttle=10% of the time in which a worker would run: a CPU quota of its cgroup stops it.
  *
  * Both sides of a ratio are measured beside the workers, so what these cost the probe is in
@@ -18,7 +20,7 @@
 
 #include "harness/lib/base/err.h"
 
-enum dose_kind { DOSE_CPU, DOSE_BANDWIDTH, DOSE_LATENCY, DOSE_THROTTLE, DOSE_KINDS };
+enum dose_kind { DOSE_CPU, DOSE_BANDWIDTH, DOSE_LATENCY, DOSE_CACHE, DOSE_THROTTLE, DOSE_KINDS };
 
 /* The benchmark that gives them, whose parameters are a struct dose. */
 #define DOSE_BENCH "dose"
@@ -28,11 +30,14 @@ struct dose {
     double level;
 };
 
-/* "cpu", "bandwidth", "latency", "throttle", NULL. */
+/* "cpu", "bandwidth", "latency", "cache", "throttle", NULL. */
 extern const char *const dose_names[];
 
 /* Its level is a share of time, in percent: of cpu and throttle. */
 bool dose_is_share(int kind);
+
+/* Its level is what is left of a probe's speed: of bandwidth and cache. */
+bool dose_is_left(int kind);
 
 /* The level at which nothing is taken: 0 of a share, else 1. */
 double dose_idle_level(enum dose_kind kind);

@@ -7,7 +7,7 @@
 #include "harness/verdict/odd/odd.h"
 
 /* How far from its level a dose may be: of latency a share of it. */
-static const double most_off[DOSE_KINDS] = {0.02, 0.03, 0.05, 0.02};
+static const double most_off[DOSE_KINDS] = {0.02, 0.03, 0.05, 0.05, 0.02};
 
 static double allowed_off(const struct dose *dose)
 {
@@ -26,7 +26,7 @@ double doses_off(const struct analysis *analysis, const struct arm *arm)
 static void add_reason(const struct arm *arm, double held, struct finding *finding)
 {
     const unsigned cpus = bitset_count(&arm->plan.workers[arm->plan.nworkers - 1].cpus);
-    const bool is_less = (held < arm->dose.level) != (arm->dose.kind == DOSE_BANDWIDTH);
+    const bool is_less = (held < arm->dose.level) != dose_is_left(arm->dose.kind);
     if (!is_less)
         return;
     if (arm->dose.kind == DOSE_THROTTLE)
