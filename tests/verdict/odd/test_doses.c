@@ -40,6 +40,12 @@ TEST(doses_that_were_not_held_are_named)
          {DOSE_LATENCY, 2},
          2.2,
          "The dose of latency=2 was not held under partition: 2.2."},
+        {PLACE_PARTITION, {DOSE_CACHE, 0.5}, 0.54, NULL},
+        {PLACE_PARTITION,
+         {DOSE_CACHE, 0.5},
+         0.8,
+         "The dose of cache=0.5 was not held under partition: 0.8. The 8 CPUs beside the workers "
+         "may be too few: leave it more (--cpus)."},
         {PLACE_PARTITION, {DOSE_THROTTLE, 0.2}, 0.185, NULL},
         {PLACE_PARTITION,
          {DOSE_THROTTLE, 0.2},
