@@ -337,11 +337,6 @@ static int print(const struct work *work, const struct compare_args *args, int c
     return cmd_finish();
 }
 
-static int print_page(const void *document, FILE *out, struct err *err)
-{
-    return html_print_document(document, out, err);
-}
-
 static int write_page(const struct work *work, const char *path, struct err *err)
 {
     struct doc doc = {0};
@@ -351,8 +346,7 @@ static int write_page(const struct work *work, const char *path, struct err *err
             text_append(title, sizeof(title), side && !i ? " -- " : " ", "%s",
                         work->sides[side].all[i].path);
     compared_add_to_doc(&work->comparisons, &work->findings, &doc);
-    const struct html_document document = {title, &doc};
-    int rc = page_put(print_page, &document, AT_FDCWD, path, err);
+    int rc = page_put_document(title, &doc, AT_FDCWD, path, err);
     doc_free(&doc);
     return rc;
 }
@@ -404,11 +398,12 @@ static const char *option_behind(int argc, char **argv, size_t behind)
 
 static int compare_fingerprints(const struct compare_args *args, const struct cli *cli)
 {
-    if (args->markdown || args->html || args->junit || args->history.n) {
-        log_error("fingerprints are compared as a table, or as JSON by --json");
+    const struct fingerprint_form form = {args->json, args->markdown, args->html};
+    if (args->junit || args->history.n) {
+        log_error("fingerprints have no --junit and no --history: their exit code is the verdict");
         return EXIT_USAGE;
     }
-    return fingerprint_compare_main(cli->positional, cli->npositional, args->json);
+    return fingerprint_compare_main(cli->positional, cli->npositional, &form);
 }
 
 static int compare_main(const struct cmd_env *env, int argc, char **argv)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/cmd/common/cmd.h"
@@ -287,13 +288,31 @@ static bool report_collection(struct session *session, struct side *side, int *c
     return side->said == -EMEDIUMTYPE;
 }
 
+/* Its page is written as that of a result is. */
+static int report_fingerprint(const struct session *session, const struct side *side)
+{
+    char page[DIRECTORY_PATH_MAX + sizeof(PAGE_NAME)];
+    struct fingerprint_form form = {session->options.json, session->options.markdown,
+                                    session->options.html};
+    struct stat at;
+    if (form.html && session->n > 1) {
+        log_error("'contend compare --html FILE' writes one page of several fingerprints");
+        return EXIT_USAGE;
+    }
+    if (!form.html && !prints_only(session) && !stat(side->path, &at) && S_ISDIR(at.st_mode)) {
+        (void)snprintf(page, sizeof(page), "%.4000s/" PAGE_NAME, side->path);
+        form.html = page;
+    }
+    return fingerprint_report_main(side->path, &form);
+}
+
 /* Reads and says one directory, and draws its figures. Returns the exit code. */
 static int report(struct session *session, struct side *side)
 {
     int code = EXIT_GOOD;
-    if (!prints_only(session) && fingerprint_is_at(side->path)) {
+    if (fingerprint_is_at(side->path)) {
         side->said = -EMEDIUMTYPE;
-        return fingerprint_report_main(side->path);
+        return report_fingerprint(session, side);
     }
     side->dir_fd = open(side->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (side->dir_fd < 0) {

@@ -27,6 +27,15 @@ jq -e '[.absent[] | select(.part == "copies") | .reason] == ["--device sim: no G
 expect 0 'cpu' "$CONTEND_BINARY" report one/cpu
 "$CONTEND_BINARY" report one > again || fail "its report: exit $?"
 diff <(sed '/^Results: /d' out) <(cat again; echo) || fail "another table"
+# Its page is made again, too, and its other forms are the same.
+well_formed one/report.html
+cp one/report.html page.html
+rm one/report.html
+expect 0 'node7' "$CONTEND_BINARY" report --markdown one
+[ ! -e one/report.html ] || fail "Markdown wrote a page"
+"$CONTEND_BINARY" report --html again.html one/fingerprint.json >/dev/null && cmp <(sed 's|one/fingerprint.json|one|' again.html) page.html ||
+    fail "another page"
+diff <("$CONTEND_BINARY" report --json one | jq -S .) <(jq -S . one/fingerprint.json) || fail "another JSON"
 
 # It is of one class with itself, and of another where values differ, which it says first.
 expect 0 '^same class \(distance 0\.0\)$' "$CONTEND_BINARY" compare one one/fingerprint.json
@@ -40,7 +49,14 @@ grep -q '^only A has, so not counted: memory (latency, huge pages)' out && grep 
 "$CONTEND_BINARY" compare --json one two.json | jq -e '.verdict == "another" and .distance > 1' > /dev/null || fail "no JSON"
 jq '.values = []' one/fingerprint.json > none.json
 expect 4 'share no value' "$CONTEND_BINARY" compare one none.json
-expect 2 'as JSON by --json' "$CONTEND_BINARY" compare --markdown one two.json
+expect 1 '^[|] .*integer.*[|]' "$CONTEND_BINARY" compare --markdown one two.json
+expect 1 'another class' "$CONTEND_BINARY" compare --html two.html one two.json
+grep -q 'contend compare one two.json' two.html && grep -q 'another class' two.html || fail "no page of two: $(cat two.html)"
+well_formed two.html
+expect 2 'compare --html' "$CONTEND_BINARY" report --html both.html one two.json
+expect 2 'no --junit' "$CONTEND_BINARY" compare --junit junit.xml one two.json
+echo kept > two.html
+expect 2 'is not replaced' "$CONTEND_BINARY" compare --html two.html one two.json
 expect 2 'is no fingerprint' "$CONTEND_BINARY" compare one one/cpu
 echo '{"schema": "contend-fingerprint", "schema_version": 9}' > newer.json
 expect 2 'newer contend' "$CONTEND_BINARY" compare one newer.json

@@ -161,6 +161,11 @@ static int print_collection(const void *page, FILE *out, struct err *err)
     return html_print_collection(page, out, err);
 }
 
+static int print_document(const void *document, FILE *out, struct err *err)
+{
+    return html_print_document(document, out, err);
+}
+
 static int format(printer *print, const void *page, char **text, size_t *size, struct err *err)
 {
     *text = NULL;
@@ -193,6 +198,13 @@ int page_put(printer *print, const void *page, int at_fd, const char *name, stru
 {
     int rc = may_write(at_fd, name, err);
     return rc ? rc : page_replace(print, page, at_fd, name, err);
+}
+
+int page_put_document(const char *title, const struct doc *doc, int at_fd, const char *name,
+                      struct err *err)
+{
+    const struct html_document document = {title, doc};
+    return page_put(print_document, &document, at_fd, name, err);
 }
 
 int page_write_collection(const struct collection *collection, int at_fd, const char *name,

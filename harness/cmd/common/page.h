@@ -32,6 +32,10 @@ void page_free_figures(struct page_figures *figures);
 int page_put(int (*print)(const void *page, FILE *out, struct err *err), const void *page,
              int at_fd, const char *name, struct err *err);
 
+/* A document as a page. The same errors. */
+int page_put_document(const char *title, const struct doc *doc, int at_fd, const char *name,
+                      struct err *err);
+
 /* The same of any file, which is replaced as a whole whoever wrote it. */
 int page_replace(int (*print)(const void *page, FILE *out, struct err *err), const void *page,
                  int at_fd, const char *name, struct err *err);

@@ -2,6 +2,7 @@
 #include "harness/cmd/fingerprint/fingerprint.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 
 #include "harness/cmd/common/child_run.h"
 #include "harness/cmd/common/named.h"
+#include "harness/cmd/common/page.h"
 #include "harness/cmd/fingerprint/sources.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/say/log.h"
@@ -159,37 +161,60 @@ static void describe(const struct work *work, struct fingerprint *print)
     (void)text_utc(time(NULL), print->started);
 }
 
-static int print_doc(const struct doc *doc)
+/* Frees the doc, and takes the JSON. */
+static int show(const char *title, struct doc *doc, json_t *json,
+                const struct fingerprint_form *form)
 {
-    doc_print(doc, stdout, terminal_has_color(1), false);
-    return cmd_finish();
+    struct err err = {0};
+    int code = EXIT_GOOD;
+    if (form->html && page_put_document(title, doc, AT_FDCWD, form->html, &err)) {
+        log_error("%s", err.msg);
+        code = EXIT_USAGE;
+    }
+    if (form->json) {
+        int printed = cmd_print_json(json, 1);
+        code = code ? code : printed;
+    } else {
+        json_decref(json);
+        if (form->markdown)
+            doc_print_markdown(doc, stdout);
+        else
+            doc_print(doc, stdout, terminal_has_color(1), false);
+    }
+    doc_free(doc);
+    int printed = cmd_finish();
+    return code ? code : printed;
 }
 
-static int print_table(const struct fingerprint *print, const char *path)
+static int show_one(const struct fingerprint *print, const char *path,
+                    const struct fingerprint_form *form)
 {
+    char title[200];
     struct doc doc = {0};
+    text_set(title, "fingerprint of %.100s, %.32s", print->host, print->started);
     fingerprint_add_to_doc(print, path, &doc);
-    int printed = print_doc(&doc);
-    doc_free(&doc);
-    return printed;
+    return show(title, &doc, fingerprint_to_json(print, CONTEND_VERSION), form);
 }
 
 static int conclude(const struct work *work)
 {
     struct err err = {0};
+    char page[DIRECTORY_PATH_MAX + sizeof(PAGE_NAME)];
     json_t *json = fingerprint_to_json(&work->print, CONTEND_VERSION);
-    if (json_value_replace(json, JSON_INDENT(1) | JSON_REAL_PRECISION(9), work->dir.fd,
-                           FINGERPRINT_NAME, &err)) {
+    int rc = json_value_replace(json, JSON_INDENT(1) | JSON_REAL_PRECISION(9), work->dir.fd,
+                                FINGERPRINT_NAME, &err);
+    json_decref(json);
+    if (rc) {
         log_error("%s", err.msg);
-        json_decref(json);
         return EXIT_NOT_RUN;
     }
-    if (work->options->json)
-        return cmd_print_json(json, 1);
-    json_decref(json);
-    (void)print_table(&work->print, work->dir.path);
-    (void)printf("\nResults: %s\n", work->dir.path);
-    return cmd_finish();
+    (void)snprintf(page, sizeof(page), "%s/" PAGE_NAME, work->dir.path);
+    const struct fingerprint_form form = {.json = work->options->json, .html = page};
+    rc = show_one(&work->print, work->dir.path, &form);
+    if (!work->options->json)
+        (void)printf("\nResults: %s\n", work->dir.path);
+    int printed = cmd_finish();
+    return rc ? rc : printed;
 }
 
 static int open_directory(struct work *work, struct err *err)
@@ -276,7 +301,7 @@ int fingerprint_main(const struct cmd_env *env, int argc, char **argv)
     return code;
 }
 
-int fingerprint_report_main(const char *path)
+int fingerprint_report_main(const char *path, const struct fingerprint_form *form)
 {
     struct fingerprint print;
     struct err err = {0};
@@ -284,7 +309,7 @@ int fingerprint_report_main(const char *path)
         log_error("%s", err.msg);
         return EXIT_USAGE;
     }
-    return print_table(&print, path);
+    return show_one(&print, path, form);
 }
 
 static int judge(const struct fingerprint_distance *distance)
@@ -294,7 +319,8 @@ static int judge(const struct fingerprint_distance *distance)
     return fingerprint_is_same(distance) ? EXIT_GOOD : EXIT_VERDICT;
 }
 
-static int compare_two(const char *const *paths, bool json)
+static int compare_two(const char *const *paths, const char *title,
+                       const struct fingerprint_form *form)
 {
     struct fingerprint prints[2];
     struct fingerprint_distance distance;
@@ -307,18 +333,16 @@ static int compare_two(const char *const *paths, bool json)
     }
     fingerprint_compare(&prints[0], &prints[1], &distance);
     fingerprints_add_to_doc(&prints[0], &prints[1], &distance, &doc);
-    int printed =
-        json ? cmd_print_json(fingerprint_distance_to_json(&distance), 1) : print_doc(&doc);
-    doc_free(&doc);
+    int printed = show(title, &doc, fingerprint_distance_to_json(&distance), form);
     return printed ? printed : judge(&distance);
 }
 
 /* Each against the median of all. */
-static int compare_fleet(const char *const *paths, size_t n, bool json)
+static int compare_fleet(const char *const *paths, size_t n, const char *title,
+                         const struct fingerprint_form *form)
 {
     struct fingerprint_machine *all = calloc(n, sizeof(*all));
     struct fingerprint median;
-    struct doc doc = {0};
     struct err err = {0};
     int rc = all ? 0 : err_set(&err, -ENOMEM, "no memory for %zu fingerprints", n);
     int code = EXIT_GOOD, printed = EXIT_USAGE;
@@ -335,17 +359,21 @@ static int compare_fleet(const char *const *paths, size_t n, bool json)
         code = one ? one : code;
     }
     if (!rc) {
+        struct doc doc = {0};
         fingerprint_fleet_add_to_doc(all, n, &doc);
-        printed = json ? cmd_print_json(fingerprint_fleet_to_json(all, n), 1) : print_doc(&doc);
+        printed = show(title, &doc, fingerprint_fleet_to_json(all, n), form);
     }
-    doc_free(&doc);
     free(all);
     return printed ? printed : code;
 }
 
-int fingerprint_compare_main(const char *const *paths, size_t n, bool json)
+int fingerprint_compare_main(const char *const *paths, size_t n,
+                             const struct fingerprint_form *form)
 {
-    return n == 2 ? compare_two(paths, json) : compare_fleet(paths, n, json);
+    char title[600] = "contend compare"; /* as it was typed */
+    for (size_t i = 0; i < n; i++)
+        text_append(title, sizeof(title), " ", "%s", paths[i]);
+    return n == 2 ? compare_two(paths, title, form) : compare_fleet(paths, n, title, form);
 }
 
 bool fingerprint_is_among(const char *const *paths, size_t n)

@@ -14,8 +14,15 @@ bool fingerprint_is_named(const char *word);
 /* argv[0] is that word. */
 cmd_main fingerprint_main;
 
-/* `contend report PATH` of one: its table again. */
-int fingerprint_report_main(const char *path);
+/* What is printed in place of the table, and the page that is written beside it; NULL: none. */
+struct fingerprint_form {
+    bool json, markdown;
+    const char *html;
+};
+
+/* `contend report PATH` of one: its table again. EXIT_USAGE: it is no fingerprint, or its page
+ * cannot be written. */
+int fingerprint_report_main(const char *path, const struct fingerprint_form *form);
 
 /* Whether one of the paths is a fingerprint. */
 bool fingerprint_is_among(const char *const *paths, size_t n);
@@ -25,6 +32,7 @@ bool fingerprint_is_among(const char *const *paths, size_t n);
  * of all. Exit code: EXIT_GOOD the same class, EXIT_VERDICT another one, EXIT_INCONCLUSIVE one
  * shares no value with the others.
  */
-int fingerprint_compare_main(const char *const *paths, size_t n, bool json);
+int fingerprint_compare_main(const char *const *paths, size_t n,
+                             const struct fingerprint_form *form);
 
 #endif

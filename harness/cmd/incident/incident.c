@@ -119,12 +119,6 @@ static int code_of(const struct incident_outcome *all, size_t n)
     return incidents_count(all, n, INCIDENT_UNCLEAR) ? EXIT_INCONCLUSIVE : EXIT_GOOD;
 }
 
-static int print_page(const void *doc, FILE *out, struct err *err)
-{
-    const struct html_document document = {"Published incidents on this machine", doc};
-    return html_print_document(&document, out, err);
-}
-
 static int conclude(const struct incident_args *args, const struct directory *dir,
                     const struct incident_outcome *all, size_t n)
 {
@@ -132,7 +126,8 @@ static int conclude(const struct incident_args *args, const struct directory *di
     struct err err = {0};
     incidents_add_to_doc(all, n, &doc);
     json_t *json = incidents_to_json(all, n);
-    int rc = page_put(print_page, &doc, dir->fd, PAGE_NAME, &err);
+    int rc =
+        page_put_document("Published incidents on this machine", &doc, dir->fd, PAGE_NAME, &err);
     if (!rc)
         rc = json_value_replace(json, JSON_INDENT(1) | JSON_REAL_PRECISION(6), dir->fd, JSON_NAME,
                                 &err);

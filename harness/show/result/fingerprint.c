@@ -178,7 +178,8 @@ void fingerprints_add_to_doc(const struct fingerprint *a, const struct fingerpri
                              const struct fingerprint_distance *distance, struct doc *doc)
 {
     char text[600];
-    doc_verdict(doc, FINDING_NOTE, NULL, "%s", fingerprint_format(distance, text, sizeof(text)));
+    doc_verdict(doc, fingerprint_is_same(distance) ? FINDING_NOTE : FINDING_BAD, NULL, "%s",
+                fingerprint_format(distance, text, sizeof(text)));
     doc_gap(doc);
     add_machine(a, "A: ", doc);
     add_machine(b, "B: ", doc);

@@ -35,16 +35,10 @@ int validate_write_file(const char *path, validate_print *print, const void *of,
     return rc ? rc : page_replace(print, of, AT_FDCWD, path, err);
 }
 
-static int print_document(const void *document, FILE *out, struct err *err)
-{
-    return html_print_document(document, out, err);
-}
-
 int validate_write_page(const char *path, const char *title, const struct doc *doc, struct err *err)
 {
-    const struct html_document document = {title, doc};
     int rc = directory_make_parents(path, err);
-    return rc ? rc : page_put(print_document, &document, AT_FDCWD, path, err);
+    return rc ? rc : page_put_document(title, doc, AT_FDCWD, path, err);
 }
 
 static int print_junit(const void *of, FILE *out, struct err *err)
