@@ -424,9 +424,9 @@ const struct command report_command = {
     .operands = "DIR...",
     .about = "Prints the table and the findings of result directories again, draws their figures, "
              "SVG and PNG from the .dat files in DIR/plots, and writes DIR/report.html: one page "
-             "that needs nothing else, to hand on. Of two directories the page in the second is "
-             "before and after. Of a directory that 'contend run all' has left it renews the page "
-             "over all of them, and that of each. Measure on a machine without gnuplot, copy DIR, "
+             "that needs nothing else, to hand on. With two directories, the page in the second "
+             "shows before and after. In a directory of 'contend run all' it renews the page over "
+             "all scenarios, and that of each. Measure on a machine without gnuplot, copy DIR, "
              "read and draw "
              "here.",
     .opts = option_table,
