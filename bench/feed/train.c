@@ -26,9 +26,9 @@
  * **Limits** In a real network, collectives and the work of layers wait for each other. Here
  * collectives begin all at once with overlap, or after all of the work without it. The GPU does not
  * compute the gradient, and buckets and layers share the same memory in turn. On cuda the wait for
- * the collectives keeps a CPU busy, whatever option `wait` says. Several machines have no common
- * clock: the waited_for and wait values are absent, and sim is skipped. Those values cover the
- * first 262144 measured steps.
+ * the collectives keeps a CPU busy, also with wait=block. Several machines have no common clock:
+ * the waited_for and wait values are absent, and sim is skipped. Those values cover the first
+ * 262144 measured steps.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -18,8 +18,9 @@ enum { GPU_NAME_MAX = 48 };
 /*
  * -ENOTSUP with the reason: built without CUDA, no driver or an old one, no GPU in ctx->machine, or
  * no usable GPU (gpu_check of kernels/gpu/gpu_common.h). If some GPUs are usable,
- * bench/gpu/gpu_set.h leaves the other GPUs out. Creates no context. For .probe, or for calls in
- * it. Builds without CUDA also use it as .scan, so that the benchmark stays a scan.
+ * bench/gpu/gpu_set.h leaves the other GPUs out. Creates no context. For .probe, or for a call
+ * in a benchmark's own probe. Builds without CUDA also use it as .scan, so that the benchmark stays
+ * a scan.
  */
 int gpu_probe(struct bench_ctx *ctx);
 

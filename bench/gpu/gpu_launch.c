@@ -10,8 +10,8 @@
  * The driver waits by the context's flag: spin (the CPU polls), yield (polls, and yields its CPU
  * between polls) or block (sleeps until an interrupt). launch, queue and graph20 use spin.
  *
- * Slices of a few milliseconds with idle and with busy CPUs alternate, in random order; each way
- * (an operation and a flag) has its slice. Busy: a pinned thread multiplies on each CPU of the
+ * Idle and busy CPUs alternate, in random order. In each of the two, every way (an operation and a
+ * flag) gets a slice of a few milliseconds. Busy: a pinned thread multiplies on each CPU of the
  * worker. The thread that launches is not pinned and competes with them, as in a job.
  *
  * **Measures** on CLOCK_MONOTONIC_RAW, `launch_latency` in us: p50, p99 and max over all intervals

@@ -9,7 +9,7 @@
  *   worker    queue_take(q, &token)          false: no batch is ready; sleep on queue_ready_fd()
  *
  * Any number of loaders, in any language, may share the queue: a token is two 32-bit words, and a
- * pipe gives it to one loader, whole. No lock is lost when a loader dies.
+ * pipe gives it to one loader, whole. There is no lock that a dying loader could keep.
  */
 #ifndef CONTEND_BENCH_LOADER_QUEUE_H
 #define CONTEND_BENCH_LOADER_QUEUE_H
