@@ -7,9 +7,9 @@
 #include "bench/cpu/victim.h"
 
 enum {
-    BURST = 512, /* touches between looks at what to do */
+    BURST = 512, /* touches a call of aggressor_press */
     REST_STEPS = 256,
-    MEMORY_SHARE = 4 /* areas together: 1 / this of the memory that can be taken */
+    MEMORY_SHARE = 4 /* all areas take at most 1 / this of the available memory */
 };
 
 static const uint64_t area_most_bytes = 1ull << 30, area_least_bytes = 1ull << 20;
@@ -59,7 +59,7 @@ void aggressor_press(struct aggressor *a, enum aggressor_kind kind)
         walk_random(&a->walks[kind], BURST);
     else
         walk_stream(&a->walks[kind], BURST);
-    /* Its only writer: no need for an addition that locks. */
+    /* This thread is the only writer: a locked addition is not needed. */
     uint64_t touched = atomic_load_explicit(&a->touched, memory_order_relaxed);
     atomic_store_explicit(&a->touched, touched + BURST, memory_order_relaxed);
 }

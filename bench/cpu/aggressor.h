@@ -1,12 +1,12 @@
 /*
- * Aggressors of cache_thrash: one a CPU, with memory of its own (kernels/cpu/walk.h).
+ * Aggressors of cache_thrash: one per CPU, each with its own memory (kernels/cpu/walk.h).
  *
  *   l1      stays in half of its own L1: a busy core and no more, the negative control
- *   stream  changes line after line of its area, round and round
- *   random  changes random lines of that area
+ *   stream  changes the lines of its area in order, again and again
+ *   random  changes random lines of its area
  *
- * An area is twice the last-level cache, at most 1 GiB, and all of them a quarter of the memory
- * that can be taken.
+ * An area is twice the last-level cache, at most 1 GiB. All areas together take at most a quarter
+ * of the available memory.
  */
 #ifndef CONTEND_BENCH_CPU_AGGRESSOR_H
 #define CONTEND_BENCH_CPU_AGGRESSOR_H
@@ -29,32 +29,32 @@ struct aggressor_sizes {
 
 /* Zeroed = none. */
 struct aggressor {
-    _Alignas(128) _Atomic uint64_t touched; /* lines so far, for others to read; 128: two lines */
-    struct memory_block memory;             /* the area, and l1's piece behind it */
+    _Alignas(128) _Atomic uint64_t touched; /* lines so far; other threads read it */
+    struct memory_block memory;             /* the area, then the lines of l1 */
     struct walk walks[AGGRESSOR_KINDS];     /* stream and random share the area */
-    uint64_t found[AGGRESSOR_KINDS];        /* by aggressor_sum */
+    uint64_t found[AGGRESSOR_KINDS];        /* touches that aggressor_sum found in memory */
 };
 
-/* For at most n at once, behind a cache of llc_bytes. */
+/* Sizes for at most n aggressors at once and a last-level cache of llc_bytes. */
 struct aggressor_sizes aggressor_choose_sizes(const struct bench_machine *machine,
                                               uint64_t llc_bytes, unsigned n);
 
-/* Also fine for one that is mapped. */
+/* Maps the memory; returns 0 or -errno. Does nothing if it is mapped already. */
 int aggressor_map(struct aggressor *aggressor, const struct aggressor_sizes *sizes,
                   struct err *err);
 void aggressor_free(struct aggressor *aggressor);
 
-/* First touch: call it in the thread that will press. Nothing where it is not mapped. */
+/* First touch: call it in the thread that will press. Does nothing if no memory is mapped. */
 void aggressor_fill(struct aggressor *aggressor, const struct aggressor_sizes *sizes);
 
-/* Some microseconds of pressing, or of staying awake without memory. */
+/* Presses (touches memory), or stays awake without touching memory, for some microseconds. */
 void aggressor_press(struct aggressor *aggressor, enum aggressor_kind kind);
 void aggressor_rest(struct aggressor *aggressor);
 
-/* Reads all of its memory, and notes what it finds. Also evicts what the caller had in caches. */
+/* Counts the touches in all of its memory. This also evicts the caller's data from the caches. */
 void aggressor_sum(struct aggressor *aggressor);
 
-/* -EBADMSG where the last aggressor_sum did not find every touch. */
+/* -EBADMSG if the last aggressor_sum did not find every touch. */
 int aggressor_check(const struct aggressor *aggressor, unsigned os_cpu, struct err *err);
 
 #endif

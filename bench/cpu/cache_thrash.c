@@ -1,50 +1,54 @@
 /*
- * How much aggressors take from a victim's caches, by their kind, number and distance.
+ * How much aggressors slow down a victim that lives in its caches, by kind, number and distance of
+ * the aggressors.
  *
- * The victim (bench/cpu/victim.h) runs on the first CPU, aggressors (bench/cpu/aggressor.h) on
- * others, or one on the victim's own, by turns. A cell (bench/cpu/thrash_cells.h) is one victim,
- * one kind of aggressor, its place, and how many. Slices with and without aggressors
- * (bench/cpu/fight.h) alternate, in random order within a pair; in those without, the aggressors
- * stay awake but idle (walk_rest), so that neither clocks, nor idle states, nor who else gets their
- * CPUs differ between the two: what is left is the memory system, and on one core the execution
- * units.
+ * The victim (bench/cpu/victim.h) runs on the first CPU. Aggressors (bench/cpu/aggressor.h) run on
+ * other CPUs, or one takes turns with the victim on the victim's CPU. A cell
+ * (bench/cpu/thrash_cells.h) is one victim, one kind of aggressor, its place, and the number of
+ * aggressors. Slices with and without aggressors (bench/cpu/fight.h) alternate, in random order
+ * within a pair. In slices without, the aggressors stay awake but idle (walk_rest), so clocks, idle
+ * states and the other users of their CPUs are the same in both. The difference is then the memory
+ * system and, on one core, the execution units.
  *
  * Victim l3 is the largest set that alone still runs at the speed of caches
- * (bench/cpu/effective_cache_size.h), up to half of the L3 that is reported, or less where its laps
- * would take too much of the budget. A round draws the cells' order and begins those that it has
- * time for; `cells_left` are for another.
+ * (bench/cpu/effective_cache_size.h), up to half of the reported L3, or less if its laps would take
+ * too much of the budget. A round draws the order of the cells and runs those that it has time for;
+ * `cells_left` is the number left for other rounds.
  *
- * **Measures** time of a chunk on CLOCK_MONOTONIC_RAW in the victim; a slice's value is its median
- * chunk. `victim_time` = s an iteration, the median over slices with the aggressors, and
- * `victim_alone` over those without, of the same pairs; `victim_slowdown` = median over pairs of
- * with / without. `aggressor_rate`: lines that each touched x 64 B / time. `caches_brought`: what
- * they touched, at most all of their areas, / the last-level cache as reported, in a lap of the
- * victim under them; where that does not decide (victim l2 lives elsewhere, and so do aggressors
- * behind another cache), until the victim is measured. Below 2 the victim's lines may stay where
- * they are: `victim_slowdown` then is no value but a skipped row. Pairs in which victim l3 was not
- * warm alone, since others had pushed it out, do not count; `warm_share` of them do. With none the
- * row is skipped too, and `cold_slowdown` is with / without of a victim that comes from memory
- * anyway: what aggressors cost it on the way there. `victim_bytes` and `aggressor_bytes` (of each)
- * are the working sets used. `access_time` = CPU time of the victim beside aggressors / its loads.
+ * **Measures** time of a chunk on CLOCK_MONOTONIC_RAW in the victim's thread; a slice's value is
+ * its median chunk. `victim_time`, `victim_alone` = s an iteration, medians over the slices with
+ * and without aggressors; `victim_slowdown` = median over pairs of with / without.
+ * `aggressor_rate`: lines that each aggressor touched x 64 B / time.
+ * `caches_brought`: bytes that the aggressors touched, at most all of their areas, / the reported
+ * last-level cache. It counts the bytes of one lap of the victim under aggressors. If that cache is
+ * not shared, or the victim is not in it, it counts the bytes until the victim is measured. Below 2
+ * the victim's lines may stay in the cache: the row of `victim_slowdown` is then skipped.
+ * `warm_share`: share of pairs in which the victim was warm alone; other programs may evict victim
+ * l3. Only these pairs count. If there are none, the row is skipped too.
+ * `cold_slowdown`: with / without if no pair was warm: the cost of aggressors to a victim that
+ * reads from memory anyway.
+ * `victim_bytes`, `aggressor_bytes` (of each): the working sets. `access_time`: CPU time of the
+ * victim under aggressors / its loads.
  *
- * In turns (where=turns) the scheduler switches between two threads, and all times are CPU time of
- * the victim, so that its share of the CPU is in none of them. Without aggressors then means that
- * the other one multiplies in registers in its turns. A turn begins where others had the CPU for
- * 0.5 ms or more. `refill` us a switch = CPU time of the chunks behind the switch beyond that of
- * warm ones, up to the first warm one, less `switch_cost`, the same without aggressors; medians
- * over turns. "At least" where most turns end before that. `access_first` and `access_warm` ns a
- * load: of the first lap behind a switch, less the switch; and the median without aggressors.
- * `turn` ms: CPU time of a turn. Turns that follow somebody else's do not count.
+ * In turns (where=turns) the scheduler switches between two threads. All times are CPU time of the
+ * victim, so its share of the CPU does not matter. In slices without aggressors, the other thread
+ * multiplies in registers in its turns. A turn begins after another thread had the CPU for 0.5 ms
+ * or more. Turns that follow another program's turn do not count.
+ * `refill` = us a switch: CPU time of the chunks after a switch, up to the first warm chunk, beyond
+ * that of warm chunks, less `switch_cost`, the same without aggressors; medians over turns. It is
+ * marked "at least" if most turns end before a warm chunk.
+ * `access_first` = ns a load of the first lap after a switch, less the switch; `access_warm` = the
+ * median without aggressors. `turn` = ms of CPU time of a turn.
  *
- * Keys say n for the number of aggressors; they leave out the place where the parameter names one,
- * so that `ab` compares places.
+ * Keys: n, the number of aggressors. If the parameter names a place, keys leave it out, so that
+ * `ab` compares places.
  * **Source** kernels/cpu/walk.h names it.
- * **Limits** On a shared host the L3 is also other guests': the victim's set may not stay in it
- * even alone, and then what slows it is the way to memory. Rounds may feel caches of other sizes:
- * victim_bytes has their range. More aggressors may make a victim faster: some processors raise the
- * clock of their mesh and caches with the load. A smaller loss hides behind that. Of threads that
- * take turns only caches are lost: processes would lose their TLB, too. A switch that somebody asks
- * for, each time that both are through with their sets, is context_switch's.
+ * **Limits** On a shared host other guests use the L3, too: the victim's set may not stay in it
+ * even alone, and then memory access is what slows it. Rounds may find caches of other sizes:
+ * victim_bytes has their range. More aggressors may make a victim faster, which hides a smaller
+ * loss: some processors raise the clock of their mesh and caches with the load. Threads that take
+ * turns lose only caches; processes would lose their TLB, too. context_switch measures switches
+ * that the threads ask for, each time that both have gone through their sets.
  */
 #include <errno.h>
 #include <string.h>
@@ -61,7 +65,7 @@
 #include "bench/registry.h"
 #include "harness/lib/sys/clock.h"
 
-/* At most these shares of the budget: to settle one slice, and for a victim's lap in each cell. */
+/* Limits, as shares of the budget: settling of one slice; the laps of victim l3 over all cells. */
 static const double settle_share = 1.0 / 16, laps_share = 1.0 / 8;
 
 struct cache_thrash_params {
@@ -145,18 +149,18 @@ static const struct bench_figure cache_thrash_figures[] = {
 
 struct cache_thrash {
     struct fight fight;
-    struct thrash_victim victims[VICTIMS]; /* those of cells */
-    struct team team;  /* one thread a CPU of the machine, victim = 0, and one more on its CPU */
-    unsigned *os_cpus; /* of its threads */
+    struct thrash_victim victims[VICTIMS];
+    struct team team;  /* a thread per CPU, 0 = victim, and a second thread on the victim's CPU */
+    unsigned *os_cpus; /* of the team's threads */
     struct thrash_cells cells;
-    struct aggressor *all;       /* [team.n]: mapped where they are one in some cell */
-    struct aggressor **fighting; /* of the cell that runs */
-    unsigned *members;           /* of the cell that runs: 0, then its aggressors */
+    struct aggressor *all;       /* [team.n]: mapped if some cell uses it */
+    struct aggressor **fighting; /* of the current cell */
+    unsigned *members;           /* of the current cell: 0, then the threads of its aggressors */
     struct aggressor_sizes sizes;
-    unsigned left, skipped; /* cells that the round has not drawn yet, and had no time for */
+    unsigned left, skipped; /* cells of this round: not drawn yet; without time for them */
     uint64_t round_seed, deadline_ns;
     double lap_most_ns;
-    const struct thrash_cell *cell; /* that runs */
+    const struct thrash_cell *cell; /* current */
 };
 
 static struct thrash_scope scope_of(const struct cache_thrash_params *params)
@@ -196,7 +200,7 @@ static int map_aggressors(struct cache_thrash *t, struct err *err)
     return rc;
 }
 
-/* In its own thread each: first touch. */
+/* First touch: each thread fills its own memory. */
 static void fill(void *arg, unsigned rank, unsigned n)
 {
     (void)n;
@@ -270,7 +274,7 @@ static void cache_thrash_teardown(struct bench_ctx *ctx)
     thrash_cells_free(&t->cells);
 }
 
-/* In the victim's thread, the others asleep. */
+/* Runs in the victim's thread while all other threads sleep. */
 static void measure_alone(void *arg)
 {
     struct cache_thrash *t = arg;
@@ -292,7 +296,7 @@ static void play(void *arg, unsigned rank, unsigned n)
         fight_suffer(&t->fight);
 }
 
-/* The place is a parameter or a part of the key. */
+/* The key names the place unless the parameter does. */
 static struct dims place_of_cell(const struct bench_ctx *ctx, const struct thrash_cell *cell)
 {
     const struct cache_thrash_params *params = ctx->params;
@@ -322,7 +326,7 @@ static void emit_cell(struct bench_ctx *ctx)
     }
 }
 
-/* Time that a cell needs, about. */
+/* Approximate time that a cell needs. */
 static double least_ns(const struct cache_thrash *t, const struct thrash_cell *cell)
 {
     const struct thrash_victim *victim = &t->victims[cell->victim];
@@ -350,7 +354,7 @@ static void begin_cell(struct cache_thrash *t, const struct thrash_cell *cell, u
     fight_begin(&t->fight);
 }
 
-/* An equal part of the time that is left, or the next round's. */
+/* Gives the cell an equal share of the time left, or skips it; the first cell always runs. */
 static int run_cell(struct bench_ctx *ctx, size_t point)
 {
     struct cache_thrash *t = ctx->state;
@@ -391,7 +395,7 @@ static int cache_thrash_scan(struct bench_ctx *ctx)
     double budget_ns = ctx->budget_s * 1e9;
     t->deadline_ns = clock_now_ns() + (uint64_t)budget_ns;
     t->fight.settle_most_ns = (uint64_t)(budget_ns * settle_share);
-    unsigned cells = 2; /* to find the size */
+    unsigned cells = 2; /* the search for the size counts as two cells */
     for (unsigned i = 0; i < t->cells.n; i++)
         cells += t->cells.cell[i].victim == VICTIM_L3;
     t->lap_most_ns = budget_ns * laps_share / cells;

@@ -1,19 +1,20 @@
 /*
- * How fast the machine itself is at this moment: the same small work on one CPU in every run of
- * every version, beside the arms of each round. Where it moved from one run to another, so did the
- * machine: clocks, a neighbour, memory, a hypervisor; and what the arms say moved with it.
+ * The control: how fast the machine itself is right now. Every run of every version does the same
+ * small work on one CPU, in each round next to the measured configurations. If the control changes
+ * from one run to another, the machine changed (clocks, other programs, memory, hypervisor), and
+ * the results of the configurations changed with it.
  *
- * One thread, pinned to the last of the worker's CPUs, as the first ones are where interrupts go.
- * Three times about 50 ms, one behind the other, behind 20 ms that warm up.
+ * One thread, pinned to the last of the worker's CPUs, since interrupts go to the first CPUs. It
+ * warms up for 20 ms, then runs three parts of about 50 ms in sequence.
  *
  * **Measures** on CLOCK_MONOTONIC_RAW, medians of equal pieces of work within the 50 ms:
  * `canary_integer`, ns: an integer multiplication and addition, of 8 chains side by side
- * (kernels/cpu/busy.h). `canary_latency`, ns: a load that waits for the one before it, over 8 KiB,
- * which lie in L1. `canary_copy`, GB/s by STREAM's count (16 B an element): a copy between two
- * arrays that are larger than L2, with plain stores and base pages, which need no luck.
+ * (kernels/cpu/busy.h). `canary_latency`, ns: a load that waits for the previous load, over 8 KiB
+ * in L1. `canary_copy`, GB/s by STREAM's count (16 B an element): a copy between two arrays larger
+ * than L2, with plain stores and base pages, which are always available.
  * **Source** kernels/cpu/busy.h, chase.h, stream.h.
- * **Limits** One CPU stands for all. Medians: what comes less often than in half of the pieces, as
- * steal of a tenth does, shows in `status` and not here.
+ * **Limits** One CPU stands for all. A disturbance of fewer than half of the pieces, such as steal
+ * of a tenth, does not change a median; `status` shows it.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -37,12 +38,12 @@ static const struct bench_metric canary_metrics[] = {
 };
 
 enum {
-    STEPS = 1 << 15, /* of all chains: some 0.1 ms, as the next */
-    LOADS = 1 << 16,
+    STEPS = 1 << 15,       /* of all chains: about 0.1 ms */
+    LOADS = 1 << 16,       /* about 0.1 ms */
     LINES = 128,           /* 8 KiB: a quarter of the smallest L1 */
-    ARRAY_BYTES = 8 << 20, /* of each; more where L2 is */
+    ARRAY_BYTES = 8 << 20, /* of each array; twice the L2 if that is more */
     ARRAY_MOST = 64 << 20,
-    PIECES = 1 << 12 /* that are kept */
+    PIECES = 1 << 12 /* times kept */
 };
 
 static const uint64_t box_ns = 50000000, warm_up_ns = 20000000, seed = 1;
@@ -96,7 +97,7 @@ static double time_pieces(struct canary *c, void (*piece)(struct canary *c), uin
     return stats_sort_median(c->took_ns, n);
 }
 
-/* In the pinned thread: the arrays are touched where they are used. */
+/* Runs in the pinned thread, so first touch places the arrays on that thread's node. */
 static void measure(void *arg)
 {
     struct canary *c = arg;
@@ -151,7 +152,7 @@ static int canary_scan(struct bench_ctx *ctx)
     return 0;
 }
 
-/* All of the work was done: the chains and the walk are where so many steps lead. */
+/* The chains and the walk end where the counted steps lead, so all work was done. */
 static int canary_check(struct bench_ctx *ctx)
 {
     const struct canary *c = ctx->state;

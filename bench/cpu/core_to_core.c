@@ -1,24 +1,25 @@
 /*
- * How long a cache line takes from one CPU to another and back, for every pair of CPUs.
+ * Round trip of a cache line from one CPU to another and back, for every pair of CPUs.
  *
  * One CPU writes a word, the other answers in the same line (kernels/cpu/pingpong.h), a batch of
- * trips at a time. Each pair plays on 8 lines in as many pages, 4 of them first touched by the one
- * CPU and 4 by the other: a line's home (its slice of the cache, its directory, its NUMA node) lies
- * on the way of every transfer, and differs from line to line.
+ * round trips at a time. Each pair uses 8 lines in 8 pages; each CPU first touches 4 of the pages.
+ * A line's home (its slice of the cache, its directory, its NUMA node) is on the path of every
+ * transfer, and differs from line to line.
  *
- * **Measures** ns a round trip = time of a batch / trips in it, on CLOCK_MONOTONIC_RAW in the
- * asking thread; the first trips of a batch are not timed. `pair_latency` is the median over the
- * lines of each line's median over its batches, `pair_latency_min` the fastest batch. A round trip
- * is two transfers: "one way", which some tools print, is half of it by convention, not measured.
- * Many pairs play at once, by the rounds of a tournament, where one after the other would leave a
- * pair less than 4 ms. Then a sample of the pairs is measured both ways and
- * `parallel_disturbance` is the median of at once / one by one; where that is more than 10% off 1,
- * all pairs are measured one by one after all, or, where so many would take too long, are noisy. Of
+ * **Measures** ns a round trip = time of a batch / round trips in it, on CLOCK_MONOTONIC_RAW in the
+ * asking thread; the first round trips of a batch are not timed. `pair_latency` is the median over
+ * the lines of each line's median over its batches, `pair_latency_min` the fastest batch. A round
+ * trip is two transfers. The "one way" time that some tools print is half of a round trip by
+ * convention; nothing measures it.
+ * If pairs measured one by one would have less than 4 ms each, many pairs run at once, in the slots
+ * of a round-robin tournament. A sample of the pairs is then measured both ways:
+ * `parallel_disturbance` is the median of at once / one by one. If it differs from 1 by more than
+ * 10%, all pairs are measured one by one, or are marked noisy if that would take too long. With
  * more than 362 CPUs there is no room for `pair_latency_min`.
- * **Source** kernels/cpu/pingpong.h. Pages by both CPUs: first touch places them.
- * **Limits** A pair that does not get on within 200 ms (the hypervisor or another process has taken
- * a CPU) has no value. Spinning threads of one core share it, so SMT siblings look a little slower
- * than their cache is. Latency under load is something else.
+ * **Source** kernels/cpu/pingpong.h. First touch places the pages, so both CPUs touch some.
+ * **Limits** A pair without an answer for 200 ms has no value: the hypervisor or another process
+ * occupies a CPU. SMT siblings share a core while both spin, so they look a little slower than
+ * their cache is. Latency under load differs.
  */
 #include <errno.h>
 #include <math.h>
@@ -35,20 +36,20 @@
 #include "kernels/cpu/pingpong.h"
 
 enum {
-    HOMES = 4,         /* pages that a CPU owns; a pair uses those of both */
-    LINES = 2 * HOMES, /* a pair plays on */
+    HOMES = 4,         /* pages per CPU; a pair uses the pages of both CPUs */
+    LINES = 2 * HOMES, /* a pair */
     LINE_BYTES = 64,
     REPS_MIN = 3, /* batches a line */
     REPS_MAX = 256,
     WARM_TRIPS = 16,
     SAMPLE = 24,       /* pairs measured both ways */
-    TRIAL_SLOTS = 4,   /* of the tournament, that the sample is from */
-    CLOCK_TRIP_NS = 20 /* no round trip is faster: decides how many outlast the clock */
+    TRIAL_SLOTS = 4,   /* of the tournament; the sample comes from these */
+    CLOCK_TRIP_NS = 20 /* no round trip is faster; sets the length of a batch */
 };
 
-static const uint64_t serial_enough_ns = 4000000; /* a pair: no need for pairs at once */
+static const uint64_t serial_enough_ns = 4000000; /* a pair: enough to measure one by one */
 static const uint64_t serial_least_ns = 600000;
-static const uint64_t pair_most_ns = 20000000; /* 180 batches a line: more tells no more */
+static const uint64_t pair_most_ns = 20000000; /* 180 batches a line: more do not help */
 static const uint64_t silence_ns = 200000000;
 static const double disturbance_limit = 0.1;
 
@@ -73,35 +74,35 @@ static const struct bench_figure core_to_core_figures[] = {
     {.name = NULL},
 };
 
-/* One pair at play. The first line is written by the asker alone. */
+/* A pair that is being measured. Only the asker writes `begun` and `over`. */
 struct cpu_pair {
     _Alignas(128) _Atomic uint32_t begun; /* batches */
     bool over;
     _Alignas(128) unsigned player[2]; /* asker, answerer */
     uint64_t length_ns;
     double latency_ns, latency_min_ns; /* NaN: no answer */
-    bool silent[2];                    /* who gave up */
+    bool silent[2];                    /* by player: gave up waiting */
 };
 
 struct core_to_core {
     struct team team;
     struct memory_block pages; /* [ncpus][HOMES] pages */
-    size_t page_bytes;         /* of the kernel's: smaller parts of one have one home */
+    size_t page_bytes;         /* the kernel's page size: the unit of placement */
     unsigned n;
     uint64_t seed;
-    uint32_t trips;                /* of a batch */
-    uint32_t *balls;               /* [ncpus][HOMES]: what the ball there has to be */
-    struct cpu_pair *duels;        /* of the slot, n / 2 */
-    unsigned *members;             /* of the team, by rank: both players of each pair of CPUs */
+    uint32_t trips;                /* timed round trips of a batch */
+    uint32_t *balls;               /* [ncpus][HOMES]: expected value of the page's ball (word) */
+    struct cpu_pair *duels;        /* [n / 2]: pairs of the current slot */
+    unsigned *members;             /* team members by rank: both players of each pair */
     double *latency, *latency_min; /* [pairs_index] */
 };
 
 static int core_to_core_probe(struct bench_ctx *ctx)
 {
-    return pairs_probe(ctx, METRIC_PAIR + 1); /* others where there is room */
+    return pairs_probe(ctx, METRIC_PAIR + 1); /* METRIC_PAIR_MIN only if there is room */
 }
 
-/* Line `line` of a pair: its page, and the place in the arrays by page. */
+/* Page of line `line` of a pair; also its index in `balls`. */
 static unsigned page_of(const struct cpu_pair *cpu_pair, unsigned line)
 {
     return cpu_pair->player[line % 2] * HOMES + line / 2;
@@ -147,7 +148,7 @@ static int core_to_core_setup(struct bench_ctx *ctx)
     return rc;
 }
 
-/* Silence counts from the first question: the kernel asks only who has waited for long. */
+/* Time counts from the first call: pingpong makes that call only after a long wait. */
 static bool silent_for_long(void *arg)
 {
     uint64_t *since_ns = arg, now_ns = clock_now_ns();
@@ -156,7 +157,7 @@ static bool silent_for_long(void *arg)
     return now_ns - *since_ns > silence_ns;
 }
 
-/* Trips in the line's page that are not timed, then those that are. Nanoseconds, NaN: silence. */
+/* Untimed, then timed round trips in the line's page. Returns ns a round trip; NaN: no answer. */
 static double play_batch(struct core_to_core *c, struct cpu_pair *cpu_pair, unsigned line)
 {
     uint64_t since_ns = 0;
@@ -173,13 +174,13 @@ static double play_batch(struct core_to_core *c, struct cpu_pair *cpu_pair, unsi
     return (double)took_ns / c->trips;
 }
 
-/* [line][rep] of `reps` repetitions to one value each. */
+/* Sums up batches[line][rep] of `reps` repetitions in the latencies of the pair. */
 static void conclude(struct cpu_pair *cpu_pair, double batches[LINES][REPS_MAX], unsigned reps)
 {
     double medians[LINES];
     for (unsigned line = 0; line < LINES; line++) {
         medians[line] = stats_sort_median(batches[line], reps);
-        if (!(batches[line][0] >= cpu_pair->latency_min_ns)) /* sorted now */
+        if (!(batches[line][0] >= cpu_pair->latency_min_ns)) /* sorted: [0] is the fastest */
             cpu_pair->latency_min_ns = batches[line][0];
     }
     cpu_pair->latency_ns = stats_sort_median(medians, LINES);
@@ -249,7 +250,7 @@ static void prepare(struct core_to_core *c, size_t at, unsigned a, unsigned b, u
         .player = {a, b}, .length_ns = length_ns, .latency_ns = NAN, .latency_min_ns = NAN};
 }
 
-/* Both have stopped: a ball that lies in between is put back where check expects it. */
+/* Runs after both threads have stopped: resets the balls of a failed pair to what check expects. */
 static void settle(struct core_to_core *c, struct cpu_pair *cpu_pair)
 {
     if (!cpu_pair->silent[0] && !cpu_pair->silent[1])
@@ -288,7 +289,7 @@ static void play_pair(struct core_to_core *c, unsigned a, unsigned b, uint64_t l
     play_duels(c, 1);
 }
 
-/* By slots too: a CPU that was asleep plays soon again, and drift spreads over all pairs. */
+/* Goes by slots too: no CPU sleeps for long, and drift spreads over all pairs. */
 static void play_one_by_one(struct core_to_core *c, uint64_t length_ns)
 {
     for (unsigned slot = 0; slot < pairs_slots(c->n); slot++)
@@ -300,8 +301,9 @@ static void play_one_by_one(struct core_to_core *c, uint64_t length_ns)
 }
 
 /*
- * Slots 0, s, 2s, .. were played at once; some of their pairs again, alone. Returns the median of
- * at once / alone (NaN: no pair answered both times) and keeps the first figures.
+ * Slots 0, s, 2s, .. (s = stride) were measured at once. Measures a sample of their pairs again,
+ * alone, and returns the median of at once / alone (NaN: no pair answered both times). The
+ * latencies measured at once stay stored.
  */
 static double measure_disturbance(struct core_to_core *c, unsigned stride, uint64_t length_ns)
 {
@@ -330,7 +332,7 @@ static uint64_t clamp_ns(double ns, uint64_t least, uint64_t most)
     return ns < (double)least ? least : ns > (double)most ? most : (uint64_t)ns;
 }
 
-/* Some of the slots of the tournament; the disturbance, of which the caller makes what follows. */
+/* Measures TRIAL_SLOTS slots of the tournament at once and returns the disturbance. */
 static double try_at_once(struct core_to_core *c, uint64_t length_ns)
 {
     unsigned stride = pairs_slots(c->n) / TRIAL_SLOTS;
@@ -348,7 +350,7 @@ static void play_the_rest(struct core_to_core *c, uint64_t length_ns)
             play_slot(c, slot, length_ns);
 }
 
-/* Time that a pair takes alone, with waking it up; from some pairs that are far apart. */
+/* Time that a pair takes alone, its wake-up included; mean of some pairs of distant CPUs. */
 static double time_alone_s(struct core_to_core *c, uint64_t length_ns)
 {
     enum { PAIRS = 4 };
@@ -376,7 +378,7 @@ static int core_to_core_scan(struct bench_ctx *ctx)
     struct core_to_core *c = ctx->state;
     size_t npairs = pairs_count(c->n);
     double budget_ns = ctx->budget_s * 1e9, disturbance = NAN;
-    /* The rest of the budget goes into waking them up. */
+    /* The rest of the budget is for waking up the threads. */
     uint64_t alone_ns = clamp_ns(0.6 * budget_ns / (double)npairs, serial_least_ns, pair_most_ns);
     uint64_t length_ns =
         clamp_ns(0.75 * budget_ns / pairs_slots(c->n), serial_least_ns, pair_most_ns);
@@ -402,7 +404,7 @@ static int core_to_core_scan(struct bench_ctx *ctx)
     return 0;
 }
 
-/* Every trip moves the ball on by two: none was lost, none counted that was not made. */
+/* Each round trip adds 2 to the ball, so its value shows that none was lost or counted twice. */
 static int core_to_core_check(struct bench_ctx *ctx)
 {
     struct core_to_core *c = ctx->state;

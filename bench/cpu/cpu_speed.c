@@ -1,18 +1,18 @@
 /*
  * How fast every CPU is, alone: a loop of multiplications, and a copy within its own caches. CPUs
- * of one kind are to be alike; one that is not is throttled, has a bad core, or shares its core
- * with a stranger.
+ * of one kind should be equally fast. A slower CPU is throttled, has a bad core, or shares its core
+ * with another program or guest.
  *
- * CPUs take turns in an order of their own each round, the others asleep. Each runs the loop for
+ * CPUs take turns while all other CPUs sleep; each round has its own order. A CPU runs the loop for
  * half of its turn and the copy for the other half; the first third of each half settles the clock.
  *
  * **Measures** `cpu_rate`, 1e9 steps of a chain a second (kernels/cpu/busy.h: BUSY_CHAINS chains a
  * step), and `cpu_copy`, GB/s (1e9) of 16 B an element (STREAM's copy, plain stores) from one array
- * of 128 KiB to another: the fastest batch, on CLOCK_MONOTONIC_RAW. Noise only takes away, so that
- * the best one is the CPU's own. Keys: cpu, the system's number.
+ * of 128 KiB to another: the fastest batch, on CLOCK_MONOTONIC_RAW. Noise only slows batches down,
+ * so the fastest batch shows the CPU's own speed. Keys: cpu, the system's number.
  * **Source** kernels/cpu/busy.h and kernels/cpu/stream.h name theirs.
- * **Limits** Alone: what CPUs lose to each other is in smt_pairs and mem_bandwidth. A CPU that
- * another process uses all the time is slow here, too.
+ * **Limits** CPUs run alone: smt_pairs and mem_bandwidth show what they lose to each other. A CPU
+ * that another process uses all the time is slow here, too.
  */
 #include <errno.h>
 #include <math.h>
@@ -42,10 +42,10 @@ static const struct bench_metric speed_metrics[] = {
 
 struct speed {
     struct team team;
-    unsigned n, cpu; /* cpu: whose turn it is */
+    unsigned n, cpu; /* cpu: the CPU that has the turn */
     uint64_t seed, half_ns, batch_steps, copies;
     const struct stream_isa *isa;
-    double *arrays; /* two of ELEMENTS a CPU */
+    double *arrays; /* [n][2][ELEMENTS] */
     struct turn {
         _Alignas(128) uint64_t chain[BUSY_CHAINS];
         uint64_t steps;
@@ -66,7 +66,7 @@ static int speed_setup(struct bench_ctx *ctx)
     s->isa = stream_isa_best();
     double turn_ns = fmin(fmax(ctx->budget_s * 1e9 / s->n, turn_least_ns), turn_most_ns);
     s->half_ns = (uint64_t)turn_ns / 2;
-    /* Batches that the clock can time, some tens of them in a half. */
+    /* A batch is long enough for the clock to time. A half has some tens of batches. */
     uint64_t more = 1 + clock_cost_ns() * CLOCK_MIN_INTERVAL_CALLS / 10000;
     s->batch_steps = BATCH_STEPS * more;
     s->copies = COPIES * more;
@@ -80,7 +80,7 @@ static int speed_setup(struct bench_ctx *ctx)
     return rc ? rc : team_open_all(&s->team, ctx);
 }
 
-/* Batches until half a turn is over; the least time of one behind the settling, ns. */
+/* Runs batches until half a turn is over. Returns the shortest time after settling, ns. */
 static double fastest(struct speed *s, unsigned cpu, void (*batch)(struct speed *s, unsigned cpu))
 {
     uint64_t start_ns = clock_now_ns(), now_ns = start_ns;
@@ -109,7 +109,7 @@ static void run_copies(struct speed *s, unsigned cpu)
         (void)s->isa->kernel[STREAM_COPY][STREAM_PLAIN](&args);
 }
 
-/* In the thread of that CPU, which also touches its arrays first. */
+/* Runs in the thread of that CPU, so first touch places the arrays on its node. */
 static void take_turn(void *arg)
 {
     struct speed *s = arg;
@@ -140,7 +140,7 @@ static int speed_scan(struct bench_ctx *ctx)
     return points_run(ctx, ctx->machine->ncpus, measure_cpu, NULL);
 }
 
-/* The chains are where that many steps lead, and the copies are copies. */
+/* The chains end where the counted steps lead, and the copies match. */
 static int speed_check(struct bench_ctx *ctx)
 {
     const struct speed *s = ctx->state;

@@ -5,10 +5,10 @@
 
 enum { TRIES = 8, LINE_BYTES = 64 };
 
-/* A cold lap below this many warm ones says that not even the first set fits. */
+/* If cold / warm is below this ratio, not even the first set fits. */
 static const double cold_least = 1.5;
 
-/* A set moves in over several laps, and somebody else may be heard in one: the best counts. */
+/* A set enters the cache over several laps, and laps may be disturbed: the fastest lap counts. */
 static bool is_warm(struct effective_cache_size *felt, uint64_t bytes)
 {
     double ns = felt->warm(felt->arg, bytes);
@@ -35,7 +35,7 @@ uint64_t effective_cache_size_find(struct effective_cache_size *felt)
         return bytes;
     }
     felt->limit_ns = sqrt(felt->warm_ns * felt->cold_ns);
-    bool half = false; /* way to the next power of two times least */
+    bool half = false; /* bytes is 1.5 x a power of two x least */
     for (uint64_t next; bytes < felt->most; bytes = next, half = !half) {
         next = half ? bytes / 3 * 4 : bytes / 2 * 3;
         next = next < felt->most ? next : felt->most;

@@ -1,21 +1,21 @@
 /*
  * Threads that count, each in a byte of its own: in one cache line, in neighbouring lines, or far
- * apart. Nobody shares data; what the first two cost is false sharing.
+ * apart. The threads share no data; the cost of the first two layouts is false sharing.
  *
  *   same      neighbouring bytes of one 64 B line
- *   adjacent  64 B apart: lines of their own, but pairs of them make one 128 B sector, which
- *             prefetchers and some caches move as one
+ *   adjacent  64 B apart: separate lines, but two lines make a 128 B sector, which prefetchers and
+ *             some caches move as one
  *   padded    256 B apart
  *
  * **Measures** `write_rate` = 1e-6 writes / s of a thread (CLOCK_MONOTONIC_RAW in that thread), the
- * mean over the threads, of short slices in which the layouts take turns in random order; the
- * median of the slices. `slowdown_vs_padded` = the median over turns of padded's rate / this one's.
- * threads=2 are two CPUs on different cores, the nearest such; threads=all all CPUs, at most 64,
- * one for each byte of a line. With two CPUs there is only threads=2.
+ * mean over the threads. The layouts take turns of short slices in random order; the value is the
+ * median of the slices. `slowdown_vs_padded` = median over turns of the rate of `padded` / the rate
+ * of the layout. threads=2 are the nearest two CPUs on different cores. threads=all are all CPUs,
+ * at most 64, one for each byte of a line. With two CPUs there is only threads=2.
  * **Source** kernels/cpu/share.h names them.
- * **Limits** Atomic increments, as of reference counts and locks; plain stores suffer less, as far
- * as the store buffer hides the line's absence. Which of several threads gets a line is the
- * machine's choice: the mean says nothing about fairness.
+ * **Limits** Atomic increments, as of reference counts and locks. Plain stores suffer less: the
+ * store buffer hides some of the wait for the line. The machine decides which thread gets a line:
+ * the mean says nothing about fairness.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static const struct bench_metric false_sharing_metrics[] = {
 struct false_sharing {
     struct team team;
     _Atomic uint8_t *area; /* SHARE_WRITERS * PADDED_BYTES, 4096-aligned */
-    unsigned n, pair[2];   /* players of threads=all, and of threads=2 */
+    unsigned n, pair[2];   /* number of CPUs of threads=all; the CPUs of threads=2 */
     uint64_t seed;
     /* The current slice. */
     enum layout layout;
@@ -116,7 +116,7 @@ static void count(void *arg, unsigned rank, unsigned n)
     f->counted[rank].mops = (double)writes * 1e3 / (double)(now_ns - start_ns);
 }
 
-/* A lost write is a wrong result; found here, reported by check. */
+/* Finds lost writes; check reports them. */
 static void compare_counters(struct false_sharing *f, unsigned n)
 {
     for (unsigned rank = 0; rank < n && !f->wrong[0]; rank++) {
@@ -128,12 +128,12 @@ static void compare_counters(struct false_sharing *f, unsigned n)
     }
 }
 
-/* Mops/s of a thread, the mean. */
+/* Returns the mean Mops/s of a thread. */
 static double run_slice(struct false_sharing *f, enum layout layout, unsigned n)
 {
     f->layout = layout;
     for (unsigned rank = 0; rank < n; rank++)
-        *counter_of(f, rank) = (uint8_t)rank; /* poison: differs from a neighbour's */
+        *counter_of(f, rank) = (uint8_t)rank; /* poison: differs from the neighbouring counter */
     (void)team_run(&f->team, n == 2 ? f->pair : NULL, n, count, f);
     compare_counters(f, n);
     double sum = 0;
@@ -161,7 +161,7 @@ static void scan_threads(struct bench_ctx *ctx, unsigned n, double budget_s)
     f->slice_ns = (uint64_t)(slice_ns < 1e9 * slice_s ? slice_ns : 1e9 * slice_s);
     uint64_t end_ns = clock_now_ns() + (uint64_t)(1e9 * budget_s);
     unsigned turn = 0;
-    /* A busy machine keeps threads waiting, and every slice waits for its last. */
+    /* Slices are longer on a busy machine, since each waits for its last thread. */
     for (; turn < turns && (turn < TURNS_MIN || clock_now_ns() < end_ns); turn++) {
         unsigned order[LAYOUTS];
         pairs_shuffle(order, LAYOUTS, mix64(f->seed + turn));

@@ -16,26 +16,26 @@ enum {
     SETTLE_WITHOUT_LAPS = 10,
     SETTLE_LEAST_LAPS = 2,
     SETTLE_TURNS = 4,
-    CHUNKS_MAX = 1 << 16, /* a lap of 4 GiB */
+    CHUNKS_MAX = 1 << 16, /* enough for a lap over 4 GiB */
     LINE_BYTES = 64
 };
 
-static const uint64_t phase_least_ns =
-    1000000; /* short laps are settled, and measured, for longer */
+/* Settling and measuring each last at least this long: several laps where laps are short. */
+static const uint64_t phase_least_ns = 1000000;
 
-/* Others had the CPU for that long: a turn, and nothing that interrupts one; a shorter chunk has no
- * such gap. A slice of turns ends then, whoever has the CPU. */
+/* If another thread had the CPU for gap_least_ns, it had a turn; interrupts are shorter. A chunk
+ * below look_least_ns has no such gap, so its CPU time is not read. */
 static const double gap_least_ns = 5e5, look_least_ns = 5e4;
-static const double others_most_ns = 2e5; /* of that, neither victim nor aggressor: the kernel */
-static const uint64_t turns_most_ns = 150000000;
+static const double others_most_ns = 2e5; /* a gap may contain this much time of the kernel */
+static const uint64_t turns_most_ns = 150000000; /* limit of a slice of turns */
 
 enum order { ORDER_REST, ORDER_PRESS, ORDER_END };
 
 /* One part of a slice. */
 struct phase {
     unsigned laps;
-    double bytes, s; /* touched by the aggressors meanwhile, and how long it was */
-    double cpu_ns;   /* a chunk, the mean */
+    double bytes, s; /* touched by the aggressors during the phase, and its length */
+    double cpu_ns;   /* mean chunk */
 };
 
 int fight_init(struct fight *f, struct err *err)
@@ -64,7 +64,7 @@ static double touched_bytes(const struct fight *f)
     return (double)lines * LINE_BYTES;
 }
 
-/* Whole laps, at least one, until `least_ns` are over: the time of the median chunk. */
+/* Runs whole laps, at least one, until `least_ns` are over. Returns the median chunk in ns. */
 static double run_laps(struct fight *f, uint64_t least_ns, struct phase *phase)
 {
     double before = touched_bytes(f);
@@ -94,8 +94,8 @@ double fight_lap_ns(struct fight *f)
 }
 
 /*
- * Caches do not take a set in at once: on a Zen 4 each lap behind a stream missed about half as
- * often as the one before, and eight went by until it stayed.
+ * Caches do not take a set in at once: on a Zen 4, after a stream, each lap missed about half as
+ * often as the lap before. The set stayed in the cache after eight laps.
  */
 static struct phase settle(struct fight *f, bool with)
 {
@@ -119,7 +119,7 @@ static unsigned least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* Data that goes round in areas that a cache may hold was in it already, and pushes nothing out. */
+/* Repeated touches of areas below two caches may evict nothing: count each area at most once. */
 static double caches_of(const struct fight *f, double bytes)
 {
     double areas = (double)f->n * (double)f->area_bytes / (double)f->llc_bytes;
@@ -159,13 +159,13 @@ void fight_suffer(struct fight *f)
     atomic_store(&f->order, ORDER_END);
 }
 
-/* The clocks at the end of a chunk: CPU time costs a system call, and is read behind long ones. */
+/* The clocks at the end of a chunk. CPU time costs a system call: only long chunks read it. */
 struct looks {
     uint64_t now_ns, cpu_ns, cpu_read_ns;
     uint64_t aggressor_ns; /* its CPU time, at the last switch */
 };
 
-/* In this order: that call may find that the turn is over, and come back behind others' turn. */
+/* CPU time first: the turn may end in its system call, which then returns after another turn. */
 static struct looks look(void)
 {
     uint64_t cpu_ns = clock_thread_cpu_ns(), now_ns = clock_now_ns();
@@ -178,8 +178,8 @@ static uint64_t aggressor_ns(const struct fight *f)
     return clock ? clock_read_ns(clock) : 0;
 }
 
-/* With an aggressor that touches memory it matters that it had the CPU; else that nobody else had.
- */
+/* An aggressor that touches memory must have had the CPU. An idle aggressor must have been the only
+ * other thread on it. */
 static enum switched who_had(const struct fight *f, double gap_ns, double aggressor_ns)
 {
     bool right = atomic_load_explicit(&f->order, memory_order_relaxed) == ORDER_PRESS
@@ -188,7 +188,7 @@ static enum switched who_had(const struct fight *f, double gap_ns, double aggres
     return right ? SWITCHED : SWITCHED_BY_OTHERS;
 }
 
-/* CPU time of the next chunk, and who had the CPU meanwhile. */
+/* Returns the CPU time of the next chunk, and in `switched` which thread had the CPU during it. */
 static double run_chunk(struct fight *f, struct looks *last, enum switched *switched)
 {
     const struct looks before = *last;
@@ -209,7 +209,7 @@ static double run_chunk(struct fight *f, struct looks *last, enum switched *swit
     return fmax(ns, 0);
 }
 
-/* Until n turns are over that count: the median chunk and the mean one, of all. */
+/* Runs until n turns that count are over. The median and the mean are of all chunks. */
 static void run_turns(struct fight *f, unsigned n, struct turns *turns, double *median_ns,
                       double *mean_ns)
 {
@@ -228,7 +228,7 @@ static void run_turns(struct fight *f, unsigned n, struct turns *turns, double *
     *mean_ns = sum_ns / (double)chunks;
 }
 
-/* Behind a first turn; without pressure, behind the first in which the victim got warm. */
+/* Skips a first turn; without pressure, turns until the victim got warm, SETTLE_TURNS at most. */
 static void run_slice_of_turns(struct fight *f, bool with, struct fight_pair *pair)
 {
     const struct turns none = {.warm_ns = f->warm_ns, .lap = f->victim->chunks};

@@ -1,25 +1,25 @@
 /*
- * How long a parallel region has to be before several teams on one machine get out of each other's
- * way: the same work in regions from microseconds to a quarter of a second, by workers that fight.
+ * How long a parallel region must be so that several teams on one machine hardly slow each other
+ * down. Competing workers do the same work in regions from microseconds to a quarter of a second.
  *
- * Each worker runs one region after the other (kernels/cpu/regions.h), all at once, for a slice of
- * time a point. A program finds its place by the work of its own regions: `pipeline` and `train`
- * say theirs below their table.
+ * For each point, all workers run parallel regions (kernels/cpu/regions.h) at once, for a slice of
+ * time. To place a program on the curve, use the work of its regions: `pipeline` and `train` print
+ * it below their table.
  *
- * **Measures** on CLOCK_MONOTONIC_RAW: `region_time` = us of a region, the slice over the regions
- * in it, a part of one at its ends counted by its share; the mean over workers.
- * `region_slowdown` = region_time over workers x work / CPUs, which a region would take were the
- * machine divided up and nothing lost; 1 is the best there is on equal CPUs. Keys say us= for the
- * work of a region, as CPU time of one thread that has the machine for itself: worker 0 finds how
- * many steps that are while the others sleep. Slices of a round are in random order, and their
- * first third does not count.
- * With `barrier`, the team is not OpenMP's but one of plain threads that meet after each region as
- * bench/cpu/team_barrier.h says; the time of a region is then from the end of thread 0's part of
- * the one before to the end of its part of this one, with the meeting between.
- * **Source** kernels/cpu/regions.h names it; of other barriers, bench/cpu/team_barrier.h.
- * **Limits** No memory is touched, and nothing waits for a GPU: what caches and bandwidth take
- * comes on top. Points whose region would fill more than a quarter of their slice are left out.
- * Where siblings share a core, or clocks fall when all CPUs work, even the best is above 1.
+ * **Measures** on CLOCK_MONOTONIC_RAW: `region_time` = us of a region: the slice / regions in it; a
+ * region that lies partly in the slice counts in part. The mean over workers.
+ * `region_slowdown` = region_time / (workers x work / CPUs), the time of a region if the machine
+ * were divided without loss. 1 is the best value on equal CPUs. Keys: us= is the work of a region,
+ * as CPU time of one thread that has the machine for itself. Worker 0 finds the steps of that work
+ * while the other workers sleep. Slices of a round are in random order, and their first third does
+ * not count.
+ * With `barrier`, plain threads form the team and wait after each region as
+ * bench/cpu/team_barrier.h says. The time of a region then runs from the end of thread 0's part of
+ * the previous region to the end of its part of this region, with the barrier in between.
+ * **Source** kernels/cpu/regions.h names it; bench/cpu/team_barrier.h names the other barriers'.
+ * **Limits** The work touches no memory and waits for no GPU: losses in caches and bandwidth come
+ * on top. Points whose region would fill more than a quarter of their slice are left out. If SMT
+ * siblings share a core, or clocks fall when all CPUs work, even the best value is above 1.
  */
 #include <errno.h>
 #include <math.h>
@@ -34,8 +34,8 @@
 #include "harness/lib/sys/clock.h"
 #include "kernels/cpu/regions.h"
 
-/* So long that a clock which was low comes up, and that a neighbour who shares the core, or takes
- * the CPU from a virtual machine, leaves it at times. */
+/* CALIBRATIONS of 1 ms give a low clock time to rise. Some of them run without a load on the SMT
+ * sibling and without another virtual machine on the CPU. */
 enum { FILL_SHARE = 4, CALIBRATIONS = 64 };
 static const uint64_t calibration_steps = 1 << 18; /* a millisecond */
 
@@ -44,7 +44,7 @@ enum { WORKS = sizeof(work_us) / sizeof(work_us[0]) };
 static const char *const us_names[] = {"all",  "4",     "16",    "64",     "256", "1024",
                                        "4096", "16384", "65536", "262144", NULL};
 
-/* OpenMP's own, and then as enum team_wait. */
+/* OpenMP's own barrier, then the kinds in the order of enum team_wait. */
 static const char *const barrier_names[] = {"omp", "spin", "yield", "futex", NULL};
 
 struct grain_params {
@@ -84,7 +84,7 @@ static const struct bench_figure grain_figures[] = {
     {.name = NULL},
 };
 
-/* Values that all workers must share; rank 0's speed holds for all. */
+/* Values that workers exchange; all use the speed of rank 0. */
 struct introduction {
     struct bitset cpus;
     double steps_a_us;
@@ -93,13 +93,13 @@ struct introduction {
 struct grain {
     struct regions_thread *threads; /* of the team */
     unsigned nthreads;
-    struct team team; /* unless OpenMP has it */
+    struct team team; /* empty with OpenMP */
     struct team_barrier barrier;
     double steps_a_us;
     unsigned cpus; /* of all workers */
     size_t first, npoints;
     double share_s;
-    void *gathered; /* from each worker: an introduction, or a number */
+    void *gathered; /* one entry per worker: a struct introduction, or a double */
 };
 
 static int grain_setup(struct bench_ctx *ctx)
@@ -120,7 +120,8 @@ static int grain_setup(struct bench_ctx *ctx)
     return team_open_unpinned(&grain->team, ctx, grain->nthreads);
 }
 
-/* CPU time, since others of the machine may take the CPU meanwhile; the least is the least so. */
+/* Steps a us of CPU time, since other programs may run on the CPU at times. The best of several
+ * calibrations is the least disturbed. */
 static double measure_speed(void)
 {
     uint64_t chains[BUSY_CHAINS] = {0};
@@ -152,7 +153,7 @@ static int introduce(struct bench_ctx *ctx)
     return rc;
 }
 
-/* Without loss. */
+/* Time of a region if the machine is divided without loss. */
 static double ideal_us(const struct bench_ctx *ctx, size_t point)
 {
     const struct grain *grain = ctx->state;
@@ -164,13 +165,13 @@ static void mark_cpu(void *cpu_samples)
     cpu_samples_mark(cpu_samples);
 }
 
-/* Regions of so many steps up to the end of the slice, and how many of them lie in it. */
+/* Regions of `steps` steps until the slice ends; `regions` counts those within the slice. */
 struct stretch {
     const struct bench_ctx *ctx;
     const struct slice *slice;
     uint64_t steps;
     double regions;
-    _Atomic uint64_t last; /* region, from 1 on: known before the threads meet behind it */
+    _Atomic uint64_t last; /* region, from 1 on: set before the barrier after that region */
 };
 
 static unsigned run_openmp(struct stretch *stretch)
@@ -188,8 +189,9 @@ static unsigned run_openmp(struct stretch *stretch)
 }
 
 /*
- * Thread 0 decides before the meeting whether the region is the last one. A thread that reads that
- * late may see the decision about the next region, which is another number.
+ * Thread 0 decides before the barrier whether the region is the last one. A thread that reads
+ * `last` late may see the decision about the next region; that has another number, so the thread
+ * goes on.
  */
 static void run_own(void *arg, unsigned rank, unsigned n)
 {
@@ -212,7 +214,7 @@ static void run_own(void *arg, unsigned rank, unsigned n)
     } while (atomic_load(&stretch->last) != region);
 }
 
-/* Returns how many regions lie in the slice, parts of one at its ends included. */
+/* Returns the number of regions in the slice, with fractions at its ends. */
 static double run_regions(const struct bench_ctx *ctx, size_t point, const struct slice *slice)
 {
     struct grain *grain = ctx->state;
@@ -236,7 +238,7 @@ static int measure_point(struct bench_ctx *ctx, size_t index)
     struct slice slice = {0};
     int rc = slice_begin(&slice, ctx, grain->share_s);
     double regions = rc ? 0 : run_regions(ctx, point, &slice);
-    /* Without any it came too late: that is no value of the point. */
+    /* A worker without a region came too late: NaN leaves the point without a value. */
     double mine_us = regions > 0 ? 1e6 * slice_seconds(&slice) / regions : (double)NAN;
     if (!rc)
         rc = peers_gather(ctx->peers, &mine_us, times_us, sizeof(mine_us), ctx->err);
@@ -270,7 +272,7 @@ static int grain_scan(struct bench_ctx *ctx)
     return points_run(ctx, grain->npoints, measure_point, NULL);
 }
 
-/* Each thread's chains are what so many steps make of their starts. */
+/* Each thread's chains end where its counted steps lead. */
 static int grain_check(struct bench_ctx *ctx)
 {
     const struct grain *grain = ctx->state;

@@ -1,18 +1,18 @@
 /*
- * How much longer an idle CPU takes to wake up than a busy one: the exit latency of its idle
- * states, as felt.
+ * How much longer an idle CPU takes to wake up than a busy one: the effective exit latency of its
+ * idle states.
  *
- * Each CPU has a thread that sleeps for 1 to 10 ms, in a fixed order, until an absolute time, and
- * looks how late it is. Half of the sleeps leave the CPU idle; through the other half a thread of
- * the policy SCHED_IDLE keeps it busy, which gives way at once. Timers, interrupts and the
- * scheduler are in both, the idle state only in one.
+ * Each CPU has a thread that sleeps until an absolute time, 1 to 10 ms ahead in a fixed order, and
+ * measures how late it wakes up. Half of the sleeps leave the CPU idle. During the other half a
+ * thread of the policy SCHED_IDLE keeps the CPU busy and yields to the sleeper at once. Both halves
+ * contain timers, interrupts and the scheduler; only the idle half contains the idle state.
  *
  * **Measures** `idle_exit` us = median lateness when idle - median lateness when busy, not below 0;
  * `wakeup_late` us, the two medians. On CLOCK_MONOTONIC, with a timer slack of 1 ns. Keys: cpu, the
  * system's number; state=idle|busy.
  * **Source** kernel, admin-guide/pm/cpuidle; cyclictest measures lateness alike.
  * **Limits** All CPUs sleep together, so that the whole package may go into its deep states. On a
- * virtual machine an idle CPU is the hypervisor's, and the time is how long it takes to come back.
+ * virtual machine the hypervisor takes an idle CPU: the time is how long its return takes.
  */
 #include <errno.h>
 #include <math.h>
@@ -64,7 +64,7 @@ static int idle_setup(struct bench_ctx *ctx)
     return s->late_us && s->median_us ? team_open_all(&s->team, ctx) : -ENOMEM;
 }
 
-/* 1 to 10 ms, so that no timer of the system beats with them. */
+/* The length varies from 1 to 10 ms, so that the sleeps do not run in step with a system timer. */
 static double late_us_of_sleep(unsigned index)
 {
     uint64_t end_ns = clock_timer_ns() + 1000000 * (1 + (uint64_t)index * 7 % 10);

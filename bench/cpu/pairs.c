@@ -26,8 +26,8 @@ unsigned pairs_slots(unsigned n)
 }
 
 /*
- * With m = n rounded up to an even number, seats 0..m-2 are a circle: in slot s, i meets the j with
- * i + j = s (mod m - 1), and who would meet himself meets m - 1, who stays.
+ * With m = n rounded up to an even number, players 0..m-2 form a circle: in slot s, i meets the j
+ * with i + j = s (mod m - 1). If j would be i, then i meets m - 1, which is outside the circle.
  */
 int pairs_opponent(unsigned n, unsigned slot, unsigned player)
 {
@@ -40,7 +40,7 @@ int pairs_opponent(unsigned n, unsigned slot, unsigned player)
     return opponent < n ? (int)opponent : -1;
 }
 
-/* A power of two, since Sylvester's; at least 8, so that few CPUs also get runs alone. */
+/* A power of two, for Sylvester's matrix; at least 8, so that few CPUs also get runs alone. */
 static unsigned columns_for(unsigned n)
 {
     unsigned columns = 8;
@@ -70,7 +70,7 @@ void pairs_plan_free(struct pairs_plan *plan)
     *plan = (struct pairs_plan){0};
 }
 
-/* Row 0 and its negative are the two that are left out. */
+/* Row 0 and its negative are the two runs that are left out. */
 bool pairs_busy(const struct pairs_plan *plan, unsigned pass, unsigned run, unsigned player)
 {
     unsigned column = plan->columns[(size_t)pass * plan->ncolumns + player];

@@ -1,24 +1,23 @@
 /*
- * Which CPUs slow each other down by being busy, for every pair of CPUs: SMT siblings and other
- * shared units, also where a virtual machine does not tell.
+ * How much two busy CPUs slow each other down, for every pair of CPUs. Finds SMT siblings and other
+ * shared units, even if a virtual machine hides them.
  *
- * All pairs are measured together. In each short slot about half of the CPUs run kernels/cpu/busy.h
- * and the others sleep, by the balanced plan of bench/cpu/pairs.h: over the slots in which CPU a is
- * busy, b is busy in half of them, and whatever else a may share a core with is busy equally often
- * in both halves. So the two halves differ in b alone, also on a machine where every CPU has a
- * sibling; with both of a pair in the same slots, one against one, 64 CPUs would take 2016 slots,
- * and pairs side by side would disturb each other's siblings. About as many CPUs are busy in every
- * slot, so clocks that depend on the load are the same in both halves too. CPUs change their places
- * in the plan for every pass over it.
+ * All pairs are measured together, by the balanced plan of bench/cpu/pairs.h. In each short slot
+ * about half of the CPUs run kernels/cpu/busy.h while the other CPUs sleep. Of the slots in which
+ * CPU a is busy, b is busy in half. Every third CPU is busy equally often in both halves, so the
+ * halves differ in b alone, even if every CPU has a sibling. One pair a slot would take 2016 slots
+ * for 64 CPUs, and several pairs at once would disturb each other's siblings. About as many CPUs
+ * are busy in every slot, so clocks that depend on the load are also equal in both halves. Each
+ * pass over the plan gives the CPUs new columns in it.
  *
  * **Measures** rate of a CPU in a slot = steps of a batch / median time of its batches
  * (CLOCK_MONOTONIC_RAW, the first sixth of a slot left out); s(a,b) = mean rate of a over the slots
  * where b sleeps / mean where b is busy; `pair_slowdown` = sqrt(s(a,b) s(b,a)). 1 = independent;
- * 1.3 to 2 = they share a core, and the more the better one thread fills it.
+ * 1.3 to 2 = they share a core: the better one thread fills the core, the higher the value.
  * **Source** bench/cpu/pairs.h names the plan's; kernels/cpu/busy.h the loop's.
  * **Limits** Sees shared execution units and clocks, not caches. A CPU that other processes use in
  * a slot shows a lower rate there: noise, which the plan spreads over all its pairs. With few
- * passes the standard error is about 2% with, and 1% without siblings in the machine.
+ * passes the standard error is about 2% on machines with siblings, and 1% without.
  */
 #include <errno.h>
 #include <math.h>
@@ -34,12 +33,12 @@
 
 enum {
     BATCH_STEPS = 8192, /* of BUSY_CHAINS chains: some 20 us */
-    BATCH_NS = 20000,   /* assumed where the clock is slow and batches have to be longer */
+    BATCH_NS = 20000,   /* assumed time of BATCH_STEPS: a slow clock needs longer batches */
     BATCHES_MAX = 1024, /* kept of a slot */
-    BATCHES_MIN = 3,    /* that make a rate */
+    BATCHES_MIN = 3,    /* needed for a rate */
     PASSES_MAX = 64,
-    SETTLE_SHARE = 6, /* of a slot: waking up, and the clock's rise */
-    WAKE_NS = 150000  /* a sleeper is called this much earlier, and spins for the rest */
+    SETTLE_SHARE = 6, /* 1 / this of a slot: for waking up and for the clock to rise */
+    WAKE_NS = 150000  /* a sleeper wakes up this much earlier, then spins */
 };
 
 static const double slot_least_ns = 2e6, slot_most_ns = 2e7;
@@ -60,7 +59,7 @@ static const struct bench_figure smt_pairs_figures[] = {
      .y = {"CPU (number)", BY_B},
      .symmetric = true,
      .colours = "slowdown (ratio)",
-     /* Or a machine without siblings would show its noise in all colours. */
+     /* Fixed, or a machine without siblings would show its noise in all colours. */
      .range = {1, 1.5},
      .digits = 2},
     {.name = NULL},
@@ -85,7 +84,7 @@ static int smt_pairs_probe(struct bench_ctx *ctx)
     return pairs_probe(ctx, METRIC_SLOWDOWN + 1);
 }
 
-/* As many passes as the budget has room for slots of twice the least length. */
+/* Returns as many passes as fit in the budget with slots of twice the minimum length. */
 static unsigned divide_budget(struct smt_pairs *s, double budget_ns)
 {
     unsigned runs = pairs_runs(s->n);
@@ -152,7 +151,7 @@ static double rate_in_slot(struct smt_pairs *s, struct chains *mine, uint64_t me
     return (double)s->batch_steps / stats_sort_median(mine->took_ns, kept);
 }
 
-/* Nobody calls the slots: every thread knows the plan, and the clock is the same for all. */
+/* No thread announces the slots: every thread knows the plan, and all read the same clock. */
 static void follow_plan(void *arg, unsigned rank, unsigned n)
 {
     struct smt_pairs *s = arg;
@@ -173,7 +172,7 @@ static void follow_plan(void *arg, unsigned rank, unsigned n)
 static int smt_pairs_scan(struct bench_ctx *ctx)
 {
     struct smt_pairs *s = ctx->state;
-    /* Time for everybody to wake up; who is later than that loses part of the first slot. */
+    /* Time for all threads to wake up. A later thread loses part of the first slot. */
     s->start_ns = clock_now_ns() + 1000000 + 10000ull * s->n;
     (void)team_run(&s->team, NULL, s->n, follow_plan, s);
     for (unsigned a = 0; a < s->n; a++)
@@ -182,7 +181,7 @@ static int smt_pairs_scan(struct bench_ctx *ctx)
     return 0;
 }
 
-/* The chains are where that many steps lead: the work was done, all of it. */
+/* The chains end where the counted steps lead, so all work was done. */
 static int smt_pairs_check(struct bench_ctx *ctx)
 {
     const struct smt_pairs *s = ctx->state;

@@ -25,7 +25,7 @@ static void yield_while(const _Atomic uint32_t *passed, uint32_t seen)
         }
 }
 
-/* The last one clears `arrived` before it lets the others go, who may be back at once. */
+/* The last thread clears `arrived` first: a thread that it releases may arrive again at once. */
 void team_barrier_wait(struct team_barrier *barrier)
 {
     uint32_t seen = atomic_load(&barrier->passed);

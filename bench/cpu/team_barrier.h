@@ -1,12 +1,12 @@
 /*
- * Where the threads of a team meet after each part of their work, by the ways in which inference
- * engines wait there when they are built without OpenMP.
+ * A barrier for the threads of a team. Threads wait in one of the ways of inference engines that
+ * are built without OpenMP:
  *
- * spin    until the last one comes, however long: llama.cpp's ggml_barrier
- * yield   that for 2048 looks, then sched_yield between looks: llama.cpp#29258
- * futex   asleep from the first look on, in the manner of llama.cpp#13079
+ * spin    polls until the last thread comes: llama.cpp's ggml_barrier
+ * yield   polls 2048 times, then calls sched_yield between polls: llama.cpp#29258
+ * futex   sleeps from the first poll on, in the manner of llama.cpp#13079
  *
- * Where a team has more threads than CPUs, a thread that spins has the CPU that the last one needs.
+ * With more threads than CPUs, a spinning thread occupies the CPU that the last thread needs.
  */
 #ifndef CONTEND_BENCH_CPU_TEAM_BARRIER_H
 #define CONTEND_BENCH_CPU_TEAM_BARRIER_H
@@ -16,15 +16,15 @@
 
 enum team_wait { TEAM_SPIN, TEAM_YIELD, TEAM_FUTEX };
 
-/* Set n and wait; the rest is zero. Each counter has a pair of cache lines of its own. */
+/* Set n and wait; the rest is zero. Each counter has two cache lines of its own. */
 struct team_barrier {
-    unsigned n; /* threads that meet */
+    unsigned n; /* threads */
     enum team_wait wait;
     _Alignas(128) _Atomic uint32_t arrived;
-    _Alignas(128) _Atomic uint32_t passed; /* raised by the last one of each meeting */
+    _Alignas(128) _Atomic uint32_t passed; /* raised by the last thread to arrive */
 };
 
-/* Returns when all n have come. What each wrote before is visible to all behind it. */
+/* Returns when all n threads have arrived. Their earlier writes are then visible to all of them. */
 void team_barrier_wait(struct team_barrier *barrier);
 
 #endif

@@ -58,7 +58,7 @@ static void add_cells(struct thrash_cells *cells, const struct thrash_scope *sco
                 add_counts(cells, (struct thrash_cell){victim, kind, where, 0}, scope->most);
 }
 
-/* WHERES, of which there are no players, where the machine has one core. */
+/* Returns WHERES, which no cell has, if the machine has one core. */
 static int nearest_other(const struct thrash_cells *cells)
 {
     for (int where = WHERE_SAME_LLC; where < WHERE_TURNS; where++)

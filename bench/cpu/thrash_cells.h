@@ -1,12 +1,13 @@
 /*
- * The cells of cache_thrash: victims, kinds of aggressors, places, and how many of them. Pure.
+ * The cells of cache_thrash: victim, kind of aggressor, place and number of aggressors. Pure.
  *
- *   where   smt: the victim's core; same-llc, other-llc: cores that share, or not, its last cache,
- *           on its node; other-node: cores of other nodes; turns: the victim's own CPU, by turns.
- *           Places that are missing are left out.
- *   n       1, 2, 4, .. and all of that place
+ *   where   smt: the victim's core; same-llc, other-llc: cores of its NUMA node that share, or do
+ *           not share, its last-level cache; other-node: cores of other NUMA nodes; turns: the
+ *           victim's own CPU, in turns. Places that the machine lacks are left out.
+ *   n       1, 2, 4, .. and all CPUs of that place
  *
- * Where everything is asked for, victims in an L1 or L2 meet those aggressors alone who share it.
+ * With all victims and all places, a victim in an L1 or L2 meets only aggressors that share that
+ * cache (smt and turns).
  */
 #ifndef CONTEND_BENCH_CPU_THRASH_CELLS_H
 #define CONTEND_BENCH_CPU_THRASH_CELLS_H
@@ -22,7 +23,7 @@ enum where {
     WHERE_OTHER_NODE,
     WHERE_TURNS,
     WHERES,
-    WHERE_OTHER = WHERES, /* the nearest of other cores */
+    WHERE_OTHER = WHERES, /* the nearest other cores */
     WHERE_ALL
 };
 
@@ -32,7 +33,7 @@ extern const char *const where_names[];
 /* What is asked for. */
 struct thrash_scope {
     int victim, aggressor, where; /* VICTIMS, AGGRESSOR_KINDS, WHERE_ALL: all of them */
-    unsigned most;                /* aggressors at once; 0: as many as there are */
+    unsigned most;                /* aggressors at once; 0: no limit */
 };
 
 struct thrash_cell {
@@ -47,15 +48,16 @@ enum { THRASH_CELLS_MAX = 128 };
 /* Zeroed = none. */
 struct thrash_cells {
     /*
-     * CPUs of the machine, by index, but for the victim's, which is the first: one a core. The
-     * number of CPUs stands for a second thread on the victim's.
+     * Players are the CPUs of aggressors: indices of the machine's CPUs without CPU 0, the
+     * victim's. One per core, but all siblings of CPU 0. In WHERE_TURNS, the index ncpus means a
+     * second thread on CPU 0.
      */
     unsigned nplayers[WHERES], *players[WHERES];
     struct thrash_cell cell[THRASH_CELLS_MAX];
     unsigned n, most; /* most: aggressors at once, in any cell */
 };
 
-/* Cells of victims whose cache is reported. -ENOMEM only. Free also after an error. */
+/* Finds the cells of victims whose cache is reported. -ENOMEM only. Free also after an error. */
 int thrash_cells_find(struct thrash_cells *cells, const struct bench_machine *machine,
                       const struct thrash_scope *scope, struct err *err);
 void thrash_cells_free(struct thrash_cells *cells);

@@ -4,7 +4,7 @@
 
 #include "harness/lib/stats/stats.h"
 
-/* Where aggressors share the victim's last cache, and the victim lives there. */
+/* True if the victim lives in the last-level cache, and the aggressors share that cache. */
 static bool lap_decides(const struct thrash_cell *cell)
 {
     return cell->victim == VICTIM_L3 && (cell->where == WHERE_SMT || cell->where == WHERE_SAME_LLC);
@@ -50,7 +50,7 @@ static double pair_value(const struct fight *fight, const struct thrash_cell *ce
         return pair->cpu_ns / VICTIM_CHUNK_LOADS;
     case THRASH_BROUGHT:
         if (cell->kind == AGGRESSOR_L1)
-            return NAN; /* it brings nothing */
+            return NAN; /* it brings no data into the last-level cache */
         return lap_decides(cell) ? pair->lap_caches : pair->settle_caches;
     default:
         return NAN;
@@ -93,7 +93,7 @@ const char *thrash_why_absent(const struct thrash_cell *cell,
     if (cell->where == WHERE_TURNS && isnan(value[THRASH_REFILL]))
         return "other programs had the victim's CPU before every turn";
     if (cell->where == WHERE_SMT && cell->victim != VICTIM_L3)
-        return NULL; /* they share its caches: the last one does not decide */
+        return NULL; /* they share the L1 and L2: the last-level cache does not decide */
     if (value[THRASH_BROUGHT] < FIGHT_CACHES_ENOUGH)
         return "caches_brought below 2: the victim's lines may stay (a longer --time allows a "
                "larger victim)";

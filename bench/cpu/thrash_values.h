@@ -1,6 +1,5 @@
 /*
- * The values of a cell of cache_thrash, from its pairs of slices: what each is, cache_thrash.c
- * says.
+ * The values of a cell of cache_thrash, from its pairs of slices. cache_thrash.c defines them.
  */
 #ifndef CONTEND_BENCH_CPU_THRASH_VALUES_H
 #define CONTEND_BENCH_CPU_THRASH_VALUES_H
@@ -18,7 +17,7 @@ enum {
     THRASH_BROUGHT,
     THRASH_WARM,
     THRASH_ACCESS,
-    THRASH_REFILL, /* those from here on are of turns */
+    THRASH_REFILL, /* from here on: of cells in turns */
     THRASH_SWITCH,
     THRASH_ACCESS_FIRST,
     THRASH_ACCESS_WARM,
@@ -27,17 +26,18 @@ enum {
 };
 
 /*
- * Medians over the pairs whose slice alone was warm; where none is, over all, and without those
- * that need one. NaN: the cell has no such value.
+ * Medians over the pairs in which the victim was warm without aggressors. If it was warm in none:
+ * medians over all pairs, and THRASH_SWITCH and THRASH_ACCESS_FIRST are NaN. NaN: the cell has no
+ * such value.
  */
 void thrash_sum_up(const struct fight *fight, const struct thrash_cell *cell,
                    const struct thrash_victim *victim, double value[static THRASH_VALUES]);
 
-/* Why there is no slowdown, or no refill of turns; NULL where there is one. */
+/* Why the cell has no slowdown, or in turns no refill; NULL if it has. */
 const char *thrash_why_absent(const struct thrash_cell *cell,
                               const double value[static THRASH_VALUES]);
 
-/* What a refill is not, where most turns end before the victim is warm; else "". */
+/* The doubt about the refill if most turns end before the victim is warm; else "". */
 const char *thrash_why_doubted(const struct fight *fight);
 
 #endif

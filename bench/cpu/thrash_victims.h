@@ -1,6 +1,6 @@
 /*
- * The victims of cache_thrash as they are alone: the size of one in the L3, and how long a lap
- * takes from the cache and from memory.
+ * The victims of cache_thrash without aggressors: the size of victim l3, and how long a lap takes
+ * from the cache and from memory.
  */
 #ifndef CONTEND_BENCH_CPU_THRASH_VICTIMS_H
 #define CONTEND_BENCH_CPU_THRASH_VICTIMS_H
@@ -9,17 +9,18 @@
 #include "bench/cpu/fight.h"
 #include "bench/cpu/victim.h"
 
-/* Zeroed = not there. */
+/* Zeroed = no cell has this victim. */
 struct thrash_victim {
     struct victim victim;
-    uint64_t most_bytes;     /* of one whose size is to be found; 0: it has its size */
-    double warm_ns, cold_ns; /* about, of a lap from its cache and from memory */
-    double alone_most_ns;    /* a chunk that takes longer is no longer one from the cache */
+    uint64_t most_bytes;     /* limit of the search for its size; 0: the size is fixed */
+    double warm_ns, cold_ns; /* about the time of a lap from its cache and from memory */
+    double alone_most_ns;    /* a chunk that takes longer does not come from the cache */
 };
 
 /*
- * In the victim's thread, the others asleep. `aggressor`, or NULL, has an area that is twice the
- * cache: reading it leaves nothing of the victim there.
+ * Call it in the victim's thread while all other threads sleep. Reading the area of `aggressor` (or
+ * NULL), which is twice the cache, evicts the victim. No lap of the search takes longer than
+ * lap_most_ns.
  */
 void thrash_victim_measure(struct thrash_victim *victim, struct fight *fight,
                            struct aggressor *aggressor, double lap_most_ns);

@@ -2,7 +2,7 @@
 
 #include "harness/lib/stats/stats.h"
 
-/* A chunk up to so many times a warm one is warm. */
+/* A chunk counts as warm up to this many times warm_ns. */
 static const double warm_most = 1.2;
 
 static void begin(struct turns *t, bool counts)
@@ -23,7 +23,7 @@ void turns_add(struct turns *t, double ns, enum switched switched)
     turn->refill_ns += turn->warm ? 0 : ns - t->warm_ns;
     turn->ns += ns;
     turn->chunks++;
-    /* The switch falls into the first chunk, so that the first lap ends in one more. */
+    /* The switch is inside the first chunk, so the first lap ends one chunk later. */
     if (turn->chunks < t->lap + 2)
         turn->first_ns = turn->refill_ns / (turn->chunks < t->lap ? turn->chunks : t->lap);
 }

@@ -65,7 +65,7 @@ void victim_run_chunk(struct victim *v)
     bench_progress(v->ctx, 1);
 }
 
-/* From line 0, as many loads as were made, modulo a lap. */
+/* Repeats the loads from line 0, modulo a lap. */
 int victim_check(const struct victim *v, struct err *err)
 {
     struct chase_line *base = v->memory.base, *at = base;

@@ -15,14 +15,14 @@
 
 enum {
     SOURCES = 4,      /* raw batches that take turns */
-    COV_COLS = 128,   /* at most; the first ones of a batch */
+    COV_COLS = 128,   /* at most: the first columns of a batch */
     HOP_SHARE = 8,    /* windows advance by 1/8 of their width */
-    CHECKED_ROWS = 64 /* about, of a block */
+    CHECKED_ROWS = 64 /* of a block, about */
 };
 
 static const uint64_t largest_array_bytes = 1ull << 32;
 
-/* Size of a float array of a x b x c, or UINT64_MAX where it overflows. */
+/* Size of a float array of a x b x c, or UINT64_MAX if it overflows. */
 static uint64_t array_bytes(uint64_t a, uint64_t b, uint64_t c)
 {
     uint64_t bytes;
@@ -69,9 +69,9 @@ int batches_validate(const void *raw, struct err *err)
 }
 
 /*
- * Raw value `index`: the cube of a uniform value in [-0.3, 0.7), so skewed, to the right in even
- * columns and to the left in odd ones, at an offset of its column's. A function of the index: any
- * team fills the same data, and check can make it again.
+ * Raw value `index`: the cube of a uniform value in [-0.3, 0.7), plus an offset of its column. The
+ * cube is skewed, to the right in even columns and to the left in odd columns. The value depends
+ * only on seed and index: any team fills the same data, and check can generate it again.
  */
 static float raw_value(uint64_t seed, uint64_t index, uint64_t col)
 {
@@ -89,7 +89,7 @@ static void fill_row(struct batches *b, size_t row)
         }
 }
 
-/* By the team, each block as its work is split: pages land where the threads run that use them. */
+/* First touch by the team, each block split as its work is: pages land near their threads. */
 static void fill_sources(struct batches *b)
 {
     const struct prep_params *prep = &b->prep;
@@ -106,7 +106,7 @@ static void fill_sources(struct batches *b)
 
 /*
  * The arrays of a step's output: allocated, poisoned and freed alike. For a block each has `rows`
- * of `width` floats, which the team shares; 0: as many as the block has.
+ * of `width` floats, divided among the team; 0: as many rows as the block.
  */
 struct output {
     float **array;
@@ -232,7 +232,7 @@ void batches_close(void *batches)
 {
     struct batches *b = batches;
     float *sources = b->sources;
-    if (sources) /* the first array of all */
+    if (sources) /* allocated first: if it is NULL, so are the output arrays */
         batches_close_beside(b);
     free(sources);
 }
@@ -310,7 +310,7 @@ void batches_copy(const struct batches *b, uint64_t index, float *target, struct
     sample->ops += prep->rows;
 }
 
-/* The raw rows of a block against the generator: the timed steps must not have changed them. */
+/* Compares the raw rows of a block with the generator: timed steps must not have changed them. */
 static int check_source(const struct batches *b, uint64_t batch, size_t block, struct err *err)
 {
     size_t first = block * b->prep.block * b->prep.cols;
@@ -347,7 +347,7 @@ static int check_block(const struct batches *b, uint64_t batch, const float *tar
     return rc;
 }
 
-/* Blocks that are not sampled have at least been written: outputs were NaN before. */
+/* Finds values that were not written, also in blocks that are not sampled: outputs were NaN. */
 static int check_written(const struct batches *b, const float *smoothed, struct err *err)
 {
     for (size_t i = 0; i < b->cells; i++)
@@ -393,7 +393,7 @@ void batches_report(const struct batches *b, bool raw, float *target, unsigned f
     alone.done = NULL;
     alone.least_team = NULL;
     out.smoothed = target;
-    for (int i = 0; i < 2; i++) { /* the first one may meet cold caches */
+    for (int i = 0; i < 2; i++) { /* caches may be cold in the first pass */
         uint64_t before_ns = clock_thread_cpu_ns();
         if (raw)
             memcpy(target, source_of(b, 0), b->cells * sizeof(*target));

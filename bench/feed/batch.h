@@ -1,18 +1,18 @@
 /*
- * Raw batches and their preprocessing on the CPU (kernels/prep/prep.h): what a training worker does
- * before its device comes in.
+ * Raw batches and their preprocessing on the CPU (kernels/prep/prep.h): the part of a training
+ * worker's step before its device works.
  *
  *   struct batches batches = {0};
  *   rc = batches_open(&batches, &params, ctx);
  *   for (i = 0; ...; i++)
- *       batches_prepare(&batches, i, target);      target: rows * cols floats of the caller's
+ *       batches_prepare(&batches, i, target);      target: rows * cols floats, the caller's
  *   batches_poison(&batches); batches_poison_target(&batches, target);
  *   batches_prepare(&batches, i, target); rc = batches_check(&batches, i, target, ctx->err);
- *   batches_close(&batches);             also after a failed open; zeroed batches are closed ones
+ *   batches_close(&batches);             also after a failed open; zeroed batches are closed
  *
  * Four raw batches of skewed values, drawn from the worker's seed, take turns: batch i is raw batch
- * i % 4. Everything a step writes but its result, which goes to the target, is kept and
- * overwritten.
+ * i % 4. A step writes its result to the target. Its other output arrays stay allocated, and the
+ * next step overwrites them.
  */
 #ifndef CONTEND_BENCH_FEED_BATCH_H
 #define CONTEND_BENCH_FEED_BATCH_H
@@ -45,8 +45,8 @@ struct batch_params {
 /* clang-format on */
 
 /*
- * Describes a step for the scheduler, whatever its size: for tables of metrics, and batches_report.
- * `region_work` is the CPU time of one thread that does all of a region, mean over the regions.
+ * Metrics that describe the parallel regions of a step, for tables of metrics; batches_report emits
+ * them. `region_work` is the CPU time of one thread that does all of a region, mean over regions.
  */
 #define BATCH_METRICS                                                                              \
     {"regions_per_step", "count", "none", .hidden = true, .footnote = "parallel regions a step"},  \
@@ -58,7 +58,7 @@ enum { BATCH_METRICS_MANY = 2 };
 
 struct batches {
     struct prep_params prep;
-    struct prep_out out; /* smoothed is NULL: that goes straight to the target */
+    struct prep_out out; /* smoothed is NULL: it is written to the target */
     size_t cells;        /* of a batch */
     float *sources;      /* the raw batches, [4][rows][cols] */
     uint64_t seed;
@@ -66,7 +66,7 @@ struct batches {
 
 /*
  * Checks sizes against each other; -EINVAL names the parameters. `params` begins with a struct
- * batch_params, so that it can be a benchmark's `validate`.
+ * batch_params. Fits a benchmark's `validate`.
  */
 int batches_validate(const void *params, struct err *err);
 
@@ -74,28 +74,29 @@ int batches_validate(const void *params, struct err *err);
 int batches_open(struct batches *batches, const struct batch_params *params, struct bench_ctx *ctx);
 void batches_close(void *batches);
 
-/* As batches_open of ctx's params, and a poisoned target; bench_close closes both. */
+/* Opens batches of ctx's params and allocates a poisoned target; bench_close closes both. */
 int batches_open_target(struct batches *batches, float **target, struct bench_ctx *ctx);
 
 /*
- * The same batches for one more thread, which works alone: the raw data is that of `of`, which
- * stays open, what a step writes its own. -ENOMEM; fine to close then.
+ * The same batches for another thread, which works alone. They borrow the raw data of `of`, which
+ * must stay open, and have their own output arrays. -ENOMEM; may be closed then.
  */
 int batches_open_beside(struct batches *beside, const struct batches *of, struct err *err);
 void batches_close_beside(struct batches *beside);
 
 /*
  * Preprocesses batch `index` into `target`, and counts it in the sample's iters and ops (rows).
- * Marks ctx's stages, which begin as enum prep_stage does, where it has any.
+ * Marks the stages of enum prep_stage if ctx has stages.
  */
 void batches_prepare(const struct batches *batches, uint64_t index, float *target,
                      struct sample *sample);
 
-/* In place of that: copies the raw batch, for a device that preprocesses it, in one region. */
+/* Instead of batches_prepare: copies the raw batch in one region, for a device that prepares it. */
 void batches_copy(const struct batches *batches, uint64_t index, float *target,
                   struct sample *sample);
 
-/* Outside the timing: is the target that raw batch, and is that as it was generated? */
+/* Outside the timing: checks that the target equals the raw batch, and that the raw batch is as it
+ * was generated. -EBADMSG. */
 int batches_check_copy(const struct batches *batches, uint64_t index, const float *target,
                        struct err *err);
 
@@ -104,21 +105,21 @@ void batches_poison_target(const struct batches *batches, float *target);
 void batches_poison(struct batches *batches);
 
 /*
- * Outside the timing: was the batch prepared last, over poison, right? Two blocks are compared with
- * kernels/prep/prep_ref.h (of more than 128 rows some 64, which differ by seed), the raw data with
- * their generator, and the others have to be finite.
+ * Outside the timing: checks the batch that was prepared last, over poison. Compares two blocks
+ * with kernels/prep/prep_ref.h (from 128 rows on, about 64 of them, by seed) and their raw data
+ * with the generator. The other blocks must be finite. -EBADMSG.
  */
 int batches_check(const struct batches *batches, uint64_t index, const float *target,
                   struct err *err);
 
 /*
- * Outside the timing: emits the BATCH_METRICS, which are `first` and the next of the benchmark's,
- * of batches_prepare, or of batches_copy where batches are `raw`. Writes a batch into `target`.
+ * Outside the timing: emits BATCH_METRICS, which are metrics `first` and `first` + 1 of the
+ * benchmark, of batches_prepare, or of batches_copy if `raw`. Writes a batch into `target`.
  */
 void batches_report(const struct batches *batches, bool raw, float *target, unsigned first,
                     struct bench_ctx *ctx);
 
-/* A float array that fits cache lines; free it with free. -ENOMEM with its size. */
+/* Allocates a float array of whole cache lines; release it with free. -ENOMEM with its size. */
 int batches_allocate(float **array, size_t count, struct err *err);
 
 #endif

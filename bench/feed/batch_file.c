@@ -14,7 +14,7 @@ double batch_file_bytes(size_t cells)
     return batch_bytes * ceil(fmax(BATCHES_LEAST, BYTES_LEAST / batch_bytes) / SOURCES) * SOURCES;
 }
 
-/* The raw batches over and over. */
+/* Fills the file with the raw batches, again and again. */
 static void write_sources(const void *batches, void *buffer, size_t bytes, uint64_t offset)
 {
     const struct batches *b = batches;

@@ -82,7 +82,7 @@ static float *target_of(struct feed *feed, uint64_t batch)
     return device_host_buffer(&feed->device, slot_of(feed, batch));
 }
 
-/* The wait for a batch that has just ended, from its end back. */
+/* Divides the wait for a batch that has just ended into stages, backwards from its end. */
 static void mark_wait(struct stage_clock *stages, const struct device_took *took)
 {
     uint64_t left_ns = stage_mark(stages, FEED_WAIT);
@@ -147,7 +147,7 @@ int feed_step(struct feed *feed, struct sample *sample, const struct bench_ctx *
     return rc ? rc : feed_wait(feed, sample, ctx);
 }
 
-/* One row of the device's result. x: what its passes began with; scratch: 2 cols doubles. */
+/* Checks one row of the device's result. x: the input of the passes; scratch: 2 cols doubles. */
 static int check_device_row(struct feed *feed, const float *x, size_t row, const float *weights,
                             double *scratch, struct err *err)
 {
@@ -155,7 +155,7 @@ static int check_device_row(struct feed *feed, const float *x, size_t row, const
     x += row * cols;
     const double *want = gpu_ref_row(x, weights, cols, feed->work, scratch, scratch + cols);
     double limit = gpu_ref_limit(x, cols, feed->work);
-    float *got = feed->batches.out.transformed; /* free after the host's part was checked */
+    float *got = feed->batches.out.transformed; /* reused: the host's part is checked already */
     int rc = device_read(&feed->device, row, 1, got, err);
     for (size_t c = 0; c < cols && !rc; c++)
         if (!(fabs((double)got[c] - want[c]) <= limit))
@@ -182,7 +182,7 @@ static int check_device(struct feed *feed, const float *x, struct err *err)
     return rc;
 }
 
-/* Checks the device's work on a raw batch by the same reference as the CPU's, then its passes. */
+/* Checks the preprocessing on the device by the CPU's reference, then the passes of the device. */
 static int check_raw(struct feed *feed, uint64_t batch, struct err *err)
 {
     struct prep_out *out = &feed->batches.out;
@@ -203,7 +203,7 @@ static int check_raw(struct feed *feed, uint64_t batch, struct err *err)
     return rc;
 }
 
-/* The host's part, and the device's. */
+/* Checks the host's part of a batch, then the device's. */
 static int check_batch(struct feed *feed, uint64_t batch, struct err *err)
 {
     if (feed->raw)
@@ -235,7 +235,7 @@ int feed_check(struct feed *feed, const struct bench_ctx *ctx)
     return rc ? rc : check_batch(feed, batch, err);
 }
 
-/* How near the GPU was to what it can do, while it worked. */
+/* Emits the GPU's share of its maximum rates while it worked. */
 static void report_shares(const struct feed *feed, unsigned first_metric, struct bench_ctx *ctx)
 {
     double flops, bytes, passes = feed->work, seconds = (double)feed->device_ns * 1e-9;

@@ -1,6 +1,6 @@
 /*
- * The data path of one training worker: preprocessed batches (batch.h) that feed a device
- * (device/device.h), with up to `prefetch` of them in flight while the next is made.
+ * The data path of one training worker: preprocessed batches (batch.h) feed a device
+ * (device/device.h). Up to `prefetch` batches are in flight while the next batch is made.
  *
  *   struct feed feed = {0};
  *   rc = feed_open(&feed, &params, ctx);
@@ -23,7 +23,7 @@ struct feed_params {
     int wait; /* FEED_WAIT_SPIN or FEED_WAIT_BLOCK */
     int prep; /* FEED_PREP_CPU or FEED_PREP_GPU */
     bool pinned;
-    bool in_order; /* no option of train's: a copy waits for the work on the batch before */
+    bool in_order; /* a copy waits for the work on the previous batch; not an option of train */
     double sim_gbps, sim_work_us, sim_prep_us;
 };
 
@@ -40,7 +40,7 @@ extern const char *const feed_waits[]; /* their names */
     OPT_INT("prefetch", feed_params, prefetch, "0", 0, 8, "N",                                     \
             "batches in flight while the next is made; 0 waits"),                                  \
     FEED_DEVICE_OPTS
-/* The device's alone. */
+/* Options of the device alone. */
 #define FEED_DEVICE_OPTS                                                                           \
     OPT_FLAG("pinned", feed_params, pinned, "1",                                                   \
              "1: copy from page-locked memory, 0: from ordinary memory"),                          \
@@ -59,13 +59,16 @@ extern const char *const feed_waits[]; /* their names */
 /* clang-format on */
 
 /*
- * For tables of metrics, and feed_report. `sim_overshoot`: of the sleeps that model a GPU, how much
- * longer than asked they were, over the measured steps; none where nobody slept, as on a GPU.
- * `buffer_on_node`: share of the pages of the device's host buffers on the node where the worker's
- * memory belongs; none where there is no such node (memory_node_home) or the system does not tell.
- * `gpu_compute_share`, `gpu_memory_share`: while the GPU worked in measured steps, float operations
- * and bytes a second by the kernels' formulas (each reads its input and writes its output once)
- * over what it can do at its highest clocks; caches and matrix units left out. None of a model.
+ * For tables of metrics; feed_report emits them.
+ * `sim_overshoot`: excess of the sleeps that model a GPU, over the time asked for, in measured
+ * steps; no value if there were no sleeps, as on a GPU.
+ * `buffer_on_node`: share of the pages of the device's host buffers on the NUMA node where the
+ * worker's memory belongs; no value without such a node (memory_node_home) or if the system does
+ * not tell.
+ * `gpu_compute_share`, `gpu_memory_share`: float operations and bytes a second / the GPU's maximum
+ * at its highest clocks, over the time that the GPU worked in measured steps. By the kernels'
+ * formulas: each kernel reads its input and writes its output once; caches and matrix units do not
+ * count. No value for a model.
  */
 /* clang-format off */
 #define FEED_METRICS                                                                               \
@@ -78,14 +81,14 @@ extern const char *const feed_waits[]; /* their names */
 /* clang-format on */
 
 /*
- * Stages of a step, behind those of enum prep_stage: for tables that begin with FEED_STAGES, and
- * marked by feed_step where ctx has a stage clock. `submit` is the handing over, with the CPU's
- * part of the copy where memory is not page-locked. The time in which the CPU then waits for a
- * batch is told apart from its end back: so long as the device worked on it is `kernel`, so long
- * before that as it preprocessed it `prepare` (prep=gpu, whose only work on the CPU is `read`), so
- * long before that as its copy took `copy`, and what is left is `wait`: the device was with other
- * batches or with others, or the batch was done and this thread asleep or without a CPU. Work that
- * is copied or computed while the CPU does something else is in none of them.
+ * Stages of a step, after those of enum prep_stage: for tables that begin with FEED_STAGES.
+ * feed_step marks them if ctx has a stage clock. With prep=gpu, `read` is the only work on the CPU.
+ * `submit` queues the batch, and includes the CPU's part of the copy if memory is not page-locked.
+ * The CPU's wait for a batch is divided backwards from its end: first `kernel`, as long as the
+ * device worked on the batch; before it `prepare`, as long as the device preprocessed the batch
+ * (prep=gpu); before it `copy`, as long as the copy took. The rest is `wait`: the device worked on
+ * other batches or for other processes, or the batch was done and this thread asleep or without a
+ * CPU. Copies and work of the device while the CPU does something else are in no stage.
  */
 enum feed_stage {
     FEED_READ = PREP_STAGES,
@@ -118,8 +121,8 @@ struct feed {
     struct device_queue device;
     unsigned prefetch, work;
     bool raw;                    /* the device preprocesses */
-    uint64_t device_ns;          /* that it worked on batches of measured steps .. */
-    uint64_t device_batches;     /* .. and of how many */
+    uint64_t device_ns;          /* work of the device on batches of measured steps */
+    uint64_t device_batches;     /* number of these batches */
     uint64_t submitted, retired; /* batches; batch k uses slot k % (prefetch + 1) */
     struct device_sleep slept;   /* in measured steps */
 };
@@ -128,20 +131,19 @@ struct feed {
 int feed_open(struct feed *feed, const struct feed_params *params, struct bench_ctx *ctx);
 
 /*
- * Preprocesses a batch, submits it and waits for the oldest ones until `prefetch` are in flight.
- * Between stage_start and a mark of FEED_OTHER, which are the caller's.
- * Adds to the sample: 1 iter, ops = rows, bytes = 4 rows cols, what is copied to the device,
- * device_ns = time the device worked on the batches that were waited for.
+ * Preprocesses a batch, submits it and waits for the oldest batches until `prefetch` are in flight.
+ * The caller calls stage_start before and marks FEED_OTHER after it.
+ * Adds to the sample: 1 iter, ops = rows, bytes = 4 rows cols (copied to the device), device_ns =
+ * time the device worked on the batches that were waited for.
  */
 int feed_step(struct feed *feed, struct sample *sample, const struct bench_ctx *ctx);
 
-/* The two parts of it, between which others may use the device's time: up to the submission, and
- * the waiting. */
+/* The two parts of feed_step: up to the submission, and the waiting. The caller may work while the
+ * device does. */
 int feed_submit(struct feed *feed, struct sample *sample, const struct bench_ctx *ctx);
 int feed_wait(struct feed *feed, struct sample *sample, const struct bench_ctx *ctx);
 
-/* Waits for the oldest batches until at most `in_flight` are left; adds to the sample's device_ns.
- */
+/* Waits for the oldest batches until at most `in_flight` are left; adds to sample->device_ns. */
 int feed_drain(struct feed *feed, uint64_t in_flight, struct sample *sample,
                const struct bench_ctx *ctx);
 

@@ -5,7 +5,7 @@
 
 const char *const pattern_names[] = {"whole", "ddp", "zero", "fsdp", "accumulate", NULL};
 
-/* A call with `bytes`, and an element more for each rank where they cannot be divided evenly. */
+/* A call with `bytes`, rounded up so that each rank has the same number of elements. */
 static struct collective_call call_of(enum collective_op op, uint64_t bytes, unsigned ranks)
 {
     bool has_parts = collective_has_parts(op);
@@ -28,7 +28,7 @@ static uint64_t parts_of(const struct pattern_params *params)
     return params->pattern == PATTERN_FSDP ? params->layers : buckets;
 }
 
-/* Equal layers; the last ones have an element less where they must. */
+/* Bytes of a layer or bucket. Layers are equal; the last layers may have one element less. */
 static uint64_t part_bytes(const struct pattern_params *params, uint64_t part, uint64_t parts)
 {
     uint64_t elements = params->gradient / sizeof(float);
@@ -61,7 +61,7 @@ static void add_backward(const struct pattern_params *params, unsigned ranks,
 int pattern_make(const struct pattern_params *params, unsigned ranks, struct pattern_calls *calls,
                  struct err *err)
 {
-    enum { EACH_MOST = 3 }; /* calls of a part */
+    enum { EACH_MOST = 3 }; /* most calls of a part */
     uint64_t most = parts_of(params) * EACH_MOST;
     *calls = (struct pattern_calls){0};
     if (most > PATTERN_CALLS_MOST)

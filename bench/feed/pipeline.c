@@ -1,30 +1,31 @@
 /*
  * Preprocessing on the CPU that feeds a GPU: the data path of one training worker.
  *
- * A step preprocesses a raw batch (kernels/prep/prep.h: an OpenMP region an operation) into a
- * buffer of the device's, queues its copy and its GPU work (kernels/gpu/gpu_step.h, or the model in
- * device/device_sim.c), and, once more than `prefetch` batches are in flight, waits for the oldest.
+ * A step preprocesses a raw batch (kernels/prep/prep.h: each operation is an OpenMP region) into a
+ * buffer of the device and queues its copy and its GPU work (kernels/gpu/gpu_step.h, or the model
+ * in device/device_sim.c). If more than `prefetch` batches are then in flight, it waits for the
+ * oldest.
  *
  * **Measures** steps on the harness's clock: ops = rows of the batches submitted, bytes = 4 rows
- * cols a step, what is copied to the device; device_ns = time the device worked, copies excluded,
- * for the batches that were waited for in the step (CUDA events; the model's figure in sim).
- * Its stages (feed.h) add up to the step. With `prep=gpu` the CPU only copies the raw batch, and
- * the same operations run on the GPU (kernels/prep/prep_gpu.h), checked as the CPU's are; device_ns
- * holds them, too. With `overlap=0` a batch is copied behind the work on the one before.
- * `regions_per_step` and `region_work` (batch.h) say how fine the code is: the finer, the more
- * unpinned teams that spin lose to each other.
+ * cols a step, copied to the device; device_ns = time the device worked, without copies, on the
+ * batches that were waited for in the step (CUDA events; in sim the model's time).
+ * The stages (feed.h) add up to the step. With `prep=gpu` the CPU only copies the raw batch. The
+ * same operations run on the GPU (kernels/prep/prep_gpu.h), checked like the CPU's, and count in
+ * device_ns. With `overlap=0` a batch is copied after the work on the previous batch.
+ * `regions_per_step` and `region_work` (batch.h) say how fine the regions are: the finer, the more
+ * unpinned spinning teams slow each other down.
  * **Source** kernels/prep/prep.h and kernels/gpu/gpu_step.h name theirs. Regions span the whole
- * batch, an operation at a time, as frameworks do it: eager PyTorch 2.11 makes 15 regions of 1.2 ms
- * of one thread's work a step of 13 operations on a batch of 2048 x 512 floats (each element-wise
- * operation, reduction and product is one; at::parallel_for stays serial below GRAIN_SIZE, 32,768
- * elements). Ours are fused, so 5 of 2 ms. Where `partition` places them, two plain PyTorch workers
- * (tests/peers) do 18.6 times the work of `none` on one H100 with 16 CPUs, and 20.3 times on two
- * H200s with 32; ours 11.8 and 19.5 times. With `block=64`, 160 regions of 63 us as hand-written
- * loops have them, it is 349 times on that H100.
- * With `busy=5` one thread spins behind each step for 5% of what the step took, waiting for a CPU
- * left out: a slowdown of known size, by which `contend ab` shows what it can tell apart.
- * **Limits** The raw data waits in memory: no disk, no decoding. Four raw batches take turns, so
- * with small batches they stay in the cache. Copies back are one row a step.
+ * batch, one operation each, as in frameworks: a step of 13 operations of eager PyTorch 2.11 on a
+ * batch of 2048 x 512 floats has 15 regions, each 1.2 ms of one thread's work (each element-wise
+ * operation, reduction and product is a region; at::parallel_for stays serial below GRAIN_SIZE,
+ * 32,768 elements). Ours are fused: 5 regions of 2 ms. Placed by `partition`, two plain PyTorch
+ * workers (tests/peers) have 18.6 times the throughput of `none` on one H100 with 16 CPUs, and 20.3
+ * times on two H200s with 32; ours have 11.8 and 19.5 times. With `block=64`, which makes 160
+ * regions of 63 us as in hand-written loops, ours have 349 times on that H100.
+ * With `busy=5` one thread spins after each step for 5% of the step's time without run-queue wait:
+ * a slowdown of known size, to test what `contend ab` can detect.
+ * **Limits** The raw data is in memory: no disk, no decoding. Four raw batches take turns, so small
+ * batches stay in the cache. Copies back are one row a step.
  */
 #include <math.h>
 #include <stdio.h>
@@ -70,9 +71,9 @@ static int pipeline_setup(struct bench_ctx *ctx)
     return feed_open(&pipeline->feed, &feed, ctx);
 }
 
-/* Where a thread was when a step began. */
+/* Clocks of a thread when a step began. */
 struct moment {
-    uint64_t wall_ns, queue_ns; /* queue: in which it has waited for a CPU; 0 = not known */
+    uint64_t wall_ns, queue_ns; /* queue_ns: its run-queue wait so far; 0 = not known */
 };
 
 static struct moment now(void)
@@ -87,8 +88,8 @@ static struct moment now(void)
 }
 
 /*
- * A slowdown of known size: CPU time, by that share of what the step took when it did not wait for
- * a CPU. CPU time of others lengthens both alike.
+ * A slowdown of known size: uses CPU time, `share` of the step's time without run-queue wait. Other
+ * threads on the CPU then lengthen step and slowdown alike.
  */
 static void keep_busy(double share, const struct moment *since)
 {

@@ -1,12 +1,13 @@
 /*
- * Preprocessing on the CPU alone: `pipeline` without its device, so an OpenMP region an operation
- * and no pause between them. The CPU-heavy load behind other benchmarks (--background prep).
+ * Preprocessing on the CPU alone: `pipeline` without its device. Each operation is an OpenMP
+ * region, without pauses between them. The CPU-heavy load behind other benchmarks (--background
+ * prep).
  *
  * **Measures** steps on the harness's clock: ops = rows of the batches preprocessed, bytes = 4 rows
- * cols a step, the raw batch that is read.
+ * cols a step, the size of the raw batch that is read.
  * **Source** kernels/prep/prep.h names its own; see pipeline.c for the shape of the loop.
- * **Limits** Four raw batches take turns, so small ones stay in the cache. Never waits for anything
- * but its own team: a data loader that is throttled by its consumer loads the CPUs less.
+ * **Limits** Four raw batches take turns, so small batches stay in the cache. Waits only for its
+ * own team: a data loader that is throttled by its consumer loads the CPUs less.
  */
 #include "bench/feed/batch.h"
 #include "bench/registry.h"

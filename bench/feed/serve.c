@@ -1,41 +1,41 @@
 /*
- * Requests that come when they want: workers that preprocess each on the CPU and infer on a GPU, at
- * loads from a fifth of what one does alone to all of it. How late the answers are, and from which
- * load on they are too late.
+ * Latency of requests in an open loop. Workers preprocess requests on the CPU and infer on a GPU,
+ * at loads from 20% to 100% of what one worker does alone. Shows how late the answers are, and from
+ * which load on they are too late.
  *
- * A request is a small batch (`rows` x `cols`): preprocessed by the worker's team
- * (kernels/prep/prep.h), copied to the device, worked on there (device/device.h), and waited for.
- * Each worker has a queue of its own and serves it in order, one request at a time. When requests
- * come is drawn before the first is served (arrivals.h): an open loop, in which a server that is
- * late does not hold the next ones back, as it does in a closed loop, where each client waits for
- * its answer before it asks again.
+ * A request is a small batch (`rows` x `cols`): the worker's team preprocesses it
+ * (kernels/prep/prep.h), copies it to the device, and waits for the device's work on it
+ * (device/device.h). Each worker has its own queue and serves it in order, one request at a time.
+ * The arrival times are drawn before the first request is served (arrivals.h). So a late server
+ * does not delay later requests. In a closed loop it would: each client waits for its answer before
+ * it asks again.
  *
- * Load 100 is what one worker does in a closed loop while the others sleep and no background is
- * there yet, with a team as large as its share of all CPUs: the best of five slices. So it is the
- * same for placements that give workers as many CPUs, and `rate` sets it for all.
+ * Load 100 is the rate of one worker in a closed loop while the other workers sleep and before the
+ * background begins, with a team as large as its share of all CPUs: the best of five slices. So it
+ * is the same for placements that give workers as many CPUs; `rate` sets it for all.
  *
  * **Measures** on CLOCK_MONOTONIC_RAW, keys arrival=poisson|bursts, load=% of load 100:
- * `serve_latency` ms = the end of a request - *when it was to come*, over those of all workers that
- * came in the last two thirds of a point; stat=p50|p99|p99.9|max, where the point has requests
- * enough (served_know), skipped or in doubt where not. A point is time-boxed: nothing is begun a
- * quarter of it behind its last arrival. Requests that then still wait count with their wait, and
- * a percentile that reaches such a request is "at least"
- * (~ in tables). `serve_unserved`: their share.
- * `serve_offered`, `serve_achieved`: requests a second that came and that were done meanwhile.
- * `serve_worst`: the latest request of those that came in each `bin`, at= ms, at load 60 or the
- * only one.
- * `serve_service` ms: from when a request was begun, what a client of a closed loop would have
- * seen.
- * `serve_saturation` %: the load at which the p99 passes `limit`, between two loads on a straight
- * line in its logarithm; `serve_saturation_rate`: that in requests a second of all workers.
- * **Source** Tene, How NOT to measure latency (2013), and wrk2: latency is counted from the
- * intended time, else waiting is left out (coordinated omission). Schroeder, Wierman and
+ * `serve_latency` ms = the end of a request - *when it was due*, over the requests of all workers
+ * that came in the last two thirds of the span of arrivals; stat=p50|p99|p99.9|max. A percentile
+ * with too few requests (served_know) is skipped or in doubt. A point is time-boxed: after a drain
+ * of a quarter of that span, no request is begun. Requests that still wait then count with their
+ * wait so far, and a percentile that reaches such a request is "at least" (~ in tables).
+ * `serve_unserved`: share of these requests.
+ * `serve_offered`, `serve_achieved`: requests a second that came, and that were done, in the part
+ * that counts.
+ * `serve_worst`: the largest latency of the requests that came in each `bin`, at= ms, at load 60 or
+ * at the only load.
+ * `serve_service` ms: from the begin of a request, as a client of a closed loop would see it.
+ * `serve_saturation` %: the load at which the p99 passes `limit`, interpolated between two loads,
+ * linearly in the logarithm of the p99; `serve_saturation_rate`: that load in requests a second of
+ * all workers.
+ * **Source** Tene, How NOT to measure latency (2013), and wrk2: latency counts from the intended
+ * time; otherwise it leaves out waiting (coordinated omission). Schroeder, Wierman and
  * Harchol-Balter, Open versus closed, NSDI 2006.
- * **Limits** Requests come from a schedule: no network, and nothing is spent on receiving them. One
- * at a time: no batching across requests, as servers of models do it, and preprocessing does not
- * overlap the GPU. Where there are no CPUs for all teams, load 100 of all workers at once cannot be
- * done. Points are short in a quick run, which has no p99.9, and few requests behind a p99. On one
- * machine: under mpirun and srun it is skipped.
+ * **Limits** Requests come from a schedule: no network, and receiving them costs nothing. Workers
+ * do not batch requests, as model servers do, and preprocessing does not overlap the GPU. Without
+ * CPUs for all teams, load 100 of all workers at once is not achievable. A quick run has short
+ * points: no p99.9, and few requests above a p99. On one machine: skipped under mpirun and srun.
  */
 #include <errno.h>
 #include <math.h>
@@ -49,11 +49,11 @@ static const unsigned loads[] = {20, 40, 60, 80, 100}; /* % */
 enum {
     LOADS = sizeof(loads) / sizeof(loads[0]),
     POINTS = LOADS * ARRIVALS_PATTERNS,
-    WATCHED_LOAD = 60,   /* whose latest requests are told */
-    LIMIT_SERVICES = 10, /* the limit, where none is given */
+    WATCHED_LOAD = 60,   /* serve_worst is emitted at this load */
+    LIMIT_SERVICES = 10, /* default limit, in requests of one worker alone */
 };
 
-/* "all" is the first. */
+/* "all", then as enum arrivals_pattern. */
 static const char *const pattern_choices[] = {"all", "poisson", "bursts", NULL};
 
 struct serve_params {
@@ -82,7 +82,6 @@ static const struct opt serve_opts[] = {
     {.name = NULL},
 };
 
-/* Arrivals and percentiles speak for themselves. */
 enum { BY_ARRIVAL = 1, BY_LOAD, BY_STAT, BY_AT };
 static const struct bench_dim serve_dims[] = {
     [BY_ARRIVAL] = {"arrival", .labels = pattern_choices + 1, .said = LABELS("Poisson", "bursts")},
@@ -174,7 +173,7 @@ static int serve_probe(struct bench_ctx *ctx)
     return device_probe(ctx->device, ctx->err);
 }
 
-/* Beside Poisson arrivals, bursts have the inner loads alone: the ends have neither's knee. */
+/* If both patterns are measured, bursts have only the inner loads: no knee lies at the ends. */
 static bool is_measured(const struct serve_params *params, enum arrivals_pattern pattern,
                         unsigned load)
 {
@@ -194,7 +193,7 @@ static void list_points(struct serve *s, const struct serve_params *params)
         }
 }
 
-/* As many requests for each point: a percentile is as good as its requests are many. */
+/* Gives all points the same number of requests, on which the precision of percentiles depends. */
 static void divide_time(struct serve *s, const struct serve_params *params, double budget_s)
 {
     double whole = 0;
@@ -234,9 +233,9 @@ static int measure_point(struct bench_ctx *ctx, size_t index)
     return serve_point_measure(point, &arrivals, &s->feed, ctx);
 }
 
-/* ---- what is told ---- */
+/* ---- results ---- */
 
-/* Names the options to use where the requests of a point are too few for a percentile. */
+/* Says which options to use if a point has too few requests for a percentile. */
 static void report_beyond(const struct bench_ctx *ctx, const struct serve_point *point,
                           unsigned stat, struct err *why)
 {
@@ -267,7 +266,7 @@ static void emit_latency(struct bench_ctx *ctx, const struct serve_point *point,
                      at);
 }
 
-/* At one load only, lest rows of bins bury the others. */
+/* Emits bins at one load only: they are many rows. */
 static void emit_worst(struct bench_ctx *ctx, const struct serve_point *point, struct dims at)
 {
     const struct serve_params *params = ctx->params;
@@ -284,7 +283,7 @@ static void emit_point(struct bench_ctx *ctx, size_t index)
     const struct serve *s = ctx->state;
     const struct serve_point *point = &s->points[index];
     const struct dims at = DIMS({BY_ARRIVAL, point->pattern}, {BY_LOAD, point->load});
-    if (ctx->worker || !point->n) /* so few came that none counts: that is no value */
+    if (ctx->worker || !point->n) /* no request counts: the point has no value */
         return;
     for (unsigned i = 0; i < SERVE_STATS; i++)
         emit_latency(ctx, point, i, at);
@@ -297,7 +296,7 @@ static void emit_point(struct bench_ctx *ctx, size_t index)
     emit_worst(ctx, point, at);
 }
 
-/* Takes the points first..n-1, which have one pattern and ever higher loads. */
+/* Takes points first..n-1, which have the same pattern and rising loads. */
 static void emit_saturation(struct bench_ctx *ctx, size_t first, size_t n)
 {
     const struct serve *s = ctx->state;

@@ -13,13 +13,13 @@
 #include "harness/lib/sys/clock.h"
 
 enum {
-    DRAIN_SHARE = 4,  /* of the time in which requests come, behind it */
-    SETTLE_SHARE = 3, /* of it, that does not count */
+    DRAIN_SHARE = 4,  /* after the span in which requests come: 1 / this of it to drain */
+    SETTLE_SHARE = 3, /* the first 1 / this of that span does not count */
     BINS_LEAST = 10,
-    BIN_LEAST_NS = 1000000,  /* bins are named by whole ms, each by another */
+    BIN_LEAST_NS = 1000000,  /* whole ms name the bins, so names differ */
     REQUESTS_MOST = 1 << 22, /* of a worker */
     ALONE_SLICES = 5,        /* of the closed loop */
-    ALONE_LEAST = 3,         /* requests of one */
+    ALONE_LEAST = 3,         /* requests in a slice */
 };
 
 const char *const serve_stats[] = {"p50", "p99", "p99.9", "max", NULL};
@@ -72,7 +72,7 @@ static void wait_until(uint64_t until_ns)
     device_sim_wait_until(until_ns, false, NULL);
 }
 
-/* In order, each when it comes or the one before is done. */
+/* Serves requests in order, each when it comes or, if later, when the previous request is done. */
 static int serve_all(const struct serve_times *times, uint64_t start_ns,
                      struct served_request *requests, struct served *served, struct feed *feed,
                      const struct bench_ctx *ctx)
@@ -93,7 +93,7 @@ static int serve_all(const struct serve_times *times, uint64_t start_ns,
     return rc;
 }
 
-/* The schedule of a point, this worker's, and room for what each request makes. */
+/* This worker's schedule of a point, with a number per request for results. */
 struct shift {
     struct served_request *requests;
     double *numbers; /* [n] */
@@ -131,7 +131,7 @@ static void free_shift(struct shift *shift)
     free(shift->requests);
 }
 
-/* Percentiles of what all workers have. */
+/* Percentiles of the numbers of all workers, in worker 0. */
 static int gather_percentiles(const struct bench_ctx *ctx, const double *mine, size_t n,
                               struct served_all *all,
                               struct served_value values[static SERVE_STATS])
@@ -223,7 +223,7 @@ int serve_point_measure(struct serve_point *point, const struct arrivals_params 
 
 static const uint64_t alone_slice_ns = 40000000;
 
-/* The best slice: what others did to the machine in the rest of them is not the worker's. */
+/* Returns the best slice in *rate: it is the least disturbed by other programs. */
 static int measure_closed_loop(struct feed *feed, const struct bench_ctx *ctx, double *rate)
 {
     int rc = 0;
@@ -242,8 +242,8 @@ static int measure_closed_loop(struct feed *feed, const struct bench_ctx *ctx, d
 }
 
 /*
- * A worker's share of all CPUs, the same for each placement: bound or not, the process that started
- * it is neither.
+ * A worker's share of all CPUs. Reads the CPU mask of the parent process, which no placement binds,
+ * so the share is the same for every placement.
  */
 static unsigned share_of_cpus(const struct bench_ctx *ctx, unsigned behind)
 {
@@ -275,7 +275,7 @@ int serve_alone(struct feed *feed, const struct bench_ctx *ctx, unsigned behind,
     int rc = 0;
     if (ctx->peers->rank == 0) {
         prep->threads = share_of_cpus(ctx, behind);
-        prep->least_team = NULL; /* smaller on purpose */
+        prep->least_team = NULL; /* the team is smaller on purpose */
         rc = measure_closed_loop(feed, ctx, &mine);
         prep->threads = ctx->threads;
         prep->least_team = least_team;

@@ -77,8 +77,8 @@ struct served_all served_sort(double *late_ms, size_t n)
     return all;
 }
 
-/* The percentile lies between two ranks, and is a bound from the first one on that has one below:
- * that one may belong behind all. */
+/* The percentile lies between two ranks. It is a bound if the upper rank reaches the least bound:
+ * the request of that bound may belong after all others. */
 struct served_value served_percentile(const struct served_all *all, double fraction)
 {
     struct served_value value = {.ms = stats_percentile(all->ms, all->n, fraction)};
@@ -89,7 +89,7 @@ struct served_value served_percentile(const struct served_all *all, double fract
 
 enum served_known served_know(size_t n, double fraction)
 {
-    static const double rounding = 1e-9; /* 1000 * (1 - 0.99) is a little less than 10 */
+    static const double rounding = 1e-9; /* 1000 * (1 - 0.99) is slightly less than 10 */
     double above = fraction < 1 ? (double)n * (1 - fraction) + rounding : (double)n * SERVED_ABOVE;
     return above >= SERVED_ABOVE ? SERVED_KNOWN : above >= 1 ? SERVED_FEW : SERVED_BEYOND;
 }

@@ -1,21 +1,21 @@
 /*
- * How many threads a worker should have: the preprocessing of `pipeline` by teams of 1 thread to
- * four times the CPUs that the worker may use, by one worker alone and by more at once.
+ * How many threads a worker should have. One worker alone, and several at once, run the
+ * preprocessing of `pipeline` by teams of 1 thread up to four times the CPUs that a worker may use.
  *
- * Each point is a slice of time in which the first so many workers prepare batches, each by a team
- * of so many threads, while the others sleep. Too few threads leave CPUs idle; where the teams
- * together have more threads than there are CPUs, threads wait for each other at the end of each
- * region, and where they spin meanwhile, the rate falls off a cliff.
+ * Each point is a slice of time in which a number of workers prepare batches, each by a team of a
+ * given size, while the other workers sleep. Too few threads leave CPUs idle. If all teams together
+ * have more threads than CPUs, threads wait for each other at the end of each region. If they spin
+ * while they wait, the rate drops sharply (the cliff).
  *
  * **Measures** on CLOCK_MONOTONIC_RAW: `threads_rate` = rows of all active workers a second,
- * `threads_step` = us of a batch, the mean over them; a batch at the ends of a slice counts by its
- * share. Slices of a round are in random order, and their first third does not count.
- * `threads_best` of each count of workers: the smallest team whose rate is within 3% of the best.
- * `threads_cliff`: the smallest team that does less than half of what a smaller one does; none, no
- * cliff.
+ * `threads_step` = us of a batch, the mean over these workers; a batch that lies partly in the
+ * slice counts in part. Slices of a round are in random order, and their first third does not
+ * count. `threads_best` per number of workers: the smallest team whose rate is within 3% of the
+ * best. `threads_cliff`: the smallest team with less than half the rate of a smaller team; no value
+ * if there is no cliff.
  * **Source** kernels/prep/prep.h; the cliff: METHOD.md, and OpenMP's wait policy (OpenMP 5.2, 21.2,
  * OMP_WAIT_POLICY; GCC's libgomp manual, GOMP_SPINCOUNT).
- * **Limits** Without a device: a worker that waits for its GPU needs fewer CPUs than this says.
+ * **Limits** Uses no device: a worker that waits for its GPU needs fewer CPUs than this shows.
  * Points of more than 2048 threads are left out.
  */
 #include <errno.h>
@@ -103,7 +103,7 @@ static int threads_setup(struct bench_ctx *ctx)
     return batches_open_target(&threads->batches, &threads->target, ctx);
 }
 
-/* One batch, and which part of it lies in the slice. */
+/* Prepares a batch and returns the part of it that lies in the slice, 0 to 1. */
 static double run_batch(struct threads *threads, const struct slice *slice)
 {
     struct sample sample = {0};
@@ -137,13 +137,13 @@ static void emit_point(struct bench_ctx *ctx, size_t index)
     const struct threads *threads = ctx->state;
     const struct point *point = &threads->points[index];
     const struct dims at = DIMS({BY_WORKERS, point->workers}, {BY_THREADS, point->threads});
-    if (!isfinite(point->step_us)) /* a worker came too late: that is no value of the point */
+    if (!isfinite(point->step_us)) /* a worker came too late: the point has no value */
         return;
     bench_emit(ctx, METRIC_RATE, point->rate, at);
     bench_emit(ctx, METRIC_STEP, point->step_us, at);
 }
 
-/* Takes the points first..n-1, which have one count of workers and ever larger teams. */
+/* Takes points first..n-1, which have the same number of workers and growing teams. */
 static void emit_setting(struct bench_ctx *ctx, size_t first, size_t n)
 {
     const struct threads *threads = ctx->state;

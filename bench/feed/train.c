@@ -1,35 +1,34 @@
 /*
- * Data-parallel training as the CPUs see it: each worker preprocesses and feeds its GPU as in
- * `pipeline`, then all of them sum a gradient, so that one slow worker delays all.
+ * The CPU side of data-parallel training: each worker preprocesses and feeds its GPU as in
+ * `pipeline`, then all workers sum a gradient, so that one slow worker delays all.
  *
- * A step is pipeline's (feed.h), which ends when the oldest batch in flight is done, and then the
+ * A step begins as in pipeline (feed.h), until the oldest batch in flight is done. Then it runs the
  * collectives of a `pattern` of data parallelism (pattern.h, device/reduce.h), by default one
- * all-reduce of `gradient` bytes, which end when all workers have come to them. With `overlap` they
- * are started when the batch is submitted, on a stream of their own, and go on beside the device's
- * work on it. With pattern=accumulate a step is `accumulate` batches and the collectives behind the
- * last.
+ * all-reduce of `gradient` bytes. They end only after all workers have come to them. With `overlap`
+ * they start when the batch is submitted, on their own stream, and overlap the device's work on it.
+ * With pattern=accumulate a step is `accumulate` batches, with the collectives after the last.
  *
  * **Measures** steps on the harness's clock: ops = rows of the batches submitted, bytes = 4 rows
- * cols a step, what is copied to the device; the gradient is not counted. device_ns = time the
- * device worked on batches, as in pipeline, without the all-reduce. Beside the steps, from the
- * moments t_i(r) at which rank r came to the all-reduce of measured step i (CLOCK_MONOTONIC_RAW,
- * which all processes of a node share; on cuda when it has launched it):
+ * cols a step, copied to the device; the gradient does not count. device_ns = time the device
+ * worked on batches, as in pipeline, without the all-reduce. Other values come from the times
+ * t_i(r) at which rank r came to the all-reduce of measured step i (CLOCK_MONOTONIC_RAW, which all
+ * processes of a node share; on cuda, when rank r had launched the all-reduce):
  *   waited_for_share  share of the steps in which rank r was the last: all others waited for it
- *   waited_for_time   mean of max t_i - min t_i over those: how long the first had to wait for it
+ *   waited_for_time   mean of max t_i - min t_i over those steps: how long the first rank waited
  *   wait_time         mean of max t_i - t_i(r) over all steps: how long rank r waited
- * With a pattern, by its formula: step_bytes and step_calls, what each rank calls a step by
- * collective (func=, bytes as S in METHOD.md), and step_sent, what it sends to the next in a ring.
- * Efficiency is against one worker alone with its share of the CPUs, which has nothing to reduce:
- * it holds what the all-reduce itself costs, too.
+ * With a pattern, by its formula: step_bytes and step_calls of each rank in a step, by collective
+ * (func=, bytes as S in METHOD.md), and step_sent, its bytes to the next rank in a ring.
+ * Efficiency is relative to a solo run of one worker with its share of the CPUs, which has nothing
+ * to reduce: so it includes the cost of the all-reduce.
  * **Source** The shape is that of synchronous data-parallel training: Li et al., "PyTorch
  * Distributed", VLDB 13 (2020), section 3; the ring's time: Patarasuk & Yuan, JPDC 69 (2009),
  * 117-124.
- * **Limits** Collectives of a step do not wait for parts of its work, nor that for them, as the
- * layers of a network do: with overlap they begin all at once, without it behind all of it. The GPU
- * does not make the gradient, and buckets and layers take turns in the same memory. On cuda the
- * wait for it keeps its CPU busy whatever `wait` says. Over several machines, which have no clock
- * in common, nobody knows who was waited for, and sim is skipped. Who was waited for is kept for
- * the first 262144 measured steps.
+ * **Limits** In a real network, collectives and the work of layers wait for each other. Here
+ * collectives begin all at once with overlap, or after all of the work without it. The GPU does not
+ * compute the gradient, and buckets and layers share the same memory in turn. On cuda the wait for
+ * the collectives keeps a CPU busy, also with wait=block. Several machines have no common clock:
+ * the waited_for and wait values are absent, and sim is skipped. Those values cover the first
+ * 262144 measured steps.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -43,7 +42,7 @@
 #include "bench/registry.h"
 
 enum {
-    STEPS_MOST = 1 << 18,                            /* whose times are kept */
+    STEPS_MOST = 1 << 18,                            /* measured steps whose times are kept */
     CHUNK = PEERS_BLOCK_MAX / (int)sizeof(uint64_t), /* times of a rank in one gather */
 };
 
@@ -79,11 +78,11 @@ static const struct opt train_opts[] = {
 struct train {
     struct feed feed;
     struct pattern_calls calls; /* of a step */
-    struct reduce reduce;       /* closed where there is nobody to reduce with */
+    struct reduce reduce;       /* closed with a single worker */
     uint64_t batches;           /* of a step */
     bool overlap;
-    uint64_t *came_ns; /* to the all-reduce, in each measured step */
-    uint64_t steps;    /* of those */
+    uint64_t *came_ns; /* [steps]: when this rank came to the all-reduce */
+    uint64_t steps;    /* measured so far */
 };
 
 static int train_validate(const void *raw, struct err *err)
@@ -156,7 +155,7 @@ static void train_teardown(struct bench_ctx *ctx)
     pattern_free(&train->calls);
 }
 
-/* Starting to send, and waiting for the others until all is sent. */
+/* Stage: starting the collectives, and waiting until they are done. */
 enum { GRADIENT = FEED_STAGES_MANY };
 
 static const struct bench_stage train_stages[] = {
@@ -165,7 +164,7 @@ static const struct bench_stage train_stages[] = {
     {.name = NULL},
 };
 
-/* The last batch of a step, and what is sent. */
+/* Runs the last batch of a step and the collectives. */
 static int last_batch(struct train *train, struct bench_ctx *ctx, struct sample *sample)
 {
     uint64_t came_ns;
@@ -206,13 +205,13 @@ static int train_step(struct bench_ctx *ctx, uint64_t iters, struct sample *samp
     return rc;
 }
 
-/* Room for a chunk of all ranks' times, and for what comes of them. */
+/* Scratch: a chunk of all ranks' times, and the sums of each rank. */
 struct lateness_work {
     uint64_t *came_ns;
     struct lateness *ranks;
 };
 
-/* The harness sees to it that ranks end with the same step; times of other steps mean nothing. */
+/* The harness makes all ranks end with the same step; otherwise the times do not match. */
 static int check_steps(const struct train *train, struct peers *peers, uint64_t *steps,
                        struct err *err)
 {
@@ -257,7 +256,7 @@ static const struct bench_metric train_metrics[] = {
     {.name = NULL},
 };
 
-/* A rank that nobody waited for has no such time: 0 would be the mean of nothing. */
+/* WAITED_FOR_TIME has no value for a rank that was never last: it is a mean over no steps. */
 static void emit_rank(struct bench_ctx *ctx, unsigned rank, const struct lateness *lateness,
                       uint64_t steps)
 {
@@ -269,7 +268,7 @@ static void emit_rank(struct bench_ctx *ctx, unsigned rank, const struct latenes
     bench_emit(ctx, WAIT_TIME, (double)lateness->wait_ns * 1e-9 / all, at);
 }
 
-/* All ranks together; rank 0 tells. */
+/* Collective; rank 0 emits. */
 static int report_lateness(struct train *train, struct bench_ctx *ctx)
 {
     unsigned n = ctx->peers->size;
@@ -294,7 +293,7 @@ static int report_lateness(struct train *train, struct bench_ctx *ctx)
     return rc;
 }
 
-/* By the formula alone; of the default nothing, which is one all-reduce of `gradient` bytes. */
+/* By the formula alone. The default, one all-reduce of `gradient` bytes, has no such values. */
 static void report_pattern(const struct train *train, struct bench_ctx *ctx)
 {
     const struct train_params *params = ctx->params;

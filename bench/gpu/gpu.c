@@ -30,7 +30,7 @@ char *gpu_name(const struct bench_machine *machine, const char *pci_bdf,
 
 #include "kernels/gpu/gpu_common.h"
 
-/* The machine lists GPUs, and CUDA shows some. */
+/* Checks that CUDA shows GPUs and the machine lists some. */
 static int probe_driver(struct bench_ctx *ctx)
 {
     char msg[GPU_MSG] = "";
@@ -55,7 +55,7 @@ int gpu_probe(struct bench_ctx *ctx)
     int rc = probe_driver(ctx);
     if (rc)
         return rc;
-    /* The first one's reason stays, unless another can be used. */
+    /* Backwards: if no GPU is usable, the error is the reason of the first GPU. */
     for (unsigned i = ctx->machine->ngpus; i-- > 0;) {
         rc = check_gpu(ctx, i);
         if (!rc)

@@ -1,6 +1,7 @@
 /*
  * Shared by benchmarks on GPUs. The kernels' functions (kernels/gpu/gpu_*.h) write their messages
- * into an array; these make the harness's errors of them, with the GPU's number and address.
+ * into an array. The functions here make errors of the harness from them, with the GPU's number and
+ * address.
  *
  *   char msg[GPU_MSG];
  *   rc = gpu_launch_open(bdf, &gpu, msg, sizeof(msg));
@@ -11,25 +12,26 @@
 
 #include "harness/contract/bench.h"
 
-enum { GPU_MSG = 240 }; /* bytes of a message, below those of struct err */
+enum { GPU_MSG = 240 }; /* bytes of a message; fewer than in struct err */
 enum { GPU_NAME_MAX = 48 };
 
 /*
- * -ENOTSUP with the reason: built without CUDA, no driver or one too old, no GPU in ctx->machine,
- * or none that can be used (gpu_check of kernels/gpu/gpu_common.h; where some can, the others are
- * left out by bench/gpu/gpu_set.h). Creates no context. For .probe, also from one's own; without
- * CUDA for .scan, too: a scan is one wherever it is built.
+ * -ENOTSUP with the reason: built without CUDA, no driver or an old one, no GPU in ctx->machine, or
+ * no usable GPU (gpu_check of kernels/gpu/gpu_common.h). If some GPUs are usable,
+ * bench/gpu/gpu_set.h leaves the other GPUs out. Creates no context. For .probe, or for a call
+ * in a benchmark's own probe. Builds without CUDA also use it as .scan, so that the benchmark stays
+ * a scan.
  */
 int gpu_probe(struct bench_ctx *ctx);
 
-/* "GPU 3 (0000:e1:00.0)", by its place in the machine; "GPU 0000:e1:00.0" where it is not there. */
+/* "GPU 3 (0000:e1:00.0)", with its index in the machine; "GPU 0000:e1:00.0" if not listed there. */
 char *gpu_name(const struct bench_machine *machine, const char *pci_bdf,
                char name[static GPU_NAME_MAX]);
 
-/* 0 for rc 0, else rc with the message in err, behind the GPU's name. */
+/* 0 for rc 0, else rc with the GPU's name and the message in err. */
 int gpu_error_of(int rc, const char *name, const char *msg, struct err *err);
 
-/* The same for what is no GPU's own. */
+/* The same for errors that concern no single GPU. */
 int gpu_error(int rc, const char *msg, struct err *err);
 
 #endif

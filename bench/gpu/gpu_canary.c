@@ -1,15 +1,16 @@
 /*
- * How fast the GPUs are at this moment: the same small kernel in every run of every version, beside
- * the arms of each round, on the GPUs that these use (bench/cpu/canary.c is the CPU's).
+ * The control for GPUs: how fast they are right now. Every run of every version runs the same small
+ * kernel, in each round next to the measured configurations and on their GPUs (bench/cpu/canary.c
+ * is the control for CPUs).
  *
- * Each worker runs it on its own GPU, all at once: behind 50 ms that let the clock rise, 16 times.
+ * All workers at once run it on their own GPU: 50 ms to let the clock rise, then 16 times.
  *
- * **Measures** medians of these: `canary_time`, us, by device events; `canary_cycles`, cycles of
+ * **Measures** medians of the 16: `canary_time`, us, by device events; `canary_cycles`, cycles of
  * the SM's clock (clock64) of the slowest block. A GPU whose clock is held back takes more time and
- * as many cycles; of two runs whose cycles differ, the SMs did other work besides.
+ * the same cycles. If cycles differ between two runs, the SMs did other work, too.
  * **Source** kernels/gpu/gpu_canary.h.
- * **Limits** Integer work that a GPU is never at its power limit for: clocks that only large matrix
- * products bring down show in gpu_matmul's `gpu_clock_sm`. A GPU that fails is a failed row.
+ * **Limits** This integer work never reaches the power limit: gpu_matmul's `gpu_clock_sm` shows
+ * clocks that only large matrix products lower. A GPU that fails is a failed row.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -38,9 +39,9 @@ enum { RUNS = 16, RANKS_MOST = 64 };
 
 static const uint64_t warm_up_ns = 50000000;
 
-/* The report of a worker to the first one on its GPU. */
+/* The report of a worker to rank 0. */
 struct told {
-    unsigned gpu; /* its place in the machine */
+    unsigned gpu; /* its index in the machine */
     double time_us, cycles;
     int code; /* not 0: why there are no values */
     char msg[GPU_MSG];
@@ -59,7 +60,7 @@ static unsigned gpu_index(const struct bench_ctx *ctx)
     return 0;
 }
 
-/* One that cannot be opened hides no other: it is told, and the workers still meet. */
+/* A GPU that does not open is no error of setup: the report has it, and all workers go on. */
 static int canary_setup(struct bench_ctx *ctx)
 {
     struct canary *c = ctx->state;
@@ -105,7 +106,7 @@ static int measure(struct canary *c)
     return 0;
 }
 
-/* More workers than GPUs: those that share one have told the same. */
+/* Workers may share a GPU: true if an earlier rank has reported this rank's GPU. */
 static bool is_told(const struct canary *c, unsigned rank)
 {
     for (unsigned i = 0; i < rank; i++)

@@ -1,30 +1,30 @@
 /*
  * The cost for a CPU to hand work to a GPU, while the CPUs are idle and while all are busy.
  *
- *   launch   the call that launches a small kernel, nothing queued before it
- *   queue    such kernels back to back, waited for at the end: time a kernel
- *   sync     launch of one and wait for it
+ *   launch   the call that launches a small kernel, with an empty queue
+ *   queue    small kernels back to back and a wait at the end: time per kernel
+ *   sync     the launch of a small kernel and the wait for it
  *   graph1   the same with a graph of one kernel
- *   graph20  graphs of 20 kernels in a chain, back to back: time a kernel
+ *   graph20  graphs of 20 kernels in a chain, back to back: time per kernel
  *
- * The driver waits by the context's flag: spin (the CPU polls), yield (polls, and gives its CPU to
- * others in between) or block (sleeps until an interrupt). launch, queue and graph20 use spin.
+ * The driver waits by the context's flag: spin (the CPU polls), yield (polls, and yields its CPU
+ * between polls) or block (sleeps until an interrupt). launch, queue and graph20 use spin.
  *
- * Slices of a few milliseconds with idle and with busy CPUs alternate, in random order; within one,
- * every way takes its turn. Busy: a pinned thread multiplies on each CPU of the worker; the thread
- * that launches is not pinned and competes with them, as a job's does.
+ * Idle and busy CPUs alternate, in random order. In each of the two, every way (an operation and a
+ * flag) gets a slice of a few milliseconds. Busy: a pinned thread multiplies on each CPU of the
+ * worker. The thread that launches is not pinned and competes with them, as in a job.
  *
  * **Measures** on CLOCK_MONOTONIC_RAW, `launch_latency` in us: p50, p99 and max over all intervals
- * of a round. An interval is one launch (and wait), or as many as last 100 times the clock's cost;
- * of queue and graph20 it is at least 200 kernels, so that p99 and max are those of means.
- * `wait_cpu_share`: CPU time of the waiting thread / time, while a kernel runs for 5 ms: what the
- * driver really does under each flag (1 = it polls, 0 = it sleeps). `load_share`: CPU time that the
- * load got / time that it was on.
+ * of a round. An interval is one launch (and wait), or enough of them to last 100 times the clock's
+ * cost. For queue and graph20 it is at least 200 kernels, so p99 and max are those of means.
+ * `wait_cpu_share`: CPU time of the waiting thread / time, while a kernel runs for 5 ms: shows what
+ * the driver does under each flag (1 = it polls, 0 = it sleeps). `load_share`: CPU time of the load
+ * / time that it was on.
  * **Source** CUDA Runtime API, cudaSetDeviceFlags; kernels/gpu/gpu_launch.h.
- * **Limits** One GPU after the other, one thread that launches. A busy slice is about as long as a
- * scheduler's time slice, so its max depends on how long the run is. Kernels have one thread, which
- * adds one to a counter: all that were launched, in what was timed too, must have run. A GPU that
- * fails is a failed row and left out, and the others are measured.
+ * **Limits** One GPU after the other; one thread launches. A busy slice is about as long as a
+ * scheduler's time slice, so its max depends on the length of the run. A kernel has one thread,
+ * which adds 1 to a counter: the check is that all launched kernels ran, timed kernels included. A
+ * GPU that fails is a failed row and is left out; the other GPUs are measured.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ static const struct bench_dim launch_dims[] = {
 
 enum { LAUNCH_LATENCY, WAIT_CPU_SHARE, LOAD_SHARE };
 static const struct bench_metric launch_metrics[] = {
-    /* Sleepers and tails are too noisy to compare, and load is not shared evenly. */
+    /* Waits that sleep, p99 and max are too noisy to compare, and load is not shared evenly. */
     [LAUNCH_LATENCY] = {"launch_latency", "us", "lower", .peers = PEERS_EQUAL, .least = 0.5,
                         .compare_filter = &DIMS({BY_WAIT, GPU_WAIT_SPIN}, {BY_LOAD, LOAD_IDLE},
                                                 {BY_STAT, LAUNCH_P50}),
@@ -95,10 +95,10 @@ static const struct bench_figure launch_figures[] = {
 #ifdef CONTEND_HAVE_CUDA
 
 enum {
-    SAMPLES_MAX = 1 << 16, /* of a way and load; a slice ends where they are full */
+    SAMPLES_MAX = 1 << 16, /* of a way and load; a slice ends when they are full */
     ROUNDS_MIN = 2,
     ROUNDS_MAX = 64,
-    QUEUE_KERNELS = 240 /* a multiple of GPU_GRAPH_KERNELS, far below the 1024 that a queue holds */
+    QUEUE_KERNELS = 240 /* a multiple of GPU_GRAPH_KERNELS, far below a queue's limit of 1024 */
 };
 
 static const double slice_s = 0.006;
@@ -134,7 +134,7 @@ static struct series *series_of(struct launch *t, unsigned way, enum load load)
     return &t->series[way * LOADS + load];
 }
 
-/* One interval of `batch` units: *took_ns, and how many kernels or launches it is the time of. */
+/* Times one interval of `batch` kernels or launches into *took_ns. */
 static int time_interval(struct launch *t, unsigned number, const struct way *way, unsigned batch,
                          uint64_t *took_ns)
 {
@@ -179,7 +179,7 @@ static int set_wait(struct launch *t, unsigned gpu, enum gpu_wait wait)
     return gpu_set_lose(&t->set, gpu, rc, msg);
 }
 
-/* At least one interval, also where a busy CPU takes longer for it than the slice lasts. */
+/* Runs at least one interval, even if it takes longer than the slice on a busy CPU. */
 static int run_slice(struct launch *t, unsigned gpu, unsigned way, enum load load,
                      uint64_t slice_ns)
 {
@@ -198,7 +198,7 @@ static int run_slice(struct launch *t, unsigned gpu, unsigned way, enum load loa
     return rc;
 }
 
-/* After intervals that warm up: enough units that one is long for the clock, on every GPU. */
+/* After a warm-up, chooses the units of an interval: long enough for the clock, on every GPU. */
 static int choose_batches(struct launch *t, unsigned gpu)
 {
     enum { WARM_UP = 50 };
@@ -298,7 +298,7 @@ static void emit_gpu(struct bench_ctx *ctx, unsigned gpu)
         }
 }
 
-/* All that was launched since the GPU was opened, in what was timed too. */
+/* Checks that all kernels launched since the GPU was opened have run, timed ones included. */
 static int check_count(struct launch *t, unsigned gpu)
 {
     char msg[GPU_MSG] = "";
@@ -312,7 +312,7 @@ static int check_count(struct launch *t, unsigned gpu)
     return gpu_set_lose(&t->set, gpu, rc, msg);
 }
 
-/* An error where the GPU was lost, or the busy CPUs failed. */
+/* An error if the GPU was lost, or the load on the CPUs failed. */
 static int run_gpu(struct bench_ctx *ctx, unsigned gpu, double budget_s)
 {
     struct launch *t = ctx->state;

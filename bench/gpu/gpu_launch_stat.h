@@ -10,12 +10,12 @@ enum launch_stat { LAUNCH_P50, LAUNCH_P99, LAUNCH_MAX, LAUNCH_STATS };
 extern const char *const launch_stat_names[];
 
 /*
- * Sorts values[0..n-1], n >= 1. p50 is the median; p99 the least value that 99% of all are not
- * above, so of 100 or fewer values the largest but one or the largest.
+ * Sorts values[0..n-1], n >= 1. p50 is the median. p99 is the smallest value with 99% of all values
+ * at or below it: of up to 100 values, the largest or second largest.
  */
 double launch_stat(double *values, size_t n, enum launch_stat stat);
 
-/* How many units of `one` an interval needs to be `need` long, within least..most. */
+/* Units of length `one` that fill an interval of length `need`, limited to least..most. */
 unsigned launch_batch(double need, double one, unsigned least, unsigned most);
 
 #endif

@@ -1,36 +1,36 @@
 /*
- * Rates of large matrix products by type, and what the GPU says about itself meanwhile.
+ * Rates of large matrix products by type, with the GPU's clock, power, temperature and throttling.
  *
- * C = A B, A m x k, B k x n, on data that looks normal, by the fastest of the algorithms that
- * cuBLASLt proposes (chosen in setup, once a model of GPU). For each type, every GPU alone, and all
- * at once (with=all): GPUs share power and cooling. Each round takes these slices in an order of
- * its own.
+ * C = A B, A m x k, B k x n, on data that looks normal, by the fastest algorithm that cuBLASLt
+ * proposes (setup chooses it, once per model of GPU). Each type runs on every GPU alone, and on all
+ * at once (with=all): GPUs share power and cooling. Each round runs these slices in its own order.
  *
  * **Measures** `matmul_rate`, TFLOP/s (1e12): 2 m n k x products / time between device events, of
- * batches that follow each other without a gap, each GPU's without regard to the others'. The first
- * third of a slice, 0.1 s at least, settles and is not counted, nor is what is under way when the
- * slice ends: with=all counts while all are at work (bench/gpu/gpu_overlap.h). `matmul_int_rate`,
- * TOP/s: the same of int8, whose sums are int32. `matmul_peak_share`: that / the data sheet's dense
- * rate (bench/gpu/gpu_peak.h; no row where unknown). From NVML's readings in the counted part, one
- * about every 5 ms: `gpu_clock_sm` and `gpu_temperature`, means; `gpu_power`, what the energy
- * counter gained / time; `gpu_throttle`, the share of that time by which the counter of a reason
- * grew (bench/gpu/gpu_sensors.h; no row where the GPU has no such counter, or the slice is too
- * short for its steps). `matmul_trial`, of int8 `matmul_int_trial`: rates in the short trials of
- * setup, of the algorithm that cuBLASLt proposes first, which is what a job gets, and of the one
- * that is used; of a model of GPU its first one's. `matmul_size`: n, and m and k where they differ.
- * Each slice begins with C poisoned; behind it all of C, as the last timed product left it, is
- * checked (kernels/matmul/gpu_matmul_freivalds.h says how, with which limits and what it can miss).
- * A GPU that fails or multiplies wrongly is a failed row and left out, and the others are measured.
+ * batches without a gap between them, for each GPU by itself. The first third of a slice, 0.1 s at
+ * least, settles and does not count, nor do batches that still run when the slice ends. with=all
+ * counts while all GPUs work (bench/gpu/gpu_overlap.h). `matmul_int_rate`, TOP/s: the same for
+ * int8, whose sums are int32. `matmul_peak_share`: the rate / the data sheet's dense rate
+ * (bench/gpu/gpu_peak.h; no row if unknown).
+ * From NVML's readings in the counted part, about one every 5 ms: `gpu_clock_sm` and
+ * `gpu_temperature`, means; `gpu_power`, gain of the energy counter / time; `gpu_throttle`, gain of
+ * a reason's counter / time (bench/gpu/gpu_sensors.h; no row if the GPU has no such counter, or the
+ * slice is too short for its steps).
+ * `matmul_trial`, for int8 `matmul_int_trial`: rates in setup's short trials, of the algorithm that
+ * cuBLASLt proposes first, which a job gets, and of the algorithm used; from the first GPU of each
+ * model. `matmul_size`: n, and m and k if they differ.
+ * C is poisoned before each slice. After it, all of C is checked as the last timed product left it
+ * (kernels/matmul/gpu_matmul_freivalds.h has the method, its limits and what it can miss). A GPU
+ * that fails or multiplies wrongly is a failed row and is left out; the other GPUs are measured.
  * **Source** kernels/matmul/gpu_matmul.h and kernels/matmul/gpu_matmul_ref.h name theirs.
  * **Limits** Needs cuBLASLt at run time, of the CUDA that built this or 12 or 13 (CONTEND_CUBLASLT
- * names the file). tf32 and bf16 only from compute capability 8.0 on, fp8 (e4m3 to bf16, fast
- * accumulation) from 8.9 on: types that a GPU lacks are left out, and said on stderr. A shape or
- * layout that a type cannot have is a skipped row of it: fp8 and int8 need sizes that are multiples
- * of 16 and 4, and fp8 (before 10.0) and int8 (for matrix units) layout=tn. A GPU takes a
- * second or more to settle at its power limit; the slices of a short run are shorter, and their
- * rates higher than a job's: what ran before a slice still shows in it, and differs by round.
- * Slices below 0.3 s take up to 0.1 s more than their share of the time, to settle. Counters move
- * in steps of up to 0.1 s: power and throttling need slices of about 0.4 s or more.
+ * names the file). tf32 and bf16 need compute capability 8.0, fp8 (e4m3 to bf16, fast accumulation)
+ * needs 8.9: types that a GPU lacks are left out, with a line on stderr. A shape or layout that a
+ * type does not support is a skipped row: fp8 and int8 need sizes that are multiples of 16 and 4,
+ * and fp8 (before 10.0) and int8 (for matrix units) need layout=tn. A GPU takes a second or more to
+ * settle at its power limit. Slices of a short run are shorter, and their rates higher than a
+ * job's: work before a slice still affects it, and differs by round. Slices below 0.3 s take up to
+ * 0.1 s more than their share of the time, to settle. Counters move in steps of up to 0.1 s: power
+ * and throttling need slices of about 0.4 s or more.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@
 #include "harness/lib/say/log.h"
 #include "kernels/matmul/gpu_matmul_data.h"
 
-/* Limits of n where memory is short. */
+/* Steps and limits of n. */
 enum { N_STEP = 16, N_LEAST = 256, N_MOST = 1 << 20 };
 
 struct matmul_params {
@@ -53,7 +53,7 @@ struct matmul_params {
     int layout, type;
 };
 
-/* In the order of enum matmul_type, behind "all". */
+/* "all", then as enum matmul_type. */
 static const char *const type_names[] = {"all",  "fp64", "fp32", "tf32", "bf16",
                                          "fp16", "fp8",  "int8", NULL};
 
@@ -88,8 +88,8 @@ static const struct bench_dim matmul_dims[] = {
 
 enum { RATE, INT_RATE, PEAK_SHARE, CLOCK_SM, POWER, TEMPERATURE, THROTTLE, TRIAL, INT_TRIAL, SIZE };
 static const struct bench_metric matmul_metrics[] = {
-    /* Clock and the like are no peers': what they do harm to is, and at its power limit a GPU's
-     * clock is a draw of the moment. */
+    /* Peer comparisons use rates, not clocks and the like: harm shows in the rates, and the clock
+     * of a GPU at its power limit varies at random. */
     [RATE] = {"matmul_rate", "TFLOP/s", "higher", .peers = PEERS_EQUAL, .gating = true,
               .clock = "gpu_clock_sm"},
     [INT_RATE] = {"matmul_int_rate", "TOP/s", "higher", .peers = PEERS_EQUAL, .gating = true,
@@ -190,7 +190,7 @@ static struct matmul_shape shape_of(const struct matmul_params *params, size_t n
                                  .layout = (enum matmul_layout)params->layout};
 }
 
-/* A shape that was asked for by more than n is that or none. */
+/* Halves n. False at the limit, or if the user gave m or k: such a shape is not changed. */
 static bool shrink(const struct matmul_params *params, struct matmul_shape *shape)
 {
     size_t n = shape->n / 2 / N_STEP * N_STEP;
@@ -200,7 +200,7 @@ static bool shrink(const struct matmul_params *params, struct matmul_shape *shap
     return true;
 }
 
-/* The same on all GPUs but those that have no room for the least. */
+/* Shrinks the shape, which is the same for all GPUs; drops a GPU without room for the smallest. */
 static void fit_size(struct matmul *t, const struct bench_ctx *ctx, unsigned i)
 {
     char msg[GPU_MSG] = "";
@@ -297,7 +297,7 @@ static int matmul_setup(struct bench_ctx *ctx)
     for (unsigned i = 0; i < t->set.n; i++)
         if (gpu_set_has(&t->set, i))
             open_gpu(t, ctx, i);
-    /* Another one than the probe's where that did not start. */
+    /* It may differ from the library of the probe, if that library did not start. */
     bench_library(ctx, "cuBLASLt", gpu_matmul_library(version, sizeof(version)));
     return gpu_set_check(&t->set, ctx->err);
 }
@@ -327,7 +327,7 @@ static void emit_readings(struct bench_ctx *ctx, const struct gpu_average *avera
                    DIMS({BY_TYPE, type}, {BY_REASON, i}, {BY_WITH, with}, {BY_GPU, gpu}));
 }
 
-/* Whole numbers have a unit of their own. */
+/* int8 has its own metrics, in TOP/s. */
 static unsigned metric_of(enum matmul_type type, unsigned of_floats, unsigned of_int)
 {
     return type == MATMUL_INT8 ? of_int : of_floats;
@@ -360,7 +360,7 @@ static unsigned count_types(const struct matmul *t)
     return n;
 }
 
-/* Points: types, and of each its groups. Once more without a GPU that failed in it. */
+/* A point is a type and a group. Repeats the point without GPUs that failed in it. */
 static int measure_point(struct bench_ctx *ctx, size_t point)
 {
     struct matmul *t = ctx->state;
@@ -386,7 +386,7 @@ static void emit_point(struct bench_ctx *ctx, size_t point)
             emit_gpu(ctx, type, group.all, i);
 }
 
-/* The first proposal of cuBLASLt, which is what a job gets, beside the best of its proposals. */
+/* The first proposal of cuBLASLt, which a job gets, and the best of its proposals. */
 static void emit_trials(struct bench_ctx *ctx, unsigned i, enum matmul_type type)
 {
     const struct matmul *t = ctx->state;
@@ -401,7 +401,7 @@ static void emit_trials(struct bench_ctx *ctx, unsigned i, enum matmul_type type
                DIMS({BY_TYPE, type}, {BY_ALGORITHM, ALGORITHM_BEST}, {BY_GPU, i}));
 }
 
-/* Says which types are missing here and why, and how the others were chosen. */
+/* Emits why types are absent on a GPU, and the trials of the other types. */
 static void emit_types(struct bench_ctx *ctx, unsigned i)
 {
     const struct matmul *t = ctx->state;

@@ -15,7 +15,7 @@ static struct matmul_result *result_of(struct matmul *t, unsigned gpu)
     return &t->gpus[gpu].result[t->type][t->group.all];
 }
 
-/* One GPU at a time: readings of many would last longer than what is queued. */
+/* Reads one GPU at a time: reading many GPUs would take longer than the queued work. */
 static void read_sensors(struct matmul *t, uint64_t now_ns)
 {
     struct gpu_reading reading;
@@ -73,7 +73,7 @@ static int slice_take(void *arg, unsigned gpu, unsigned slot, bool counts)
 static const struct gpu_overlap_ops slice_ops = {
     .queue = slice_queue, .done = slice_done, .take = slice_take, .idle = slice_idle};
 
-/* How long a batch takes, of about a 12th of the slice. */
+/* Sets the products of a batch: about batch_s, at most a 12th of the slice. Returns its seconds. */
 static double choose_count(const struct matmul *t, struct matmul_gpu *gpu, double slice_s)
 {
     double once_s = gpu_matmul_guess(gpu->of[t->type]);
@@ -119,9 +119,9 @@ void matmul_slice_run(struct matmul *t, enum matmul_type type, unsigned group, d
         *result_of(t, i) = (struct matmul_result){0};
         overlap.gpu[overlap.ngpus++] = i;
     }
-    /* Where one batch fills the slice, a second one would only take as long again. */
+    /* If one batch fills the slice, a second batch would only double the time. */
     overlap.depth = longest_s < slice_s ? GPU_MATMUL_SLOTS : 1;
-    /* The batches queued at the end, one to two of them, fill the slice. */
+    /* The one to two batches that are queued at the end fill the rest of the slice. */
     overlap.count_s = slice_s * 2 / 3 - 1.5 * longest_s;
     (void)gpu_overlap_run(&overlap);
     for (unsigned i = t->group.first; i < t->group.end; i++)

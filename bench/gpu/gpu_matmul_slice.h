@@ -1,6 +1,6 @@
 /*
- * A slice of gpu_matmul: products of one type on one GPU or on all, in batches that follow each
- * other without a gap, while sensors are read. Only in builds with cublasLt.h.
+ * A slice of gpu_matmul: products of one type on one GPU or on all, in batches without a gap
+ * between them, while sensors are read. Only in builds with cublasLt.h.
  *
  *   matmul_slice_run(t, MATMUL_BF16, 0, 0.5);       then t->gpus[0].result[MATMUL_BF16][false]
  */
@@ -15,7 +15,7 @@
 #include "bench/gpu/gpu_set.h"
 #include "kernels/matmul/gpu_matmul.h"
 
-/* Results of the batches that count, and of the readings beside them. */
+/* Results of the batches that count, and the average of the sensor readings during them. */
 struct matmul_result {
     double products, seconds;
     struct gpu_average average;
@@ -25,16 +25,16 @@ struct matmul_gpu {
     struct gpu_matmul_device device;
     struct gpu_sensors sensors;
     struct gpu_matmul *of[MATMUL_TYPES]; /* NULL = left out */
-    struct err absent[MATMUL_TYPES];     /* why, where it was wanted; code 0 = it was not */
+    struct err absent[MATMUL_TYPES];     /* why a wanted type is left out; code 0 = it is not */
     struct matmul_result result[MATMUL_TYPES][2]; /* alone, with all */
-    unsigned count;                               /* products a batch, of the slice that runs */
+    unsigned count;                               /* products a batch in the current slice */
 };
 
 struct matmul {
     struct gpu_set set;
     struct matmul_gpu gpus[GPU_SET_MAX];
     struct matmul_shape shape;
-    unsigned ntypes; /* that some GPU multiplies */
+    unsigned ntypes; /* types that some GPU multiplies */
     uint64_t seed;
     /* The current slice. */
     enum matmul_type type;
@@ -44,10 +44,10 @@ struct matmul {
 };
 
 /*
- * Runs one of gpu_groups(t->set.n) for about slice_s seconds, and at least a batch on each of its
- * GPUs that has the type, and fills result for these. bench/gpu/gpu_overlap.h says which batches
- * count. C is poison before and checked behind it, all of it. A GPU whose calls fail, or that
- * multiplies wrongly, is out of t->set: the others' results are no good then.
+ * Runs a group of gpu_groups(t->set.n) for about slice_s seconds, and at least a batch on each of
+ * its GPUs that has the type. Fills their results. bench/gpu/gpu_overlap.h says which batches
+ * count. Poisons all of C before and checks all of it after the slice. A GPU whose calls fail, or
+ * that multiplies wrongly, leaves t->set: the results of the other GPUs are then invalid.
  */
 void matmul_slice_run(struct matmul *t, enum matmul_type type, unsigned group, double slice_s);
 

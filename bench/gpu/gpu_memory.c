@@ -1,15 +1,16 @@
 /*
  * The memory of each GPU, nearly all that is free, written and read back by patterns.
  *
- * All GPUs at once take passes until the time is over, at least one a pattern.
+ * All GPUs at once run passes until the time is over, at least one pass of each pattern.
  *
  * **Measures** `memory_tested`, bytes that were written and read back. `memory_test_rate`, GB/s
- * (1e9): GPU_MEMORY_TIMES times these x passes / their time between device events.
- * `memory_passes`. A GPU that reads a wrong word is a failed row, with the count, the first
- * address, what was expected and what was read, and is left out; the others are measured.
+ * (1e9): GPU_MEMORY_TIMES x memory_tested x passes / their time between device events.
+ * `memory_passes`. A GPU that reads a wrong word is a failed row and is left out; the other GPUs
+ * are measured. The row has the number of wrong words, the first address, and the expected and
+ * read words.
  * **Source** kernels/gpu/gpu_memory.h names it.
- * **Limits** What other processes and this one's context hold is not tested. ECC corrects single
- * bits before they are seen: its counters are in `contend validate` (gpu_ecc).
+ * **Limits** Memory of other processes and of this process's context is not tested. ECC corrects
+ * single bits before a kernel reads them: `contend validate` (gpu_ecc) shows its counters.
  */
 #include "bench/gpu/gpu_memory.h"
 

@@ -1,6 +1,6 @@
 /*
- * A test of all GPUs' memory at once, for gpu_memory and what runs it beside other load. Only in
- * builds with CUDA. bench_open of bench_gpu_memory makes one as ctx->state.
+ * A test of all GPUs' memory at once, for gpu_memory and for programs that run it beside other
+ * load. Only in builds with CUDA. bench_open of bench_gpu_memory makes it as ctx->state.
  */
 #ifndef CONTEND_BENCH_GPU_GPU_MEMORY_H
 #define CONTEND_BENCH_GPU_GPU_MEMORY_H
@@ -12,11 +12,11 @@ struct gpu_memory;
 struct memory_test {
     struct gpu_set set;
     struct gpu_memory *gpu[GPU_SET_MAX];
-    uint64_t seed, passes;       /* done, on all GPUs that are left */
-    double seconds[GPU_SET_MAX]; /* of all passes, on the device */
+    uint64_t seed, passes;       /* passes done on all GPUs in the set */
+    double seconds[GPU_SET_MAX]; /* device time of all passes */
 };
 
-/* A pass on each GPU that is left, of the next pattern. One that read wrong is out of the set. */
+/* Runs a pass of the next pattern on each GPU in the set. A GPU that reads wrong leaves the set. */
 void memory_test_pass(struct memory_test *t);
 
 #endif

@@ -5,10 +5,10 @@
 #include "harness/lib/sys/clock.h"
 
 struct lane {
-    unsigned oldest, queued; /* slot that is done next, and how many are */
-    uint64_t began_ns;       /* when the oldest did: what was before it was done */
+    unsigned oldest, queued; /* slot of the oldest batch, and number of queued batches */
+    uint64_t began_ns;       /* when the oldest batch began: when the previous batch was done */
     bool counted;
-    int rc; /* of the call that failed, which was the last one */
+    int rc; /* error of the last call */
 };
 
 struct window {
@@ -52,7 +52,7 @@ static int first_error(const struct gpu_overlap *o, const struct lane *lanes)
     return rc;
 }
 
-/* First one batch on each GPU, that none starts late. */
+/* Queues one batch on each GPU first, so that no GPU starts late. */
 static void fill_queues(const struct gpu_overlap *o, struct lane *lanes)
 {
     for (unsigned n = 0; n < o->depth; n++)
@@ -60,7 +60,7 @@ static void fill_queues(const struct gpu_overlap *o, struct lane *lanes)
             queue_next(o, &lanes[i], o->gpu[i]);
 }
 
-/* The oldest batch of a lane is done. */
+/* Takes the oldest batch of a lane, which is done, and queues the next batch. */
 static void turn_over(const struct gpu_overlap *o, struct lane *lane, unsigned gpu,
                       const struct window *window)
 {
@@ -78,7 +78,7 @@ static void turn_over(const struct gpu_overlap *o, struct lane *lane, unsigned g
         queue_next(o, lane, gpu);
 }
 
-/* One look at each GPU; *busy: some have work, *turned: one or more had a batch done. */
+/* Polls each GPU once. *busy: some GPU has work; *turned: some batch was done. */
 static void look(const struct gpu_overlap *o, struct lane *lanes, const struct window *window,
                  bool *busy, bool *turned)
 {
@@ -97,7 +97,7 @@ static void look(const struct gpu_overlap *o, struct lane *lanes, const struct w
     }
 }
 
-/* Also while the last batch of a GPU that has none counted is under way. */
+/* True also while the last batch of a GPU without a counted batch runs. */
 static bool counts_now(const struct gpu_overlap *o, const struct lane *lanes,
                        const struct window *window, uint64_t now_ns)
 {

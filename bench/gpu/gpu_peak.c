@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The first whose words are all part of the name: narrower ones stand before wider ones. */
+/* The first row whose words are all in the name applies: special rows come before general rows. */
 static const struct {
     const char *word, *other;    /* `other` may be NULL */
     double tflops[MATMUL_TYPES]; /* fp64, fp32, tf32, bf16, fp16, fp8, int8 */
@@ -21,7 +21,7 @@ static const struct {
     {"L4", NULL, {0, 30.3, 60, 121, 121, 242.5, 242.5}},
 };
 
-/* As a whole word, also between '-': "A100-SXM4-80GB" has "A100", but "L40" has no "L4". */
+/* Whole words only, also between '-': "A100-SXM4-80GB" has "A100", but "L40" has no "L4". */
 static int has_word(const char *name, const char *word)
 {
     static const char between[] = " -_/";

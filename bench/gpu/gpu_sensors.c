@@ -71,7 +71,7 @@ static void add(double *sum, unsigned *n, double value)
     *n += 1;
 }
 
-/* A counter that falls was reset: what was read before says nothing any more. */
+/* A counter that falls was reset: earlier readings are then useless. */
 static bool was_reset(const struct gpu_reading *before, const struct gpu_reading *now)
 {
     bool reset = now->energy_mj < before->energy_mj;
@@ -80,7 +80,7 @@ static bool was_reset(const struct gpu_reading *before, const struct gpu_reading
     return reset;
 }
 
-/* Without an energy counter each reading is taken for a step of the others. */
+/* Without an energy counter, each reading counts as a step of the other counters. */
 static void add_counters(struct gpu_average *average, const struct gpu_reading *reading)
 {
     const struct gpu_reading *before = &average->before;
@@ -115,7 +115,7 @@ static double mean(double sum, unsigned n)
     return n ? sum / n : (double)NAN;
 }
 
-/* The gain of a counter; NaN where it is unknown. */
+/* The gain of a counter; NaN if unknown. */
 static double gain(int64_t first, int64_t last)
 {
     return first < 0 || last < 0 ? (double)NAN : (double)(last - first);

@@ -2,24 +2,24 @@
  * Bandwidth of each GPU's own memory: STREAM's kernels, reads and writes alone, and the driver's
  * copy.
  *
- * Each GPU alone, and all at once (with=all: the same power and cooling for all), an operation at a
- * time; each round takes these in an order of its own. Among the shapes of kernels/gpu/gpu_stream.h
- * setup takes for each operation and GPU the one that is fastest here.
+ * Each GPU runs alone, then all GPUs at once (with=all: they share power and cooling), one
+ * operation at a time; each round has its own order. For each operation and GPU, setup chooses the
+ * fastest shape of kernels/gpu/gpu_stream.h.
  *
  * **Measures** `device_bandwidth`, GB/s (1e9): elements x 16 B (copy, scale), 24 B (add, triad) or
  * 8 B (read, the sum of an array; write, of a constant), as STREAM counts, / time between device
- * events around a batch of about 10 ms of passes, one behind the other; the median over batches.
- * The first third of the time of each, 0.1 s at least, settles and is not counted; with=all counts
- * while all are at work (bench/gpu/gpu_overlap.h). via=driver is cudaMemcpyAsync from device to
- * device, which the driver does as it likes: on one GPU, mostly with a kernel of its own.
- * `stream_size`: bytes of each of the three arrays. `l2_share`: the L2's bytes / those of all
- * three. Poisoned before each point and checked
- * behind it, all elements, as the last timed pass left them; a GPU that fails or computes wrongly
- * is a failed row and left out, and the others are measured.
+ * events around a batch of about 10 ms of passes in sequence; the median over batches. The first
+ * third of each point, 0.1 s at least, settles and does not count. with=all counts while all GPUs
+ * work (bench/gpu/gpu_overlap.h). via=driver is cudaMemcpyAsync from device to device: the driver
+ * decides how; on one GPU, mostly with its own kernel.
+ * `stream_size`: bytes of each of the three arrays. `l2_share`: bytes of the L2 / of all three.
+ * All elements of the output are poisoned before each point, and checked after the last timed
+ * pass. A GPU that fails or computes wrongly is a failed row and is left out; the other GPUs are
+ * measured.
  * **Source** kernels/gpu/gpu_stream.h names it.
- * **Limits** Arrays are 1 GiB, or less where memory is short: with fewer than four times the L2's
- * bytes each, an l2_share above 0.08, part of the traffic stays in it; with fewer than twice,
- * values are noisy.
+ * **Limits** Arrays are 1 GiB, or four times the L2 if that is more; smaller if memory is short. If
+ * an array has less than four times the bytes of the L2 (l2_share above 0.08), part of the traffic
+ * stays in the L2; with less than twice, values are noisy.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -89,7 +89,7 @@ static const struct bench_figure stream_figures[] = {
 
 enum {
     TURNS = GPU_STREAM_OPS + 1, /* the last is the driver's copy */
-    BATCHES_MAX = 4096,         /* that are kept */
+    BATCHES_MAX = 4096,         /* batches kept */
     TRIAL_PASSES = 4,
     TRIALS = 2
 };
@@ -102,14 +102,14 @@ struct stream_gpu {
     uint64_t l2_bytes;
     unsigned shape[TURNS], passes[TURNS];
     double median_gbps[TURNS][2]; /* alone, with all */
-    double *gbps;                 /* of the batches that count, of the turn that runs */
+    double *gbps;                 /* of the batches that count, in the current turn */
     size_t n;
 };
 
 struct stream {
     struct gpu_set set;
     struct stream_gpu gpus[GPU_SET_MAX];
-    unsigned turn; /* the one that runs */
+    unsigned turn; /* current: an operation, or the driver's copy */
     uint64_t bytes;
 };
 
@@ -125,13 +125,13 @@ static double gbps_of(const struct stream *t, enum gpu_stream_op op, unsigned pa
     return seconds > 0 ? elements * gpu_stream_op_bytes(op) * passes / seconds * 1e-9 : 0;
 }
 
-/* Bytes of one of three arrays. */
+/* Bytes of one array if three of them fill 90% of the free memory. */
 static uint64_t room_of(uint64_t free_bytes)
 {
     return free_bytes / 10 * 9 / 3;
 }
 
-/* As much as fits on the fullest GPU: sizes that differ could not be compared. */
+/* Chooses a size that fits on the fullest GPU: results of different sizes are not comparable. */
 static int choose_size(struct stream *t, const struct bench_ctx *ctx)
 {
     const struct stream_params *params = ctx->params;
@@ -172,7 +172,7 @@ static int run_batch(const struct stream_gpu *gpu, enum gpu_stream_op op, unsign
     return rc ? rc : gpu_stream_wait(gpu->gpu, 0, seconds, msg, GPU_MSG);
 }
 
-/* GB/s of the better of some short batches, behind one pass that warms up. */
+/* GB/s of the fastest of some short batches, after one pass to warm up. */
 static int try_shape(const struct stream *t, struct stream_gpu *gpu, enum gpu_stream_op op,
                      unsigned shape, double *gbps, char msg[static GPU_MSG])
 {
@@ -300,7 +300,7 @@ static void batch_idle(void *arg, bool counts)
 static const struct gpu_overlap_ops batch_ops = {
     .queue = batch_queue, .done = batch_done, .take = batch_take, .idle = batch_idle};
 
-/* Checks the output of the last timed pass, which was poison before the first. */
+/* Checks the output of the last timed pass; it was poisoned before the first pass. */
 static void check_output(struct stream *t, unsigned i)
 {
     const struct stream_gpu *gpu = &t->gpus[i];
@@ -316,7 +316,7 @@ static void check_output(struct stream *t, unsigned i)
     (void)gpu_set_lose(&t->set, i, rc, msg);
 }
 
-/* Poison, passes on those of the group that are there, checks. */
+/* Poisons, runs and checks a batch of passes on the GPUs of the group that are in the set. */
 static void run_group(struct stream *t, const struct gpu_group *group, double slice_s)
 {
     struct gpu_overlap overlap = {.settle_s = gpu_settle_s(slice_s),
@@ -339,7 +339,7 @@ static void run_group(struct stream *t, const struct gpu_group *group, double sl
             check_output(t, i);
 }
 
-/* Points: groups, and of each its turns. Once more without a GPU that failed in it. */
+/* A point is a group and a turn. Repeats the point without GPUs that failed in it. */
 static int measure_point(struct bench_ctx *ctx, size_t point)
 {
     struct stream *t = ctx->state;
@@ -357,7 +357,7 @@ static int measure_point(struct bench_ctx *ctx, size_t point)
     return gpu_set_check(&t->set, ctx->err);
 }
 
-/* Why a GPU's values are not of its memory alone; "" = they are. */
+/* Why the L2 may raise a GPU's values; "" = it does not. */
 static const char *format_doubt(const struct stream *t, unsigned i,
                                 char buf[static MEMORY_DOUBT_MAX])
 {

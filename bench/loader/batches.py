@@ -1,11 +1,12 @@
-# Loaders of contend's scenario `loader`, in Python: `contend` has this text in itself and hands it to
-# an interpreter. The loops are Python's, so each thread needs the interpreter's lock for them.
+# Loaders of contend's scenario `loader`, in Python: `contend` embeds this text and passes it to an
+# interpreter. The loops run in Python, so each thread needs the interpreter's lock for them.
 #
 #   python3 -c TEXT KIND COUNT MEMORY FREE READY BEGIN ROWS COLS WORKED ALPHA SOURCES SLOTS STRIDE
 #
-# KIND: "loops" (COUNT threads), "free" (the same, where there is no lock) or "pytorch" (a DataLoader,
-# which is told how often by BEGIN). MEMORY, FREE, READY, BEGIN: descriptors, as bench/loader/queue.h
-# says; SOURCES, SLOTS and STRIDE count floats. Exit codes: EXITS of bench/loader/python.h.
+# KIND: "loops" (COUNT threads), "free" (the same in an interpreter without a lock) or "pytorch" (a
+# DataLoader; each token in BEGIN starts one, with its workers and prefetch factor). MEMORY, FREE,
+# READY: descriptors of bench/loader/queue.h; BEGIN: of bench/loader/load.h. SOURCES, SLOTS and
+# STRIDE count floats. Exit codes: bench/loader/python.h.
 import array
 import mmap
 import os
@@ -37,7 +38,7 @@ class Batches:
         return self.floats[first:first + self.rows * self.cols]
 
     def make(self, batch, target):
-        """The first WORKED rows: z-scores, smoothed along the row. The others: as they are."""
+        """The first WORKED rows: z-scores, smoothed along the row. The other rows: copied."""
         cols, alpha = self.cols, self.alpha
         first = self.sources + batch % 4 * self.stride
         for row in range(self.worked):
@@ -75,13 +76,13 @@ def load(batches):
 
 
 def give_up(failed):
-    """The others would be waited for, and the one that failed for ever."""
+    """Ends the process: else the worker would wait for ever for the failed thread's batch."""
     sys.__excepthook__(failed.exc_type, failed.exc_value, failed.exc_traceback)
     os._exit(1)
 
 
 def load_by_threads(words, count):
-    """Each with views of its own: without a lock, threads that slice one view can find it released."""
+    """Each thread has its own views: without a lock, slicing a shared view may find it released."""
     threading.excepthook = give_up
     each = [Batches(words) for _ in range(count)]
     threads = [threading.Thread(target=load, args=(batches,), daemon=True) for batches in each]
@@ -92,7 +93,7 @@ def load_by_threads(words, count):
 
 
 def end_with_parent(_worker=0):
-    """prctl(PR_SET_PDEATHSIG, SIGKILL): a loader of a loader that is gone must not stay."""
+    """prctl(PR_SET_PDEATHSIG, SIGKILL): a PyTorch worker must not outlive its parent process."""
     import ctypes
     ctypes.CDLL(None).prctl(1, 9)
 

@@ -14,9 +14,9 @@ struct run {
     struct err *err;
     enum load_mode mode;
     unsigned loaders, ahead;
-    unsigned pool[FEEDING_SLOTS_MOST], npool;    /* slots that nobody has */
-    unsigned flight[FEEDING_IN_FLIGHT], nflight; /* slots that the device has, the oldest first */
-    uint32_t asked, taken;                       /* batches of the epoch */
+    unsigned pool[FEEDING_SLOTS_MOST], npool;    /* unused slots */
+    unsigned flight[FEEDING_IN_FLIGHT], nflight; /* slots of the device, oldest first */
+    uint32_t asked, taken;                       /* batches of the epoch so far */
     bool has_first;
     struct token first;
     double first_s;
@@ -40,7 +40,7 @@ static int ask(struct run *run, unsigned slot)
     return rc ? err_sys(run->err, rc, "cannot ask for a batch") : 0;
 }
 
-/* Waits for the device's oldest batch, whose slot is free then. */
+/* Waits for the device's oldest batch, then frees its slot. */
 static int retire(struct run *run)
 {
     struct device_took took = {0};
@@ -62,7 +62,7 @@ static int retire_all(struct run *run)
     return rc;
 }
 
-/* PyTorch has a queue of its own, so one batch is asked for at a time. */
+/* PyTorch has its own queue, so one batch is asked for at a time. */
 static unsigned asked_at_once(const struct run *run)
 {
     unsigned n = run->mode == LOAD_PYTORCH ? 1 : run->ahead;
@@ -70,7 +70,7 @@ static unsigned asked_at_once(const struct run *run)
     return epoch && epoch < n ? epoch : n;
 }
 
-/* Starts the loaders, and waits for their first batch. The device has nothing. */
+/* Starts the loaders and waits for their first batch. The device has no batch meanwhile. */
 static int begin(struct run *run)
 {
     struct feeding *feeding = run->feeding;
@@ -100,7 +100,7 @@ static bool asks_more(const struct run *run)
     return !run->feeding->epoch || run->asked < run->feeding->epoch;
 }
 
-/* A batch that was taken: another one is asked for in its place. */
+/* Counts a taken batch, and asks for another batch instead if the epoch has more. */
 static int replace(struct run *run)
 {
     run->taken++;
@@ -115,7 +115,7 @@ static int check_slot(const struct run *run, const struct token *token)
                : err_set(run->err, -EBADMSG, "a loader names slot %u", token->slot);
 }
 
-/* The next one of those that are to be dropped; false: there is none, or *rc. */
+/* Takes the next batch to drop. False: there is none, or an error in *rc. */
 static bool take_ready(struct run *run, struct token *token, int *rc)
 {
     bool has = run->has_first;
@@ -130,9 +130,9 @@ static bool take_ready(struct run *run, struct token *token, int *rc)
 }
 
 /*
- * Batches from before the slice, while nobody wanted them, say nothing of the loaders' speed.
- * PyTorch has them in a queue of its own, which takes as long to empty as to fill: it stays out of
- * the slice.
+ * Drops batches that were made before the slice: they say nothing about the loaders' speed. PyTorch
+ * keeps its batches in its own queue, which takes as long to empty as to fill; so that happens
+ * before the slice, too.
  */
 static int drop_ready(struct run *run)
 {
@@ -155,8 +155,8 @@ static int start_epoch(struct run *run)
 }
 
 /*
- * The next batch. Where none is ready the device gets time to come to the end of what it has; from
- * then on it waits for loaders, which *starved tells.
+ * Takes the next batch. If none is ready, first waits until the device has done its batches. From
+ * then on the device waits for loaders, and that time adds to *starved_s.
  */
 static int take(struct run *run, struct token *token, const struct slice *slice, double *starved_s)
 {
@@ -199,7 +199,7 @@ static int step(struct run *run, const struct slice *slice, struct fed *fed)
     return rc;
 }
 
-/* Up to the end of the slice. */
+/* Feeds the device until the slice ends. */
 static int feed(struct run *run, const struct slice *slice, struct fed *fed)
 {
     const struct queue *queue = &run->feeding->queue;
@@ -218,7 +218,7 @@ static int feed(struct run *run, const struct slice *slice, struct fed *fed)
     return rc;
 }
 
-/* Or a batch of an earlier run would be taken for this one's. */
+/* Otherwise a batch of an earlier run could pass for a batch of this run. */
 static void poison(const struct feeding *feeding, unsigned slots)
 {
     for (unsigned slot = 0; slot < slots; slot++)
@@ -239,7 +239,7 @@ int feeding_run(struct feeding *feeding, const struct bench_ctx *ctx, enum load_
     feeding->last = (struct token){.slot = QUEUE_END};
     poison(feeding, feeding_slots(run.ahead, loaders));
     int failed = begin(&run);
-    int rc = peers_barrier(ctx->peers, ctx->err); /* the slice begins when all have come */
+    int rc = peers_barrier(ctx->peers, ctx->err); /* all workers have their first batch */
     if (!rc && !failed && !feeding->epoch)
         failed = drop_ready(&run);
     if (!rc)

@@ -1,18 +1,18 @@
 /*
- * How long a thread of Python that launches work is kept from it by one that unmaps memory.
+ * How long a Python thread that launches work is blocked by a thread that unmaps memory.
  *
- * An interpreter has both threads, in interpreter_lock.py. The one launches every ms, with a little
- * work of Python's. The other one maps shared memory with all its pages and unmaps it, again and
- * again: as loaders' batches end in a trainer, in the destructor of a tensor. munmap keeps the
- * interpreter's lock (ctypes.PyDLL) or releases it (ctypes.CDLL), as `unmap` says; all else
- * releases it.
+ * Both threads run in one interpreter, in interpreter_lock.py. The first thread launches every ms,
+ * which is a little work in Python. The second thread maps shared memory with all its pages and
+ * unmaps it, again and again: as the destructors of tensors do with loaders' batches in a trainer.
+ * munmap keeps the interpreter's lock (ctypes.PyDLL) or releases it (ctypes.CDLL), as `unmap` says;
+ * all other calls release it.
  *
  * **Measures** on perf_counter of Python: `launch_gap_p99` and `launch_gap_max` of the times from
  * one launch to the next; `launches` a second; `unmap_time` = median time of a munmap.
- * **Source** https://github.com/pytorch/pytorch/issues/77139, where a thread that pins memory froze
- * out the one that launches kernels; the fix is pytorch#83623.
- * **Limits** The lock is held for as long as a munmap takes, so `size` sets the longest gap. It
- * also sets how many gaps there are: with 256M a second has too few to be seen in a p99.
+ * **Source** https://github.com/pytorch/pytorch/issues/77139, where a thread that pins memory
+ * blocked the thread that launches kernels; the fix is pytorch#83623.
+ * **Limits** A munmap holds the lock throughout, so `size` sets the longest gap. It also sets the
+ * number of such gaps: with 256M a second has too few of them to show in a p99.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -38,7 +38,7 @@ static const struct opt interpreter_lock_opts[] = {
     {.name = NULL},
 };
 
-/* As Python prints them. */
+/* In the order in which interpreter_lock.py prints them. */
 enum { GAP_P99, GAP_MAX, LAUNCHES, UNMAP_TIME, METRICS };
 static const struct bench_metric interpreter_lock_metrics[] = {
     [GAP_P99] = {"launch_gap_p99", "ms", "lower", .gating = true},

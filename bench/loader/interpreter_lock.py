@@ -1,13 +1,12 @@
-# contend's benchmark `interpreter_lock`: `contend` has this text in itself and hands it to an
-# interpreter.
+# contend's benchmark `interpreter_lock`: `contend` embeds this text and gives it to an interpreter.
 #
 #   python3 -c TEXT held|released|none BYTES SECONDS
 #
-# One thread launches: a little work of Python's every millisecond. Another one maps BYTES of shared
-# memory with all its pages and unmaps it, again and again: with the interpreter's lock (held), as a
-# destructor does, or without it (released). "none": there is no such thread. Prints the 99th
-# percentile of the times from one launch to the next and the longest, launches a second, and the
-# median time of an unmap; times in ms.
+# One thread launches: a little work in Python every millisecond. Another thread maps BYTES of
+# shared memory with all its pages and unmaps it, again and again: with the interpreter's lock
+# (held), as a destructor does, or without the lock (released). With "none" only the first thread
+# runs. Prints the 99th percentile and the maximum of the times from one launch to the next,
+# launches a second, and the median time of an unmap; times in ms.
 import ctypes
 import mmap
 import statistics
@@ -56,5 +55,5 @@ gaps, launches = launch()
 over = True
 if unmap != "none":
     destroyer.join()
-if unmap == "none" or unmaps: # or it has failed
+if unmap == "none" or unmaps: # empty: the thread failed
     print(gaps[int(0.99 * len(gaps))], gaps[-1], launches, statistics.median(unmaps or [float("nan")]))

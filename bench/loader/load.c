@@ -17,7 +17,7 @@ int load_bind(const struct bitset *cpus)
 }
 
 /*
- * What was read does not stay in the page cache: a data set that is larger than memory is not there
+ * Drops what it read from the page cache: a data set larger than memory is not in the page cache
  * either when its next epoch begins.
  */
 static int prepare(const struct load *load, const struct batches *mine, struct token token)
@@ -41,7 +41,7 @@ int load_serve(const struct load *load)
 {
     struct batches mine;
     struct token token;
-    float *raw = NULL; /* a batch of the file, in place of all that are in memory */
+    float *raw = NULL; /* a batch of the file, instead of the raw batches in memory */
     int rc = load_bind(load->cpus);
     if (rc)
         return rc;

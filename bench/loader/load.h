@@ -1,6 +1,6 @@
 /*
- * The orders for loaders of all kinds, and the work of one that is written in C, as a thread or as
- * a process.
+ * The orders for loaders of all kinds, and the work of a loader in C, which is a thread or a
+ * process.
  */
 #ifndef CONTEND_BENCH_LOADER_LOAD_H
 #define CONTEND_BENCH_LOADER_LOAD_H
@@ -10,8 +10,7 @@
 #include "bench/loader/queue.h"
 #include "harness/lib/base/bitset.h"
 
-/* LOADERS_MOST: of one worker. */
-enum { LOADERS_MOST = 64 };
+enum { LOADERS_MOST = 64 }; /* of one worker */
 
 enum load_mode {
     LOAD_PROCESS,
@@ -25,24 +24,23 @@ enum load_mode {
 
 struct batch_file;
 
-/* All of it stays as it is, at its place, as long as loaders may run. */
+/* Borrowed by loaders: must not change or move while loaders may run. */
 struct load {
     struct queue *queue;
     const struct batches *batches;
-    const struct batch_file *file;   /* from which loaders in C read raw data; NULL: from memory */
-    const struct bitset *cpus;       /* that loaders bind themselves to; NULL: as they inherit */
-    const struct bitset *start_cpus; /* of the process that starts them; NULL: the worker's */
-    bool raw; /* loaders in C copy raw batches alone, for a device that preprocesses them */
+    const struct batch_file *file;   /* raw data of loaders in C; NULL: raw data in memory */
+    const struct bitset *cpus;       /* loaders bind themselves to these; NULL: CPUs as inherited */
+    const struct bitset *start_cpus; /* of the process that starts loaders; NULL: the worker's */
+    bool raw; /* loaders in C only copy raw batches, for a device that preprocesses them */
     struct python python, free_python;
     int64_t python_rows;
-    int begin_fds[2]; /* who reads, who writes: the orders to PyTorch */
+    int begin_fds[2]; /* pipe of orders to PyTorch: [0] to read, [1] to write */
 };
 
-/* Binds the calling thread, and reads that back; NULL: nothing. -EXDEV: it has other CPUs. */
+/* Binds the calling thread and reads its CPUs back; NULL: does nothing. -EXDEV: they differ. */
 int load_bind(const struct bitset *cpus);
 
-/* Makes batches until it is over. -ENOMEM, or -errno of a CPU set that the system refuses, or of a
- * read. */
+/* Makes batches until queue_end. -ENOMEM, or -errno of a refused CPU set, a read or the queue. */
 int load_serve(const struct load *load);
 
 #endif

@@ -1,30 +1,32 @@
 /*
- * How many loaders feed a GPU: 1, 2, 4 ... of them, up to twice the CPUs, preprocess batches for a
- * worker that copies them to its device, by processes, by threads, in Python and by PyTorch.
+ * How many loaders feed a GPU: 1, 2, 4 ... loaders, up to twice the CPUs, preprocess batches for a
+ * worker that copies them to its device. Loaders are processes or threads in C or in Python, or
+ * workers of PyTorch.
  *
- * Each point is a slice of time in which so many loaders of one kind make batches in shared memory
- * (queue.h), from which the device copies them, page-locked. A batch is that of `pipeline`, made by
- * one thread; Python goes over its first `python_rows` rows, value by value, and copies the others.
+ * Each point is a slice of time in which a number of loaders of one kind make batches in
+ * page-locked shared memory (queue.h), from which the device copies them. A batch is that of
+ * `pipeline`, made by one thread. Loaders in Python process the first `python_rows` rows, value by
+ * value, and copy the other rows.
  *
- * With source=file the loaders in C read the raw data of each batch from a disk, past what the page
- * cache would keep; with source=tmpfs from a file in memory. Where the device starves alike under
- * both, storage is not the cause.
+ * With source=file, loaders in C read the raw data of each batch from a disk, and keep it out of
+ * the page cache; with source=tmpfs, from a file in memory. If the device starves as much with
+ * source=tmpfs, storage is not the cause.
  *
- * **Measures** on CLOCK_MONOTONIC_RAW: `starvation` = the share of time in which the device has
- * done all that it was given and no batch is ready; `batches` = batches a second of all workers;
- * `first_batch` = from the loaders' start to the first batch, Python's start included, PyTorch's
- * import not. Means over the workers. `read_rate` = MB (1e6 bytes) a second that all loaders read
- * from files. The first third of a slice does not count, and what was made before it is thrown
- * away. `loaders_needed` of a kind: the fewest with a starvation of at most 2%. `scaling` =
- * `batches` of the best count over those of one loader, at most what the device takes.
- * `more_loaders` = `batches` of the largest count over those of the best smaller one.
+ * **Measures** on CLOCK_MONOTONIC_RAW: `starvation` = share of time in which the device has done
+ * all its batches and no batch is ready; `batches` = batches a second of all workers; `first_batch`
+ * = from the loaders' start to the first batch, with Python's start, without PyTorch's import; mean
+ * over workers. `read_rate` = MB (1e6 bytes) a second that all loaders read from files. The first
+ * third of a slice does not count, and batches made before the slice are dropped.
+ * `loaders_needed` of a kind: the smallest number with a starvation of at most 2%. `scaling` =
+ * `batches` of the best number / of one loader; the device limits it. `more_loaders` = `batches` of
+ * the largest number / of the best smaller number.
  * **Source** torch.utils.data.DataLoader (num_workers, prefetch_factor, pin_memory,
  * persistent_workers) has the same parts; Mohan et al., "Analyzing and Mitigating Data Stalls in
  * DNN Training", VLDB 14 (2021), the share of time lost to them. The interpreter's lock: PEP 703.
- * **Limits** No decoding; files are read in whole batches, nearly in order. The device waits for
- * the end of what it has before the worker waits for loaders, so that where they are just too slow
- * the copy is not hidden. PyTorch's batches take one copy more, from its memory to ours. The result
- * of the device is checked in `pipeline`, not here.
+ * **Limits** No decoding; files are read in whole batches, nearly in order. If no batch is ready,
+ * the worker first waits for the device, then for loaders: if loaders are just too slow, the copy
+ * is not hidden. PyTorch's batches need one more copy, from its memory to ours. `pipeline` checks
+ * the device's result, not this benchmark.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -44,21 +46,21 @@
 
 enum { CALIBRATIONS = 5 };
 
-/* Less is no measurement of a loader that makes one batch in 20 ms. */
+/* A shorter slice holds too few batches of a loader that needs 20 ms for one. */
 static const double share_least_s = 0.25;
 /*
- * The time that a scan has before it counts as hung: half of the least that a run gives it, or this
- * share of its budget (harness/engine/run/times.c).
+ * Time for all points before the scan counts as hung: half of the shortest time limit of a run, or
+ * this many budgets if that is more (harness/engine/run/times.c).
  */
 static const double room_least_s = 6, room_of_budget = 8;
-/* PyTorch has two batches of each of its workers ready before the first counts. In a slice too
- * short for that nothing is measured: so many workers for each of its seconds are. */
+/* Before a batch of PyTorch counts, each of its workers makes two batches. A slice is long enough
+ * for this many workers per second of it. */
 static const double pytorch_per_s = 32;
 
-/* A file of which more stays in the page cache is not read from its device. */
+/* If a larger share of the file stays in the page cache, reads do not show its device. */
 static const double cached_most = 0.02;
 
-/* "all" is the first. */
+/* "all", then as enum load_mode. */
 static const char *const mode_names[] = {
     "all", "process", "thread", "python-process", "python-thread", "python-free", "pytorch", NULL};
 
@@ -74,7 +76,7 @@ static const struct bench_dim loader_dims[] = {
     {.name = NULL},
 };
 
-/* For each mode, where its values stand, and its name for people. */
+/* For each mode, the dimensions of its values, and its name for users. */
 static const struct {
     struct dims at;
     const char *title;
@@ -93,8 +95,7 @@ static const struct {
 };
 enum { SLICE, REST };
 static const char *const where_names[] = {"slice", "rest", NULL};
-/* As conda's llvm-openmp narrowed it: in each loader behind its fork, or where loaders inherit it.
- */
+/* CPU masks narrowed as by conda's llvm-openmp: in each loader after its fork, or in its parent. */
 enum { KEEP, FIRST_CORE, PARENT };
 static const char *const mask_names[] = {"keep", "first-core", "parent", NULL};
 
@@ -174,11 +175,11 @@ static const struct bench_figure loader_figures[] = {
     {.name = NULL},
 };
 
-/* Values on which workers must agree. */
+/* Values that workers exchange, since all must measure the same points. */
 struct told {
-    struct bitset cpus, core; /* all, and those of the first core */
+    struct bitset cpus, core; /* the worker's CPUs; those of its first core */
     unsigned ncpus;
-    struct err absent[LOAD_MODES]; /* code 0 = can be had */
+    struct err absent[LOAD_MODES]; /* why a mode is not available; code 0 = it is */
 };
 
 struct loader {
@@ -203,7 +204,7 @@ static bool asked(const struct bench_ctx *ctx, enum load_mode mode)
     return !params->mode || params->mode == (int)mode + 1;
 }
 
-/* Which interpreters there are: each is asked, so only where one is wanted. */
+/* Finds interpreters, only those that the modes need: finding one runs it. */
 static void find_pythons(struct loader *loader, const struct bench_ctx *ctx)
 {
     struct load *load = &loader->load;
@@ -220,7 +221,7 @@ static void find_pythons(struct loader *loader, const struct bench_ctx *ctx)
         (void)err_set(&absent[LOAD_PYTORCH], -ENOTSUP, "python3 has no PyTorch");
 }
 
-/* Loaders in Python cannot read it. */
+/* Opens the file of raw data, if any. Loaders in Python cannot use it. */
 static void find_source(struct loader *loader, const struct bench_ctx *ctx)
 {
     const struct loader_params *params = ctx->params;
@@ -236,7 +237,7 @@ static void find_source(struct loader *loader, const struct bench_ctx *ctx)
                       modes[mode].title);
 }
 
-/* The CPUs of this run that are no worker's. */
+/* Binds loaders to the CPUs of this run that no worker has. */
 static int find_rest(struct loader *loader, unsigned workers, struct err *err)
 {
     int rc = affinity_get(getppid(), &loader->rest);
@@ -252,7 +253,7 @@ static int find_rest(struct loader *loader, unsigned workers, struct err *err)
     return 0;
 }
 
-/* A narrower mask than that of each worker. */
+/* Narrows the mask of loaders to the worker's first core. */
 static int narrow(struct loader *loader, const struct bench_ctx *ctx)
 {
     const struct loader_params *params = ctx->params;
@@ -267,8 +268,7 @@ static int narrow(struct loader *loader, const struct bench_ctx *ctx)
     return 0;
 }
 
-/* Workers measure the same points: as many as the one with most CPUs has, of kinds that all have.
- */
+/* All workers measure the same points: counts by the most CPUs, and kinds that all workers have. */
 static int agree(struct loader *loader, const struct bench_ctx *ctx)
 {
     const struct loader_params *params = ctx->params;
@@ -333,7 +333,7 @@ static int open_batches(struct loader *loader, struct bench_ctx *ctx)
 {
     const struct loader_params *params = ctx->params;
     struct bench_ctx one = *ctx;
-    one.threads = 1; /* a team of libgomp's would not survive the fork */
+    one.threads = 1; /* a team of libgomp does not survive the fork */
     one.least_team = NULL;
     one.cpu_samples = NULL;
     int rc = batches_open(&loader->batches, &params->batch, &one);
@@ -408,8 +408,7 @@ static int loader_setup(struct bench_ctx *ctx)
         rc = err_sys(ctx->err, -errno, "cannot make a pipe");
     if (!rc)
         rc = loader_pool_open(&feeding->loader_pool, &loader->load, ctx->err);
-    /* Not before: to ask CUDA whether there is a GPU is to start it, which a fork does not survive.
-     */
+    /* After the fork: even asking for a GPU initialises CUDA, which does not survive a fork. */
     return rc ? rc : open_device(loader, ctx, 1);
 }
 
@@ -427,7 +426,7 @@ static void loader_teardown(struct bench_ctx *ctx)
     free(loader->scratch);
 }
 
-/* The least of some times that the device works on a batch, alone. */
+/* The shortest of some times that the device works on a batch, alone, in ms. */
 static int time_device(struct loader *loader, const struct bench_ctx *ctx, double *ms)
 {
     struct device_queue *device = &loader->feeding.device;
@@ -443,7 +442,7 @@ static int time_device(struct loader *loader, const struct bench_ctx *ctx, doubl
     return rc;
 }
 
-/* A real GPU gets as many passes as take the time that was asked for; workers may share one. */
+/* Gives a real GPU as many passes as take gpu_ms; one by one, since workers may share a GPU. */
 static int calibrate(struct loader *loader, const struct bench_ctx *ctx)
 {
     const struct loader_params *params = ctx->params;
@@ -557,7 +556,7 @@ static int loader_scan(struct bench_ctx *ctx)
     return rc;
 }
 
-/* Each point has compared a batch with ours: is that right? */
+/* Each point has compared a loader's batch with ours: this checks ours. */
 static int loader_check(struct bench_ctx *ctx)
 {
     struct loader *loader = ctx->state;

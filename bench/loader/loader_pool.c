@@ -7,10 +7,10 @@
 
 #include "harness/lib/sys/clock.h"
 
-/* In the place of slots, as batches.py has them. */
+/* Values of token.slot that are messages, as in batches.py. */
 #define AT_REST 0xFFFFFFFEu
 #define BEGIN 0xFFFFFFFDu
-/* And of a thread that cannot begin. */
+/* The message of a thread that cannot work; token.batch is then the errno. */
 #define FAILED QUEUE_END
 
 int loader_pool_open(struct loader_pool *loader_pool, const struct load *load, struct err *err)
@@ -51,7 +51,7 @@ static int start_threads(struct loader_pool *loader_pool, unsigned loaders, stru
     return 0;
 }
 
-/* Sleeps until there is something in the queue, or from the process pool. */
+/* Sleeps until the queue has a token, or the process pool reports a lost loader. */
 static int sleep_for_token(struct loader_pool *loader_pool, struct token *token, struct err *err)
 {
     const struct queue *queue = loader_pool->load->queue;
@@ -72,7 +72,7 @@ static int sleep_for_token(struct loader_pool *loader_pool, struct token *token,
     return err ? (err->code = -ENOTSUP) : -ENOTSUP;
 }
 
-/* Until PyTorch has nothing more to do: no batch comes behind that. */
+/* Waits until PyTorch is at rest: no batch comes after that. */
 static int await_rest(struct loader_pool *loader_pool, struct err *err)
 {
     struct token token = {0};
@@ -114,7 +114,7 @@ int loader_pool_start(struct loader_pool *loader_pool, enum load_mode mode, unsi
                                 : 0;
 }
 
-/* Drops the tokens that PyTorch was sent and died before reading: nobody else reads them now. */
+/* Drops orders that PyTorch did not read before it died: no other process reads them. */
 static void forget_begin(int fd)
 {
     struct token token;

@@ -1,5 +1,5 @@
 /*
- * The loaders of one worker, whatever they are: processes, threads, or Python's.
+ * The loaders of one worker, of any kind: processes, threads, or Python's.
  *
  *   rc = loader_pool_open(&loader_pool, &load, err);               before the device is opened
  *   rc = loader_pool_start(&loader_pool, LOAD_THREAD, 4, 8, &since_ns, err);
@@ -18,8 +18,8 @@ struct loader_pool {
     const struct load *load;
     struct process_pool process_pool;
     enum load_mode mode;
-    unsigned loaders; /* that are started; 0 = none */
-    bool lost;        /* one of them, or their process */
+    unsigned loaders; /* started; 0 = none */
+    bool lost;        /* a loader, or the process that starts loaders */
     struct loader_pool_thread {
         const struct load *load;
         pthread_t handle;
@@ -30,17 +30,17 @@ struct loader_pool {
 int loader_pool_open(struct loader_pool *loader_pool, const struct load *load, struct err *err);
 
 /*
- * Their batches have been asked for, or will be. *since_ns: when the wait for the first batch
- * begins; with PyTorch, when it knows how many, as the import comes before. `ahead`: batches that
- * PyTorch is to have made or in the making. -ENOTSUP where the system has no more loaders.
+ * Starts loaders; ask for batches before or after. *since_ns: when the wait for the first batch
+ * begins; with PyTorch, after its import, when it gets its orders. `ahead`: batches that PyTorch
+ * keeps ready or in the making. -ENOTSUP if the system refuses to start loaders.
  */
 int loader_pool_start(struct loader_pool *loader_pool, enum load_mode mode, unsigned loaders,
                       unsigned ahead, uint64_t *since_ns, struct err *err);
 
-/* Sleeps until there is a batch. -EIO: a loader was lost. */
+/* Sleeps until a batch is ready. -EIO: a loader was lost. -ENOTSUP: a loader cannot work here. */
 int loader_pool_await(struct loader_pool *loader_pool, struct token *token, struct err *err);
 
-/* Also after an error. */
+/* Call it also after an error. */
 int loader_pool_stop(struct loader_pool *loader_pool, struct err *err);
 void loader_pool_close(struct loader_pool *loader_pool);
 

@@ -24,15 +24,15 @@ struct news {
     int32_t code; /* REFUSED: -errno; LOST: status as of waitpid */
 };
 
-/* How long a loader may take for the batch that it is at. */
+/* How long a loader may take to finish its current batch. */
 static const uint64_t end_limit_ns = 10000000000ull;
 
 enum { LOOK_MS = 20, TORCH = LOADERS_MOST, CHILDREN = LOADERS_MOST + 1, NUMBER_MAX = 24 };
 
-/* In the process pool's process. */
+/* State of the process that starts loaders. */
 struct place {
     const struct load *load;
-    int fd, worker_fd; /* both ends */
+    int fd, worker_fd; /* both ends of the socket pair */
     struct order order;
     bool active;
     struct process children[CHILDREN];
@@ -60,7 +60,7 @@ static const char *number(char text[NUMBER_MAX], long long value)
     return text;
 }
 
-/* Exits, or becomes an interpreter. */
+/* Becomes an interpreter; returns an exit code if that fails. */
 static int become_python(const struct load *load, const struct order *order)
 {
     const struct queue *queue = load->queue;
@@ -87,7 +87,7 @@ static int become_python(const struct load *load, const struct order *order)
     const char *words[WORDS] = {python->path};
     size_t n = 1;
     if (!torch) {
-        words[n++] = "-IS"; /* the standard library alone, whatever the environment says */
+        words[n++] = "-IS"; /* only the standard library; ignores the environment */
         if (!lock_free && !python->has_lock)
             words[n++] = "-Xgil=1";
     }
@@ -109,7 +109,7 @@ static int become_python(const struct load *load, const struct order *order)
     return 1;
 }
 
-/* The process pool's own, which a loader has no use for. */
+/* Runs in a new loader process, which does not need the socket. */
 static int child_main(void *arg)
 {
     const struct place *place = arg;
@@ -156,7 +156,7 @@ static void start(struct place *place)
     report(place, fresh ? STARTED_FRESH : STARTED, 0);
 }
 
-/* Sleeps until there is an order or one has ended, or for a moment. */
+/* Sleeps until an order comes or a child ends; for LOOK_MS at most if a child has no pidfd. */
 static void sleep_a_while(const struct place *place)
 {
     struct pollfd ends[1 + CHILDREN] = {{.fd = place->fd, .events = POLLIN}};
@@ -170,7 +170,8 @@ static void sleep_a_while(const struct place *place)
     (void)poll(ends, n, all ? -1 : LOOK_MS);
 }
 
-/* How many of them are left. One that ends by itself has nothing more to do. */
+/* Reaps children and returns how many loaders are left, without PyTorch's process. If `tells`,
+ * reports failed children as lost; a child with status 0 had no more work. */
 static unsigned look_at_children(struct place *place, bool tells)
 {
     unsigned left = 0;
@@ -298,7 +299,7 @@ int process_pool_stop(struct process_pool *process_pool, struct err *err)
 {
     struct news news = {.what = LOST};
     int rc = give_order(process_pool, (struct order){.what = STOP}, err);
-    while (!rc && news.what != STOPPED) /* one may have been lost meanwhile */
+    while (!rc && news.what != STOPPED) /* skips a LOST that came before */
         if (!hear(process_pool, &news))
             rc = lost_process_pool(err);
     return rc;

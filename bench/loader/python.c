@@ -14,7 +14,7 @@
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/process.h"
 
-/* An answer takes 20 ms; a machine may be very busy. */
+/* An answer takes 20 ms, but much longer on a very busy machine. */
 static const uint64_t answer_limit_ns = 20000000000ull;
 
 static const char question[] =
@@ -36,7 +36,7 @@ static int ask(void *arg)
     return 1;
 }
 
-/* All that comes until the other side closes it; false where that takes too long. */
+/* Reads until the other side closes the pipe; false if that takes too long or does not fit. */
 static bool read_answer(int fd, uint64_t end_ns, char *answer, size_t size)
 {
     size_t got = 0;
@@ -55,7 +55,7 @@ static bool read_answer(int fd, uint64_t end_ns, char *answer, size_t size)
     return false;
 }
 
-/* "/usr/bin/python3\n1\n0\n" */
+/* Parses an answer such as "/usr/bin/python3\n1\n0\n": path, has_lock, has_torch. */
 static bool understand(const char *answer, struct python *python)
 {
     size_t length = strcspn(answer, "\n");

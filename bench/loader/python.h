@@ -1,4 +1,4 @@
-/* Interpreters of Python, and the texts that they get: bench/loader/batches.py and
+/* Python interpreters, and the programs that they run: bench/loader/batches.py and
  * interpreter_lock.py. */
 #ifndef CONTEND_BENCH_LOADER_PYTHON_H
 #define CONTEND_BENCH_LOADER_PYTHON_H
@@ -19,23 +19,23 @@ struct python {
     bool has_torch;
 };
 
-/* In the program; the build makes them of the files. */
+/* Texts of the two files, which the build embeds. */
 extern const char loader_batches_py[], loader_interpreter_lock_py[];
 
 /*
- * The interpreter behind `name` in PATH, as it says itself: a name may stand for a script that
- * chooses one. -ENOTSUP where there is none, or it does not answer.
+ * Finds the interpreter that `name` in PATH runs, by asking it: `name` may be a script that chooses
+ * an interpreter. -ENOTSUP: there is none, or it does not answer.
  */
 int python_find(const char *name, struct python *python, struct err *err);
 
 /*
- * Starts words[0] with the arguments behind it, until NULL, and reads what it prints. -EIO: it
- * failed, printed more than that, or took much longer than expected_s.
+ * Runs words[0] with arguments words[1..], up to NULL, and reads its output into answer[size].
+ * -EIO: the program failed, printed more, or took much longer than expected_s.
  */
 int python_run(const char *const *words, double expected_s, char *answer, size_t size,
                struct err *err);
 
-/* The first one in PATH without a lock, of those that are named so, python3.13t and later. */
+/* Finds the first interpreter without a lock in PATH, by its name: python3.13t and later. */
 int python_find_free(struct python *python, struct err *err);
 
 #endif

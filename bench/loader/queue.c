@@ -10,10 +10,10 @@
 
 #include "bench/common/memory.h"
 
-/* At the beginning of the memory; batches.py reads it, too. */
+/* At the start of the shared memory; batches.py reads `over`. */
 struct header {
     _Atomic uint32_t over;
-    _Atomic uint64_t read_bytes; /* not batches.py's */
+    _Atomic uint64_t read_bytes; /* loaders in C only */
 };
 
 enum { PAGE = 4096 };

@@ -1,15 +1,15 @@
 /*
- * Batches on their way from loaders to the worker that feeds a device. They lie in slots of shared
- * memory, which has no name; the slots' numbers go round through two pipes:
+ * Batches from loaders to the worker that feeds a device. Batches lie in slots of unnamed shared
+ * memory; tokens with slot numbers go through two pipes:
  *
- *   worker    queue_ask(q, slot)             the slot is free, and this is the batch to make
- *   a loader  queue_await(q, &token)         sleeps for one; false: it is over
+ *   worker    queue_ask(q, slot)             the slot is free: asks for the next batch in it
+ *   a loader  queue_await(q, &token)         sleeps for a token; false: end
  *             ... fills queue_slot(q, token.slot) from queue_source(q, token.batch) ...
  *             queue_put(q, token)
- *   worker    queue_take(q, &token)          false: none is ready; queue_ready_fd() to sleep on
+ *   worker    queue_take(q, &token)          false: no batch is ready; sleep on queue_ready_fd()
  *
- * Any number of loaders may be at it, in any language: a token is two words of 32 bits, and pipes
- * hand it to one of them, whole. There is no lock that a loader could take along when it dies.
+ * Any number of loaders, in any language, may share the queue: a token is two 32-bit words, and a
+ * pipe gives it to one loader, whole. There is no lock that a dying loader could keep.
  */
 #ifndef CONTEND_BENCH_LOADER_QUEUE_H
 #define CONTEND_BENCH_LOADER_QUEUE_H
@@ -22,7 +22,7 @@
 
 enum { QUEUE_SOURCES = 4 };
 
-/* In the place of a slot: who reads it is to end. */
+/* Value of token.slot: the loader that reads it must end. */
 #define QUEUE_END UINT32_MAX
 
 struct token {
@@ -34,13 +34,13 @@ struct queue {
     size_t bytes, cells;
     unsigned slots;
     int memory_fd;
-    int free_fds[2], ready_fds[2]; /* who reads, who writes */
-    uint32_t next;                 /* the batch that is asked for next */
+    int free_fds[2], ready_fds[2]; /* pipes: [0] to read, [1] to write */
+    uint32_t next;                 /* number of the next batch to ask for */
 };
 
 /*
- * `slots` of `cells` floats, not touched yet, behind a copy of the QUEUE_SOURCES raw batches. What
- * is opened is closed on exec. -ENOTSUP where memory is short, or -errno.
+ * Opens shared memory with a copy of the QUEUE_SOURCES raw batches, then `slots` of `cells` floats,
+ * not touched yet. All descriptors close on exec. -ENOTSUP if memory is short, or -errno.
  */
 int queue_open(struct queue *queue, size_t cells, unsigned slots, const float *sources,
                struct err *err);
@@ -52,21 +52,21 @@ const float *queue_source(const struct queue *queue, uint64_t batch);
 /* Offset in the memory, in floats. */
 size_t queue_offset(const struct queue *queue, const float *batch);
 
-/* -errno, as where the pipe is broken. */
+/* queue_ask and queue_put: 0 or -errno, as for a broken pipe. */
 int queue_ask(struct queue *queue, unsigned slot);
 int queue_put(const struct queue *queue, struct token token);
 bool queue_await(const struct queue *queue, struct token *token);
 bool queue_take(const struct queue *queue, struct token *token);
 int queue_ready_fd(const struct queue *queue);
 
-/* Bytes of raw data that loaders have read from files, from the beginning on. */
+/* Bytes of raw data that loaders have read from files since queue_open. */
 void queue_add_read(const struct queue *queue, uint64_t bytes);
 uint64_t queue_read_bytes(const struct queue *queue);
 
-/* From now on loaders end behind the batch that they are at; `loaders` of them may be asleep. */
+/* Loaders end after their current batch. Wakes `loaders` loaders that may sleep. 0 or -errno. */
 int queue_end(struct queue *queue, unsigned loaders);
 
-/* Takes out what is left; nobody may be at it. The next batch asked for is number 0. */
+/* Drops all tokens; no loader may use the queue. The next batch asked for is number 0. */
 void queue_reset(struct queue *queue);
 
 #endif

@@ -1,4 +1,4 @@
-/* Where loaders in C have their raw data from: memory, or a file of their worker's. */
+/* Where loaders in C read raw data: from memory, or from a file of their worker. */
 #ifndef CONTEND_BENCH_LOADER_SOURCE_H
 #define CONTEND_BENCH_LOADER_SOURCE_H
 
@@ -10,15 +10,14 @@ enum source { SOURCE_MEMORY, SOURCE_FILE, SOURCE_TMPFS };
 extern const char *const source_names[];
 
 /*
- * Writes the file, in the working directory or in /dev/shm, as one of so many workers. -ENOTSUP
- * with the reason: no room, or the wrong kind of file system. Then data_free is allowed, not
- * needed.
+ * Writes this worker's file, in the working directory or in /dev/shm; `workers` workers do so.
+ * -ENOTSUP with the reason: no room, or the wrong kind of file system. data_free is then allowed,
+ * not needed.
  */
 int source_open(struct batch_file *file, enum source source, const struct batches *batches,
                 unsigned workers, struct err *err);
 
-/* Takes a SOURCE_FILE out of the page cache; the share of it, 0..1, that stays there all the same.
- */
+/* Evicts a SOURCE_FILE from the page cache. Returns the share, 0..1, that stays there anyway. */
 double source_evict(const struct batch_file *file, enum source source);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* A device that waits for less of its time is fed. */
+/* Loaders feed the device if its starvation is at most this share. */
 static const double fed_below = 0.02;
 
 unsigned sweep_counts(unsigned most, unsigned kinds, double share_s, double room_s,
