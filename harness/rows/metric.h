@@ -43,7 +43,7 @@ struct metric_info {
 /* In the order of rows.csv; ends with name NULL. */
 extern const struct metric_info metrics[];
 
-/* NULL where there is no such metric. */
+/* NULL if there is no such metric. */
 const struct metric_info *metric_find(const char *name);
 
 /*

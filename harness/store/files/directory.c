@@ -246,7 +246,7 @@ static bool is_record(int dir_fd)
     return ours;
 }
 
-/* Files are of contend if a run.json of contend is beside them. */
+/* Files are from contend if a run.json of contend is beside them. */
 static int look_for_earlier(struct directory *dir, struct err *err)
 {
     const char *found = NULL;

@@ -4,7 +4,7 @@
  *
  *   rc = trace_file_open(&file, path, &err);           the file is an empty trace
  *   rc = trace_file_append(&file, events, size, &err); of trace_events (store/forms/trace.h); ...
- *   rc = trace_file_close(&file, &err);                 also of one that is not open
+ *   rc = trace_file_close(&file, &err);                 also if it is not open
  */
 #ifndef CONTEND_STORE_FILES_TRACE_FILE_H
 #define CONTEND_STORE_FILES_TRACE_FILE_H
