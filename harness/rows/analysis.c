@@ -37,7 +37,7 @@ static const struct arm *source_of(const struct analysis *analysis, size_t arm)
     return &analysis->result->arms[analysis->rounds.arms[arm].source];
 }
 
-/* The rounds of two arms, and room for their test. */
+/* The rounds of two arms, and working memory for their test. */
 struct pairs {
     size_t n;
     struct value_pair *pair;
@@ -45,7 +45,7 @@ struct pairs {
     bool *swapped;
 };
 
-/* Of rounds that end when they show something: the test, which holds then, too. */
+/* The sequential test. It stays valid although the run stops as soon as its result is clear. */
 static void test_pairs(const struct analysis *analysis, size_t slow, size_t fast,
                        const struct pairs *made, struct paired_ratio *ratio)
 {

@@ -1,4 +1,4 @@
-/* All that is made of a run before anybody judges or shows it: once, and then handed on. Pure. */
+/* Rounds, values and rows of a run, computed once and passed to every verdict and view. Pure. */
 #ifndef CONTEND_ROWS_ANALYSIS_H
 #define CONTEND_ROWS_ANALYSIS_H
 
@@ -11,24 +11,23 @@ struct analysis {
     struct rows rows;
 };
 
-/* Free with analysis_free, also after an error: -ENOMEM only. Borrows from the result. */
+/* Errors: -ENOMEM only. Free with analysis_free, also after an error. Borrows from the result. */
 int analysis_make(const struct result *result, struct analysis *analysis, struct err *err);
 void analysis_free(struct analysis *analysis);
 
 /*
- * The same without the arms that watch the machine (struct arm), for all that speaks of what was
- * measured: tables, figures, advice. Borrows from `one_shot`, and from `result`, which it fills;
- * not to be freed.
+ * A view of `whole` without its control arms (`canary` of struct arm), for tables, figures and
+ * advice. Fills `result`. The view borrows from `whole` and from `result`; do not free it.
  */
 struct analysis analysis_measured(const struct analysis *whole, struct result *result);
 
-/* The chance that the sequential test of two arms errs. */
+/* Error probability of the sequential test of two arms. */
 #define ANALYSIS_ALPHA 0.01
 
-/* values_ratio of two arms, with the sequential test where the run has one; `slow` -1: of none.
- */
+/* values_ratio of the throughput of two arms, with the sequential test if the run has
+ * `until_clear`. PAIRED_NONE if `slow` is -1. */
 struct paired_ratio analysis_ratio(const struct analysis *analysis, int slow, size_t fast);
-/* The same of another value than throughput. */
+/* The same for the metric and key of `what`. */
 struct paired_ratio analysis_ratio_of(const struct analysis *analysis,
                                       const struct round_value *what, int slow, size_t fast);
 

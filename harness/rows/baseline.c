@@ -18,7 +18,8 @@ unsigned rounds_cpus(const struct result *result, unsigned planned_workers)
     return bitset_count(&all);
 }
 
-/* The same work as `of` by one worker on the idle machine, planned as one of as many. */
+/* True if `arm` is one worker that does the work of `of` on the idle machine, under a plan for as
+ * many workers. */
 static bool is_alone(const struct arm *arm, const struct arm *of)
 {
     return arm->bench == of->bench && !bench_is_team(arm->bench) && arm->params == of->params &&
@@ -51,7 +52,7 @@ static int find_slice(const struct result *result, const struct rounds *rounds,
     return best;
 }
 
-/* The baseline of that placement; a real one is preferred to an arm of N = 1 that serves as one. */
+/* The solo run of that placement. A baseline arm is preferred to an arm that has N = 1 anyway. */
 static int find_alone(const struct result *result, const struct rounds *rounds,
                       const struct arm *of, enum placement placement)
 {
@@ -69,8 +70,8 @@ static int find_alone(const struct result *result, const struct rounds *rounds,
 }
 
 /*
- * N, where N divides the CPUs. Where it does not, the slice that was measured may be a larger one
- * than others own: then it counts for what it holds of all CPUs.
+ * N, if N divides the CPUs. Otherwise the measured slice may be larger than the slices of other
+ * workers, so it counts by its share of all CPUs.
  */
 static double count_slices(const struct result *result, const struct arm *of, int slice)
 {
@@ -80,7 +81,7 @@ static double count_slices(const struct result *result, const struct arm *of, in
     return fmin(of->planned_workers, rounds_cpus(result, of->planned_workers) / own);
 }
 
-/* The arm's team without the load that is behind it. */
+/* The arm's team without its background load. */
 static int find_idle(const struct result *result, const struct arm *of)
 {
     for (size_t i = 0; arm_background(of) && bench_is_team(of->bench) && i < result->narms; i++) {
@@ -92,13 +93,13 @@ static int find_idle(const struct result *result, const struct arm *of)
     return -1;
 }
 
-/* A placement to compare with and never to use: `same` and `remote`. */
+/* True for `same` and `remote`: placements to compare with, never to use. */
 static bool is_control(enum placement placement)
 {
     return placement_infos[placement].pinned && !placement_infos[placement].effort;
 }
 
-/* Lower is better: what failed in a round, or is known as a bound only, is no yardstick. */
+/* Lower is better: an arm that failed in a round, or is only a bound, is a poor reference. */
 static int rank_of(const struct arm *arm, enum status status)
 {
     int rank = status <= STATUS_NOISY ? 0 : status == STATUS_CENSORED ? 1 : 2;

@@ -9,11 +9,11 @@
 #include "harness/rows/number.h"
 
 enum {
-    PAIRS_MOST = 24, /* in a table, which for pairs is mostly half empty */
-    GRID_SPLITS = 8  /* smaller tables that one falls into */
+    PAIRS_MOST = 24, /* rows in a table of pairs, which is mostly half empty */
+    GRID_SPLITS = 8  /* most smaller grids that a grid is split into */
 };
 
-/* Its place in a list, added where it is new; `most` when there is no room. */
+/* Index of `at` in the list, to which it is added if new; `most` if the list is full. */
 static size_t place_of(struct dims *list, size_t *n, size_t most, const struct dims *at)
 {
     for (size_t i = 0; i < *n; i++)
@@ -25,7 +25,8 @@ static size_t place_of(struct dims *list, size_t *n, size_t most, const struct d
     return (*n)++;
 }
 
-/* Where those stand that do along a dimension; most + 1 where they are more. */
+/* Lists the distinct positions of the rows along a dimension. Returns their number, or most + 1 if
+ * there are more than `most`. */
 static size_t list_values(const struct grid *grid, unsigned dim, struct dims *list, size_t most)
 {
     size_t n = 0;
@@ -37,7 +38,7 @@ static size_t list_values(const struct grid *grid, unsigned dim, struct dims *li
     return n;
 }
 
-/* Columns are the part with the most values, and of equals the last: rows vary in the others. */
+/* Columns are the dimension with the most values, or the last of several that have as many. */
 static void choose_columns(struct grid *grid)
 {
     size_t most = 0;
@@ -75,7 +76,7 @@ const char *grid_column(const struct grid *grid, size_t column, char *buf, size_
     return buf;
 }
 
-/* Numbers ascend, also where the first row lacks some; names stay as they came. */
+/* Sorts columns that are numbers, as the first row may lack some. Labels keep their order. */
 static void sort_columns(struct grid *grid)
 {
     for (size_t i = 0; i < grid->ncolumns; i++)
@@ -89,7 +90,7 @@ static void sort_columns(struct grid *grid)
         }
 }
 
-/* Fills columns and lines; without room for all of them there is no table. */
+/* Fills columns and lines. `fits` is false if the arrays have no room for all of them. */
 static void lay_out(struct grid *grid)
 {
     if (grid->n < 2 || (grid_is_pair(grid->row[0]) && grid->n > PAIRS_MOST))
@@ -165,7 +166,7 @@ struct grid *grid_make(const struct rows *rows, const struct arm *arm,
     return grid;
 }
 
-/* Those that stand there; NULL: out of memory. */
+/* A grid of the rows at that position; NULL: out of memory. */
 static struct grid *take(const struct grid *whole, const struct dims *at)
 {
     struct grid *some = new_grid(whole->metric, whole->rounds, whole->n);
@@ -194,9 +195,10 @@ static bool all_have(const struct grid *grid, unsigned dim)
 }
 
 /*
- * Where the parts stand that a grid without a table is split into, of which there are as many; 0
- * where it has a table, needs none, or is best told as a whole. Those of other kinds are told apart
- * by what comes first in them; of one kind, few tables do.
+ * Lists the positions at which to split a grid that has no table; returns their number. 0: the grid
+ * has a table, is a single row, consists of CPU pairs, or nothing divides it. If the rows differ in
+ * their dimensions, the first dimension that all of them have splits the grid. Otherwise the
+ * dimension with the fewest values does, for few tables.
  */
 static size_t split(const struct grid *grid, struct dims *values)
 {

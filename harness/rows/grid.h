@@ -1,6 +1,6 @@
 /*
- * The values of one metric of a scan as a table: one dimension along the columns, the rest down the
- * lines. Those that fit no table fall into smaller ones.
+ * The values of one metric of a scan as a table: one dimension gives the columns, the other
+ * dimensions give the lines. A grid that fits no table is split into smaller grids.
  */
 #ifndef CONTEND_ROWS_GRID_H
 #define CONTEND_ROWS_GRID_H
@@ -18,51 +18,53 @@ enum {
 /* Some or all rows of one metric of an arm. */
 struct grid {
     const struct bench_metric *metric;
-    const struct arm_rounds *rounds; /* borrowed: of its arm */
+    const struct arm_rounds *rounds; /* borrowed: rounds of the arm */
     size_t n;
     const struct row **row; /* owned */
-    bool fits;              /* one table has all of them */
-    unsigned across;        /* the dimension along its columns */
-    const char *name;       /* of that */
+    bool fits;              /* one table holds all rows */
+    unsigned across;        /* the dimension of the columns */
+    const char *name;       /* of `across` */
     size_t ncolumns, nlines;
-    struct dims column[GRID_COLUMNS]; /* where they stand along it */
-    struct dims line[GRID_LINES];     /* the rest */
+    struct dims column[GRID_COLUMNS]; /* position along `across` */
+    struct dims line[GRID_LINES];     /* position along the other dimensions */
 };
 
-/* All rows of the metric; NULL: out of memory. */
+/* All rows of the metric that have a value, without those that `only_held` hides. NULL: out of
+ * memory. Free with grid_free. */
 struct grid *grid_make(const struct rows *rows, const struct arm *arm,
                        const struct arm_rounds *rounds, const struct bench_metric *metric);
 
 void grid_free(struct grid *grid);
 
 /*
- * The row's value as number_format writes it, with "~" behind it where its benchmark doubts it, or
- * "<=" or ">=" in front where it is a bound. Returns buf.
+ * The row's median as number_format writes it. "~" follows if the benchmark doubts the value; "<="
+ * or ">=" precedes a bound. Returns buf.
  */
 char *grid_say(const struct grid *grid, const struct row *row, bool with_unit, char *buf,
                size_t size);
 
-/* NULL: none is there. */
+/* The row at a line and a column; NULL = none. */
 const struct row *grid_at(const struct grid *grid, size_t line, size_t column);
 
-/* The same of the value at a line and a column; "-" where there is none. */
+/* grid_say without unit for a line and a column; a literal "-", not buf, if there is no row. */
 const char *grid_format(const struct grid *grid, size_t line, size_t column, char *buf,
                         size_t size);
 
-/* Where a column stands, NaN of a label; and as text, a size as people write it. Returns buf. */
+/* The position of a column as a number, NaN for a label; and as text, with sizes such as "64 KiB".
+ * grid_column returns buf. */
 double grid_number(const struct grid *grid, size_t column);
 const char *grid_column(const struct grid *grid, size_t column, char *buf, size_t size);
 
-/* Whether the row is that of two CPUs. */
+/* Whether the row is about a pair of CPUs. */
 bool grid_is_pair(const struct row *row);
 
 /*
- * Calls `what` with the grid, or where it makes no table with the smaller ones that it falls into.
- * 0 or -ENOMEM.
+ * Calls `what` with the grid or, if the grid must be split, with each smaller grid. A grid that is
+ * neither a table nor divisible is passed whole, with `fits` false. 0 or -ENOMEM.
  */
 int grid_visit(struct grid *grid, void (*what)(void *arg, struct grid *grid), void *arg);
 
-/* Its rows by their medians, ascending. */
+/* Sorts its rows by median, ascending. */
 void grid_sort(struct grid *grid);
 
 #endif

@@ -43,7 +43,7 @@ static double worker_elapsed_s(const struct worker_result *worker)
     return (double)(last->start_ns + last->elapsed_ns - worker->go_ns) * 1e-9;
 }
 
-/* Mean of what its steps gave: one that was cut off gave nothing. */
+/* Mean of the rates that its steps report; a step that was cut off reports none. */
 static double given_rate(const struct worker_result *worker)
 {
     double sum = 0, n = 0;
@@ -95,7 +95,7 @@ static void count_pages(const struct worker_result *worker, const struct plan_wo
     }
 }
 
-/* Of its steps that began and ended between the two. */
+/* The rate over those steps of the worker that began and ended between the two times. */
 static double rate_between(const struct worker_result *worker, uint64_t from_ns, uint64_t to_ns)
 {
     uint64_t first_ns = 0, last_ns = 0;
@@ -112,7 +112,7 @@ static double rate_between(const struct worker_result *worker, uint64_t from_ns,
     return ratio(ops, (double)(last_ns - first_ns) * 1e-9);
 }
 
-/* The background works from go to stop, those in front are measured for a part of that time. */
+/* The time in which foreground workers are measured; background workers run longer. */
 static void find_measured(const struct observation *observation, uint64_t *from_ns, uint64_t *to_ns)
 {
     const struct worker_result *workers = observation->workers;
@@ -135,7 +135,8 @@ static double background_rate(const struct observation *observation)
     return rate > 0 ? rate : (double)NAN;
 }
 
-/* Mean over that time of what the last worker's steps held, as far as they can tell. */
+/* Mean level over that time, from the steps of the last worker, which holds the dose. Steps of
+ * unknown level do not count. */
 static double held_dose(const struct arm *arm, const struct observation *observation)
 {
     uint64_t from_ns, to_ns;
@@ -160,7 +161,7 @@ static double held_dose(const struct arm *arm, const struct observation *observa
 struct totals {
     unsigned workers, devices;
     double gpu_busy, pages_counted, pages_remote;
-    double slowest; /* the least of their rates, no sum */
+    double slowest; /* the lowest rate of a worker: not a sum */
 };
 
 static void add_stages(const struct worker_result *worker, struct round_fields *fields)
@@ -198,9 +199,9 @@ static void add_worker(const struct result *result, const struct arm *arm,
 }
 
 /*
- * A thread that the hypervisor takes off its CPU is neither running nor waiting for one: its time
- * counts as blocked. Stolen time of all CPUs in use, spread over the threads on them; others
- * may have borne some of it.
+ * A thread that the hypervisor takes off its CPU is neither running nor in a run queue: its time
+ * counts as blocked. This spreads the stolen time of all CPUs in use over the threads on them. It
+ * is an upper bound, as other threads may have borne part of the stolen time.
  */
 static double stolen_s(const struct arm *arm, const struct observation *observation,
                        const struct usage *usage)
@@ -274,8 +275,8 @@ static size_t list_steps(const struct worker_result *worker, double *out)
 }
 
 /*
- * Appends the steps of all workers. Returns the median over workers of their medians: of all steps
- * together a worker that is four times slower would be a quarter of what the others are.
+ * Appends the steps of all workers. Returns the median over workers of their medians: in a median
+ * over all steps, a worker that is four times slower would have a quarter of the others' weight.
  */
 static double take_steps(const struct observation *observation, struct arm_rounds *rounds,
                          double *medians)
@@ -293,7 +294,7 @@ static double take_steps(const struct observation *observation, struct arm_round
     return stats_median(medians, stats_sort(medians, workers));
 }
 
-/* The longest time that a step of this arm was seen to run without ending; 0 = none. */
+/* The longest time that a censored step of this arm ran; 0 = none. */
 static double longest_censored_s(const struct arm *arm)
 {
     double longest = 0;
@@ -318,7 +319,7 @@ static void censored_reason(const struct arm *arm, char *reason, size_t size)
                                          : "; times are lower bounds, rates upper bounds");
 }
 
-/* The worst status of the arm's rounds, and why the first of those ended so. */
+/* Sets the worst status of the arm's rounds, and the reason of the first round that has it. */
 static void judge_arm(const struct arm *arm, struct arm_rounds *rounds)
 {
     const struct observation *worst = NULL;

@@ -1,10 +1,10 @@
 /*
- * From observations to what was seen of an arm in each round: the first step from a run to its
- * rows. Pure apart from allocation. The round is the unit of replication (METHOD 1), so everything
- * within a round is reduced to one number here, and intervals are taken over the rounds later.
+ * Reduces the observations of an arm to one number per round and quantity: the first step from a
+ * run to its rows. The round is the unit of replication (METHOD 1), so later steps take intervals
+ * over rounds. Pure apart from allocation.
  *
- * Only foreground workers count, but for background_rate and dose, and only rounds that ended ok,
- * noisy or censored. The steps of a worker are the iterations of its samples. A censored last
+ * Only foreground workers count, except in background_rate and dose. Only rounds that ended ok,
+ * noisy or censored count. The steps of a worker are the iterations of its samples. A censored last
  * sample carries the time until the limit and the work of a whole step: times become lower bounds
  * and rates upper bounds.
  */
@@ -20,50 +20,52 @@ struct round_fields {
     unsigned round;
     enum status status;
     double throughput;               /* ops/s: sum over workers of ops / (end of last step - go) */
-    double stage_time[BENCH_STAGES]; /* s, of each of the benchmark's: mean over the workers of
-                                        their means of steps that ended */
-    double stage_cost;               /* share of the wall time that timing them took, at most */
-    double step_time;                /* s: median over workers of each one's median step */
-    double background_rate;          /* ops/s: sum over background workers, of their steps while all
-                                        in front were measured; NaN = one had no such step */
-    double dose;                     /* level that was held meanwhile; NaN = no dose */
+    double stage_time[BENCH_STAGES]; /* s, per stage: mean over workers of each worker's mean over
+                                        the steps that ended */
+    double stage_cost;               /* share of wall time that timing the stages took: the largest
+                                        of a worker */
+    double step_time;                /* s: median over workers of each worker's median step */
+    double background_rate;          /* ops/s: sum over background workers, of steps while the
+                                        foreground was measured; NaN = a worker had no such step */
+    double dose;                     /* level held while the foreground was measured; NaN = none */
     double steps;                    /* of the worker that finished the fewest */
-    double worst_worker;        /* throughput of the slowest / mean over the workers, of several */
-    struct usage usage;         /* means over workers, of most fields per step: usage_fields */
+    double worst_worker;             /* throughput of the slowest / mean; NaN with one worker */
+    struct usage usage;         /* means over workers; most fields are per step: usage_fields */
     double thread_instructions; /* per step and team thread */
-    double pages_remote;  /* share of counted pages off the planned nodes, if memory was bound */
-    double steal;         /* share of the arm's CPU time */
-    double stolen_s;      /* per step and team thread: what of blocked_s it may be, at most */
-    double foreign_cpu;   /* share of the arm's CPU time that other processes used */
-    double psi_cpu_some;  /* share of the wall time */
-    double gpu_busy;      /* share of the wall time, mean over workers that have a device */
+    double pages_remote; /* share of counted pages off the planned nodes, if memory was bound */
+    double steal;        /* share of the arm's CPU time */
+    double stolen_s;     /* per step and team thread: upper bound of the stolen part of blocked_s */
+    double foreign_cpu;  /* share of the arm's CPU time that other processes used */
+    double psi_cpu_some; /* share of the wall time */
+    double gpu_busy;     /* share of the wall time, mean over workers that have a device */
     double gpu_clock_mhz; /* mean over the GPUs in use */
     double gpu_temp_c;
 };
 
-/* The baseline of an arm. */
+/* What an arm is compared with. */
 enum baseline {
     BASELINE_NONE,
     BASELINE_SLICE, /* X_slice: one worker alone with 1/N of the CPUs, one arm for all placements */
     BASELINE_ALONE, /* one worker alone under the same placement */
     BASELINE_SINGLE, /* one worker alone, unpinned: it owns the machine */
-    BASELINE_IDLE,   /* of a scan `gang` under a load: all its workers without the load */
-    BASELINE_BEST,   /* among the placements of as many workers: the most work done per second */
+    BASELINE_IDLE,   /* of a `gang` scan under load: all its workers without the load */
+    BASELINE_BEST,   /* the placement of as many workers that has the highest throughput */
     BASELINES
 };
 
 struct arm_rounds {
-    size_t source; /* the arm whose observations these are; another one's where same_as says so */
+    size_t source; /* index of the arm that was measured: another arm if same_as is set */
     size_t n;      /* usable rounds */
-    struct round_fields *fields; /* owned: of those, in their order; NULL where read from files */
-    double rate;                 /* median of their throughput; NaN = unknown */
-    char rate_unit[32];          /* "items/s" */
+    struct round_fields
+        *fields;        /* owned: of the usable rounds, in order; NULL if read from files */
+    double rate;        /* median throughput over those rounds; NaN = unknown */
+    char rate_unit[32]; /* "items/s" */
     size_t nsteps;
     double *steps;           /* s: every sample of every usable round, ascending */
     enum status status;      /* the worst of all its rounds; skipped when it has none */
     char reason[256];        /* one line; "" when ok */
     int baseline[BASELINES]; /* index of an arm with usable rounds, or -1 */
-    double slices;           /* how many workers with the CPUs of BASELINE_SLICE have room here */
+    double slices;           /* how many workers with the CPUs of BASELINE_SLICE fit in all CPUs */
 };
 
 struct rounds {
@@ -75,8 +77,8 @@ struct rounds {
 int rounds_make(const struct result *result, struct rounds *rounds, struct err *err);
 void rounds_free(struct rounds *rounds);
 
-/* "same plan as partition of 4 workers, measured once"; "" where it is the arm's own. Returns buf.
- */
+/* "same plan as partition of 4 workers, measured once"; "" if the arm was measured itself. Returns
+ * buf. */
 char *rounds_format_shared(const struct result *result, const struct rounds *rounds, size_t arm,
                            char *buf, size_t size);
 

@@ -65,9 +65,9 @@ struct maker {
     const struct result *result;
     const struct rounds *rounds;
     const struct round_values *values;
-    size_t arm;       /* index in all of them */
-    double *scratch;  /* one a round */
-    uint32_t *counts; /* the same */
+    size_t arm;       /* index in all three */
+    double *scratch;  /* one per round */
+    uint32_t *counts; /* one per round */
 };
 
 static const struct arm *arm_of(const struct maker *maker)
@@ -185,7 +185,7 @@ static void describe(const struct maker *maker, const struct round_value *value,
     (void)snprintf(row->reason, sizeof(row->reason), "%s", rounds_of(maker)->reason);
 }
 
-/* Adds why a row's values are not its arm's own measurement. */
+/* Adds a note if the row's values are the measurement of another arm. */
 static void explain_sharing(const struct maker *maker, struct row *row)
 {
     char shared[80], own[sizeof(row->reason)];
@@ -197,8 +197,8 @@ static void explain_sharing(const struct maker *maker, struct row *row)
 }
 
 /*
- * A value is as good as the worse of the two arms it compares. One that some rounds could not have
- * is that of the others: `rounds` says of how many.
+ * The status is that of the worse of the two arms that a value compares. Skipped rounds do not
+ * count if other rounds have a value: `rounds` says how many do.
  */
 static void take_status(const struct maker *maker, const struct round_value *value, bool any,
                         struct row *row)
@@ -214,7 +214,7 @@ static void take_status(const struct maker *maker, const struct round_value *val
                        maker->rounds->arms[value->base].reason);
 }
 
-/* A doubt of the benchmark about a value stands before the disturbances of the arm. */
+/* Puts the first doubt of the benchmark before the disturbances of the arm. */
 static void take_doubt(const struct round_value *values, size_t n, struct row *row)
 {
     char own[sizeof(row->reason)];
@@ -228,7 +228,7 @@ static void take_doubt(const struct round_value *values, size_t n, struct row *r
     }
 }
 
-/* Percentiles are of steps, not of rounds: what the slowest steps of a run feel like. */
+/* Percentiles are over steps, not rounds: they describe the slowest steps of a run. */
 static void fill_step_times(const struct arm_rounds *rounds, struct row *row)
 {
     row->samples = rounds->nsteps;
@@ -238,7 +238,7 @@ static void fill_step_times(const struct arm_rounds *rounds, struct row *row)
     row->max = stats_percentile(rounds->steps, rounds->nsteps, 1);
 }
 
-/* The n values of a metric and key, each of a round. */
+/* Summarises the n values of a metric and key, one per round. */
 static void fill_numbers(const struct maker *maker, const struct round_value *values, size_t n,
                          struct row *row)
 {
@@ -252,7 +252,7 @@ static void fill_numbers(const struct maker *maker, const struct round_value *va
     n = stats_sort(maker->scratch, n);
     if (n == 0)
         return;
-    /* Of rounds that end when they show something, what holds then, too: see rows/analysis.h. */
+    /* The range also holds for a run that stops when its result is clear: see rows/analysis.h. */
     const struct stats_interval ci =
         maker->result->until_clear && n > 1
             ? (struct stats_interval){maker->scratch[0], maker->scratch[n - 1]}
@@ -322,7 +322,7 @@ static int append_group(const struct maker *maker, const struct round_value *val
     const struct metric_info *metric =
         arm_of(maker)->bench->scan || values->dims.n ? NULL : metric_find(values->metric);
     if (!strcmp(values->metric, VALUE_STATUS) && rounds_of(maker)->n)
-        return 0; /* the other rows have what the arm's rounds came to */
+        return 0; /* the other rows carry the status of the arm's rounds */
     describe(maker, values, &row);
     if (of_rounds && strcmp(values->metric, VALUE_STATUS) != 0)
         fill_numbers(maker, values, n, &row);

@@ -23,13 +23,13 @@ struct row {
     unsigned workers;
     unsigned planned_workers; /* not a column of its own: params carries it as slots=N */
     char params[ROW_PARAMS_MAX];
-    struct dims dims;      /* where its value stands; not a column: params ends in it, as a key */
-    struct dims shown;     /* as tables and figures have it: `replaced` of struct bench_metric */
-    const struct arm *arm; /* borrowed: whose row it is; not a column */
+    struct dims dims;      /* position of the value; not a column: params ends with it, as a key */
+    struct dims shown;     /* as tables and figures show it: `replaced` of struct bench_metric */
+    const struct arm *arm; /* borrowed: the arm of the row; not a column */
     const char *metric;    /* borrowed */
     char unit[32];
     const char *better; /* "higher", "lower" or "none" */
-    unsigned rounds;    /* how many the interval is over */
+    unsigned rounds;    /* that the interval is taken over */
     size_t samples;     /* of step_time: samples behind the percentiles; else equal to rounds */
     double median, ci_low, ci_high, p95, p99, min, max; /* NaN = empty cell */
     enum status status;
@@ -61,16 +61,15 @@ struct rows {
 };
 
 /*
- * All rows of a result, arm by arm, of each metric and key one. -ENOMEM only.
+ * All rows of a result, arm by arm, one per metric and key. Errors: -ENOMEM only.
  *
- * The median is over the values of its rounds, the interval a 95% bootstrap over rounds, or their
- * range where they end when it is clear (empty with one round); of losses the median is that of the
- * round of the median loss, so that they add up. An arm without a usable round is one row of
- * VALUE_STATUS: skipped, failed or hung, with its reason. A baseline has workers = 1 and planned
- * workers = N (all N where the benchmark is `gang`; params then have background=none); one that
- * shares its measurement with an earlier, identical plan repeats the values and says so. A row's
- * status is the worst of the rounds it came from, those of its baseline included. Borrows from what
- * it is given.
+ * The median is over rounds. Its interval is a 95% bootstrap over rounds, or their range if the run
+ * has `until_clear`; it is empty with one round. Losses report the round of the median loss, so
+ * that they add up. An arm without a usable round is one row of VALUE_STATUS: skipped, failed or
+ * hung, with its reason. A baseline has workers = 1 and planned workers = N. A baseline of a `gang`
+ * benchmark has all N workers, and its params have background=none. A baseline that shares the
+ * measurement of an earlier, identical plan repeats the values and says so. A row's status is the
+ * worst of its rounds and of its baseline's rounds. Borrows from all arguments.
  */
 int rows_make(const struct result *result, const struct rounds *rounds,
               const struct round_values *values, struct rows *rows, struct err *err);
@@ -78,58 +77,60 @@ int rows_make(const struct result *result, const struct rounds *rounds,
 int rows_append(struct rows *rows, const struct row *row, struct err *err);
 void rows_free(struct rows *rows);
 
-/* The arm's row of the metric, of a scan the first one; or NULL. Its median may be NaN. */
+/* The arm's first row of the metric (scans have several), or NULL. Its median may be NaN. */
 const struct row *rows_find(const struct rows *rows, const struct arm *arm, const char *metric);
 
-/* Its median; NaN = there is none. `arm` may be NULL. */
+/* The median of that row; NaN = there is none. `arm` may be NULL. */
 double rows_median(const struct rows *rows, const struct arm *arm, const char *metric);
 
-/* The same at or behind *at, of those with a value; *at then points behind it. NULL = no more. */
+/* The next such row from index *at on that has a value; *at becomes the index after it. NULL = no
+ * more. */
 const struct row *rows_next(const struct rows *rows, const struct arm *arm, const char *metric,
                             size_t *at);
 
-/* The one that stands there, of those with a value; or NULL. */
+/* The arm's row of the metric at `dims` if it has a value, or NULL. */
 const struct row *rows_at(const struct rows *rows, const struct arm *arm, const char *metric,
                           const struct dims *dims);
 
 /*
  * The benchmark's doubt about the row (bench_emit_doubt), without the disturbances of its arm; "" =
- * none. Also for rows that were read back. Returns buf.
+ * none. Also works for rows read from files. Returns buf.
  */
 char *row_doubt(const struct row *row, const struct arm_rounds *rounds, char *buf, size_t size);
 
 /*
- * Whether a comparison of results may fail on it: what its benchmark is there to measure (`gating`
- * of the metric), of measured workers, without tails and values under load (`compare_filter`).
+ * Whether a comparison of results may fail on the row: its metric is `gating`, its arm is neither a
+ * baseline nor a control, and it passes `compare_filter`, which excludes tails and values under
+ * load.
  */
 bool row_is_gating(const struct row *row);
-/* The same of a metric, whatever the arm. */
+/* The same for a metric at a position, of any arm. */
 bool metric_is_gating(const struct bench *bench, const char *metric, const struct dims *at);
 
 /*
- * The params column: the benchmark's parameters, then slots=N, then what makes load behind the arm:
- * background=NAME:WORKERS or dose=KIND:LEVEL, or none in the baselines of such a run, then
- * variant=NAME in an ab, then the key. A name stands once: where the key says which of several a
- * value is for, the parameter gives way.
+ * The params column: the benchmark's parameters, then slots=N, then the load beside the arm:
+ * background=NAME:WORKERS or dose=KIND:LEVEL, or none in the baselines of such a run. Then come
+ * variant=NAME in an ab, and the key. A name appears once: a parameter that the key names is left
+ * out.
  */
 void row_put_params(const struct result *result, const struct arm *arm, const char *key,
                     char params[static ROW_PARAMS_MAX]);
 
-/* Where the key of such a column begins: its end where it has none. */
+/* The start of the key in a params column: the end of the text if it has no key. */
 const char *row_key(const char *params);
-/* Whether "slots=2" stands in it, or in a key, as a whole; "" stands in any. */
+/* Whether params, or a key, contain a whole part such as "slots=2"; always true for "". */
 bool row_params_have(const char *params, const char *part);
 
 /* "foreground", "baseline" or "canary". */
 const char *row_role(const struct arm *arm);
 
 /*
- * The largest share of a step that the hypervisor may have stolen, of all arms with steps. It is
- * part of what counts as blocked. 0: none of it was, or nobody knows.
+ * The largest share of a step that the hypervisor may have stolen, over all arms with steps. Stolen
+ * time is part of the blocked time. 0: nothing was stolen, or stolen time is unknown.
  */
 double rows_stolen_share(const struct result *result, const struct rows *rows);
 
-/* The same of any metric that is a part of a step. */
+/* The same for any metric that is a part of a step. */
 double rows_largest_share(const struct result *result, const struct rows *rows, const char *metric);
 
 /* Whether another arm of the benchmark has another value of this parameter. */

@@ -1,26 +1,26 @@
-/* Where a value stands, and whose it is, as people say it. */
+/* The position and the arm of a value, in words for people. All functions return buf. */
 #ifndef CONTEND_ROWS_SAY_H
 #define CONTEND_ROWS_SAY_H
 
 #include "harness/rows/row.h"
 
-/* "4 KiB pages, SMT sibling"; "" of NULL. Returns buf, as all of these. */
+/* "4 KiB pages, SMT sibling"; "" for NULL. */
 char *format_dims(const struct bench *bench, const struct dims *at, char *buf, size_t size);
 
-/* Behind it what tells the arm from others: parameters and placement. */
+/* format_dims, then the parameters and the placement that distinguish the arm from others. */
 char *format_arm(const struct result *result, const struct arm *arm, const struct dims *at,
                  char *buf, size_t size);
 
-/* ", dose cpu=20%"; "" of none. Returns buf. */
+/* ", dose cpu=20%"; "" for none. */
 enum { SAY_DOSE_MAX = DOSE_TEXT_MAX + 8 };
 char *format_dose(const struct arm *arm, char buf[static SAY_DOSE_MAX]);
 
-/* Only the parameters of that. */
+/* Only the parameters that distinguish the arm. */
 char *format_params(const struct result *result, const struct arm *arm, char *buf, size_t size);
 
 /*
- * The same in two: the arm's parameters, where the value does not stand along them, and number of
- * workers, which tell parts of a run apart; where it stands, and the placement, in such a part.
+ * format_part names a part of a run: the parameters that are not dimensions of `at`, and the number
+ * of workers. format_in_part names a value within such a part: its position and the placement.
  */
 char *format_part(const struct result *result, const struct arm *arm, const struct dims *at,
                   char *buf, size_t size);

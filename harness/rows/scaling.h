@@ -1,6 +1,6 @@
 /*
- * The arms of a run with several numbers of workers as curves: a placement each, over those
- * numbers.
+ * The arms of a run with several numbers of workers as curves: one per placement, over the number
+ * of workers.
  */
 #ifndef CONTEND_ROWS_SCALING_H
 #define CONTEND_ROWS_SCALING_H
@@ -17,12 +17,12 @@ struct scaling {
     size_t ncounts, nplacements;
     unsigned counts[SCALING_COUNTS];       /* ascending */
     enum placement placements[PLACEMENTS]; /* in the order of the run */
-    int arm[SCALING_COUNTS][PLACEMENTS];   /* in result.arms; -1 = none, or it could not be had */
+    int arm[SCALING_COUNTS][PLACEMENTS];   /* index in result.arms; -1 = none, or it was skipped */
 };
 
 /*
- * False where there are no curves: one number of workers, variants or settings that a search made,
- * or several sets of parameters, of which each would have its own.
+ * False if the run has no curves: one number of workers, or more than SCALING_COUNTS; variants, or
+ * settings made by a search; several benchmarks or sets of parameters.
  */
 bool scaling_read(const struct result *result, struct scaling *scaling);
 

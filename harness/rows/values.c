@@ -29,7 +29,7 @@ static const struct arm_rounds *rounds_of(const struct maker *maker)
     return &maker->rounds->arms[maker->arm];
 }
 
-/* The arm whose observations are this one's. */
+/* The arm whose observations this arm uses: itself, or an arm with the same plan. */
 static const struct arm *source_of(const struct maker *maker)
 {
     return &maker->result->arms[rounds_of(maker)->source];
@@ -64,13 +64,13 @@ int values_close_arm(struct round_values *values, struct err *err)
     size_t n = values->n - grown[values->narms - 1];
     if (values->scratch && n <= values->most)
         return 0;
-    free(values->scratch); /* a pair and a ratio a round, and counts of them */
+    free(values->scratch); /* per round a pair, a ratio and a count */
     values->most = n;
     values->scratch = calloc(n + 1, sizeof(struct value_pair) + sizeof(double) + sizeof(uint32_t));
     return values->scratch ? 0 : err_set(err, -ENOMEM, "out of memory for %zu rounds", n);
 }
 
-/* With the status and reason of its round, or of its baseline's where that is worse. */
+/* Appends with the status and reason of its round, or of its baseline's round if that is worse. */
 static int append(const struct maker *maker, struct round_value value,
                   const struct observation *own, const struct observation *base, int base_arm)
 {
@@ -108,7 +108,7 @@ static int append_status(const struct maker *maker, int round, enum status statu
     return values_append(maker->values, &value, maker->err);
 }
 
-/* Adds the rounds that have no values, or the arm where it has no round at all. */
+/* Appends a status for each round without values, or for the arm if it has no round at all. */
 static int append_statuses(const struct maker *maker)
 {
     const struct arm *source = source_of(maker);
@@ -173,7 +173,7 @@ static int append_stage(const struct maker *maker, const struct bench_stage *sta
     return rc;
 }
 
-/* Where no step was divided, why. */
+/* Why no step has stage times. */
 static const char *why_no_stages(const struct arm *source)
 {
     for (size_t o = 0; o < source->nobservations; o++)
@@ -183,7 +183,7 @@ static const char *why_no_stages(const struct arm *source)
     return "no step of it ended";
 }
 
-/* All stages but those that took no time in any round: of another way through a step. */
+/* A stage that took no time in any round is left out: it belongs to another path of a step. */
 static int append_stages(const struct maker *maker)
 {
     const struct arm *source = source_of(maker);
@@ -204,7 +204,7 @@ static int append_stages(const struct maker *maker)
     return values_append(maker->values, &none, maker->err);
 }
 
-/* The values that worker 0 emitted in one observation; NULL when that did not end well. */
+/* Worker 0, which emitted the values of an observation; NULL if that is not usable. */
 static const struct worker_result *emitted(const struct observation *of)
 {
     return of && of->status <= STATUS_CENSORED && of->nworkers ? &of->workers[0] : NULL;
@@ -232,7 +232,7 @@ static const struct value *find_like(const struct observation *of, const struct 
     return NULL;
 }
 
-/* True when an earlier round than `observation` has the value already. */
+/* True if a round before `observation` has the value already. */
 static bool seen_before(const struct arm *arm, size_t observation, const struct value *like,
                         size_t hint)
 {
@@ -287,7 +287,7 @@ static int append_retention(const struct maker *maker, const struct value *like,
     return rc;
 }
 
-/* Metric by metric and key by key, in the order in which the first round that has them emitted. */
+/* By metric and key, in the order in which the first round that has them emitted them. */
 static int append_all_emitted(const struct maker *maker)
 {
     const struct arm *source = source_of(maker);
@@ -306,10 +306,10 @@ static int append_all_emitted(const struct maker *maker)
     return rc;
 }
 
-/* A baseline is what others are compared with. */
+/* Metrics that need a baseline do not apply to baselines. */
 static bool applies(const struct arm *arm, const struct metric_info *metric)
 {
-    /* A scan has no steps, but a dose beside it was held as well. */
+    /* A scan has no steps, but a dose can run beside a scan. */
     if (arm->bench->scan && strcmp(metric->name, METRIC_DOSE) != 0)
         return false;
     return metric->baseline == BASELINE_NONE || !arm->alone;
@@ -378,13 +378,13 @@ bool values_alike(const struct round_value *a, const struct round_value *b)
     return !strcmp(a->metric, b->metric) && !dims_compare(&a->dims, &b->dims);
 }
 
-/* NaN where it was disturbed and that does not count. */
+/* The value; NaN if it was disturbed and `disturbed` does not admit disturbed values. */
 static double counted(const struct round_value *value, bool disturbed)
 {
     return value->status == STATUS_NOISY && !disturbed ? NAN : value->value;
 }
 
-/* The arm's value in a round; NaN where it has none that counts. */
+/* The arm's value in a round; NaN if it has none that counts. */
 static double value_in(const struct round_values *values, const struct round_value *what,
                        size_t arm, int round, bool disturbed)
 {

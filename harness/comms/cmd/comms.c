@@ -1,4 +1,4 @@
-/* contend comms: runs a command under NCCL's profiler plugin, or reads the logs of one that ran. */
+/* contend comms: runs a command under a profiler plugin of NCCL, or reads the logs of a command. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,19 +30,20 @@
 #define TIMING_VARIABLE "CONTEND_COMMS_TIMING"
 
 /*
- * The command that `contend comms` watches, as if nobody did: it has our stdin, stdout and process
- * group, gets the signals that are sent to us, and goes on where we are killed.
+ * The watched command runs as it does without `contend comms`: it has the same stdin, stdout and
+ * process group, gets the signals that are sent to this process, and continues if this is killed.
  */
-/* Beside those that end a run: what launchers tell a job by, and what would end us first. */
+/* Passed on, besides the signals that end a run: launchers notify a job by some of these, and
+ * others would end this process first. */
 static const int passed_on[] = {SIGUSR1, SIGUSR2, SIGQUIT, SIGCONT, SIGWINCH, 0};
 
 struct command_line {
     char **argv;
-    const sigset_t *mask; /* of signals, as it was before ours */
-    int failed[2];        /* a pipe that exec closes: a byte in it means that there was none */
+    const sigset_t *mask; /* of signals, as it was before signals_open */
+    int failed[2];        /* a pipe that exec closes: a byte in it means that exec failed */
 };
 
-/* In the child. What a shell says of a command that cannot be started: 127, or 126. */
+/* In the child. Returns what a shell does for a command that cannot be started: 127, or 126. */
 static int execute(void *arg)
 {
     const struct command_line *line = arg;
@@ -65,8 +66,9 @@ static bool is_below_us(pid_t pid)
     return false;
 }
 
-/* The terminal's keys reach all of its foreground group. A hang-up reaches the leader of the
- * session alone (tty_signal_session_leader in the kernel's tty_jobctrl.c). */
+/* Whether the kernel has sent the signal to the command, too. Keys of a terminal signal its whole
+ * foreground group. A hang-up signals only the session leader (tty_signal_session_leader in the
+ * kernel's tty_jobctrl.c). */
 static bool has_reached(const struct process *process, const struct signals_one *one)
 {
     return one->by_kernel && getpgid(process->pid) == getpgrp() &&
@@ -92,7 +94,7 @@ static void wait_for(struct process *process, struct signals *signals, int *stat
     }
 }
 
-/* One that comes late, while we report, is of a command that is no more. */
+/* A signal that arrives during the report was meant for a command that has ended. */
 static void ignore_late(void)
 {
     (void)signal(SIGUSR1, SIG_IGN);
@@ -119,8 +121,8 @@ static int run_line(struct command_line *line, int *status, struct err *err)
     return rc;
 }
 
-/* Its exit code, as a shell gives it, when it has ended; without *started after a line that says
- * why. < 0: there was no process for it. */
+/* Runs the command and returns its exit code, as a shell does. If it could not be started, that was
+ * logged and *started is false. < 0: there was no process for it. */
 static int run_child(char **argv, bool *started, struct err *err)
 {
     char byte;
@@ -140,7 +142,7 @@ static int run_child(char **argv, bool *started, struct err *err)
                                  : 3;
 }
 
-/* Whether there is anything in it but directories of our tasks; < 0: it cannot be listed. */
+/* Whether the directory has anything but the directories of tasks; < 0: it cannot be listed. */
 static int is_used(const char *path, unsigned tasks, struct err *err)
 {
     bool used = false;
@@ -153,8 +155,8 @@ static int is_used(const char *path, unsigned tasks, struct err *err)
     return used;
 }
 
-/* A directory of the user's is to be empty: old logs in it would be added up. `tasks`: so many use
- * it at once. */
+/* The user's directory must be empty: old logs in it would be added to the sums. `tasks`: how many
+ * tasks use it at once. */
 static int use_directory(const char *out, unsigned tasks, char *path, size_t size, struct err *err)
 {
     int rc = directory_make_parents(out, err);
@@ -171,8 +173,8 @@ static int use_directory(const char *out, unsigned tasks, char *path, size_t siz
     return used > 0 ? err_set(err, -EEXIST, "'%.150s' is not empty", out) : used;
 }
 
-/* Tasks of srun or mpirun have one each in it: who came late would find the logs of others, and end
- * where others run. */
+/* Each task of srun or mpirun has its own directory in it. Otherwise a late task would find the
+ * logs of other tasks, and refuse to run. */
 static int use_directory_of_task(const char *out, const struct job_env *job, char *path,
                                  size_t size, struct err *err)
 {
@@ -196,7 +198,7 @@ static int make_directory(const char *out, const struct job_env *job, char *path
     return mkdtemp(path) ? 0 : err_sys(err, -errno, "cannot create '%.150s'", path);
 }
 
-/* What we and the plugin wrote, and nothing else. */
+/* Removes what contend and the plugin wrote, and nothing else. */
 static void clear_logs(int dir_fd)
 {
     DIR *files = file_open_folder(dir_fd, ".");
@@ -215,7 +217,7 @@ static void remove_directory(const char *directory)
     (void)rmdir(directory);
 }
 
-/* The variables that NCCL and our plugin look for, for all that the command starts. */
+/* Sets the variables that NCCL and the plugin read, for all processes of the command. */
 static int set_environment(const char *plugin, const char *directory, const struct comms_args *args,
                            struct err *err)
 {
@@ -229,7 +231,7 @@ static int set_environment(const char *plugin, const char *directory, const stru
     return 0;
 }
 
-/* The order of rings. Without it they are modelled. */
+/* Makes NCCL write the order of its rings. Without it the rings are modelled. */
 static void ask_for_graphs(const char *directory)
 {
     char graph[PATH_MAX + 32];

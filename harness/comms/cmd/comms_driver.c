@@ -29,7 +29,7 @@ static int ask(void *arg)
     driver->nlinks = gpu_links_read(driver->link, sizeof(driver->link) / sizeof(driver->link[0]));
     bool stays = has_counted(driver);
     __atomic_store_n(&driver->answered, true, __ATOMIC_RELEASE);
-    while (stays && pause()) /* never 0: until it is killed */
+    while (stays && pause()) /* pause is never 0: this waits until it is killed */
         continue;
     return 0;
 }
@@ -39,14 +39,14 @@ static bool has_answered(const struct comms_driver *driver)
     return driver && __atomic_load_n(&driver->answered, __ATOMIC_ACQUIRE);
 }
 
-/* Until it ends, or, where there is a driver, has answered. False: it is still there, perhaps in
- * the kernel, where no signal ends it. */
+/* Waits until the process ends or, with a driver, has answered. False: the process still runs,
+ * perhaps in the kernel, where no signal ends it. */
 static bool wait_for(struct process *process, const struct comms_driver *driver)
 {
     const uint64_t end_ns = clock_now_ns() + (uint64_t)ANSWER_MS * 1000000;
     int status;
     while (!has_answered(driver) && !process_ended(process, &status)) {
-        struct pollfd end = {.fd = process->pidfd, .events = POLLIN}; /* -1 is passed over */
+        struct pollfd end = {.fd = process->pidfd, .events = POLLIN}; /* poll ignores -1 */
         if (clock_now_ns() > end_ns)
             return false;
         (void)poll(&end, 1, STEP_MS);

@@ -11,7 +11,7 @@
 #include "harness/engine/worker/launch.h"
 
 #define FILE_NAME "libcontend_comms.so"
-#define NAMED_BY "CONTEND_COMMS_PLUGIN" /* a variable of ours, for another file */
+#define NAMED_BY "CONTEND_COMMS_PLUGIN" /* a variable that names another plugin file */
 
 int comms_plugin_find(char *path, size_t size, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* The profiler plugin that NCCL is to load: where it lies, and what makes it. */
+/* Finds the profiler plugin that NCCL is to load; the variables that it and NCCL read. */
 #ifndef CONTEND_COMMS_CMD_COMMS_PLUGIN_H
 #define CONTEND_COMMS_CMD_COMMS_PLUGIN_H
 
@@ -8,12 +8,12 @@
 
 #define COMMS_PLUGIN_VARIABLE "NCCL_PROFILER_PLUGIN"
 #define COMMS_DIRECTORY_VARIABLE "CONTEND_COMMS_DIR"
-#define COMMS_GRAPH_VARIABLE "NCCL_GRAPH_DUMP_FILE" /* not ours: what the user has set stays */
+#define COMMS_GRAPH_VARIABLE "NCCL_GRAPH_DUMP_FILE" /* of NCCL: a value of the user's stays */
 
-/* Its path. -ENOENT and kin. */
+/* Finds the path of the plugin. -ENOENT, or another error of access(). */
 int comms_plugin_find(char *path, size_t size, struct err *err);
 
-/* -EBUSY: the user has set another one, and there is one place for it. */
+/* -EBUSY: the user has set another plugin, and NCCL loads only one. */
 int comms_plugin_check(const char *path, struct err *err);
 
 #endif

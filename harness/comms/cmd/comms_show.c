@@ -22,7 +22,7 @@ void comms_files_add_links(const char *directory, const struct gpu_link *link, s
 {
     struct err err = {0};
     char host[COMMS_HOST_MAX];
-    comms_host_find(host); /* as logs call it */
+    comms_host_find(host); /* the name that logs use */
     int dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir_fd >= 0 && comms_ports_write(dir_fd, host, link, n, &err))
         log_warn("%s", err.msg);

@@ -10,13 +10,13 @@
 
 struct comms_showing {
     const char *directory;
-    bool json, files; /* files: also what --out has beside the logs */
+    bool json, files; /* files: also write CSV, figures and the page beside the logs */
     bool verbose;
     FILE *out;
 };
 
 struct comms_found {
-    size_t logs, unread; /* files, and those of them that are damaged */
+    size_t logs, unread; /* logs that were read; files that could not be read */
 };
 
 /* Returns an exit code; logs a message unless it is EXIT_GOOD. */
@@ -25,7 +25,7 @@ int comms_show(const struct comms_showing *showing, struct comms_found *found);
 /* Likewise; EXIT_USAGE if there is no log. */
 int comms_show_logs(const struct comms_showing *showing);
 
-/* Adds how the GPUs of this machine are joined, for who reads the logs on another one. */
+/* Writes the links of this machine's GPUs, for readers of the logs on another machine. */
 void comms_files_add_links(const char *directory, const struct gpu_link *link, size_t n);
 
 #endif

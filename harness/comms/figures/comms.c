@@ -22,11 +22,11 @@
 
 enum {
     LINE = 150,
-    PRINTED_MOST = 10, /* so many GPUs still have room for numbers in their cells */
+    PRINTED_MOST = 10, /* with more GPUs, cells have no room for numbers */
     TICKS_MOST = 17,
     BINS = 60,
-    BARS = 6,         /* colours that are told apart; the last is for all others */
-    NUMBERS_MOST = 14 /* bars that have room for their numbers */
+    BARS = 6,         /* distinguishable colours; the last may stand for all other collectives */
+    NUMBERS_MOST = 14 /* with more bars, there is no room for their numbers */
 };
 
 static uint64_t most_of(const struct comms_matrix *matrix)
@@ -92,11 +92,11 @@ static void put_values(const struct comms_view *view, double *value, FILE *out)
                         .name = name_gpu,
                         .say = format_bytes};
     for (size_t i = 0; i < (size_t)matrix->n * matrix->n; i++) {
-        value[i] = matrix->bytes[i] ? (double)matrix->bytes[i] : NAN; /* nothing has no colour */
+        value[i] = matrix->bytes[i] ? (double)matrix->bytes[i] : NAN; /* 0 bytes: no colour */
         heat.low = fmin(heat.low, value[i]);
         heat.high = fmax(heat.high, value[i]);
     }
-    if (heat.low > heat.high / 2) /* or small differences would have all colours */
+    if (heat.low > heat.high / 2) /* else small differences would span all colours */
         heat.low = 0;
     format_how(matrix, how);
     format_rest(&view->total, rest);
@@ -125,7 +125,7 @@ static int put_map(const void *arg, FILE *out, struct err *err)
 struct bins {
     double gbps[COMMS_FUNCS][BINS];
     bool has[COMMS_FUNCS];
-    double width_s, least, most; /* least: but for 0 */
+    double width_s, least, most; /* least: above 0 */
 };
 
 static void fill_bins(const struct comms_timeline *timeline, struct bins *bins)
@@ -233,7 +233,7 @@ static void count_sizes(const struct comms_view *view, struct sizes *sizes)
         }
 }
 
-/* A bar for each collective, those with the most calls first; what is left has one together. */
+/* A bar for each collective, those with the most calls first; the rest share the last bar. */
 static void choose_bars(struct sizes *sizes)
 {
     for (;;) {

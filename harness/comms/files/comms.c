@@ -105,7 +105,7 @@ static void put_log(const struct comms_rank *rank, FILE *out)
     (void)fprintf(out, ",%s", rank->member->state == COMMS_ALIVE ? "alive" : "finalized");
 }
 
-/* Without a log only those of which others spoke. */
+/* A rank without a log is left out, unless the logs of other ranks name it. */
 static void put_rank(const struct comms_view *view, size_t c, uint32_t rank, FILE *out)
 {
     const struct comms_communicator *communicator = &view->comms.communicator[c];
@@ -168,7 +168,7 @@ static const struct table {
      put_timeline},
 };
 
-/* A directory of logs is the user's: what is there under the name is to be of ours, or nothing. */
+/* The directory is the user's: only a file that contend wrote may be replaced. */
 static int look(int dir_fd, const struct table *table, struct err *err)
 {
     char line[200] = "";

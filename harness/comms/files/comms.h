@@ -1,7 +1,7 @@
 /*
- * What the logs of a directory come to, as CSV beside them: matrix.csv, calls.csv, ranks.csv and
- * timeline.csv. results/README.md explains their columns. Quoting as in csv.h; communicators are
- * counted from 1, as everywhere that people read.
+ * Writes the traffic in a directory of logs as CSV beside them: matrix.csv, calls.csv, ranks.csv
+ * and timeline.csv. results/README.md explains their columns. Quoting as in csv.h; communicators
+ * count from 1, as in all output for people.
  */
 #ifndef CONTEND_COMMS_FILES_COMMS_H
 #define CONTEND_COMMS_FILES_COMMS_H
@@ -9,14 +9,14 @@
 #include "harness/comms/findings/view.h"
 
 /*
- * Each file whole, in the place of an earlier one. -EEXIST: there is one of that name which is not
- * ours, and none is written; -ENOMEM, and what writing gives.
+ * Replaces each file as a whole. -EEXIST: a file of that name is not of contend, and no file is
+ * written; -ENOMEM, or an error of writing.
  */
 int comms_csv_write(int dir_fd, const struct comms_view *view, struct err *err);
 
 /*
- * links.csv: how the GPUs of that host are joined, which can be asked for on it alone. Nothing of
- * no links, nor of a host whose name no line can hold. 0 or what writing gives.
+ * links.csv: the links of the GPUs of that host, which only the host itself can find out. Writes
+ * nothing without links, or if a line cannot hold the host's name. 0 or an error of writing.
  */
 int comms_ports_write(int dir_fd, const char *host, const struct gpu_link *link, size_t n,
                       struct err *err);

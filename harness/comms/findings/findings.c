@@ -9,9 +9,9 @@
 #include "harness/lib/base/text.h"
 
 struct judge {
-    bool counted;                                  /* there is a call in some communicator */
-    const struct comms_communicator *communicator; /* NULL: what follows is of the whole */
-    size_t lacking;                                /* of its ranks */
+    bool counted;                                  /* some communicator has a call */
+    const struct comms_communicator *communicator; /* NULL: findings are about the whole command */
+    size_t lacking;                                /* of its ranks: count_lacking */
     struct findings_about about;
 };
 
@@ -28,7 +28,7 @@ char *comms_call_communicator(const struct comms_communicator *communicator, siz
 
 /* ---- of a communicator ---- */
 
-/* Ranks whose log is a copy from before their end. */
+/* Ranks whose log was last copied before they ended. */
 static size_t count_lacking(const struct comms_communicator *communicator)
 {
     size_t n = 0;
@@ -69,7 +69,8 @@ static void judge_ranks(struct judge *judge)
             communicator->nranks);
 }
 
-/* Frameworks make communicators that nobody uses; but where none has a call, NCCL has told none. */
+/* Frameworks make communicators that they never use. But if no communicator has a call, NCCL may
+ * not report calls at all. */
 static void judge_unused(struct judge *judge)
 {
     if (judge->communicator->ndone || judge->communicator->nranks < 2)
@@ -107,7 +108,7 @@ static void judge_line(struct judge *judge, const struct comms_line *line)
                         name, line->any_size);
 }
 
-/* Calls of the program that NCCL worked off in ways of which it tells nothing. */
+/* Calls of the program for which NCCL reported no work. */
 static void judge_untold(struct judge *judge, const struct comms_summary *called,
                          const struct comms_summary *work)
 {

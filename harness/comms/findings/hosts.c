@@ -9,9 +9,9 @@
 
 /* A machine under one of its names. */
 struct alias {
-    char name[COMMS_HOST_MAX]; /* as files have it */
+    char name[COMMS_HOST_MAX]; /* in the files */
     uint8_t boot[COMMS_BOOT_MAX];
-    char called[COMMS_HOST_MAX]; /* from now on */
+    char called[COMMS_HOST_MAX]; /* its name from now on */
 };
 struct aliases {
     size_t n, capacity;
@@ -24,7 +24,7 @@ static bool is_known(const uint8_t *boot)
     return memcmp(boot, none, sizeof(none)) != 0;
 }
 
-/* One without a boot_id is any of its name. */
+/* A file without a boot_id matches any machine of its name. */
 static bool is_one_machine(const struct alias *alias, const char *name, const uint8_t *boot)
 {
     if (is_known(alias->boot) && is_known(boot))

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what calls tell ---- */
+/* ---- what calls report ---- */
 
 struct comms_nvlink_check_gpu *
 comms_nvlink_check_find(const struct comms_nvlink_check *nvlink_check, const char *host,
@@ -19,7 +19,8 @@ comms_nvlink_check_find(const struct comms_nvlink_check *nvlink_check, const cha
     return NULL;
 }
 
-/* Each task of a machine has counted all of its GPUs: the one that looked longest counts. */
+/* Each task of a machine has counted all of its GPUs: the task that counted longest, and so the
+ * most, is used. */
 static void list_gpu(struct comms_nvlink_check *nvlink_check, const char *host,
                      const struct nvlink_gpu *counted)
 {
@@ -51,7 +52,7 @@ static int list_gpus(const struct comms_counters *counters, struct comms_nvlink_
     return 0;
 }
 
-/* True: there is more than 64 bits hold. */
+/* True: a sum exceeds 64 bits. */
 static bool lay(struct comms_nvlink_check *nvlink_check, struct comms_nvlink_check_gpu *from,
                 struct comms_nvlink_check_gpu *to, uint64_t bytes, uint64_t flags)
 {
@@ -152,7 +153,7 @@ int comms_nvlink_check_judge(const struct comms_nvlink_check *nvlink_check,
     uint64_t most_more = 0, most_less = 0;
     for (size_t i = 0; i < nvlink_check->n; i++) {
         const struct comms_nvlink_check_gpu *gpu = &nvlink_check->gpu[i];
-        if (!gpu->ranks) /* what others do there is not ours to judge */
+        if (!gpu->ranks) /* the command did not use this GPU */
             continue;
         const struct side sides[] = {
             {gpu, "has sent", gpu->sum.sent, gpu->sum.flags, gpu->sum.counted_sent},

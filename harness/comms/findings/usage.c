@@ -11,10 +11,10 @@
 #include "harness/comms/view/matrix.h"
 #include "harness/lib/base/units.h"
 
-/* Small calls beside each larger one, from which on they are what the program does; how many stand
- * in a row where they can be joined; and by how much the most is above the mean. */
+/* Thresholds: small calls per larger call, from which on small calls dominate; small calls in a row
+ * that can be joined; and the ratio of the largest sum to the mean that counts as uneven. */
 static const double small_to_large = 4, in_a_row = 4, uneven = 2;
-/* Sizes that were timed must span so much, for a latency and a rate of their own. */
+/* Timed sizes must span this factor to give both a latency and a rate. */
 static const double timed_span = 64;
 
 struct judge {
@@ -39,7 +39,7 @@ struct comms_knee comms_knee_of(const struct comms_communicator *communicator, u
         double size = (double)count->timed_bytes / calls;
         least = fmin(least, size);
         most = fmax(most, size);
-        knee.latency_s = fmin(knee.latency_s, seconds / calls); /* of NaN the other */
+        knee.latency_s = fmin(knee.latency_s, seconds / calls); /* fmin ignores NaN */
         knee.rate = fmax(knee.rate, (double)count->timed_bytes / seconds);
     }
     if (most >= timed_span * least)
@@ -47,7 +47,7 @@ struct comms_knee comms_knee_of(const struct comms_communicator *communicator, u
     return knee;
 }
 
-/* Sizes of the calls of the rank that made the most. */
+/* Counts small and large calls of the rank that made the most small calls. */
 static void count_calls(const struct judge *judge, uint32_t func, double below, double *small,
                         double *large)
 {
@@ -71,7 +71,7 @@ static void count_calls(const struct judge *judge, uint32_t func, double below, 
     }
 }
 
-/* How many small calls a rank enqueues, on average, before it does anything else there. */
+/* How many small calls the first rank enqueues in a row on this communicator, on average. */
 static double length_of_rows(const struct judge *judge, uint32_t func, double below)
 {
     double small = 0, rows = 0;
@@ -125,7 +125,7 @@ static void judge_small(struct judge *judge, uint32_t func)
 struct sends {
     uint64_t *by_rank, *by_pair; /* owned */
     uint64_t all, most_rank, most_pair;
-    uint32_t rank, from, to; /* who has those */
+    uint32_t rank, from, to; /* that sent the most */
     size_t pairs;
 };
 
@@ -177,7 +177,7 @@ static void report_uneven(struct judge *judge, const struct sends *sends)
                         "Distribute its data, or place it closest to the others",
                         sends->rank, (double)sends->most_rank / by_rank);
     }
-    /* Who has but one or two neighbours is a pipeline, whose ends are uneven by their nature. */
+    /* Ranks with one or two neighbours form a pipeline, whose ends are uneven by nature. */
     if ((double)sends->most_pair >= uneven * by_pair && sends->pairs >= 2 * (size_t)n && n > 2) {
         (void)snprintf(evidence, sizeof(evidence), "%u to %u %sB, a pair on average %sB",
                        sends->from, sends->to,

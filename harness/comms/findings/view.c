@@ -15,7 +15,7 @@ static int make_total(struct comms_view *view, struct err *err)
     return rc == -E2BIG ? 0 : rc;
 }
 
-/* One damaged file of hundreds, as a node leaves it that has lost its power, hides no other. */
+/* A damaged file, such as a node leaves that loses power, does not hide the other files. */
 static int judge_unread(const struct comms_unread *unread, struct findings *findings,
                         struct err *err)
 {
@@ -30,7 +30,7 @@ static int judge_unread(const struct comms_unread *unread, struct findings *find
     return about.rc;
 }
 
-/* Without the file, links are unknown. */
+/* Takes the file of exactly this name, without which links are unknown. */
 static int take_ports(void *into, const char *name, char *text, size_t size, struct err *err)
 {
     return strcmp(basename(name), COMMS_PORTS_NAME) ? 0 : comms_ports_parse(text, size, into, err);

@@ -1,4 +1,4 @@
-/* All that the logs of a directory come to: what tables, files, figures and pages show. */
+/* Everything that is derived from a directory of logs, for tables, files, figures and pages. */
 #ifndef CONTEND_COMMS_FINDINGS_VIEW_H
 #define CONTEND_COMMS_FINDINGS_VIEW_H
 
@@ -11,26 +11,26 @@
 struct comms_view {
     struct comms_logs logs;
     struct comms comms;
-    struct comms_total total;       /* empty where total_note says why */
+    struct comms_total total;       /* empty if total_note says why */
     char total_note[96];            /* "" = there is a total */
-    struct comms_counters counters; /* of NVLink; none where nobody looked */
+    struct comms_counters counters; /* of NVLink; none if they were not read */
     struct comms_nvlink_check nvlink_check;
     struct comms_timeline timeline;
-    struct comms_ports ports; /* of a links.csv; none where there is none */
+    struct comms_ports ports; /* from links.csv; none without that file */
     struct comms_links links;
     struct comms_unread unread; /* files that were left out; findings name them */
     struct findings findings;
 };
 
 /*
- * Free with comms_view_free, also after an error. A directory without logs is none: view->logs.n
- * is 0. Files that cannot be read are left out, unless that leaves no log.
- * Errors: -ENOMEM, -EOVERFLOW, and with *refused why no log can be read.
+ * Free with comms_view_free, also after an error. A directory without logs is no error:
+ * view->logs.n is 0. Files that cannot be read are left out, unless no log remains. Errors:
+ * -ENOMEM, -EOVERFLOW; with *refused, the reason why no log can be read.
  */
 int comms_view_read(const char *directory, struct comms_view *view, bool *refused, struct err *err);
 
-/* The rest of a view that has its logs, ports and counters; NULL: without orders of rings,
- * which lie in the directory. Errors: -ENOMEM, -EOVERFLOW. */
+/* Fills the rest of a view that has its logs, ports and counters. `directory` has the orders of
+ * rings; NULL: without them. Errors: -ENOMEM, -EOVERFLOW. */
 int comms_view_make(const char *directory, struct comms_view *view, struct err *err);
 void comms_view_free(struct comms_view *view);
 

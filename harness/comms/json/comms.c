@@ -12,7 +12,7 @@ static json_t *whole(uint64_t value)
     return json_integer((json_int_t)value);
 }
 
-/* The least that a bucket has; null where the size was not kept. */
+/* The smallest size of a bucket; null if the size was not kept. */
 static json_t *least_of(uint32_t bucket)
 {
     if (bucket > 64)
@@ -90,7 +90,7 @@ static json_t *cells_to_json(const struct comms_matrix *matrix, const uint64_t *
     return rows;
 }
 
-/* Null of more ranks than a matrix may have. */
+/* Null if there are more ranks than a matrix may have. */
 static json_t *matrix_to_json(const struct comms_matrix *matrix)
 {
     if (!matrix->n)
@@ -103,7 +103,7 @@ static json_t *matrix_to_json(const struct comms_matrix *matrix)
 
 /*
  * {"calls", "span_s", "timed_calls", "waited_share" | null, "ranks": [{"rank", "last_calls",
- *   "late_s", "timed_s", "waited_s"}]}; null where there is nothing to compare.
+ *   "late_s", "timed_s", "waited_s"}]}; null if there is nothing to compare.
  */
 static json_t *arrival_to_json(const struct comms_arrival *arrival)
 {
@@ -147,7 +147,7 @@ static json_t *gpu_to_json(const struct comms_total *total, const struct comms_g
                      gpu->log ? whole((uint64_t)gpu->log->header.pid) : json_null());
 }
 
-/* Which GPU each rank is. */
+/* The GPU of each rank. */
 static json_t *ranks_to_json(const struct comms_view *view)
 {
     json_t *ranks = json_array();
@@ -205,7 +205,7 @@ static json_t *nvlink_check_gpu_to_json(const struct comms_nvlink_check_gpu *gpu
                      nvlink_check_side_to_json(gpu->sum.received, gpu->sum.counted_received));
 }
 
-/* Machines of which no GPU was counted. */
+/* Machines without counts, and the reason that they recorded. */
 static json_t *not_counted_to_json(const struct comms_counters *counters)
 {
     json_t *all = json_array();
@@ -221,8 +221,8 @@ static json_t *not_counted_to_json(const struct comms_counters *counters)
  * {"gpus": [{"host", "pci_bdf", "ranks", "sent": SIDE, "received": SIDE}],
  *  "all": {"sent": SIDE, "received": SIDE}, "flags_bytes", "elsewhere_bytes", "left_out",
  *  "not_counted": [{"host", "why"}]}
- * with SIDE = {"called_bytes", "counted_bytes", "unexplained_bytes", "ratio" | null of nothing
- * called}; null where nobody looked.
+ * with SIDE = {"called_bytes", "counted_bytes", "unexplained_bytes", "ratio" | null if nothing was
+ * called}; null if no counters were read.
  */
 static json_t *nvlink_check_to_json(const struct comms_nvlink_check *nvlink_check,
                                     const struct comms_counters *counters)

@@ -1,4 +1,4 @@
-/* Who sent how much to whom, in JSON. */
+/* The traffic over NCCL in JSON. */
 #ifndef CONTEND_COMMS_JSON_COMMS_H
 #define CONTEND_COMMS_JSON_COMMS_H
 
@@ -6,7 +6,7 @@
 
 #include "harness/comms/findings/view.h"
 
-/* The array of `item` of each of them: of the pointer EACH to one of the `n` of `array`. */
+/* A JSON array of `item` for each of the `n` elements of `array`; `each` points to the element. */
 #define JSON_LIST(each, array, n, item)                                                            \
     ({                                                                                             \
         json_t *list_ = json_array();                                                              \
@@ -34,7 +34,7 @@
  *   "ranks": [{"communicator": from 0, "rank", "gpu"}], "bytes": [[]], "calls": [[]],
  *   "bytes_log10": [[null of 0]], "calls_log10", "unknown_calls", "unknown_bytes"}
  *   | null of too many GPUs,
- *  "links": [{"name", "gpu", "bytes", "gbps", "share"}], the hottest first, "links_unknown_bytes",
+ *  "links": [{"name", "gpu", "bytes", "gbps", "share"}], the busiest first, "links_unknown_bytes",
  *  "nvlink": as nvlink_check_to_json, "findings": as findings_to_json}
  * NULL: no memory. The caller owns it.
  */

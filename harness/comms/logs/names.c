@@ -72,7 +72,7 @@ const struct comms_names comms_protos = {protos, COMMS_PROTOS};
 
 uint32_t comms_name_find(const struct comms_names *names, const char *text)
 {
-    /* In the path of each call: most texts of a table begin alike and are of other lengths. */
+    /* This runs in each call: texts of a table begin alike, but most differ in length. */
     size_t length = text ? strlen(text) : 0;
     for (uint32_t i = 1; length && i < names->n; i++)
         if (names->name[i].length == length && memcmp(names->name[i].text, text, length) == 0)

@@ -1,6 +1,6 @@
 /*
- * What NCCL calls its collectives, types, algorithms and protocols, as numbers of ours for the log,
- * and back. Numbers are part of the format of the log: new ones go behind the last.
+ * Maps NCCL's names of collectives, types, algorithms and protocols to numbers for the log, and
+ * back. The numbers are part of the format of the log: append new ones.
  */
 #ifndef CONTEND_COMMS_LOGS_NAMES_H
 #define CONTEND_COMMS_LOGS_NAMES_H
@@ -25,8 +25,8 @@ enum comms_func {
 enum comms_datatype {
     COMMS_TYPE_OTHER,
     COMMS_INT8,
-    /* ncclUint8 is the one type for which NCCL (2.24 to 2.30, ncclDatatypeToString) has no name: it
-     * says "Unknown" of it. */
+    /* ncclUint8 is the only type for which NCCL (2.24 to 2.30, ncclDatatypeToString) has no name:
+     * it reports "Unknown". */
     COMMS_UINT8,
     COMMS_INT32,
     COMMS_UINT32,
@@ -52,26 +52,26 @@ enum comms_algo {
     COMMS_PAT,
     COMMS_COPY_ENGINE,
     COMMS_POINT_TO_POINT,
-    COMMS_CALLED, /* the call of the program itself, of which the others are the work */
+    COMMS_CALLED, /* the call of the program itself; all other algorithms are the work for it */
     COMMS_ALGOS
 };
 
 enum comms_proto { COMMS_PROTO_OTHER, COMMS_LL, COMMS_LL128, COMMS_SIMPLE, COMMS_PROTOS };
 
-/* The words of one of these. */
+/* The names of one of these enumerations. */
 struct comms_names {
     const struct comms_name *name;
     uint32_t n;
 };
 extern const struct comms_names comms_funcs, comms_datatypes, comms_algos, comms_protos;
 
-/* By NCCL's text (interfaces 2 and later); NULL and unknown ones: 0, of a type COMMS_TYPE_OTHER or
- * the one without a name. */
+/* By NCCL's text (interfaces 2 and later); 0 for NULL and unknown texts. The type "Unknown" is
+ * COMMS_UINT8. */
 uint32_t comms_name_find(const struct comms_names *names, const char *text);
 /* By NCCL's number (interface 1, so NCCL 2.23). */
 uint32_t comms_name_numbered(const struct comms_names *names, unsigned number);
 
-/* "AllReduce", "float32", "RING", "LL128"; of what is none of them "?". */
+/* "AllReduce", "float32", "RING", "LL128"; "?" for other numbers. */
 const char *comms_func_name(uint32_t func);
 const char *comms_datatype_name(uint32_t datatype);
 const char *comms_algo_name(uint32_t algo);

@@ -22,7 +22,7 @@ void preload_report_off(const char *why, const char *what, int code)
                      (long)getpid(), why, what, code ? ": " : "", code ? strerror(code) : "");
     if (n > 0 &&
         write(STDERR_FILENO, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line)) < 0)
-        return; /* nobody to tell */
+        return; /* there is no other place to report it */
 }
 
 uint64_t preload_now_ns(clockid_t clock)
@@ -46,7 +46,7 @@ struct comms_header preload_header(const struct preload_file *file, uint32_t int
     return header;
 }
 
-/* Where blocks that are there once stay there: no page of a mapped file fails later. */
+/* True on file systems that keep allocated blocks: no page of a mapped file fails later. */
 static bool keeps_blocks(int fd)
 {
     enum { XFS_MAGIC = 0x58465342 }; /* linux/magic.h has it since 5.4 only */
@@ -65,8 +65,8 @@ static bool is_within_limit(size_t size)
     return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur >= size;
 }
 
-/* All its blocks are there before it is mapped: a page that finds none kills who touches it. A copy
- * is written as a new file, and on NFS each block would be a write. */
+/* Allocates all blocks before the mapping: a page without a block kills the process that touches
+ * it. A copied log needs none: each copy is a new file, and on NFS each block would be a write. */
 static bool map(int fd, struct preload_file *file)
 {
     file->apart = !keeps_blocks(fd);
@@ -121,7 +121,7 @@ bool preload_file_name(struct preload_file *file)
     return !code;
 }
 
-/* Blocks without anything stay holes. */
+/* Zeroed blocks stay holes. */
 static int write_backwards(int fd, const struct preload_file *file)
 {
     enum { WORDS = 512 };
@@ -149,7 +149,7 @@ int preload_file_save(const struct preload_file *file)
     int code = !is_within_limit(file->size)       ? EFBIG
                : ftruncate(fd, (off_t)file->size) ? errno
                                                   : write_backwards(fd, file);
-    if (close(fd) && !code) /* NFS tells here that there was no room */
+    if (close(fd) && !code) /* NFS reports a full disk here */
         code = errno;
     if (!code && rename(file->unfinished, file->path))
         code = errno;
@@ -208,8 +208,7 @@ void preload_thread_end(struct preload_thread *ours, long ms)
     ours->ends = true;
     (void)pthread_cond_signal(&ours->changed);
     (void)pthread_mutex_unlock(&ours->lock);
-    /* Joined, not just told: a thread that is half gone when the program ends is a leak to
-     * LeakSanitizer. */
+    /* Joined, as LeakSanitizer reports a thread that is still ending when the program ends. */
     (void)pthread_clockjoin_np(ours->thread, NULL, CLOCK_MONOTONIC, &until);
 }
 

@@ -1,12 +1,12 @@
 /*
- * What our plugin does inside somebody else's process: it says in one line why it is off,
- * and makes its log, a file of fixed size that is mapped, so that a process that is killed leaves
- * what it had. Nothing fails the caller; errno is not kept.
+ * For the plugin inside the process of another program: reports in one line why it is off, and
+ * makes its log. The log is a mapped file of fixed size, so that a killed process leaves what it
+ * had. No function fails the caller; errno is not kept.
  *
- * Where a mapped page can fail later, which would kill the program (a full disk under a file system
- * that copies on write, a server that is gone), or where that is not known (overlayfs), the log is
- * memory of our own, and a thread of ours copies it into the file: what a process did that is
- * killed is lost from the last copy on. CONTEND_COMMS_MAPPED=0: so it is everywhere.
+ * On some file systems a mapped page can fail later, which would kill the program: a full disk
+ * under copy on write, or a server that is gone. There, and where that is unknown (overlayfs), the
+ * log is private memory, and a thread of the plugin copies it into the file. A killed process then
+ * loses what it did after the last copy. CONTEND_COMMS_MAPPED=0 does the same on every file system.
  */
 #ifndef CONTEND_COMMS_LOGS_PRELOAD_H
 #define CONTEND_COMMS_LOGS_PRELOAD_H
@@ -20,7 +20,7 @@
 
 #include "harness/comms/logs/record.h"
 
-/* `code`: an errno to be told in words, or 0. One write, so that lines of processes do not mix. */
+/* `code`: an errno to report in words, or 0. One write, so that lines of processes do not mix. */
 void preload_report_off(const char *why, const char *what, int code);
 
 uint64_t preload_now_ns(clockid_t clock);
@@ -29,50 +29,53 @@ struct preload_file {
     char host[COMMS_HOST_MAX];
     char path[PATH_MAX], unfinished[PATH_MAX + 8];
     size_t size;
-    void *bytes; /* zeroed, of whole words; shared with the file, whose blocks are all there, or: */
-    bool apart;  /* memory of our own, that preload_file_save copies */
+    void *bytes; /* zeroed, whole words; shared with the file, which has all its blocks, unless: */
+    bool apart;  /* private memory, which preload_file_save copies */
 };
 
-/* The header of its log; `interface` as there. */
+/* The header of the log in `file`; `interface` as in struct comms_header. */
 struct comms_header preload_header(const struct preload_file *file, uint32_t interface);
 
-/* Under an unfinished name in CONTEND_COMMS_DIR. False: it is said why not, and nothing is left. */
+/* Creates a file with an unfinished name in CONTEND_COMMS_DIR. False: the reason was reported, and
+ * no file remains. */
 bool preload_file_create(struct preload_file *file, const char *suffix, size_t size);
 
-/* Gives it its name: who lists the directory finds whole headers alone. False as above. */
+/* Gives the file its final name, so that readers find only whole headers. False as above. */
 bool preload_file_name(struct preload_file *file);
 
 /*
- * Replaces the file by what `bytes` are now: at once, so that a reader finds one whole copy. They
- * are copied from their end to their beginning, word by word: what a record says of others is to
- * stand behind them. Returns 0 or an errno; the copy before is then still there.
+ * Replaces the file by a copy of the present `bytes`, in one step, so that a reader finds a whole
+ * copy. Copies word by word from the end to the beginning: a record must lie after the records that
+ * it refers to, which are then copied later. Returns 0, or an errno: the previous copy then
+ * remains.
  */
 int preload_file_save(const struct preload_file *file);
 
-/* A thread of ours, all signals blocked, that looks now and then. Begins with a lock alone. */
+/* A periodic thread of the plugin, with all signals blocked. Initialise only `lock`. */
 struct preload_thread {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool wanted, ends; /* under the lock: not to pause any longer, and for the last time */
+    bool wanted, ends; /* under the lock: end the pause; this is the last time */
 };
-/* 0 or an errno. */
+/* Starts it; 0 or an errno. */
 int preload_thread_start(struct preload_thread *ours, void *(*run)(void *arg));
-/* In it: up to so many ms, unless it is wanted, which then is over. True: the program ends. */
+/* Called in the thread: pauses up to `ms`, or until `wanted`, and clears that. True: the program
+ * ends. */
 bool preload_thread_pause(struct preload_thread *ours, long ms);
-/* The program ends: tells it, and waits for it no longer than so many ms. */
+/* Called when the program ends: sets `ends`, and waits up to `ms` for the thread. */
 void preload_thread_end(struct preload_thread *ours, long ms);
 
-/* Where a table of functions has one of a library. */
+/* A function of a library, and its offset in a table of function pointers. */
 struct preload_symbol {
     const char *name;
     size_t offset;
 };
-/* All of them, or false and none. */
+/* Fills the table with all symbols, or returns false and fills none. */
 bool preload_find_symbols(void *library, const struct preload_symbol *symbols, size_t n,
                           void *table);
 
-/* Instead: it is unmapped and taken away, after a line. */
+/* In place of preload_file_name: reports the reason, removes the file and unmaps it. */
 void preload_file_drop(struct preload_file *file, int code);
 
 #endif

@@ -116,7 +116,7 @@ struct log_reader {
     struct err *err;
 };
 
-/* -EINVAL after "'NAME', byte N: what is wrong there". */
+/* -EINVAL with "'NAME', byte N: what is wrong there". */
 __attribute__((format(printf, 3, 4))) static int log_refuse(const struct log_reader *reader,
                                                             size_t at, const char *fmt, ...)
 {
@@ -201,7 +201,7 @@ static int check_member(const struct log_reader *reader, size_t at,
     return 0;
 }
 
-/* One that was being filled in when its process was killed stays COMMS_NONE, with its number. */
+/* A member that was being written when its process was killed stays COMMS_NONE, with its number. */
 static int read_members(const struct log_reader *reader, struct comms_log *log)
 {
     uint64_t n = log->header.nmembers;
@@ -262,7 +262,7 @@ static int read_counters(const struct log_reader *reader, struct comms_log *log)
     return 0;
 }
 
-/* Numbers that nobody has used, or that were half-written, have no stamp of their own. */
+/* An event that was not used, or only half written, does not have the stamp of its number. */
 static int read_events(const struct log_reader *reader, struct comms_log *log)
 {
     uint64_t all = log->header.nnumbers;

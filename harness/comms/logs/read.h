@@ -1,4 +1,4 @@
-/* Logs of processes (record.h), read strictly: what is refused is named by file and byte. */
+/* Reads logs of processes (record.h) strictly: errors name the file and the byte. */
 #ifndef CONTEND_COMMS_LOGS_READ_H
 #define CONTEND_COMMS_LOGS_READ_H
 
@@ -13,11 +13,11 @@
 /* ---- the files of one kind in a directory of logs, and in those of a launcher's tasks in it ----
  */
 
-/* Called with the name and the text, `size` bytes and a zero, which it may change; 0 or an error.
- */
+/* Called with the name and the text of a file, `size` bytes and a 0, which it may change. Returns 0
+ * or an error. */
 typedef int comms_take(void *into, const char *name, char *text, size_t size, struct err *err);
 
-/* The name of a task's directory, and whether one is such; of `size` tasks, 0 = any. */
+/* The name of a task's directory, and whether a name is one; of `size` tasks, 0 = any number. */
 enum { COMMS_TASK_MAX = 32 };
 void comms_task_name(unsigned rank, unsigned size, char name[static COMMS_TASK_MAX]);
 bool comms_is_task(const char *name, unsigned size);
@@ -30,9 +30,10 @@ struct comms_unread {
 void comms_unread_free(struct comms_unread *unread);
 
 /*
- * Hands over each file whose name ends in `suffix`, in the order of names. One that cannot be read,
- * has more than `most` bytes or is refused by `take` is added to *unread, and the others go on;
- * without (NULL) it ends there. So it does after an error of the directory, and -ENOMEM.
+ * Passes each file whose name ends in `suffix` to `take`, in the order of names. A file that cannot
+ * be read, has more than `most` bytes or is refused by `take` is added to *unread, and the next
+ * file follows. If `unread` is NULL, that error is returned. So are errors of the directory and
+ * -ENOMEM.
  */
 int comms_folder_read(const char *directory, const char *suffix, size_t most, comms_take *take,
                       void *into, struct comms_unread *unread, struct err *err);
@@ -44,16 +45,16 @@ struct comms_count {
     uint64_t timed_calls, timed_ns, timed_bytes;
 };
 
-/* One file: what it has, without the room that is free. Zeroed = none. */
+/* The records of one file, without its free room. Zeroed = none. */
 struct comms_log {
     char *name; /* of the file; owned, as are the arrays */
     struct comms_header header;
     size_t nmembers, ncounts, nevents;
     struct comms_member *member;
     struct comms_count *count;
-    struct comms_event *event; /* the last ones; those of one thread in their order */
-    uint64_t all_events;       /* that there were: the calls that did work */
-    uint64_t dropped;          /* of those, overwritten by later ones */
+    struct comms_event *event; /* the last events; those of one thread are in order */
+    uint64_t all_events;       /* including overwritten ones: the calls that did work */
+    uint64_t dropped;          /* how many of all were overwritten by later events */
 };
 
 struct comms_logs {
@@ -61,13 +62,13 @@ struct comms_logs {
     struct comms_log *log;
 };
 
-/* The bytes of a file. -EINVAL after "'NAME', byte N: what is wrong there", -ENOMEM. */
+/* Reads the bytes of a file. -EINVAL with "'NAME', byte N: what is wrong there", -ENOMEM. */
 int comms_log_parse(const char *name, const void *bytes, size_t size, struct comms_log *log,
                     struct err *err);
 void comms_log_free(struct comms_log *log);
 
 /* Adds all *.comms of a directory, in the order of their names; none is no error. `unread` is as
- * comms_folder_read has it. Free them also after an error, as those below. */
+ * for comms_folder_read. Free the logs also after an error. */
 int comms_logs_read(const char *directory, struct comms_logs *logs, struct comms_unread *unread,
                     struct err *err);
 void comms_logs_free(struct comms_logs *logs);

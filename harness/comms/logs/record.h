@@ -1,11 +1,12 @@
 /*
- * The log that each process of a command leaves in CONTEND_COMMS_DIR: what NCCL told its profiler
- * plugin. The plugin (plugin.c) writes it, read.c reads it; nothing else knows it.
+ * The log that each process of a command writes to CONTEND_COMMS_DIR: what NCCL reported to its
+ * profiler plugin. The plugin (plugin.c) writes it and read.c reads it; no other code knows the
+ * format.
  *
- * One file of fixed size, mapped by its writer, so that a process that is killed leaves what it
- * had: a header, then room for memberships (one rank of one communicator each), for counters (a
- * hash table: exact sums of calls and bytes by key) and for the last events (a ring). All are
- * records of fixed size without pointers, little-endian as every machine that has NCCL; zeroed =
+ * One file of fixed size, mapped by its writer, so that a killed process leaves what it had. After
+ * a header it has room for memberships (one rank of one communicator each), for counters (a hash
+ * table: exact sums of calls and bytes by key) and for the last events (a ring buffer). All are
+ * records of fixed size without pointers, little-endian like every machine that has NCCL; zeroed =
  * none.
  */
 #ifndef CONTEND_COMMS_LOGS_RECORD_H
@@ -15,24 +16,24 @@
 #include <stdint.h>
 #include <string.h>
 
-#define COMMS_SUFFIX ".comms" /* part of each but the one below */
+#define COMMS_SUFFIX ".comms" /* in the name of every file but links.csv */
 #define COMMS_PORTS_NAME "links.csv"
 
 #define COMMS_MAGIC "CNTDCOMM"
 
-/* Beside a log: NCCL's graph of the communicator whose member N has rank 0, LOG.N.graph. NCCL
- * itself writes it to the file of the other name, for one communicator after the other. */
+/* LOG.N.graph beside a log: NCCL's graph of the communicator whose member N has rank 0. NCCL itself
+ * writes COMMS_GRAPH_FILE, for one communicator after the other; the plugin renames it. */
 #define COMMS_GRAPH_SUFFIX ".graph"
 #define COMMS_GRAPH_FILE "graph" COMMS_SUFFIX ".xml"
 
 enum {
     COMMS_VERSION = 3,
     COMMS_ORDER = 0x01020304, /* as an int of the writer: tells its byte order */
-    COMMS_MEMBERS = 4096,     /* what a file has room for; a key numbers members by 12 bits */
+    COMMS_MEMBERS = 4096,     /* room in a file; a key has 12 bits for the member */
     COMMS_COUNTERS = 32768,
-    COMMS_COARSE = COMMS_COUNTERS / 8, /* the last of them: for keys without details */
+    COMMS_COARSE = COMMS_COUNTERS / 8, /* the last counters: for keys without details */
     COMMS_EVENTS = 16384,
-    COMMS_BLOCK = 16, /* numbers that a thread takes at once */
+    COMMS_BLOCK = 16, /* event numbers that a thread takes at once */
     COMMS_HOST_MAX = 64,
     COMMS_BOOT_MAX = 16, /* of Linux's boot_id: the running kernel, the same in all containers */
     COMMS_PROGRAM_MAX = 32,
@@ -41,26 +42,26 @@ enum {
 };
 
 struct comms_header {
-    char magic[8]; /* COMMS_MAGIC, without its end */
+    char magic[8]; /* COMMS_MAGIC, without the final 0 */
     uint32_t version, order;
     uint32_t header_size, member_size, counter_size, event_size;
     uint32_t members, counters, events; /* room, in records */
-    uint32_t interface;                 /* N of ncclProfiler_vN, by which NCCL spoke */
+    uint32_t interface;                 /* N of the ncclProfiler_vN that NCCL uses */
     uint64_t file_size;
     int64_t pid;
-    uint64_t start_ns;      /* CLOCK_REALTIME, to lay logs of several machines side by side */
-    uint64_t start_mono_ns; /* CLOCK_MONOTONIC, which all other times here are of */
+    uint64_t start_ns;      /* CLOCK_REALTIME, to align logs of several machines */
+    uint64_t start_mono_ns; /* CLOCK_MONOTONIC, like all other times here */
     char host[COMMS_HOST_MAX];
     char program[COMMS_PROGRAM_MAX];
     /* Written while it runs. */
-    uint64_t nmembers;       /* memberships so far, with those that found no place */
-    uint64_t nnumbers;       /* given to events so far, in blocks: the ring has the last of them */
+    uint64_t nmembers;       /* memberships so far, including those without room */
+    uint64_t nnumbers;       /* event numbers given out so far, in blocks; the ring has the last */
     uint64_t unknown_events; /* of types that this version does not know */
     uint64_t unplaced_calls, unplaced_bytes; /* that found no counter */
-    uint64_t timed_every;                    /* one in so many collectives is timed; 0: none */
-    uint64_t untimed; /* that were to be timed and were not: no room, or told by another thread */
-    uint8_t boot[COMMS_BOOT_MAX]; /* which machine, whatever it is called; zeroed = not known */
-    /* When a log was copied into its file: what was done since is missing. 0 = nothing is:
+    uint64_t timed_every;                    /* one in N collectives is timed; 0: none */
+    uint64_t untimed;             /* due, but not timed: no room, or reported by another thread */
+    uint8_t boot[COMMS_BOOT_MAX]; /* identifies the machine under any name; zeroed = unknown */
+    /* When the log was last copied into its file: later calls are missing. 0 = nothing is missing:
      * the file is mapped, or was copied when its process ended. */
     uint64_t copied_ns;
     uint64_t reserved[16];
@@ -68,37 +69,36 @@ struct comms_header {
 
 enum comms_state {
     COMMS_NONE,
-    COMMS_ALIVE,    /* not finalized, as far as the writer lived to see */
+    COMMS_ALIVE,    /* not finalized while the writer lived */
     COMMS_FINALIZED /* destroyed or aborted */
 };
 
 struct comms_member {
-    uint64_t id;    /* commHash; 0 = not told: interfaces 1 to 3 tell it with the first call */
+    uint64_t id;    /* commHash; 0 = unknown: interfaces 1 to 3 report it with the first call */
     uint32_t state; /* enum comms_state */
-    int32_t rank;   /* -1 = not told */
-    uint32_t nranks, nodes; /* 0 = not told: interfaces 1 to 3 never do */
+    int32_t rank;   /* -1 = unknown */
+    uint32_t nranks, nodes; /* 0 = unknown: interfaces 1 to 3 never report them */
     uint64_t begin_ns, end_ns;
     char name[COMMS_NAME_MAX];
-    char gpu[COMMS_GPU_MAX]; /* PCI address, as the driver writes it; "" = not known */
+    char gpu[COMMS_GPU_MAX]; /* PCI address, as the driver writes it; "" = unknown */
 };
 
 struct comms_counter {
     uint64_t key; /* 0 = free */
     uint64_t calls;
-    uint64_t bytes; /* count x size of type, as the call says; of types of unknown size 0 */
-    /* By sampled CUDA events: how many calls were timed, how long they took together, and what they
-     * carried. */
+    uint64_t bytes; /* count x size of type, as in the call; 0 for types of unknown size */
+    /* By sampled CUDA events: number of timed calls, their total time and total bytes. */
     uint64_t timed_calls, timed_ns, timed_bytes;
 };
 
 struct comms_event {
-    uint64_t stamp; /* 1 + the number of the event, written last; another one: half-written */
+    uint64_t stamp; /* written last: 1 + the number of the event; other values: half written */
     uint64_t key;
     uint64_t time_ns; /* when it was enqueued */
     uint64_t bytes;
     uint64_t duration_ns; /* by sampled CUDA events; 0 = not timed */
-    uint64_t sequence;    /* 1 + which collective of its member; 0 = none is */
-    uint64_t reserved[2]; /* a cache line in all: threads do not share one */
+    uint64_t sequence;    /* 1 + index among its member's collectives; 0 = no collective */
+    uint64_t reserved[2]; /* fills a cache line, so that threads do not share one */
 };
 
 _Static_assert(sizeof(struct comms_header) == 384, "a part of the format");
@@ -106,7 +106,7 @@ _Static_assert(sizeof(struct comms_member) == 128, "a part of the format");
 _Static_assert(sizeof(struct comms_counter) == 48, "a part of the format");
 _Static_assert(sizeof(struct comms_event) == 64, "a part of the format");
 
-/* Where a file has them. */
+/* Offsets in a file. */
 enum {
     COMMS_MEMBERS_AT = sizeof(struct comms_header),
     COMMS_COUNTERS_AT = COMMS_MEMBERS_AT + COMMS_MEMBERS * sizeof(struct comms_member),
@@ -133,8 +133,8 @@ static inline struct comms_header comms_header_begin(void)
 }
 
 /*
- * What is counted apart. In a file it is one word, so that a counter is claimed by one atomic
- * exchange and a killed writer leaves no half of it.
+ * Calls with different keys are counted separately. In a file a key is one word: one atomic
+ * exchange claims a counter, and a killed writer leaves no half-written key.
  */
 struct comms_key {
     uint32_t member;   /* its number in this file */
@@ -143,9 +143,9 @@ struct comms_key {
     uint32_t algo;     /* enum comms_algo */
     uint32_t proto;    /* enum comms_proto */
     uint32_t bucket;   /* comms_bucket of the bytes, or COMMS_BUCKET_ANY */
-    uint32_t channels; /* 0 = not told; COMMS_CHANNELS_MOST = so many or more */
+    uint32_t channels; /* 0 = unknown; COMMS_CHANNELS_MOST = that many or more */
     uint32_t captured; /* 1: while a CUDA graph was captured */
-    int32_t peer;      /* of send and recv the other rank, else the root; -1 = none */
+    int32_t peer;      /* send and recv: the other rank, else the root; -1 = none */
 };
 
 enum {

@@ -1,6 +1,6 @@
 /*
- * Who sent how much to whom over NCCL as one page of HTML, as html.h has that of a result: no
- * network, no script, escaped, light or dark, for a phone as well.
+ * The traffic over NCCL as one HTML page, like the page of a result (html.h): no network, no
+ * script, escaped texts, light or dark, also for a phone.
  */
 #ifndef CONTEND_COMMS_PAGE_HTML_COMMS_H
 #define CONTEND_COMMS_PAGE_HTML_COMMS_H

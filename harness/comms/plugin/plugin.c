@@ -1,8 +1,8 @@
 /*
  * libcontend_comms.so: the profiler plugin that NCCL loads itself (NCCL_PROFILER_PLUGIN), for all
- * versions of its interface. It counts collectives and sends as NCCL enqueues them; a handle is
- * never needed but to tell what was called while a CUDA graph was captured, for which two addresses
- * do. Whatever NCCL says, it is answered with success: a monitor changes nothing.
+ * versions of its interface. It counts collectives and sends as NCCL enqueues them. Handles only
+ * mark calls during the capture of a CUDA graph, and kernels that are timed. The plugin always
+ * returns success: a monitor changes nothing.
  */
 #include <stdlib.h>
 
@@ -12,14 +12,14 @@
 #include "harness/comms/plugin/plugin_timing.h"
 
 /* NCCL's handle of a communicator: an element of this array, so that there is nothing to free. Each
- * has its cache line, since each rank has its thread. */
+ * element has its own cache line, as each rank has its own thread. */
 struct context {
     _Alignas(64) int member;
     uint64_t collectives; /* so far */
 };
 static struct context contexts[COMMS_MEMBERS];
 
-/* Handles of calls, given back as the parents of their work, and of the work of a kernel. */
+/* Handles of calls, which NCCL passes as the parents of their work; and of the work of a kernel. */
 static char plain_call, captured_call, timed_work, untimed_work;
 
 static int member_of(const void *context)
@@ -29,7 +29,8 @@ static int member_of(const void *context)
 
 /* ---- communicators ---- */
 
-/* CONTEND_COMMS_TIMING: one in so many collectives, 0: none. Older interfaces tell of no launch. */
+/* CONTEND_COMMS_TIMING=N: times one in N collectives; 0: none. Interfaces before 5 do not report
+ * launches. */
 static void set_timing(unsigned interface)
 {
     enum { EVERY = 64 };
@@ -45,7 +46,7 @@ static int join(void **context, int *mask, unsigned interface, int wanted,
 {
     bool on = plugin_log_open(interface);
     struct comms_member joining = *told;
-    if (on) /* here NCCL has made the rank's GPU that of the thread */
+    if (on) /* the rank's GPU is now the current device of this thread */
         plugin_cuda_find_gpu(joining.gpu);
     int member = on ? plugin_log_join(&joining) : -1;
     if (on)
@@ -56,7 +57,7 @@ static int join(void **context, int *mask, unsigned interface, int wanted,
         plugin_log_take_graph(member);
     if (context)
         *context = member >= 0 ? &contexts[member] : NULL;
-    /* NCCL has one mask for all communicators: one without a place must not silence the others. */
+    /* NCCL has one mask for all: a communicator without room must not disable the other ones. */
     if (mask)
         *mask = on ? wanted : 0;
     return ABI_SUCCESS;
@@ -102,7 +103,7 @@ static int record(void *handle, int state, void *args)
 
 /* ---- events ---- */
 
-/* 1 + its number among the collectives of its rank, which is the same at all ranks; 0 = none. */
+/* 1 + its index among the collectives of its rank, equal on all ranks; 0 = no collective. */
 static uint64_t sequence_of(struct context *context, const struct comms_key *key)
 {
     bool is_collective = key->algo != COMMS_CALLED && key->algo != COMMS_POINT_TO_POINT;
@@ -194,7 +195,7 @@ static void count_p2p_2(void *context, int rank, const struct abi_p2p_2 *p2p)
     count_p2p(context, &same, false);
 }
 
-/* True: `event` is one; its handle is then NULL, as of all work. */
+/* Sets the handle to NULL, as for all work. True: there is an event. */
 static bool may_count(void **handle, const void *event)
 {
     if (handle)
@@ -202,8 +203,8 @@ static bool may_count(void **handle, const void *event)
     return event != NULL;
 }
 
-/* NCCL up to 2.27 tells work only of a group that got a handle (ncclProfilerStartTaskEvents in its
- * profiler.cc). */
+/* NCCL up to 2.27 reports work only for a group that has a handle (ncclProfilerStartTaskEvents in
+ * its profiler.cc). */
 static bool may_count_in_group(void **handle, const struct abi_event_1 *event)
 {
     if (!may_count(handle, event))
@@ -224,7 +225,7 @@ static int start_1(void *context, void **handle, struct abi_event_1 *event)
     return ABI_SUCCESS;
 }
 
-/* Interfaces 2 and 3 differ in where the algorithm lies, not in where the collective lies. */
+/* Interfaces 2 and 3 have the collective at the same offset, but not the algorithm. */
 static void count_told(void *context, const struct abi_event_1 *event, const struct abi_way *way)
 {
     if (event->type == ABI_COLL) {
@@ -273,7 +274,7 @@ static void note_call(void *context, void **handle, const char *func, const char
           elements);
 }
 
-/* The kernel of the next collective, if it has one. */
+/* Called for each launch: times the kernel if the next collective is due. */
 static void launch(void *context, void **handle, void *stream)
 {
     struct context *of = context;
@@ -327,10 +328,10 @@ static int start_6(void *context, void **handle, struct abi_event_5 *event)
 
 enum {
     WORK = ABI_COLL | ABI_P2P,
-    CALLS = ABI_COLL_CALL | ABI_P2P_CALL /* NCCL tells them with the work, asked or not */
+    CALLS = ABI_COLL_CALL | ABI_P2P_CALL /* NCCL reports them with the work, asked for or not */
 };
 
-/* Interfaces 1 to 3 tell nothing here: see plugin_log_learn. */
+/* Interfaces 1 to 3 report nothing here: see plugin_log_learn. */
 static const struct comms_member not_told = {.rank = -1};
 
 static int init_1(void **context, int *mask)

@@ -1,12 +1,12 @@
 /*
- * What NCCL and a profiler plugin agree on, as far as this one reads it: six tables of functions,
- * one a version of the interface, and what a description of an event looks like to each.
+ * The part of NCCL's interface to profiler plugins that this plugin uses: six tables of functions,
+ * one per version of the interface, and their descriptions of events.
  *
  * Facts about a binary interface, from NVIDIA's NCCL (github.com/NVIDIA/nccl), src/include/plugin/
  * profiler/profiler_v1.h to _v6.h, and how src/plugin/profiler.cc calls it. Interfaces came with:
  * 1 NCCL 2.23.4, 2 2.24, 3 2.26.2, 4 2.27.3, 5 2.28.3, 6 2.29.7. NCCL takes the newest that it
- * knows. Descriptions end in a union of what each type of event has; types that are not here are
- * not looked into.
+ * knows. Descriptions end in a union with the fields of each type of event; types that are missing
+ * here are not read.
  */
 #ifndef CONTEND_COMMS_PLUGIN_PLUGIN_ABI_H
 #define CONTEND_COMMS_PLUGIN_PLUGIN_ABI_H
@@ -17,18 +17,18 @@
 
 /* Bits of the mask of events that a plugin asks for, and the type of each event. */
 enum {
-    ABI_GROUP = 1 << 0, /* around the work of one kernel; told wherever ABI_COLL is asked */
+    ABI_GROUP = 1 << 0, /* around the work of one kernel; reported if ABI_COLL is asked for */
     ABI_COLL = 1 << 1,  /* work of a collective, enqueued */
     ABI_P2P = 1 << 2,   /* work of one send or receive */
     ABI_COLL_CALL =
-        1 << 9, /* the call of the program; from 5 on, told wherever ABI_COLL is asked */
+        1 << 9, /* the call of the program; from 5 on, reported if ABI_COLL is asked for */
     ABI_P2P_CALL = 1 << 10,  /* the same of a send or receive */
     ABI_LAUNCH = 1 << 11,    /* around the launch of a kernel; from 5 on */
     ABI_COPY_COLL = 1 << 12, /* a collective by copy engines; from 6 on */
-    ABI_LAST = 1 << 14       /* what follows is of interfaces that came later */
+    ABI_LAST = 1 << 14       /* higher bits are of later interfaces */
 };
 
-/* How a plugin answers: ncclSuccess. */
+/* What a plugin returns: ncclSuccess. */
 enum { ABI_SUCCESS = 0 };
 
 /* A collective in NCCL's numbers; later interfaces use text. */
@@ -47,7 +47,7 @@ struct abi_coll_1 {
     int is_collnet, is_nvls;
 };
 
-/* From 2 on: what a collective is, ... */
+/* From 2 on: what a collective does. */
 struct abi_work {
     uint64_t sequence;
     const char *func;
@@ -58,7 +58,7 @@ struct abi_work {
     const char *datatype;
 };
 
-/* ... and how it is done. */
+/* From 2 on: how a collective is carried out. */
 struct abi_way {
     uint8_t channels, warps;
     const char *algo, *proto;
@@ -164,7 +164,7 @@ struct abi_event_5 {
         struct abi_coll_call coll_call;
         struct abi_p2p_call p2p_call;
         struct abi_launch launch;
-        struct abi_work copy_coll; /* 6, of which the rest is not read */
+        struct abi_work copy_coll; /* 6; its other fields are not read */
     };
 };
 
@@ -174,7 +174,7 @@ typedef int abi_init_4(void **context, int *mask, const char *name, uint64_t has
 typedef int abi_init_5(void **context, uint64_t id, int *mask, const char *name, int nodes,
                        int nranks, int rank, void *log);
 
-/* The table of any version: its first function and its event differ. */
+/* The table of any version: versions differ in the first function and in the event. */
 struct abi_profiler {
     const char *name;
     union {

@@ -11,7 +11,7 @@
 #include "harness/comms/logs/names.h"
 #include "harness/comms/logs/preload.h"
 
-/* Where it lies in memory; the same as in the file. */
+/* The log in memory; the layout is that of the file. */
 struct log {
     struct comms_header header;
     struct comms_member members[COMMS_MEMBERS];
@@ -20,30 +20,30 @@ struct log {
 };
 _Static_assert(sizeof(struct log) == COMMS_FILE_SIZE, "the file is the struct");
 
-enum { PROBES = 64 }; /* places that a detailed key may be at */
+enum { PROBES = 64 }; /* slots that a detailed key may be in */
 
 static struct log *the_log; /* NULL = off */
 static pthread_once_t opened_once = PTHREAD_ONCE_INIT;
 static unsigned asked_interface;
 static char log_path[PATH_MAX];
-static bool is_child; /* of a process that had a log: forked, and not executed since */
+static bool is_child; /* forked from a process that had a log, without exec since */
 static bool said_child;
 
 /*
- * Keeps a log whose memory is not its file's (preload.h): a thread copies it into the file, a
- * second after it began, then after pauses of twice as long, up to half a minute; when a
- * communicator ends; and when the process does, which waits for a slow server 5 s at most. So a
- * process that is killed leaves what it had until then. Nobody who counts is kept waiting. Behind
- * that end, in the program's own handlers, who asks copies by himself.
+ * Saves a log that is private memory (preload.h): a thread copies it into the file after 1 s, then
+ * after pauses that double up to 30 s. It also copies when a communicator ends and when the process
+ * ends, which waits at most 5 s for a slow server. So a killed process leaves its last copy.
+ * Counting never waits. After the thread's last copy, during the program's own exit handlers, the
+ * thread that wants a copy makes it itself.
  */
 enum { PAUSE_MS = 1000, PAUSE_MOST_MS = 30000, END_WAITS_MS = 5000 };
 
 static struct preload_file kept;
-static pid_t owner; /* 0 = nothing was started; a child that was forked has no such thread */
+static pid_t owner; /* that started the thread; 0 = none. A forked child has no such thread */
 static struct preload_thread ours = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static bool over; /* the thread has copied for the last time; under its lock */
 
-/* The first pause: CONTEND_COMMS_PERIOD_MS, for tests, which then stays as it is. */
+/* The first pause, in ms. CONTEND_COMMS_PERIOD_MS, for tests, sets it; pauses then do not grow. */
 static long first_pause(bool *grows)
 {
     const char *text = getenv("CONTEND_COMMS_PERIOD_MS");
@@ -64,11 +64,11 @@ static uint64_t sum_up(void)
     return sum;
 }
 
-/* `last`: the program ends, so nothing is missing behind this copy. */
+/* `last`: the program ends, so nothing is missing after this copy. */
 static void copy_changes(bool last)
 {
     static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
-    static uint64_t saved; /* the sum of what is in the file */
+    static uint64_t saved; /* sum_up of the copy in the file */
     static bool told_end, said;
     struct comms_header *header = kept.bytes;
     (void)pthread_mutex_lock(&one);
@@ -86,7 +86,7 @@ static void copy_changes(bool last)
     (void)pthread_mutex_unlock(&one);
 }
 
-/* True: whatever comes from now on is for who asks for it. */
+/* True: the thread has made its last copy, and further copies are made by keep_now. */
 static bool is_over(bool last)
 {
     (void)pthread_mutex_lock(&ours.lock);
@@ -126,7 +126,7 @@ static bool start_keeping(const struct preload_file *file)
         return false;
     }
     __atomic_store_n(&owner, getpid(), __ATOMIC_RELEASE);
-    (void)atexit(end); /* without it, what was done since the last copy is lost */
+    (void)atexit(end); /* if this fails, calls since the last copy are lost */
     return true;
 }
 
@@ -143,7 +143,8 @@ static void keep_now(void)
         copy_changes(true);
 }
 
-/* Handlers that the program has registered before us run behind ours, and this behind all. */
+/* Exit handlers that the program registered earlier run after end; this destructor runs after all
+ * handlers. */
 __attribute__((destructor)) static void copy_what_is_left(void)
 {
     keep_now();
@@ -238,7 +239,7 @@ void plugin_log_leave(int member)
     keep_now();
 }
 
-/* The counter of the key among `n` from `first` on, claimed if need be; NULL: no place for it. */
+/* The counter of the key among `n` from `first` on, claimed if it is new; NULL: no free slot. */
 static struct comms_counter *find(struct log *log, uint64_t key, uint32_t first, uint32_t n,
                                   uint32_t probes)
 {
@@ -273,8 +274,8 @@ static struct comms_counter *find_counter(struct log *log, const struct comms_ke
 }
 
 /*
- * Threads take numbers in blocks, or they would wait for each other's cache line at each call. What
- * a thread has of a block that the ring has nearly come round to again it leaves.
+ * Threads take numbers in blocks, or they would wait for each other's cache line at each call. A
+ * thread drops the rest of a block that is more than half the ring behind.
  */
 static uint64_t next_number(struct log *log)
 {
@@ -320,7 +321,7 @@ struct plugin_counted plugin_log_count(struct comms_key *key, uint64_t bytes, ui
     return counted;
 }
 
-/* An event that was overwritten meanwhile is another one's. */
+/* If the event was overwritten meanwhile, its stamp differs. */
 void plugin_log_time(const struct plugin_counted *counted, uint64_t ns)
 {
     struct log *log = running();

@@ -7,9 +7,9 @@
 #include "harness/comms/logs/preload.h"
 
 /*
- * The CUDA driver as the watched program has loaded it: nothing is loaded, and without it nothing
- * is known. Only calls of the driver API are used, by their documented C ABI (CUDA Driver API
- * Reference, docs.nvidia.com), since the runtime may be linked statically.
+ * The CUDA driver that the watched program has loaded. The plugin loads nothing; without a driver,
+ * GPUs are unknown and nothing is timed. Only calls of the driver API are used, by their documented
+ * C ABI (CUDA Driver API Reference, docs.nvidia.com), since the runtime may be linked statically.
  */
 /* CUresult: 0 is success. CUdevice is an int. */
 struct plugin_cuda {
@@ -39,11 +39,10 @@ static const struct preload_symbol timing[] = {
     {"cuEventElapsedTime", offsetof(struct plugin_cuda, event_elapsed)},
 };
 
-/* Written once, then only read: ranks of one process join from threads of their own, all at once.
- */
+/* Written once, then only read: ranks of one process may join at once, from several threads. */
 static struct plugin_cuda *found;
 
-/* The library stays: NCCL and the program use it to the end. */
+/* Does not close the library: NCCL and the program use it to the end. */
 static void look(void)
 {
     struct plugin_cuda api = {0}, *mine = malloc(sizeof(*mine)), *none = NULL;
@@ -57,7 +56,7 @@ static void look(void)
     *mine = api;
     if (!__atomic_compare_exchange_n(&found, &none, mine, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE))
-        free(mine); /* another thread was first: the same */
+        free(mine); /* another thread was first, with the same content */
 }
 
 /* NULL until the program has loaded a driver. No lock, no CUDA call. */
@@ -82,7 +81,8 @@ void plugin_cuda_find_gpu(char gpu[static COMMS_GPU_MAX])
 
 enum { SAMPLES = 256, SAMPLES_OF_MEMBER = 8 };
 
-/* Who changes a state has it: by one exchange from FREE, IDLE or WAITING to TAKEN. */
+/* A thread owns a sample after one atomic exchange of its state, from FREE, IDLE or WAITING to
+ * TAKEN. */
 enum sample_state {
     FREE,   /* without events */
     IDLE,   /* with events of its member */
@@ -131,7 +131,7 @@ static bool is_of(const struct sample *sample, int member)
     return __atomic_load_n(&sample->member, __ATOMIC_RELAXED) == member;
 }
 
-/* ---- CUDA; another thread's capture forbids calls to a thread that is not relaxed ---- */
+/* ---- CUDA: while another thread captures, only a relaxed thread may make these calls ---- */
 
 enum { CAPTURE_RELAXED = 2 };
 
@@ -146,7 +146,7 @@ static bool is_captured(const struct plugin_cuda *cuda, void *stream)
     return cuda->stream_is_capturing(stream, &status) != 0 || status != 0;
 }
 
-/* True: it is over, or will never be. */
+/* True: the sample is over, or failed. False: it is still running. */
 static bool collect(const struct plugin_cuda *cuda, struct sample *sample)
 {
     enum { NOT_READY = 600 };
@@ -178,7 +178,7 @@ static bool make_events(const struct plugin_cuda *cuda, struct sample *sample)
     return false;
 }
 
-/* One with events of this member, or a new one. */
+/* Takes an idle sample of this member, or a new one; NULL: no sample is free. */
 static struct sample *find(const struct plugin_cuda *cuda, int member)
 {
     int own = 0;
@@ -223,7 +223,7 @@ static struct sample *begin(const struct plugin_cuda *cuda, int member, void *st
 /* ---- which ---- */
 
 /* By multiplicative hashing (Knuth, The Art of Computer Programming 3, 6.4): a training step
- * repeats its calls, and one in so many by count would be the same one each time. */
+ * repeats its calls, so every N-th call could be the same call each time. */
 static bool is_due(uint64_t sequence)
 {
     uint64_t every = __atomic_load_n(&timed_every, __ATOMIC_RELAXED);

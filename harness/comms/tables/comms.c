@@ -9,7 +9,7 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 
-/* Lines at most; the CSV files have all. */
+/* Most lines of a table; the CSV files have all lines. */
 enum { MATRIX_MOST = 16, PAIRS = 12, RANKS_MOST = 64, LINKS_MOST = 16 };
 
 static void add_rest(size_t all, size_t most, const char *what, struct doc *doc)
@@ -20,7 +20,7 @@ static void add_rest(size_t all, size_t most, const char *what, struct doc *doc)
 
 /* ---- to whom ---- */
 
-/* A whole number up to four digits; nothing is "-". */
+/* A whole number up to four digits; 0 is "-". */
 static void add_number(struct doc_table *table, uint64_t value)
 {
     if (value > 9999)
@@ -39,7 +39,7 @@ static uint64_t row_sum(const struct comms_matrix *matrix, const uint64_t *cells
     return sum;
 }
 
-/* Powers of ten have no sums. */
+/* `log`: cells as powers of ten, which have no sums. */
 static void add_cells(const struct comms_matrix *matrix, const uint64_t *cells, bool log,
                       struct doc *doc)
 {
@@ -125,7 +125,7 @@ static void add_further(const struct comms_matrix *matrix, const char *whose, st
     add_cells(matrix, matrix->calls, false, doc);
 }
 
-/* One communicator has no sum over communicators. */
+/* The matrix that is shown first: that of the only communicator, or the total. */
 static const struct comms_matrix *main_matrix(const struct comms_view *view)
 {
     return view->comms.n == 1 ? &view->comms.communicator[0].matrix : &view->total.matrix;
@@ -268,7 +268,7 @@ static void add_ranks(const struct comms_communicator *communicator, struct doc 
     add_rest(communicator->npresent, RANKS_MOST, "ranks", doc);
 }
 
-/* Ranks, and the matrices that are not the first one. */
+/* Ranks, and all matrices but the first. */
 static void add_details(const struct comms_view *view, struct doc *doc)
 {
     const struct comms_total *total = &view->total;

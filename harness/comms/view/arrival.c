@@ -40,7 +40,7 @@ static int fill(struct track *track, const struct comms_rank *rank)
     return 0;
 }
 
-/* Goes on to the next call that all have; false: there is none. */
+/* Advances all tracks to the next call that all ranks have; false: there is none. */
 static bool meet(struct track *tracks, size_t n)
 {
     uint64_t wanted = 0;
@@ -97,7 +97,7 @@ static void compare(struct track *tracks, struct comms_arrival *arrival)
     arrival->span_ns = arrival->calls ? end - begin : 0;
 }
 
-/* One clock, and every rank once. */
+/* All ranks must have the same clock, and each rank one log. */
 static bool can_compare(const struct comms_communicator *communicator)
 {
     const struct comms_rank *present = communicator->present;
@@ -163,7 +163,7 @@ void comms_arrival_report(const struct comms_arrival *arrival,
                            sizeof(said->waited));
 }
 
-/* NULL: nobody is late. */
+/* NULL: no rank is late. */
 static const struct comms_arrival_rank *find_late(const struct comms_arrival *arrival)
 {
     enum { CALLS_LEAST = 20 };

@@ -24,7 +24,6 @@ size_t comms_ranks_present(const struct comms_communicator *communicator)
     return n;
 }
 
-/* Sums the lines of a key over one rank, or over all. */
 static void add(struct comms_line *line, const struct comms_count *count)
 {
     line->calls += count->calls;

@@ -15,14 +15,14 @@ struct comms_line {
     uint32_t func, algo, proto;
     bool captured;
     /*
-     * Of a collective those of the rank that made the most calls, as every rank makes each of
-     * them; of sends and receives those of all ranks.
+     * Collectives: of the rank that made the most calls, as every rank makes each call. Sends and
+     * receives: of all ranks.
      */
     uint64_t calls, bytes;
-    uint64_t least, most;        /* calls of a rank that is present */
-    uint64_t sizes[COMMS_SIZES]; /* calls by comms_bucket, of those above */
+    uint64_t least, most;        /* fewest and most calls of a rank that is present */
+    uint64_t sizes[COMMS_SIZES]; /* `calls` by comms_bucket */
     uint64_t size_bytes[COMMS_SIZES];
-    uint64_t any_size;                           /* calls of which the size was not kept */
+    uint64_t any_size;                           /* calls whose size was not kept */
     uint64_t timed_calls, timed_ns, timed_bytes; /* of all ranks */
 };
 
@@ -31,24 +31,23 @@ struct comms_summary {
     struct comms_line *line; /* owned; in the order of collectives, then algorithms, ... */
 };
 
-/* Work alone, without COMMS_CALLED, unless `called`: then those alone. -ENOMEM only. */
+/* Sums the work, without COMMS_CALLED; with `called`, only COMMS_CALLED. Errors: -ENOMEM only. */
 int comms_summary_make(const struct comms_communicator *communicator, bool called,
                        struct comms_summary *lines, struct err *err);
 void comms_summary_free(struct comms_summary *lines);
 
 /*
- * How long a call took on a GPU, on average of those that were timed, and from that, as nccl-tests
- * has it (doc/PERFORMANCE.md): algbw = S / t, with S what a call tells, of all-gather,
- * reduce-scatter and all-to-all of all ranks together; busbw = algbw times 2(n-1)/n of all-reduce,
- * (n-1)/n of those three, 1 of broadcast and reduce. In s and bytes/s; NaN: not timed, or not
- * defined.
+ * The mean GPU time t of timed calls, in s, and the bandwidths of nccl-tests (doc/PERFORMANCE.md),
+ * in bytes/s. algbw = S / t, where S is the size of a call; for all-gather, reduce-scatter and
+ * all-to-all, S is that of all ranks together. busbw = algbw times 2(n-1)/n for all-reduce, (n-1)/n
+ * for those three, 1 for broadcast and reduce. NaN: not timed, or not defined.
  */
 struct comms_speed {
     double time, algbw, busbw;
 };
 struct comms_speed comms_line_speed(const struct comms_line *line, uint32_t nranks);
 
-/* "3 from 4 KiB, 2 of any size"; "13.33" GB/s, "-" of NaN. Both return buf. */
+/* "3 from 4 KiB, 2 of any size"; "13.33" GB/s, "-" for NaN. Both return buf. */
 char *comms_call_sizes(const struct comms_line *line, char *buf, size_t size);
 char *comms_gigabytes(double rate, char buf[static 24]);
 

@@ -110,7 +110,7 @@ static int add(struct maker *maker, const struct comms_link *link)
     return 0;
 }
 
-/* Out of the one, and into the other. */
+/* Adds to the link out of `from`, and to the link into `to`. */
 static int add_both(struct maker *maker, enum gpu_way way, uint32_t from, uint32_t to,
                     const double gbps[static 2], uint64_t bytes)
 {
@@ -144,7 +144,7 @@ static int add_pair(struct maker *maker, uint32_t from, uint32_t to, uint64_t by
     return 0;
 }
 
-/* By the time that its bytes need; what can carry nobody knows how much, by its bytes behind. */
+/* By the time that the bytes of a link need; links of unknown capacity come last, by bytes. */
 static int by_heat(const void *a, const void *b)
 {
     const struct comms_link *x = a, *y = b;

@@ -19,7 +19,7 @@ const char *comms_how_name(enum comms_how how)
     return names[how];
 }
 
-/* With the flags of the protocol; bytes are far below what 64 bits hold (read.c), or overflow. */
+/* Bytes with the flags of the protocol, at most UINT64_MAX. Valid logs stay far below (read.c). */
 static uint64_t wire_of(uint32_t proto, uint64_t bytes)
 {
     unsigned __int128 wire = bytes;
@@ -27,7 +27,7 @@ static uint64_t wire_of(uint32_t proto, uint64_t bytes)
     return wire > UINT64_MAX ? UINT64_MAX : (uint64_t)wire;
 }
 
-/* Sends may use LL or not. */
+/* Flags that a small send may add: it may use LL or not. */
 static uint64_t flags_of(const struct comms_key *key, uint64_t bytes)
 {
     bool is_small = key->bucket <= comms_bucket(64 * 16384ull) || key->bucket == COMMS_BUCKET_ANY;
@@ -58,7 +58,7 @@ static void rely_on(struct maker *maker, enum comms_how how)
 /* ---- rings ---- */
 
 struct place {
-    uint32_t at, next; /* place in the ring, and the rank behind */
+    uint32_t at, next; /* place in the ring, and the next rank */
 };
 
 static struct place place_in(const struct maker *maker, size_t ring, uint32_t rank)
@@ -115,7 +115,7 @@ static bool add_ring(struct maker *maker, const struct comms_done *done)
         if (bytes)
             add(maker, key, done->rank, place.next, bytes, share == 0 ? done->count.calls : 0);
     }
-    if (n > 2) /* of two there is one ring */
+    if (n > 2) /* two ranks have only one ring */
         rely_on(maker, rings ? COMMS_FROM_NCCL : COMMS_MODELLED);
     return true;
 }
@@ -123,9 +123,9 @@ static bool add_ring(struct maker *maker, const struct comms_done *done)
 /* ---- trees ---- */
 
 /*
- * A binary tree of 0 .. n-1 in which every second one is a leaf: the lowest bit that is set says
- * how high a member lies, and its parent has that bit cleared and the next one set, where there is
- * such a member. NCCL 2.30, src/graph/trees.cc.
+ * A binary tree of 0 .. n-1 in which every second member is a leaf. The lowest set bit of a member
+ * is its height. Its parent has that bit cleared and the next bit set, if there is such a member;
+ * else only that bit cleared. NCCL 2.30, src/graph/trees.cc.
  */
 static struct comms_tree binary_tree(uint32_t at, uint32_t n)
 {
@@ -154,7 +154,7 @@ static int64_t mapped(int64_t at, uint32_t n, bool mirror)
     return mirror ? (int64_t)n - 1 - at : (at + 1) % n;
 }
 
-/* The second tree has other leaves: the first one mirrored or, of an odd number, shifted by one. */
+/* The second tree has other leaves: it is the first, mirrored or, if n is odd, shifted by one. */
 static struct comms_tree tree_of_nodes(uint32_t node, uint32_t n, bool second)
 {
     bool mirror = n % 2 == 0;
@@ -201,7 +201,7 @@ static bool add_tree(struct maker *maker, const struct comms_done *done)
         const int64_t beside[] = {tree.parent, tree.child[0], tree.child[1], tree.child[2]};
         for (int i = 0; i < 4; i++) {
             bool counted =
-                second && is_beside(&first, beside[i]); /* a call is one, in both trees */
+                second && is_beside(&first, beside[i]); /* one call, though in both trees */
             add(maker, &done->count.key, done->rank, beside[i], half,
                 counted ? 0 : done->count.calls);
         }
@@ -214,7 +214,7 @@ static bool add_tree(struct maker *maker, const struct comms_done *done)
 
 /* ---- others ---- */
 
-/* Not to oneself: that part may be in place. */
+/* Leaves out the copy of a rank to itself, which may be in place. */
 static void add_copy(struct maker *maker, const struct comms_done *done, int64_t to)
 {
     if (to != (int64_t)done->rank)
@@ -231,7 +231,7 @@ static bool add_copies(struct maker *maker, const struct comms_done *done)
 {
     const struct comms_key *key = &done->count.key;
     if (maker->communicator->nodes !=
-        1) /* between nodes NCCL sends one copy, and spreads it there */
+        1) /* between nodes NCCL sends one copy, and distributes it there */
         return false;
     switch (key->func) {
     case COMMS_ALL_GATHER:
@@ -250,7 +250,7 @@ static bool add_copies(struct maker *maker, const struct comms_done *done)
     }
 }
 
-/* A receive tells nothing new, unless the log of who sent it is not here. */
+/* A receive counts only if the log of its sender is missing. */
 static bool add_point_to_point(struct maker *maker, const struct comms_done *done)
 {
     const struct comms_key *key = &done->count.key;
@@ -267,7 +267,7 @@ static void add_done(struct maker *maker, const struct comms_done *done)
 {
     bool known = false;
     switch (done->count.key.algo) {
-    case COMMS_CALLED: /* the same once more */
+    case COMMS_CALLED: /* its work is counted separately */
         return;
     case COMMS_RING:
         known = add_ring(maker, done);

@@ -42,7 +42,7 @@ static int add_rank(struct comms_communicator *communicator, const struct comms_
     communicator->present = present;
     struct comms_rank *added = &present[communicator->npresent++];
     *added = (struct comms_rank){.rank = rank, .log = log, .member = member};
-    (void)pci_bdf_normalise(member->gpu, added->gpu); /* "" of what is none */
+    (void)pci_bdf_normalise(member->gpu, added->gpu); /* "" if it is no address */
     struct comms_done *done =
         realloc(communicator->done, (communicator->ndone + ndone + 1) * sizeof(*done));
     if (!done)
@@ -71,7 +71,7 @@ static int by_rank_and_key(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
-/* The earliest of its ranks, by the clocks of their machines. */
+/* When its earliest rank began, by the clocks of the machines. */
 static uint64_t begin_of(const struct comms_communicator *communicator)
 {
     uint64_t least = UINT64_MAX;
@@ -93,7 +93,7 @@ static int by_begin(const void *a, const void *b)
     return p < q ? -1 : 1;
 }
 
-/* ---- what interfaces 1 to 3 do not tell ---- */
+/* ---- what interfaces 1 to 3 do not report ---- */
 
 static uint32_t count_hosts(const struct comms_communicator *communicator)
 {
@@ -198,7 +198,7 @@ size_t comms_find_rank(const struct comms_communicator *communicator, uint32_t r
 
 /* ---- the timeline ---- */
 
-/* Moments of a member of a log, as the rank that it is. */
+/* Adds the events of a rank from its log. */
 static void add_moments(const struct comms_rank *rank, uint32_t communicator,
                         struct comms_timeline *timeline)
 {

@@ -19,7 +19,7 @@ static bool begins(const char *tag, const char *with)
 
 bool comms_graph_parse(const char *text, struct comms_graph *graph)
 {
-    size_t channels[2] = {0}, gpus = 0; /* of ring and tree; of this channel */
+    size_t channels[2] = {0}, gpus = 0; /* of ring and tree; GPUs of this channel */
     long id = -1, gpu;
     bool ended = false;
     *graph = (struct comms_graph){0};
@@ -44,7 +44,7 @@ bool comms_graph_parse(const char *text, struct comms_graph *graph)
                 graph->ngpus = gpus;
             if (id == RING && (!gpus || gpus != graph->ngpus))
                 return false;
-            gpus = 0; /* an end without a beginning is no ring */
+            gpus = 0; /* so that an end tag without a start tag is no ring */
             channels[id]++;
         }
     }

@@ -69,7 +69,7 @@ static int find_gpu(struct maker *maker, const struct comms_gpu *gpu, uint32_t *
     return add_gpu(maker, gpu, at);
 }
 
-/* Ranks of the same process before it, each once. */
+/* How many earlier ranks are of the same process; each rank counts once. */
 static uint32_t slot_of(const struct comms_communicator *communicator, size_t at)
 {
     uint32_t slot = 0;
@@ -101,14 +101,14 @@ static int place_present(struct maker *maker, size_t c)
     return rc;
 }
 
-/* With several rings the first alone counts the calls. */
+/* Checks bytes, too: with several rings only the first ring counts the calls. */
 static bool has_any(const struct comms_matrix *matrix, uint32_t from, uint32_t to)
 {
     size_t at = (size_t)from * matrix->n + to;
     return matrix->bytes[at] || matrix->calls[at];
 }
 
-/* Ranks without a log to which, or by whom, something was sent all the same. */
+/* Adds ranks without a log that still have traffic, from the logs of other ranks. */
 static int place_absent(struct maker *maker, size_t c, const struct comms_matrix *matrix)
 {
     uint32_t *gpu_of = maker->total->gpu_of[c];
@@ -144,7 +144,7 @@ static bool add(uint64_t *cells, size_t at, uint64_t more)
     return __builtin_add_overflow(cells[at], more, &cells[at]);
 }
 
-/* True: there is more than 64 bits hold. */
+/* True: a sum exceeds 64 bits. */
 static bool add_communicator(struct comms_matrix *all, const struct comms_matrix *one,
                              const uint32_t *gpu_of)
 {

@@ -35,7 +35,7 @@ static int enter(struct walk *walk, int dir_fd, const char *name, unsigned depth
 {
     size_t length = strlen(walk->path);
     int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0) /* no directory, or gone; one that may not be read is no silent nothing */
+    if (fd < 0) /* no directory, or removed; unreadable is an error unless `passes` */
         return errno == EACCES && !walk->request->passes
                    ? err_sys(walk->err, -EACCES, "cannot open '%.100s/%.80s'", walk->path, name)
                    : 0;

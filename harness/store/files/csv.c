@@ -94,7 +94,7 @@ static int write_text(struct text *text, int dir_fd, const char *name, struct er
     return rc ? err_sys(err, rc, "cannot write %s", name) : 0;
 }
 
-/* With digits enough to give the same number again. */
+/* Writes enough digits to read back the same number. */
 static void put_exact(double value, FILE *out)
 {
     static const int digits[] = {9, 15, 16, 17};

@@ -1,8 +1,7 @@
 /*
- * rows.csv, rounds.csv and samples.csv, as results/README.md explains their columns. RFC 4180
- * quoting with plain newlines; an unknown number is an empty cell, others are written as %.9g, in
- * rounds.csv with as many digits as give the same number again. run_dir.h says how they come to
- * stand beside each other.
+ * rows.csv, rounds.csv and samples.csv; results/README.md explains their columns. RFC 4180 quoting
+ * with plain newlines. An unknown number is an empty cell. Numbers are written as %.9g, in
+ * rounds.csv with enough digits to read back exactly. run_dir.h says when each file is written.
  *
  * The process should ignore SIGXFSZ, so that a file size limit is an error and not a signal.
  */
@@ -18,7 +17,7 @@
 #define CSV_ROUNDS_NAME "rounds.csv"
 #define CSV_SAMPLES_NAME "samples.csv"
 
-/* A cell, quoted where it must be. */
+/* Writes a cell, quoted where it must be. */
 void csv_put_text(const char *text, FILE *out);
 
 /* In this order in rounds.csv. */
@@ -26,8 +25,8 @@ void csv_put_text(const char *text, FILE *out);
     "run_id,scenario,placement,workers,role,bench,params,device,metric,unit,better,round,value,"   \
     "status,reason"
 
-/* Writes rows.csv and rounds.csv anew. Errors: the errno of the call that failed; then the file
- * that it failed for is not there. */
+/* Writes rows.csv and rounds.csv anew. Errors: the errno of the call that failed; the file that it
+ * failed for then does not exist. */
 int csv_write(int dir_fd, const struct analysis *analysis, struct err *err);
 
 /* Creates samples.csv, or empties it, and writes the header. */

@@ -46,7 +46,7 @@ int csv_read_header(struct csv_reader *reader, const char *name, char *text, siz
     return 0;
 }
 
-/* Takes the quotes from a cell and sets `at` behind it, at what ends it. */
+/* Removes the quotes of a cell, and sets `at` to the character that ends the cell. */
 static char *read_quoted(struct csv_reader *reader)
 {
     char *cell = reader->at + 1, *to = cell, *from = cell;
@@ -56,11 +56,11 @@ static char *read_quoted(struct csv_reader *reader)
         *to++ = *from;
     }
     reader->at = from + (*from == '"');
-    *to = '\0'; /* the quote at the end at the latest: `at` is behind it */
+    *to = '\0'; /* overwrites the closing quote at the latest, which is before `at` */
     return text_one_line(cell);
 }
 
-/* In one pass, which is what reading ten thousand files takes: with text_one_line of it. */
+/* Does the work of text_one_line in the same pass, for speed with ten thousand files. */
 static char *read_plain(struct csv_reader *reader)
 {
     char *cell = reader->at, *at = cell;

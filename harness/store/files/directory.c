@@ -21,12 +21,12 @@
 #define LOCK_NAME "lock"
 #define RECORD_NAME "run.json"
 
-/* In the order they take their places: run.json, which speaks for the others, is the last. */
+/* In the order in which they are moved: run.json, which describes the other files, is last. */
 static const char *const names[] = {CSV_SAMPLES_NAME, CSV_ROUNDS_NAME, CSV_ROWS_NAME,
                                     DIRECTORY_SUMMARY, RECORD_NAME};
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
-/* How often another run may remove what we are about to open, by its end. */
+/* Attempts to lock: another run may end, and remove the files, while this run opens them. */
 enum { TRIES = 100 };
 
 static bool is_there(int dir_fd, const char *name)
@@ -34,7 +34,7 @@ static bool is_there(int dir_fd, const char *name)
     return !faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
-/* Files that workers of a user's command wrote: NAME.txt. */
+/* Directory with the output of the workers of a user's command: *-worker*.txt. */
 #define OUTPUTS_NAME "command-output"
 
 /* Other files there are the user's: then the directory stays. */
@@ -66,7 +66,7 @@ char *directory_outputs(const struct directory *dir, char *buf, size_t size, str
     return make_inside(dir, OUTPUTS_NAME, buf, size, err);
 }
 
-/* Removes what the end of a run has left: its summary and figures. */
+/* Removes what is written at the end of a run: its summary and figures. */
 static void drop_end(const struct directory *dir)
 {
     if (dir->remove_figures)
@@ -74,7 +74,7 @@ static void drop_end(const struct directory *dir)
     (void)unlinkat(dir->fd, DIRECTORY_SUMMARY, 0);
 }
 
-/* Each step can be done again after a kill: the record leaves work_fd as the last. */
+/* Each step can be repeated after a kill, as run.json leaves work_fd last. */
 static int take_places(const struct directory *dir)
 {
     if (is_there(dir->work_fd, CSV_SAMPLES_NAME) && is_there(dir->fd, RECORD_NAME)) {
@@ -91,7 +91,7 @@ static int take_places(const struct directory *dir)
     return 0;
 }
 
-/* Ends what was begun, one way or the other. */
+/* Completes a publish that was begun, or else removes the unpublished files. */
 static int settle(const struct directory *dir)
 {
     if (is_there(dir->work_fd, RECORD_NAME))
@@ -124,7 +124,8 @@ int directory_make_parents(const char *path, struct err *err)
     return 0;
 }
 
-/* "a", and where that is there "a-2", "a-3": mkdir decides between runs of the same second. */
+/* Makes "a", or with `unique` and if that exists "a-2", "a-3". mkdir decides between runs that
+ * start in the same second. */
 static int make_directory(struct directory *dir, bool unique, struct err *err)
 {
     size_t length = strlen(dir->path), size = sizeof(dir->path);
@@ -143,7 +144,8 @@ static int make_directory(struct directory *dir, bool unique, struct err *err)
     return 0;
 }
 
-/* Who has the lock, as it wrote itself: text of another user, perhaps. */
+/* Names the holder of the lock, from its own text. The text may be another user's: only printable
+ * characters pass. */
 static int refuse(const struct directory *dir, struct err *err)
 {
     char holder[140];
@@ -156,7 +158,7 @@ static int refuse(const struct directory *dir, struct err *err)
                    holder[0] ? holder : "another run");
 }
 
-/* Nobody needs it but who is refused: a full disk does not matter here. */
+/* Writes the text for runs that are refused. Only their message needs it, so errors are ignored. */
 static void sign(const struct directory *dir, const char *command)
 {
     char host[64] = "?", since[40], text[1024];
@@ -186,15 +188,15 @@ static void close_fd(int *fd)
 }
 
 /*
- * Opens work_fd and the lock in it, and takes that. -EBUSY: a run has it; -EAGAIN: the one that had
- * it has removed it meanwhile; -ENOLCK: this file system has no locks.
+ * Opens work_fd and the lock file in it, and takes the lock. -EBUSY: a run holds it; -EAGAIN: its
+ * holder has removed it meanwhile; -ENOLCK: this file system has no locks.
  */
 static int take_lock(struct directory *dir)
 {
     dir->work_fd = openat(dir->fd, WORK_NAME, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (dir->work_fd < 0)
         return errno == ENOENT ? -EAGAIN : -errno;
-    /* For writing: NFS locks nothing else. */
+    /* Open for writing: on NFS an exclusive lock needs that. */
     dir->lock_fd = openat(dir->work_fd, LOCK_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (dir->lock_fd < 0)
         return errno == ENOENT ? -EAGAIN : -errno;
@@ -213,7 +215,7 @@ static int lock_directory(struct directory *dir, struct err *err)
     }
     if (rc == -EBUSY)
         (void)refuse(dir, err);
-    else if (rc == -ENOLCK) /* such as Lustre without -o flock: better to run than not to */
+    else if (rc == -ENOLCK) /* such as Lustre without -o flock: run without a lock */
         log_warn("'%.150s' cannot be locked: start no other run in it meanwhile", dir->path);
     else if (rc)
         (void)err_sys(err, rc, "cannot lock output directory '%.150s'", dir->path);
@@ -224,7 +226,7 @@ static int lock_directory(struct directory *dir, struct err *err)
     return rc;
 }
 
-/* The lock goes while we have it, so that nobody can hold one that is not there any more. */
+/* Removes the lock file while it is locked, so that no other run can lock a removed file. */
 static void unlock_directory(struct directory *dir)
 {
     (void)unlinkat(dir->work_fd, LOCK_NAME, 0);
@@ -244,7 +246,7 @@ static bool is_record(int dir_fd)
     return ours;
 }
 
-/* Ours are the files beside a run.json as we write it. */
+/* Files are from contend if a run.json of contend is beside them. */
 static int look_for_earlier(struct directory *dir, struct err *err)
 {
     const char *found = NULL;
@@ -295,7 +297,7 @@ int directory_open(struct directory *dir, const struct directory_request *reques
     return look_for_earlier(dir, err);
 }
 
-/* One that is there, open as dir->fd. */
+/* Checks an existing directory, open as dir->fd. */
 static int check_existing(struct directory *dir, struct err *err)
 {
     if (faccessat(dir->fd, ".", W_OK, 0))
@@ -313,7 +315,7 @@ int directory_check(const char *path, struct err *err)
         return rc;
     }
     int code = errno;
-    /* The first part of the path that is not there is made, and removed. */
+    /* Makes the first missing directory of the path, and removes it. */
     for (size_t i = 1; path[i - 1]; i++) {
         if (path[i] && path[i] != '/')
             continue;
@@ -328,7 +330,7 @@ int directory_check(const char *path, struct err *err)
 
 int directory_publish(struct directory *dir, struct err *err)
 {
-    /* With this name it counts: whoever opens the directory next moves what is left to move. */
+    /* From this rename on the result counts: after a kill, the next open moves the other files. */
     int rc = renameat(dir->work_fd, DIRECTORY_RECORD, dir->work_fd, RECORD_NAME) ? -errno : 0;
     if (!rc) {
         dir->holds_earlier = false;

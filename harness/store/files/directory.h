@@ -7,9 +7,9 @@
  *   rc = directory_publish(&dir, &err);        as often as there is something new
  *   directory_close(&dir);
  *
- * dir.work_fd is DIR/.contend-run, which is there while a run is, and holds its lock. Of what was
- * not published nothing stays. Where a run is killed while it publishes, the next directory_open or
- * directory_recover ends that. What no run of ours has written is never touched.
+ * dir.work_fd is DIR/.contend-run, which exists during a run and holds its lock. Files that were
+ * not published are removed. If a run is killed while it publishes, the next directory_open or
+ * directory_recover completes that. Files that contend did not write are never touched.
  */
 #ifndef CONTEND_STORE_FILES_DIRECTORY_H
 #define CONTEND_STORE_FILES_DIRECTORY_H
@@ -20,19 +20,19 @@
 
 #include "harness/lib/base/err.h"
 
-/* The name under which run.json is written: under its own it counts. */
+/* run.json is written under this name. directory_publish renames it, which makes it count. */
 #define DIRECTORY_RECORD "run.json.new"
 
 /* The summary printed at the end of the run. */
 #define DIRECTORY_SUMMARY "summary.txt"
 
-/* Takes away the figures of an earlier run, and nothing else. */
+/* Removes the figures of an earlier run, and nothing else. */
 typedef void directory_remove(int dir_fd);
 
 struct directory_request {
     const char *path;
-    bool unique;         /* a directory that was not there before, by a number behind the name */
-    const char *command; /* what another run is told that wants the directory too */
+    bool unique;         /* make a new directory, with a number after the name if that exists */
+    const char *command; /* shown to another run that wants the same directory */
     directory_remove *remove_figures; /* NULL = there are none */
 };
 
@@ -40,50 +40,53 @@ struct directory_request {
 struct directory {
     char path[4096];
     bool is_open;
-    bool is_new;        /* we made the directory */
-    bool holds_earlier; /* the result of an earlier run is there still */
+    bool is_new;        /* directory_open made the directory */
+    bool holds_earlier; /* the result of an earlier run is still there */
     int fd, work_fd, lock_fd;
     directory_remove *remove_figures;
 };
 
 /*
- * Makes the directory with its parents, where it is not there. Errors name the path: -EBUSY another
- * run has it, -EEXIST it holds files of these names that are not ours. Close it also after an
- * error.
+ * Makes the directory and its parents if they are missing, and locks it. Errors name the path:
+ * -EBUSY another run has it, -EEXIST it holds files of these names that contend did not write.
+ * Close it also after an error.
  */
 int directory_open(struct directory *dir, const struct directory_request *request, struct err *err);
 
-/* Whether it could be opened, now: the same errors, and nothing is left there. */
+/* Checks whether directory_open could make and use the path, and leaves nothing behind. The same
+ * errors, except -EBUSY: the lock is not tried. */
 int directory_check(const char *path, struct err *err);
 
 /*
- * What is in work_fd takes its place in the directory. With a samples.csv among it that is another
- * result than the one there, which goes, with its figures.
+ * Moves the files in work_fd to the directory. If samples.csv is among them, they are a new result:
+ * the earlier result and its figures are removed first.
  */
 int directory_publish(struct directory *dir, struct err *err);
 
 enum { DIRECTORY_PATH_MAX = 4096 + 64 };
 
 /*
- * Makes the directory for what a user's command prints, and names it: while an earlier result is
- * there it is in work_fd, and is published with what else is; ask again from then on. Returns buf,
- * NULL with err.
+ * Makes the directory for the output of a user's command and writes its path to buf. While an
+ * earlier result exists, that directory is in work_fd and the next publish moves it: call this
+ * again afterwards. Returns buf, or NULL with err.
  */
 char *directory_outputs(const struct directory *dir, char *buf, size_t size, struct err *err);
 
-/* Puts it beside what was published. */
+/* Writes the summary beside the published files. */
 int directory_add_summary(struct directory *dir, const char *text, size_t size, struct err *err);
 
-/* A directory that we made is removed again where nothing is in it. */
+/* Removes unpublished files and the lock; also the directory, if this run made it and it is empty.
+ */
 void directory_close(struct directory *dir);
 
-/* For readers of a result: ends what a run was killed in. Does nothing while a run has it. */
+/* For readers of a result: completes or undoes what a killed run began. Does nothing while a run
+ * holds the lock. */
 void directory_recover(int dir_fd, directory_remove *remove_figures);
 
-/* "results/HOST/20260131T120000Z-NAME", of who named no other. Returns the length that it needs. */
+/* The default path "results/HOST/20260131T120000Z-NAME". Returns its length, as snprintf does. */
 int directory_default(const char *host, const char *name, time_t at, char *path, size_t size);
 
-/* Makes what is not there of the path in front of its last name. -errno, which the path names. */
+/* Makes the missing parents of the path. Returns 0, or -errno with the directory in the message. */
 int directory_make_parents(const char *path, struct err *err);
 
 #endif

@@ -11,7 +11,7 @@ static void skip_space(struct json_walk *walk)
         walk->at++;
 }
 
-/* Behind the string that begins here; the end of the text where it has none. */
+/* The position after the string that begins at `at`; `end` if the string is cut off. */
 static const char *behind_string(const char *at, const char *end)
 {
     for (at++; at < end && *at != '"'; at++)
@@ -24,7 +24,7 @@ static bool is_one_of(char c, const char *all)
     return c && strchr(all, c);
 }
 
-/* Behind the value that begins here. */
+/* The position after the value that begins at `at`. */
 static const char *behind_value(const char *at, const char *end)
 {
     size_t depth = 0;

@@ -1,7 +1,7 @@
 /*
- * Members of an object, or elements of an array, of JSON text, one after the other as pieces of
- * that text: to take a little out of a large file, or to say in which line something stands. What a
- * piece holds is looked at by who parses it.
+ * Walks over the members of an object, or the elements of an array, as pieces of the JSON text. It
+ * serves to take a little out of a large file, or to find the line of a value. The content of a
+ * piece is not checked: that is up to its parser.
  */
 #ifndef CONTEND_STORE_FILES_JSON_WALK_H
 #define CONTEND_STORE_FILES_JSON_WALK_H
@@ -23,12 +23,12 @@ struct json_walk {
 int json_walk_open(struct json_walk *walk, struct json_piece text, char open);
 
 /*
- * The next one: 1, 0 behind the last one, or -EINVAL: the text ends within it, or is no JSON. The
- * name is without its quotes, and empty in an array.
+ * Reads the next piece: 1, 0 after the last piece, or -EINVAL: the text ends within it, or is not
+ * JSON. The name is without its quotes, and empty in an array.
  */
 int json_walk_next(struct json_walk *walk, struct json_piece *name, struct json_piece *value);
 
-/* The member of that name, parsed; NULL: it is not there, or is no JSON. */
+/* The member of that name, parsed; the caller owns it. NULL: it is missing, or is not JSON. */
 json_t *json_walk_member(struct json_piece object, const char *name);
 
 #endif

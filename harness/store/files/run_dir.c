@@ -29,7 +29,7 @@ static void put_command(const struct run_record *record, char *buf, size_t size)
         used += (size_t)snprintf(buf + used, size - used, "%s%s", i ? " " : "", record->argv[i]);
 }
 
-/* run.json, which names the samples that belong to it, and then all that was written counts. */
+/* Writes run.json, which says how much of samples.csv belongs to it, and publishes all files. */
 static int publish(struct run_dir *run_dir, const struct run_record *record, off_t samples_bytes,
                    struct err *err)
 {
@@ -39,7 +39,7 @@ static int publish(struct run_dir *run_dir, const struct run_record *record, off
     return rc ? rc : directory_publish(&run_dir->dir, err);
 }
 
-/* Tables of a round that is not published, which the next record would speak for. */
+/* Removes the tables of an unpublished round: the next publish would count them. */
 static void remove_tables(const struct run_dir *run_dir)
 {
     (void)unlinkat(run_dir->dir.work_fd, CSV_ROUNDS_NAME, 0);
@@ -52,7 +52,7 @@ static int write_first(struct run_dir *run_dir, const struct run_record *record,
     int rc = samples_file_open(&run_dir->samples, run_dir->dir.work_fd, err);
     if (!rc)
         rc = csv_write(run_dir->dir.work_fd, &nothing, err);
-    if (!rc && run_dir->dir.holds_earlier) /* to know now whether it can be written */
+    if (!rc && run_dir->dir.holds_earlier) /* shows now whether it can be written */
         rc = run_json_write(run_dir->dir.work_fd, DIRECTORY_RECORD, record, err);
     else if (!rc)
         rc = publish(run_dir, record, run_dir->samples.valid_bytes, err);
@@ -120,7 +120,7 @@ int run_dir_end(struct run_dir *run_dir, const struct run_record *record, struct
     struct run_record last = *record;
     off_t samples_bytes = run_dir->samples.valid_bytes;
     int rc = growing_close(&run_dir->samples, err);
-    if (!rc && record->verdict && !run_dir->dir.holds_earlier) { /* a search drops arms */
+    if (!rc && record->verdict && !run_dir->dir.holds_earlier) { /* again: a search drops arms */
         rc = csv_write(run_dir->dir.work_fd, &record->verdict->analysis, err);
         if (rc)
             remove_tables(run_dir);

@@ -1,9 +1,9 @@
 /*
- * The result of one run: what is written when, and what is left when something breaks.
+ * The result of one run: what is written when, and what remains after an error.
  *
  * A round is written as a whole or not at all: samples.csv grows, then rounds.csv, rows.csv and
- * run.json take the places of those before them. An earlier result in the directory stays until the
- * first round of this one is whole.
+ * run.json replace those of the round before. An earlier result in the directory stays until the
+ * first round of this run is complete.
  */
 #ifndef CONTEND_STORE_FILES_RUN_DIR_H
 #define CONTEND_STORE_FILES_RUN_DIR_H
@@ -20,7 +20,7 @@ struct run_dir {
     struct growing_file samples;
 };
 
-/* Where: `out`/<subdirectory> or, where `out` is NULL, results/<host>/<utc>-<scenario>. */
+/* The path: `out`/<subdirectory> or, if `out` is NULL, results/<host>/<utc>-<scenario>. */
 struct run_dir_request {
     const char *out, *host, *scenario;
     const char *subdirectory; /* or NULL */
@@ -34,12 +34,12 @@ struct run_dir_request {
 int run_dir_open(struct run_dir *run_dir, const struct run_dir_request *request,
                  const struct run_record *record, struct err *err);
 
-/* Writes a round that was done, and what the record's verdict makes of all so far; after an error
+/* Writes a finished round, and the tables of all rounds from the record's verdict. After an error
  * the files are those of the rounds before it. */
 int run_dir_round(struct run_dir *run_dir, const struct run_record *record, unsigned round,
                   struct err *err);
 
-/* Writes the last word to run.json, unless the earlier result is there still. */
+/* Writes the final tables and run.json, unless the earlier result is still there. */
 int run_dir_end(struct run_dir *run_dir, const struct run_record *record, struct err *err);
 
 void run_dir_close(struct run_dir *run_dir);

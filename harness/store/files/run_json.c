@@ -100,7 +100,8 @@ static json_t *observation_at(const void *of, size_t i)
     return object;
 }
 
-/* How the arm ended, and how many lines of rows.csv and rounds.csv are its own, in their order. */
+/* How the arm ended, and how many lines it has in rows.csv and rounds.csv, which list arms in the
+ * same order. */
 static json_t *from_analysis(const struct analysis *analysis, size_t arm)
 {
     const struct arm_rounds *rounds = &analysis->rounds.arms[arm];
@@ -190,7 +191,7 @@ json_t *run_json_time(time_t at)
     return json_value_text_or_null(text_utc(at, text));
 }
 
-/* Facts of each benchmark, by name: another version may not have it. */
+/* Facts of each benchmark, by name, for versions that do not have the benchmark. */
 static json_t *from_benches(const struct result *result)
 {
     json_t *benches = json_object();
@@ -205,7 +206,7 @@ static json_t *from_benches(const struct result *result)
     return benches;
 }
 
-/* The part of the document that says what was measured. */
+/* Adds what was measured. */
 static int add_result(json_t *document, const struct run_record *record)
 {
     const struct result *result = record->result;

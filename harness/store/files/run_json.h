@@ -2,7 +2,7 @@
  * run.json: everything about a run but its samples. results/README.md explains every key.
  *
  * Written when the run starts and after each round, with status "interrupted", and again at the
- * end: whatever happens between leaves a file that is valid and true.
+ * end. So a run that dies in between leaves a file that is valid and true.
  */
 #ifndef CONTEND_STORE_FILES_RUN_JSON_H
 #define CONTEND_STORE_FILES_RUN_JSON_H
@@ -18,10 +18,10 @@
 #include "harness/machine/topo/topo.h"
 #include "harness/verdict/advice/verdict.h"
 
-/* Raised when a key changes its meaning or goes away; new keys alone do not raise it. */
+/* Raised when a key changes its meaning or is removed; new keys alone do not raise it. */
 enum { RUN_SCHEMA_VERSION = 2 };
 
-/* All borrowed. Pointers may be NULL where the run has not come that far; the key is null then. */
+/* All borrowed. Pointers are NULL if the run has not come that far; their key is then null. */
 struct run_record {
     const char *status;           /* "complete", "interrupted" or "failed" */
     const char *version, *commit; /* of this program; commit "" = unknown */
@@ -39,12 +39,12 @@ struct run_record {
 };
 
 /*
- * Writes it into the directory, under that name. Errors: -ENOMEM, and what open, write and close
- * give, such as -ENOSPC; then there is no file of that name.
+ * Writes it to the directory, under that name. Errors: -ENOMEM, and the errors of open, write and
+ * close, such as -ENOSPC; then no file of that name exists.
  */
 int run_json_write(int dir_fd, const char *name, const struct run_record *record, struct err *err);
 
-/* The same as a document: NULL for want of memory. */
+/* The same as a document, which the caller owns. NULL: no memory. */
 json_t *run_json_make(const struct run_record *record);
 
 /* UTC, "2026-01-31T12:00:00Z"; null for 0. */
@@ -52,7 +52,7 @@ json_t *run_json_time(time_t at);
 
 /*
  * {"rows": 4096, "pinned": true, "wait": "spin"}: option values with their JSON types; empty for a
- * NULL table. NULL for want of memory.
+ * NULL table. NULL: no memory.
  */
 json_t *run_json_options(const struct opt *opts, const void *base);
 

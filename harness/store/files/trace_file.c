@@ -24,7 +24,7 @@ int trace_file_open(struct trace_file *file, const char *path, struct err *err)
 {
     struct stat st;
     *file = (struct trace_file){.path = path, .fd = -1};
-    /* Not blocking: a pipe without a reader would hold us up, and is refused below. */
+    /* O_NONBLOCK: open would wait for the reader of a pipe, which is refused below. */
     file->fd =
         open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
     if (file->fd < 0)
@@ -45,7 +45,7 @@ int trace_file_open(struct trace_file *file, const char *path, struct err *err)
     return 0;
 }
 
-/* One write takes the end's place, so that no reader finds the file without one. */
+/* One write replaces the tail by events and a new tail: a reader always finds a complete file. */
 int trace_file_append(struct trace_file *file, const char *events, size_t size, struct err *err)
 {
     size_t front = file->any ? sizeof(between) - 1 : 0;
@@ -58,7 +58,7 @@ int trace_file_append(struct trace_file *file, const char *events, size_t size, 
     int rc = file_write_at(file->fd, text, front + size + sizeof(tail) - 1, file->end);
     free(text);
     if (rc) {
-        /* Where the end was there is room for it. */
+        /* There is room for the tail where it was before. */
         if (ftruncate(file->fd, file->end) == 0)
             (void)file_write_at(file->fd, tail, sizeof(tail) - 1, file->end);
         return refuse(file, rc, err);

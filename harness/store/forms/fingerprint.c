@@ -87,7 +87,7 @@ int fingerprint_from_json(const json_t *json, struct fingerprint *print, struct 
     return 0;
 }
 
-/* The file that is meant by a path, or "" where there is none. */
+/* The path of a fingerprint, or of the one in a directory; "" if it is no regular file. */
 static char *file_of(const char *path, char *file, size_t size)
 {
     struct stat at;

@@ -133,7 +133,7 @@ json_t *sizing_to_json(const struct analysis *analysis)
                              curves.worst_error);
 }
 
-/* A placement's curve. */
+/* The curve of a placement. */
 struct dosing_line {
     const struct dosing_curves *curves;
     const struct dosing_point *points;

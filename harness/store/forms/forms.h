@@ -15,7 +15,7 @@
 /*
  * {"host", "command", "started", "scenarios": [{"scenario", "status", "says": text | null,
  * "rounds", "rounds_planned", "took_s", "doubts", "bad", "rows": what `contend run --json` prints
- * of it | null}]}. `rows`, NULL or one of each scenario, is only read.
+ * for it | null}]}. `rows` is NULL, or has one entry per scenario, and is only read.
  */
 json_t *collection_to_json(const struct collection *collection, json_t *const *rows);
 
@@ -24,7 +24,7 @@ json_t *collection_to_json(const struct collection *collection, json_t *const *r
  *  "metric", "unit", "better", "canary": bool, "runs": [number of the run, from 0], "values": [],
  *  "changes": [{"run", "ratio", "low", "high", "before", "after"}]}],
  *  "findings": as findings_to_json}
- * Of one that was judged. NULL: no memory. The caller owns it.
+ * Call history_judge first.
  */
 json_t *history_to_json(const struct history *history, const char *machine,
                         const struct findings *findings);
@@ -33,35 +33,36 @@ json_t *history_to_json(const struct history *history, const char *machine,
  * [{"bench", "placement", "params", "metric", "unit", "better", "of": "gpu"|"rank"|"pair", "key",
  *   "units", "verdict": "none"|"alike"|"odd"|"two"|"split", "typical", "spread",
  *   "odd": [{"of", "id", "other", "pci_bdf", "value", "ratio", "z"}]}]
- * One a comparison; [] for NULL.
+ * One object per comparison, with "power_limited": true if that is so; [] for NULL.
  */
 json_t *symmetry_to_json(const struct symmetry *symmetry, const struct topo *topo);
 
 /*
  * {"workers", "points": [{"cores", "alone", "all", "predicted", "error"}], "knee", "enough",
- * "knee_all", "enough_all", "median_error", "worst_error"}: rates of all workers together, counts
- * of cores; what is unknown is null.
+ * "knee_all", "enough_all", "median_error", "worst_error"}: rates are of all workers together; knee
+ * and enough are numbers of cores; unknown is null.
  */
 json_t *sizing_to_json(const struct analysis *analysis);
 
 /*
  * {"kind", "workers", "curves": [{"placement", "points": [{"dose", "held", "rate", "retention",
- * "low", "high", "p99"}]}]}: levels of doses as dose_parse reads them, rates of all workers
- * together; p99 is of step times, relative to no dose, as retention is.
+ * "low", "high", "p99"}]}]}: doses are levels as dose_parse reads them; rates are of all workers
+ * together; retention, and p99 of step times, are relative to no dose.
  */
 json_t *dosing_to_json(const struct analysis *analysis);
 
 /*
- * [{"setting", "fresh", "placement", "workers", "threads", "passive", "rounds", "rate", "unit",
- * "reference", "ratio", "low", "high", "reason"}]: of the search against the leader, of fresh
- * rounds against none; what is unknown is null.
+ * [{"setting", "fresh", "recommended", "placement", "workers", "threads", "passive", "rounds",
+ * "rate", "unit", "reference", "of_best", "speed_up", "low", "high", "reason"}]: of_best is the
+ * share of the leader's rate in the search; speed_up, low and high are of fresh rounds, relative to
+ * the reference. Unknown is null.
  */
 json_t *tune_to_json(const struct analysis *analysis);
 
 struct list_entry {
     const char *name, *summary; /* borrowed */
-    bool asked;                 /* whether it can run here */
-    char not_here[300];         /* why it cannot; "" = it can */
+    bool asked;                 /* it was checked whether it can run here */
+    char not_here[300];         /* why it cannot run here; "" = it can */
 };
 
 struct list {
@@ -70,8 +71,8 @@ struct list {
     struct list_entry *entries;
 };
 
-/* Adds "KIND": [{"name", "summary", "not_here": text | null}]; what was not asked has no
- * "not_here". */
+/* Adds "KIND": [{"name", "summary", "not_here": text | null}]; entries that were not `asked` have
+ * no "not_here". */
 void list_add_json(json_t *object, const struct list *lists, size_t n);
 
 #endif

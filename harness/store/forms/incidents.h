@@ -1,4 +1,4 @@
-/* What came of incidents, as JSON. */
+/* Outcomes of incidents, as JSON. */
 #ifndef CONTEND_STORE_FORMS_INCIDENTS_H
 #define CONTEND_STORE_FORMS_INCIDENTS_H
 
@@ -10,8 +10,8 @@
  * [{"incident", "symptom", "title", "url", "date", "reported", "end", "reason", "metric", "unit",
  *   "sick", "cured", "speed_up", "low", "high", "rounds", "witness", "witness_unit",
  *   "witness_sick", "witness_cured", "doctor": {"looked", "named", "found", "evidence", "fix",
- * "cured", "gain", "low", "high", "reason"}, "took_s"}] speed_up is that by the cure, gain that by
- * doctor's fix; what is unknown is null. NULL: no memory. The caller owns it.
+ * "cured", "gain", "low", "high", "reason"}, "took_s"}]: the cure gives speed_up, doctor's fix
+ * gives gain; unknown is null. NULL: no memory. The caller owns it.
  */
 json_t *incidents_to_json(const struct incident_outcome *all, size_t n);
 

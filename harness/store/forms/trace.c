@@ -61,7 +61,7 @@ static void add_arm(struct trace *trace, const struct result *result,
                 device_name(arm_device(result, trace->arm)), trace->arm->workers);
 }
 
-/* One behind the other, within the step: rounding does not let one stick out. */
+/* Draws the stages in sequence, and cuts a stage that rounding would let exceed the step. */
 static void add_stages(struct trace *trace, const struct sample *sample,
                        const struct stage_step *staged)
 {
@@ -94,7 +94,7 @@ static void add_steps(struct trace *trace, const struct worker_result *worker)
     }
 }
 
-/* Where the thread was seen next, of marks sorted by time; its own index = nowhere. */
+/* Index of the thread's next sample within HOLD_NS, in samples sorted by time; `i` = none. */
 static size_t next_of(const struct worker_result *worker, size_t i, size_t n)
 {
     for (size_t k = i + 1;
@@ -104,7 +104,7 @@ static size_t next_of(const struct worker_result *worker, size_t i, size_t n)
     return i;
 }
 
-/* Marks of a thread on the same CPU that follow each other are one stretch. */
+/* Consecutive samples of a thread on the same CPU become one span. */
 static void add_cpus(struct trace *trace, const struct worker_result *worker)
 {
     size_t n = worker->ncpu_samples < TRACE_VISITS ? worker->ncpu_samples : TRACE_VISITS;

@@ -6,9 +6,9 @@
 
 #include "harness/lib/base/text.h"
 
-/* In the order in which they are told. */
+/* In the order in which differences are reported. */
 static const struct field {
-    const char *what;  /* the word of --allow; NULL = it is told and refuses nothing */
+    const char *what;  /* the word of --allow; NULL = reported, but refuses nothing */
     const char *label; /* for people */
     const char *path;
 } fields[] = {
@@ -70,7 +70,7 @@ static bool is_variable(const char *path)
     return strstr(path, ".variables.") != NULL;
 }
 
-/* The user's command in contend's own command line, behind "--"; false: it has none. */
+/* The user's command in contend's own command line, after "--"; false: it has none. */
 static bool format_command(const json_t *words, char *buf, size_t size)
 {
     size_t used = 0, i = 0;
@@ -87,7 +87,7 @@ static bool format_command(const json_t *words, char *buf, size_t size)
     return used > 0;
 }
 
-/* False: the record does not know. Of arrays, the names of what is in them. */
+/* A field as text, an array as the names of its members. False: the record does not have it. */
 static bool format(const json_t *record, const char *path, char *buf, size_t size)
 {
     const json_t *value = find(record, path);
@@ -133,7 +133,7 @@ char *comparable_format_measure(const json_t *record, char *buf, size_t size)
     return buf;
 }
 
-/* The first side that has another value than the first of all; false = none has. */
+/* Finds the first side with another value than sides[0]; false = there is none. */
 static bool find_difference(const struct comparable *sides, size_t n, const struct field *field,
                             char *first, char *other, size_t *side)
 {
@@ -145,7 +145,7 @@ static bool find_difference(const struct comparable *sides, size_t n, const stru
     return false;
 }
 
-/* From where on two values are shown that differ, so that it is seen. */
+/* The offset from which to show two values so that their difference is visible. */
 static size_t shown_from(const char *first, const char *other)
 {
     size_t same = 0;

@@ -1,7 +1,7 @@
 /*
- * Whether results may be compared, by what their run.json says of machine, software and options.
- * What counts is a table in comparable.c; a field that one of both does not have, as in results of
- * earlier versions, counts for nothing.
+ * Whether results may be compared, by what their run.json says of machine, software and options. A
+ * table in comparable.c lists the fields that count. A field that one of the results lacks, as in
+ * results of earlier versions, does not count.
  */
 #ifndef CONTEND_STORE_JSON_COMPARABLE_H
 #define CONTEND_STORE_JSON_COMPARABLE_H
@@ -19,22 +19,22 @@ struct comparable {
 /* The differences that --allow names, and "all"; ends with NULL. */
 extern const char *const comparable_words[];
 
-/* No field of run.json: runs that say of themselves that they are no evidence. */
+/* Not a field of run.json: allows runs that report themselves as unusable evidence. */
 #define COMPARABLE_BUSY "busy"
 
 /* Whether the list has that word, or "all". */
 bool comparable_is_allowed(const char *allowed, const char *word);
 
 /*
- * The others against the first: a finding of each field in which one differs. `refused` gets the
- * sentence that says why there may be no verdict, "" where nothing differs that is not allowed.
+ * Compares every side with the first, and adds a finding for each field in which a side differs.
+ * `refused` gets the sentence that says why no verdict is possible; "" if all differences are
+ * allowed. 0, or the error of findings_add.
  */
 int comparable_check(const struct comparable *sides, size_t n, const char *allowed, char *refused,
                      size_t size, struct findings *findings, struct err *err);
 
-/* The metric by which a user's command was compared, ";metric=acc=([0-9.]+)", "" of others: rows do
- * not tell.
- */
+/* The options that define the metric of a user's command, ";metric=acc=([0-9.]+)", which rows do
+ * not hold; "" for other runs. Returns buf. */
 char *comparable_format_measure(const json_t *record, char *buf, size_t size);
 
 #endif

@@ -15,14 +15,14 @@
  */
 json_t *comparisons_to_json(const struct comparisons *comparisons);
 
-/* Back; what is not there is empty or NaN. Free with comparisons_free, also after an error: -ENOMEM
- * only. */
+/* Reads them back; missing members are empty or NaN. Errors: -ENOMEM only. Free with
+ * comparisons_free, also after an error. */
 int comparisons_from_json(const json_t *json, struct comparisons *comparisons, struct err *err);
 
 /*
  * [{"name", "env": ["VAR=VALUE"], "params": ["K=V"], "placement", "threads", "cpu_max", "before",
- *   "after", "check", "build", "read_back": {"initial", "during", "final"}}]: the first one is the
- * base. What it does not have is null. NULL: no memory. The caller owns the result.
+ *   "after", "check", "build", "read_back": {"initial", "during", "final"}}]: the first variant is
+ * the base. Unset members are null. NULL: no memory. The caller owns the result.
  */
 json_t *variants_to_json(const struct variants *variants);
 

@@ -15,7 +15,7 @@ static json_t *to_json(const void *of, size_t i)
                           finding_severity_name(finding->severity), finding->subject,
                           finding->sentence, finding->evidence, finding->command);
     int failed = 0;
-    if (finding->outcome != OUTCOME_NONE) /* what only checks and comparisons have */
+    if (finding->outcome != OUTCOME_NONE) /* only checks and comparisons have one */
         failed |=
             json_value_add(object, "outcome:t cause:T metric:T",
                            finding_outcome_name(finding->outcome), finding->cause, finding->metric);
@@ -33,7 +33,7 @@ json_t *findings_to_json(const struct findings *findings)
     return json_value_array(findings, findings ? findings->n : 0, to_json);
 }
 
-/* False where the name is of none. */
+/* False if no severity has that name. */
 static bool find_severity(const char *name, enum finding_severity *severity)
 {
     for (int i = 0; i < FINDING_SEVERITIES; i++)

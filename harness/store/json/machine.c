@@ -22,7 +22,7 @@ static json_t *process_at(const void *of, size_t i)
                              process->memory_bytes);
 }
 
-/* How many are listed of those that there are; unknown is none. */
+/* The number of entries in a list that holds `most`; 0 if `n` is unknown (negative). */
 static size_t listed(int n, int most)
 {
     return n < 0 ? 0 : (size_t)(n < most ? n : most);
@@ -78,7 +78,7 @@ static json_t *cpus_to_json(const struct topo *topo)
     return json_value_object("count:i all:c allowed:c", topo->ncpus, &all, &allowed);
 }
 
-/* CPUs by one of their indices, the int at `offset` of struct topo_cpu. */
+/* The CPUs that have this index in the int at `offset` of struct topo_cpu. */
 static struct bitset cpus_of(const struct topo *topo, size_t offset, size_t index)
 {
     struct bitset cpus = {0};
@@ -216,7 +216,7 @@ static json_t *from_variables(const struct environment *env)
             continue;
         memcpy(name, env->variables[i], length);
         name[length] = '\0';
-        /* A name that is not UTF-8 is refused here; it can be nothing that a library reads. */
+        /* jansson refuses a name that is not UTF-8; no library reads such a variable. */
         (void)json_object_set_new(object, name, json_value_text(equals + 1));
     }
     return object;

@@ -19,7 +19,7 @@
  *  "distances": [[...]] | null,
  *  "gpus": [{"pci_bdf", "cuda_ordinal", "name", "uuid", "node", "node_source", "cpus", "note",
  *            "health": gpu_health_to_json | null}],
- *  "gpu_note", "cuda_driver": "13.0"}
+ *  "gpu_note", "cuda_driver": "13.0", "findings": of topo_check, as findings_to_json}
  * Nodes are os_node numbers, CPUs lists of os_cpu; unknown is null. NULL: no memory. The caller
  * owns the result.
  */
@@ -29,7 +29,7 @@ json_t *topo_to_json(const struct topo *topo);
  * {"key", "kind", "identity": "uuid" | "gpus" | "id" | null, "parts": {"arch", "vendor", "product",
  *  "cpu_model", "packages", "cores", "cpus", "nodes", "board", "bios", "microcode", "uuid", "id",
  *  "gpus": [{"name", "vbios", "uuid", "pci_bdf"}]}}
- * UUIDs and id are marks (machine_mark), unknown is null. NULL: no memory.
+ * UUIDs and id are marks (machine_mark); unknown is null. NULL: no memory.
  */
 json_t *machine_to_json(const struct machine_parts *parts);
 
@@ -50,7 +50,7 @@ json_t *machine_to_json(const struct machine_parts *parts);
  */
 json_t *gpu_health_to_json(const struct gpu_health *health, const char *subject);
 
-/* An object with every key always there. NULL for want of memory. */
+/* An object that always has every key. NULL: no memory. */
 json_t *env_to_json(const struct environment *env);
 
 #endif

@@ -15,8 +15,9 @@ static json_t *gpu_to_json(const struct topo *topo, const struct plan_worker *wo
 }
 
 /*
- * Where its read-back masks are: of the first observation in which it came up. A later round that
- * was bound otherwise is a failed observation, which says so itself. NULL: it never ran.
+ * The result with the read-back masks of worker `w`: that of the first observation in which it ran.
+ * A later round with another binding is a failed observation, with its own reason. NULL: it never
+ * ran.
  */
 static const struct worker_result *find_ran(const struct observation *observations, size_t n,
                                             unsigned w)

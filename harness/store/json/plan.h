@@ -9,10 +9,10 @@
 
 /*
  * {"placement", "status": "ok" | "skipped", "reason", "workers": [{"worker", "cpus", "mem_nodes",
- * "mem_policy", "threads", "gpu": {"pci_bdf", "cuda_ordinal"} | null}, ...]}; a background worker
- * has "background": true as well. With n observations of this plan the workers that ran have
- * "cpus_actual" and "mem_nodes_actual" too. What plan/placement/check.h finds stands in "findings"
- * (store/json/findings.h), where there is any. NULL: no memory. The caller owns it.
+ * "mem_policy", "threads", "gpu": {"pci_bdf", "cuda_ordinal"} | null}, ...]}. A worker may also
+ * have "wait_policy": "passive", "background": true and "host". With n observations of this plan,
+ * the workers that ran also have "cpus_actual" and "mem_nodes_actual". "findings" (json/findings.h)
+ * has those of plan/placement/check.h, if there are any. NULL: no memory. The caller owns it.
  */
 json_t *plan_to_json(const struct topo *topo, const struct plan *plan,
                      const struct observation *observations, size_t n);

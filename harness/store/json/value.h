@@ -11,7 +11,8 @@
 #include "harness/lib/base/bitset.h"
 #include "harness/lib/base/err.h"
 
-/* Puts it into the file, as json_dumps with these flags. NULL is -ENOMEM; else as file_replace. */
+/* Replaces the file by the document, from json_dumps with these flags. Errors: -ENOMEM, also for
+ * NULL; those of file_replace. */
 int json_value_replace(const json_t *json, size_t flags, int dir_fd, const char *name,
                        struct err *err);
 
@@ -22,7 +23,7 @@ json_t *json_value_text(const char *text);
 json_t *json_value_text_or_null(const char *text);
 
 /*
- * Prints the document to stdout, with a newline, and lets go of it. Errors: -ENOMEM, also for NULL,
+ * Prints the document to stdout, with a newline, and releases it. Errors: -ENOMEM, also for NULL;
  * -EIO.
  */
 int json_value_print(json_t *json, int indent, struct err *err);
@@ -33,34 +34,36 @@ json_t *bitset_to_json(const struct bitset *set);
 /* A real number; NaN and infinities give null. */
 json_t *json_value_real(double value);
 
-/* An object's number, NaN where that key has none; and its text, "" where it has none. */
+/* The number of a key, NaN if it has none; copies the text of a key, "" if it has none. */
 double json_value_number_of(const json_t *object, const char *key);
 void json_value_copy_text(const json_t *object, const char *key, char *to, size_t size);
 
 /*
- * Control characters in all texts of it become spaces (text_one_line), as in the cells of a CSV
- * file: what a file says commands no terminal. NULL is passed on; returns json.
+ * Control characters in all its texts become spaces (text_one_line), as in the cells of a CSV file,
+ * so that a file cannot send escapes to a terminal. NULL is passed on; returns json.
  */
 json_t *json_value_one_line(json_t *json);
 
 /*
- * An object of these keys in their order, each with the kind of its argument behind a colon:
+ * An object of these keys in their order, each followed by a colon and the kind of its argument:
  *
  *   json_value_object("name:t rounds:i median:r", row->name, row->rounds, row->median)
  *
  * t: a text; T: a text, "" is null; r: double; i: int or unsigned; I: int64_t; z: size_t; n and N:
  * int and int64_t that are unknown below 0; f: a flag as int, unknown below 0; d and F: a whole
- * number and a flag as double; b: bool; c: struct bitset *, as "0-3,8"; o: json_t *, which becomes
- * a part of it. Unknown is null. NULL: no memory.
+ * number and a flag as double; b: bool; c: struct bitset *, as "0-3,8"; o: json_t *, which the
+ * object then owns. Unknown is null. NULL: no memory.
  */
 json_t *json_value_object(const char *keys, ...);
-/* Further ones; 0, or -1 without memory. Of NULL it only lets go of parts. */
+/* Adds keys to an object; 0, or -1 without memory. If `object` is NULL, it only releases the
+ * arguments of kind o. */
 int json_value_add(json_t *object, const char *keys, ...);
 
-/* An array of what `make` makes of [0, n); NULL: no memory. */
+/* An array of make(of, i) for each i in [0, n); NULL: no memory. */
 json_t *json_value_array(const void *of, size_t n, json_t *(*make)(const void *of, size_t i));
 
-/* The text of a key, "" where it has none; its whole number, 0 where that is none from 0 on. */
+/* The text of a key, "" if it has none; the whole number of a key, 0 if it has none or a negative
+ * one. */
 const char *json_value_text_of(const json_t *object, const char *key);
 unsigned json_value_count_of(const json_t *object, const char *key);
 

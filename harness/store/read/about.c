@@ -12,7 +12,7 @@
 
 enum { FACTS_MOST = 40 };
 
-/* The strings of an array, which others are left out of; NULL: no memory. */
+/* The strings of an array, without members of other types; NULL: no memory. */
 static const char **take_texts(struct recorded *recorded, const json_t *array, size_t *n)
 {
     const char **texts = recorded_keep(recorded, json_array_size(array), sizeof(*texts));
@@ -30,7 +30,7 @@ static void take_set(const json_t *json, struct bitset *set)
         *set = (struct bitset){0};
 }
 
-/* `key` NULL: the members are the sets themselves, else they are objects that have them there. */
+/* `key` NULL: the members are sets; else they are objects that have a set as that key. */
 static int take_sets(struct recorded *recorded, const json_t *array, const char *key,
                      struct about_sets *sets, struct err *err)
 {
@@ -46,7 +46,7 @@ static int take_sets(struct recorded *recorded, const json_t *array, const char 
     return 0;
 }
 
-/* For versions that wrote no sets: a machine that has one of them has all its CPUs there. */
+/* For versions that wrote no sets: if the machine has one such part, that part has all CPUs. */
 static int take_only(struct recorded *recorded, const json_t *count, const struct bitset *cpus,
                      struct about_sets *sets, struct err *err)
 {
@@ -95,7 +95,7 @@ static void add_fact(struct about *about, const char *label, const char *text)
     text_set(fact->text, "%s", text);
 }
 
-/* Texts and whole numbers as they stand; what is null, or an object, is left out. */
+/* Adds texts and whole numbers unchanged; other values, such as null, are left out. */
 static void add_value(struct about *about, const char *label, const json_t *value)
 {
     char number[32];

@@ -1,7 +1,6 @@
 /*
- * What run.json says beside what was measured: the command, the machine and its parts, for a page
- * that shows a result. Of a record that was edited, or is of an earlier version, what it does not
- * say is empty.
+ * What run.json says besides the measurements: the command, the machine and its parts, for a page
+ * that shows a result. Members that an edited or an earlier record lacks are empty.
  */
 #ifndef CONTEND_STORE_READ_ABOUT_H
 #define CONTEND_STORE_READ_ABOUT_H
@@ -23,7 +22,7 @@ struct about_fact {
     char text[320];
 };
 
-/* All of it lives as long as the result that it was read from. */
+/* All texts and arrays live as long as the struct recorded that they were read from. */
 struct about {
     const char *status, *started, *ended, *host; /* "" = not said */
     size_t nwords, nnotes, nfacts;

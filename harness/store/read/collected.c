@@ -21,7 +21,7 @@ struct reading {
     const struct collected_request *request;
     const char *page;
     struct collected_dir *dir;
-    bool all; /* one of them says so */
+    bool all; /* a result says that its run was of all scenarios */
 };
 
 static int is_worth(const struct dirent *entry)
@@ -30,7 +30,7 @@ static int is_worth(const struct dirent *entry)
            (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN);
 }
 
-/* NaN where either is not said. */
+/* NaN if either time is missing. */
 static double seconds_between(const char *from, const char *to)
 {
     struct tm tm[2] = {0};
@@ -51,7 +51,7 @@ static bool has_word(const struct about *about, const char *word)
     return false;
 }
 
-/* Beside "all" no scenario may be named, so that a value of an option is not taken for it. */
+/* Beside "all" no scenario may be named: if one is, "all" was the value of an option. */
 static bool was_of_all(const struct about *about, const char *scenario)
 {
     return has_word(about, ALL_NAME) && !has_word(about, scenario);
@@ -79,7 +79,7 @@ static void note_machine(struct collected_dir *dir, const char *key)
     dir->machines_differ = dir->machines_differ || strcmp(dir->machine, key) != 0;
 }
 
-/* The first reason where all arms were skipped; NULL: something was measured, or has failed. */
+/* The first reason if all arms were skipped; NULL: an arm was measured, or failed. */
 static const char *why_skipped(const struct recorded *recorded)
 {
     const struct analysis *analysis = &recorded->analysis;
@@ -108,7 +108,7 @@ static void report(struct collected *one, const struct recorded *recorded,
         text_set(one->sentence, "%s", skipped);
 }
 
-/* The scenario's place, a new one where this program has none of that name; NULL: no memory. */
+/* The entry of the scenario, added if there is none of that name; NULL: no memory. */
 static struct collected *place_of(struct collected_dir *dir, const char *name)
 {
     struct collection *collection = &dir->collection;
@@ -130,7 +130,7 @@ static struct collected *place_of(struct collected_dir *dir, const char *name)
     return &all[n - 1];
 }
 
-/* One that can be read, and is of the scenario of that name. */
+/* Takes a readable result of the scenario of that name. */
 static int take(struct reading *reading, const char *name, int dir_fd, struct recorded *recorded,
                 struct err *err)
 {
@@ -152,7 +152,8 @@ static int take(struct reading *reading, const char *name, int dir_fd, struct re
     return rc;
 }
 
-/* A directory named like a scenario is one that was lost or cut off; others do not count. */
+/* Takes an unreadable result, which was damaged or cut off. Its directory must be named like a
+ * scenario. */
 static int take_unread(struct reading *reading, const char *name, const struct err *why,
                        struct err *err)
 {
@@ -206,7 +207,7 @@ static int list_scenarios(struct collected_dir *dir, const struct scenario *scen
     return 0;
 }
 
-/* Those without a result, where not all were asked for. */
+/* Removes scenarios without a result, if no run was of all scenarios. */
 static void leave_out_absent(struct collected_dir *dir)
 {
     size_t kept = 0;

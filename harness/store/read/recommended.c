@@ -20,7 +20,7 @@ struct search {
     struct recommended *found;
 };
 
-/* The words of the run's command line behind its "--"; NULL where there is none. */
+/* The run's command line, and the index of the first word after "--"; NULL if it has no "--". */
 static json_t *command_of(const json_t *record, size_t *first)
 {
     json_t *words = json_object_get(record, "command");
@@ -47,7 +47,7 @@ static bool is_same_job(const json_t *record, const char *const *job)
     return words && json_array_size(words) == first + n;
 }
 
-/* Not one under a dose of contention, which is of a rarer case. */
+/* Results under a dose of contention do not count, as they are for a special case. */
 static bool is_wanted(const json_t *record, const struct search *search)
 {
     const struct recommended_request *request = search->request;
@@ -69,7 +69,7 @@ static void put(char *buf, size_t size, const char *text)
     (void)text_one_line(buf);
 }
 
-/* Between "place " and the user's command. */
+/* Copies the options between "place " and the user's command. */
 static void put_options(const char *command, char *buf, size_t size)
 {
     static const char begin[] = " place --workers ";

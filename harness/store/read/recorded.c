@@ -15,8 +15,8 @@
 #include "harness/store/read/recorded_parts.h"
 #include "harness/verdict/advice/verdict.h"
 
-/* A run of hundreds of CPUs and rounds stays far below. In memory a file takes 4 to 20 times that.
- */
+/* A run of hundreds of CPUs and rounds stays far below. In memory a file takes 4 to 20 times its
+ * size. */
 static const size_t run_mib_most = 256, rows_mib_most = 256, rounds_mib_most = 1024;
 
 void *recorded_keep(struct recorded *recorded, size_t n, size_t size)
@@ -58,7 +58,7 @@ static void take_key(const json_t *machine, struct machine_key *key)
             key->identity = identities[i];
 }
 
-/* Earlier versions wrote no key, but most of what one is made of. */
+/* Makes the key for records of earlier versions, which have no key but most of its parts. */
 static void make_key(const json_t *env, const json_t *topo, struct machine_key *key)
 {
     struct machine_parts parts = {
@@ -88,7 +88,7 @@ static void make_key(const json_t *env, const json_t *topo, struct machine_key *
     machine_key_make(&parts, key);
 }
 
-/* run.json as the machine that it is of. */
+/* Takes the machine from run.json. */
 static void take_machine(struct recorded *recorded)
 {
     const json_t *machine = json_object_get(recorded->record, "machine");
@@ -138,8 +138,9 @@ static int read_record(int dir_fd, struct recorded *recorded, struct err *err)
     return 0;
 }
 
-/* Earlier versions had several rules: what they said of the best is not what tables now mark. The
- * command stays where it is of the same placement, as it was started. */
+/* Makes the recommendation again for records without "recommended": the rules of earlier versions
+ * differ from the rule that tables now follow. The recorded command stays if it is for the same
+ * placement. */
 static int report_anew(struct recorded *recorded, struct err *err)
 {
     struct findings *old = &recorded->findings, made = {0};
@@ -162,7 +163,7 @@ static int report_anew(struct recorded *recorded, struct err *err)
     return rc;
 }
 
-/* One of the tables: without it, what run.json tells of is no result. */
+/* Reads a table. A missing table is -EINVAL and not -ENOENT, as run.json without it is damaged. */
 static int read_table(int dir_fd, const char *name, size_t mib_most, char **text, size_t *size,
                       struct err *err)
 {

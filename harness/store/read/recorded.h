@@ -1,7 +1,7 @@
 /*
- * A result read back from its directory: what tables and sentences are made from, by one reader for
- * all of them. Nothing of it needs the machine that measured it, nor its benchmarks: of one that
- * this program does not have, its values are shown without what it says about them.
+ * A result read back from its directory, by the one reader that all tables and sentences use. This
+ * needs neither the machine that measured it nor its benchmarks: values of a benchmark that this
+ * program lacks are shown without that benchmark's descriptions.
  */
 #ifndef CONTEND_STORE_READ_RECORDED_H
 #define CONTEND_STORE_READ_RECORDED_H
@@ -16,14 +16,14 @@
 /* Zeroed = empty. */
 struct recorded {
     struct result result;     /* its arms have plans, but no observations */
-    struct analysis analysis; /* of that result; without what single steps took */
+    struct analysis analysis; /* of `result`, without the times of single steps */
     struct findings findings;
     struct comparisons comparisons; /* of an ab */
-    const char *version, *commit;   /* of the program that measured; NULL = it does not say */
-    const char *started;            /* UTC, ISO 8601; NULL = it does not say */
-    struct machine_key machine; /* where it measured; of earlier versions from what they wrote */
+    const char *version, *commit;   /* of the program that measured; NULL = not recorded */
+    const char *started;            /* UTC, ISO 8601; NULL = not recorded */
+    struct machine_key machine; /* that measured; made from other keys if an old record has none */
 
-    json_t *record; /* from here on what the others borrow from; owned */
+    json_t *record; /* from here on owned: the members above borrow from these */
     char *rows_text, *rounds_text;
     size_t rows_size, rounds_size;
     size_t nowned, owned_capacity;
@@ -32,10 +32,10 @@ struct recorded {
 
 /*
  * Reads run.json, rounds.csv and rows.csv of the directory. `benches` are those of this program.
- * Free with recorded_free, also after an error: -ENOENT no result is there, -ENODATA no
- * round of it was finished, -EINVAL the files are damaged, packed, not of one run or of another
- * version, -EFBIG one is too large, and what reading gives. The message says which file, and which
- * line of it.
+ * Free with recorded_free, also after an error. -ENOENT: no result is there; -ENODATA: no round of
+ * it was finished; -EINVAL: the files are damaged, compressed, not of one run, or of another
+ * version; -EFBIG: a file is too large; or an error of reading. The message names the file and its
+ * line.
  */
 int recorded_read(int dir_fd, const struct bench *const *benches, struct recorded *recorded,
                   struct err *err);

@@ -1,4 +1,4 @@
-/* run.json as struct result: arms, the plans they had, and their benchmarks with what is known. */
+/* Reads run.json into struct result: arms, their plans, and what is known of their benchmarks. */
 #include <errno.h>
 #include <stdalign.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ static int split(struct recorded *recorded, const char *params, struct texts *te
     return 0;
 }
 
-/* The default of this program's option, written as values are; NULL: it has no such option. */
+/* The default of this program's option, as text; NULL: it has no such option. */
 static const char *default_of(struct recorded *recorded, const struct bench *known,
                               const char *name)
 {
@@ -61,7 +61,7 @@ static const char *default_of(struct recorded *recorded, const struct bench *kno
     return NULL;
 }
 
-/* Options whose values are the texts of an arm; their struct is an array of these. */
+/* Text options for the parameters of an arm; the struct of their values is an array of texts. */
 static struct opt *make_options(struct recorded *recorded, const struct texts *texts,
                                 const struct bench *known)
 {
@@ -74,13 +74,14 @@ static struct opt *make_options(struct recorded *recorded, const struct texts *t
     return opts;
 }
 
-/* Stands for a benchmark that was a scan: its values are on record, and not measured again. */
+/* Marks a recorded benchmark as a scan. It only fails, as recorded values are not measured again.
+ */
 static int recorded_scan(struct bench_ctx *ctx)
 {
     return err_set(ctx->err, -ENOTSUP, "a benchmark of run.json cannot be run");
 }
 
-/* As this program knows it, or with no more than the record says; NULL: no memory. */
+/* The benchmark as this program knows it, or else only what the record says; NULL: no memory. */
 static const struct bench *make_bench(struct recorded *recorded, const char *name,
                                       const struct bench *const *benches, const struct texts *texts)
 {
@@ -103,7 +104,7 @@ static const struct bench *make_bench(struct recorded *recorded, const char *nam
     return bench->opts ? bench : NULL;
 }
 
-/* Benchmark and parameters, which are those of an earlier arm where that has the same. */
+/* Sets benchmark and parameters. Arms with equal ones share them: equal pointers mean equality. */
 static int fill_bench(struct recorded *recorded, size_t index, const struct bench *const *benches,
                       struct err *err)
 {
@@ -173,7 +174,7 @@ static int fill_plan(struct recorded *recorded, const json_t *json, struct plan 
     return rc;
 }
 
-/* The same of all arms that have it; only its name is told. */
+/* Sets the variant, which arms with the same name share. Only the name is known. */
 static int fill_variant(struct recorded *recorded, size_t index, const char *name, struct err *err)
 {
     struct arm *arms = recorded->result.arms;
@@ -190,7 +191,7 @@ static int fill_variant(struct recorded *recorded, size_t index, const char *nam
     return 0;
 }
 
-/* The last worker of the plan gives it. */
+/* Reads the dose, which the last worker of the plan gives. */
 static int fill_dose(const json_t *dose, struct arm *arm, struct err *err)
 {
     int rc =
@@ -205,7 +206,7 @@ static int refuse(size_t index, struct err *err, const char *what)
     return err_set(err, -EINVAL, "run.json, arm %zu of arms: %s", index, what);
 }
 
-/* A count that run.json must have; not there is none. */
+/* Reads a count that run.json must have. */
 static int take_count(const json_t *object, const char *key, json_int_t least, json_int_t most,
                       unsigned *count, struct err *err)
 {
@@ -217,7 +218,8 @@ static int take_count(const json_t *object, const char *key, json_int_t least, j
     return 0;
 }
 
-/* Its place in each round: which of two came first decides how far their ratio is trusted. */
+/* Reads the position of the arm in each round: the sequential test of two arms uses which ran
+ * first. */
 static int fill_orders(struct recorded *recorded, const json_t *observations, struct arm *arm,
                        struct err *err)
 {

@@ -1,4 +1,4 @@
-/* Whether rounds.csv and rows.csv are of each other: each metric and key of an arm once in both. */
+/* Checks that rounds.csv and rows.csv match: each metric and key of an arm is once in both. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -103,7 +103,7 @@ static struct group *find(const struct groups *groups, size_t arm, const char *m
     return NULL;
 }
 
-/* As many rounds as have a value, and a median that is among them. */
+/* The row must count the rounds that have a value, and its median must lie within their range. */
 static int check_numbers(const struct group *group, const struct round_value *values,
                          const struct row *row, const struct csv_reader *reader, struct err *err)
 {
@@ -146,7 +146,8 @@ int groups_check_row(struct groups *groups, const struct round_values *values, s
     return check_numbers(group, values->value, row, reader, err);
 }
 
-/* Rounds that failed, beside others; and parts of a loss that the round of its median lacks. */
+/* True for the status of failed rounds if other rounds have values, and for parts of a loss that
+ * the round of the median loss lacks. */
 static bool may_have_no_row(const struct group *group)
 {
     const struct metric_info *metric = metric_find(group->metric);

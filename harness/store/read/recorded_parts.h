@@ -6,10 +6,10 @@
 #include "harness/store/files/csv_read.h"
 #include "harness/store/read/recorded.h"
 
-/* Zeroed memory that lives as long as what was read; NULL: no memory. */
+/* Zeroed memory for n objects of that size, which recorded_free frees; NULL: no memory. */
 void *recorded_keep(struct recorded *recorded, size_t n, size_t size);
 
-/* Far above any run: what is more is no count, but damage. */
+/* Far above any run: a larger count means that the file is damaged. */
 enum { RECORDED_ARMS_MOST = 4096, RECORDED_WORKERS_MOST = 65536, RECORDED_ROUNDS_MOST = 1000000 };
 
 /* run.json -> result: recorded_arms.c. */
@@ -19,25 +19,25 @@ int recorded_arms(struct recorded *recorded, const struct bench *const *benches,
 int recorded_tables(struct recorded *recorded, struct err *err);
 
 /*
- * The values of an arm that are of one metric and key: one a round in rounds.csv, one row of
- * rows.csv. Both files have each once, and say the same of it: recorded_groups.c. Zeroed = empty.
+ * A group has the values of an arm for one metric and key: a line per round in rounds.csv, one row
+ * in rows.csv. Each file has each group once, and both agree: recorded_groups.c. Zeroed = empty.
  */
 struct groups {
-    size_t n, capacity, begin; /* `begin`: where those of the arm that is being read begin */
+    size_t n, capacity, begin; /* `begin`: index of the first group of the arm being read */
     struct group *group;
     size_t narms, arms_capacity;
-    size_t *first; /* narms: where the groups of each arm begin, which are sorted */
+    size_t *first; /* [narms]: index of the first group of each arm; groups are sorted */
 };
 
 /*
- * Of the value that was appended last, with its key, which is borrowed; -EINVAL: its rounds do not
- * ascend, or its unit is another.
+ * Adds the last value of `values` to its group. `key` is borrowed. -EINVAL: rounds do not ascend,
+ * or the unit or the better direction differs within the group.
  */
 int groups_add(struct groups *groups, const struct round_values *values, const char *key,
                bool first_of_arm, const struct csv_reader *reader, struct err *err);
 /* -EINVAL: the arm has a group twice. */
 int groups_close_arm(struct groups *groups, const struct csv_reader *reader, struct err *err);
-/* -EINVAL: the row is of no group, or of one that had a row, or says something else than it. */
+/* -EINVAL: the row has no group, or its group had a row already, or the two disagree. */
 int groups_check_row(struct groups *groups, const struct round_values *values, size_t arm,
                      const struct row *row, const char *key, const struct csv_reader *reader,
                      struct err *err);

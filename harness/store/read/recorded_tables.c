@@ -1,4 +1,4 @@
-/* rounds.csv and rows.csv as struct analysis; run.json says how many lines of them an arm has. */
+/* Reads rounds.csv and rows.csv into struct analysis; run.json says how many lines an arm has. */
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 
 enum { CELLS_MOST = 24, ROUND_CELLS = 15, METRICS_MOST = 256 };
 
-/* Where cells of a line are: up to BETTER of both files, behind it of rounds.csv. */
+/* Index of the cells of a line: up to BETTER in both files, after it in rounds.csv. */
 enum {
     RUN_ID,
     SCENARIO,
@@ -55,7 +55,7 @@ static int refuse_rest(const struct csv_reader *reader, struct err *err)
     return csv_refuse(&behind, err, "more lines than run.json counts");
 }
 
-/* The place that a line of either file names, up to BETTER, must be of this run and arm. */
+/* Checks that the cells of a line up to BETTER, in either file, are of this run and arm. */
 static int check_place(const struct csv_reader *reader, const struct recorded *recorded,
                        const struct arm *arm, char **cells, struct err *err)
 {
@@ -215,11 +215,11 @@ static bool knows(const struct bench *bench, const char *metric)
     return false;
 }
 
-/* Keeps values that this program's benchmark does not declare. */
+/* Declares a metric that this program's benchmark does not have, to keep its values. */
 static int add_metric(struct recorded *recorded, const struct csv_reader *reader,
                       const struct row *row, struct err *err)
 {
-    /* Made by recorded_arms.c, which lends it to the arms. */
+    /* Not const: recorded_arms.c allocated it, and the arms only borrow it. */
     struct bench *bench = (struct bench *)(uintptr_t)row->arm->bench;
     size_t n = 0;
     if (!(bench->scan || row->dims.n) || knows(bench, row->metric) ||
@@ -269,7 +269,7 @@ static int read_rows(struct recorded *recorded, struct groups *groups, struct er
     return rc || !*reader.at ? rc : refuse_rest(&reader, err);
 }
 
-/* Takes from the values how many rounds there are, and the rate that chooses baselines. */
+/* Sets the number of rounds, and the rate that baseline_choose needs, from the values. */
 static int count_rounds(struct recorded *recorded, size_t arm, struct err *err)
 {
     const struct round_values *values = &recorded->analysis.values;

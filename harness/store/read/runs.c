@@ -13,7 +13,7 @@ struct search {
     const struct bench *const *benches;
     directory_remove *remove_figures;
     struct runs *runs;
-    const char *path; /* that was named */
+    const char *path; /* the argument of runs_read */
 };
 
 static int append(void *arg, const char *path, int dir_fd, unsigned marks, struct err *err)
