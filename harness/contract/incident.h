@@ -39,8 +39,7 @@ struct incident {
     double max_time_s;   /* least time limit of the comparison; 0 = that of the command */
     bool on_gpu;         /* uses a GPU if any, with 3 times the time limit; else device sim */
     const char *witness; /* a metric that shows the cause, sick and cured; NULL = none */
-    /* Findings that doctor should report, "a|b"; NULL = no check sees it; "" = must advise nothing.
-     */
+    /* Findings that doctor should report, "a|b"; NULL = no check sees it; "" = no advice at all. */
     const char *doctor;
     bool harms;           /* the "cure" is harmful: the second variant should be slower */
     unsigned least_nodes; /* NUMA nodes that it needs */

@@ -58,8 +58,7 @@ static inline void stage_start(struct stage_clock *clock)
     clock->reads++;
 }
 
-/* Counts the time since the last mark or start as `stage`, and returns it; 0 if the clock is off.
- */
+/* Counts the time since the last mark or start as `stage`. Returns it; 0 if the clock is off. */
 static inline uint64_t stage_mark(struct stage_clock *clock, unsigned stage)
 {
     if (!clock || !clock->on)
