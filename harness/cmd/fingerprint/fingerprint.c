@@ -1,4 +1,4 @@
-/* contend run fingerprint, and two fingerprints compared. */
+/* contend run fingerprint, and the comparison of fingerprints. */
 #include "harness/cmd/fingerprint/fingerprint.h"
 
 #include <errno.h>
@@ -67,7 +67,7 @@ bool fingerprint_is_named(const char *word)
     return !strcmp(word, fingerprint_word);
 }
 
-/* All measurements share this. */
+/* State that all measurements share. */
 struct work {
     const struct cmd_env *env;
     const struct print_options *options;
@@ -77,7 +77,7 @@ struct work {
     struct fingerprint print;
 };
 
-/* The command of a measurement; of a child run with what all have. */
+/* Adds the words of a measurement, its share of the time limit, and the device. */
 static void add_words(const struct work *work, const struct source_run *run,
                       struct child_run *child)
 {
@@ -90,7 +90,7 @@ static void add_words(const struct work *work, const struct source_run *run,
         child_run_add(child, "--device=%s", device_names[work->options->device]);
 }
 
-/* Runs it, and reads its result. Returns -EINTR, or 0 with the reason where there is no result. */
+/* Runs it and reads its result. Returns -EINTR, or 0; without a result, the reason is set. */
 static int measure(struct work *work, const struct source_run *run, struct source_result *result)
 {
     static const char prefix[] = "contend: error: ";
@@ -313,7 +313,7 @@ static int compare_two(const char *const *paths, bool json)
     return printed ? printed : judge(&distance);
 }
 
-/* Each against the median of all. */
+/* Compares each with the median of all. */
 static int compare_fleet(const char *const *paths, size_t n, bool json)
 {
     struct fingerprint_machine *all = calloc(n, sizeof(*all));

@@ -1,29 +1,29 @@
 /*
- * `contend run fingerprint`: a machine as a vector of rates and retentions. Each is measured by a
- * child contend, whose result lies in a folder of DIR; DIR/fingerprint.json has the vector, which
- * `contend compare` reads.
+ * `contend run fingerprint`: a machine as a vector of rates and retentions. Child runs of contend
+ * measure them, with results in folders of DIR. DIR/fingerprint.json has the vector, which `contend
+ * compare` reads.
  */
 #ifndef CONTEND_CMD_FINGERPRINT_FINGERPRINT_H
 #define CONTEND_CMD_FINGERPRINT_FINGERPRINT_H
 
 #include "harness/cmd/common/cmd.h"
 
-/* argv[0] of `contend run`. */
+/* True for the word "fingerprint" after `contend run`. */
 bool fingerprint_is_named(const char *word);
 
 /* argv[0] is that word. */
 cmd_main fingerprint_main;
 
-/* `contend report PATH` of one: its table again. */
+/* `contend report PATH` for a fingerprint: prints its table again. Returns the exit code. */
 int fingerprint_report_main(const char *path);
 
-/* Whether one of the paths is a fingerprint. */
+/* True if one of the paths is a fingerprint. */
 bool fingerprint_is_among(const char *const *paths, size_t n);
 
 /*
- * `contend compare A B` of two fingerprints; three or more should be alike: each against the median
- * of all. Exit code: EXIT_GOOD the same class, EXIT_VERDICT another one, EXIT_INCONCLUSIVE one
- * shares no value with the others.
+ * `contend compare A B` for two fingerprints. Three or more are each compared with the median of
+ * all. Exit code: EXIT_GOOD the same class, EXIT_VERDICT different classes, EXIT_INCONCLUSIVE a
+ * fingerprint has no value in common with the others.
  */
 int fingerprint_compare_main(const char *const *paths, size_t n, bool json);
 

@@ -23,8 +23,7 @@ void strbuf_adds(struct strbuf *buf, const char *text);
 void strbuf_addc(struct strbuf *buf, char c);
 void strbuf_addf(struct strbuf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Returns the text ("" if nothing was added), which the caller frees. Empties buf. NULL: no memory.
- */
+/* Returns the text, "" if nothing was added; the caller frees it. Empties buf. NULL: no memory. */
 char *strbuf_take(struct strbuf *buf);
 void strbuf_free(struct strbuf *buf);
 
