@@ -75,8 +75,8 @@ struct bench_machine {
 };
 
 /*
- * A metric that only this benchmark has, emitted by bench_emit; rows carry it under this name. A
- * scan emits in scan, any other benchmark in check. With several workers, worker 0 emits for all.
+ * A benchmark's own metric, emitted by bench_emit; rows carry it under this name. A scan emits in
+ * scan, any other benchmark in check. With several workers, worker 0 emits for all.
  */
 struct bench_metric {
     const char *name, *unit;
@@ -126,11 +126,10 @@ enum { BENCH_PARAMS_MAX = 1024, BENCH_LIBRARY_MAX = 48 };
 struct command_seat; /* engine/command/command_bench.h */
 
 struct bench_ctx {
-    const void *params; /* the benchmark's own struct, params_size bytes, already validated */
-    unsigned worker;    /* 0..workers-1 among its role */
-    unsigned workers;   /* workers of this role that share the machine in this arm */
-    unsigned
-        planned_workers; /* workers that the plan has; more than `workers` in a solo baseline */
+    const void *params;       /* the benchmark's own struct, params_size bytes, already validated */
+    unsigned worker;          /* 0..workers-1 among its role */
+    unsigned workers;         /* workers of this role that share the machine in this arm */
+    unsigned planned_workers; /* workers of the plan: more than `workers` in a solo run */
     bool background;
     unsigned threads; /* size of the OpenMP team to use; libgomp's default is set to it too */
     uint64_t seed;    /* differs by worker; the same for every round and placement */
@@ -141,10 +140,9 @@ struct bench_ctx {
      */
     uint64_t round_seed;
     enum device device;
-    char pci_bdf[PCI_BDF_MAX]; /* of this worker's GPU, "0000:00:06.0"; "" without one */
-    struct cpu_samples
-        *cpu_samples; /* call cpu_samples_mark(ctx->cpu_samples) in each thread of each region */
-    struct err *err;  /* write the reason here when a call fails */
+    char pci_bdf[PCI_BDF_MAX];       /* of this worker's GPU, "0000:00:06.0"; "" without one */
+    struct cpu_samples *cpu_samples; /* each thread of each region calls cpu_samples_mark */
+    struct err *err;                 /* write the reason here when a call fails */
     const struct bench_machine *machine;
     const char *groups;       /* directory of the workers' cgroups; NULL or "" = they have none */
     struct peers *peers;      /* the workers of this role, as a team; never NULL in a worker */

@@ -26,7 +26,7 @@ enum {
 };
 static const size_t svg_most = (size_t)16 << 20;
 
-/* A figure of a directory; owned. */
+/* A figure of a result's directory; owns svg. */
 struct figure_file {
     char name[FIGURE_NAME_MAX], title[TITLE];
     char *svg;

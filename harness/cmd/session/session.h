@@ -45,9 +45,8 @@ struct session {
     const struct cmd_env *env;
     const struct opt *opts;          /* the command's options, stored in `options` */
     const struct session_task *task; /* or NULL; set before session_run */
-    const struct session_list
-        *list;                  /* likewise; with it, a failed scenario does not end the rest */
-    struct collected *outcomes; /* with a list: one for each scenario */
+    const struct session_list *list; /* likewise: then a failed scenario does not end the rest */
+    struct collected *outcomes;      /* with a list: one for each scenario */
     struct run_options options;
     struct cli cli;
     int argc;
@@ -79,7 +78,7 @@ struct session {
     uint64_t begin_ns; /* start of the current phase: opening, planning, rounds, output (lap) */
     double planned_s, measured_s, shown_s; /* time before, in and after the scenario's rounds */
     double expected_s;                     /* of the scenarios of a dry run so far */
-    bool told, gpus_told;                  /* warnings about the machine, its GPUs were logged */
+    bool told, gpus_told;                  /* warnings about machine, GPUs were logged */
 };
 
 /*

@@ -23,7 +23,7 @@
 #include "harness/verdict/odd/odd.h"
 #include "version.h"
 
-/* Under mpirun never: it forwards the output of all ranks, perhaps to a file. */
+/* False under mpirun, which forwards the output of all ranks, perhaps to a file. */
 static bool on_terminal(const struct session *s, int fd)
 {
     return !s->job_env.launcher && terminal_has_escapes(fd);

@@ -18,7 +18,7 @@
 #include "harness/lib/base/err.h"
 
 #define SCREEN_HOME "\033[H"
-#define SCREEN_LINE_END "\033[K\n" /* not after a character in the last column: clears it */
+#define SCREEN_LINE_END "\033[K\n" /* not after the last column, which it would clear */
 #define SCREEN_REST "\033[J"       /* after the last line: clears the lines below */
 
 /* Zeroed = closed. */

@@ -3,7 +3,7 @@
  * computed after every round: for any number of looks and any stopping rule, the chance that the
  * true value is ever outside the interval is at most alpha. Pure.
  *
- * The only assumption is our own randomization: the order of the arms within a round is random. If
+ * The test rests on our own randomization: the order of the arms within a round is random. If
  * two arms do not differ, either could have run in the other's place. So the difference x of their
  * logarithms is positive or negative with equal chance, independent of its size and of the rounds
  * before. Drift of the machine, autocorrelation, modes and heavy tails change the size of x, not

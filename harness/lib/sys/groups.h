@@ -1,8 +1,8 @@
 /*
- * Cgroups that this process makes and removes. Version 2; if version 1 has the `cpu` controller,
- * version 1, which then only supports quotas. All are in one cgroup, contend-NAMESPACE-PID-START,
- * which is a sibling of the process's own cgroup, or below it if that is the root or version 1. A
- * killed process leaves an empty cgroup, as its workers die with it; the next process removes it.
+ * Cgroups that this process makes and removes. They are of version 1 if it has the `cpu` controller
+ * (then only quotas work), else of version 2. All are in one cgroup, contend-NAMESPACE-PID-START: a
+ * sibling of the process's own cgroup, or its child if that is the root or of version 1. A killed
+ * process leaves an empty cgroup, as its workers die with it; the next process removes it.
  *
  *   rc = groups_open(&groups, err);
  *   rc = groups_enable(&groups, "cpu", err);
