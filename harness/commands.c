@@ -1,4 +1,4 @@
-/* The table of commands. Of those of tools it needs no more than their descriptions. */
+/* The table of commands. For a tool's command it needs only the description. */
 #include "harness/cmd/common/cmd.h"
 
 const struct command *const command_table[] = {

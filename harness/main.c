@@ -1,6 +1,6 @@
 /*
- * The core: joins benchmarks, commands, and the names of rules. Mains alone end a process.
- * CONTEND_TOOLS: commands of tools that are in this program, of none as a rule.
+ * The core program: links benchmarks, commands, and the names of rules. Only a main ends a process.
+ * CONTEND_TOOLS: commands of tools that are linked into this program; usually none.
  */
 #include <stdlib.h>
 

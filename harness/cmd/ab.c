@@ -1,4 +1,4 @@
-/* contend ab: variants as arms of the same rounds, compared by pairs within a round. */
+/* contend ab: variants are arms of the same rounds, and are compared in pairs within a round. */
 #include "harness/verdict/pairs/ab.h"
 #include "harness/cmd/common/compared.h"
 #include "harness/cmd/common/named.h"
@@ -8,7 +8,7 @@
 #include "harness/lib/say/log.h"
 #include "harness/lib/sys/affinity.h"
 
-/* Whether ab can run a valid command line; logs why not. */
+/* True if ab can run this parsed command line; else logs why not. */
 static bool is_possible(const struct session *s)
 {
     struct err err = {0};
@@ -35,7 +35,7 @@ static int take_commands(struct session *s, struct subject *subject)
     return subject_take_variants(s);
 }
 
-/* Times of an observation of an incident: ten rounds of two fit into a quarter of a minute. */
+/* Default times for one measurement of an incident: ten rounds of two variants fit into 15 s. */
 static const double incident_time_s = 0.35, incident_warmup_s = 0.05;
 
 /* The variants of an incident, with their placeholders replaced. */
@@ -43,8 +43,8 @@ struct incident_texts {
     char text[INCIDENT_VARIANTS][200];
 };
 
-/* An incident brings its variants and times, where the command line has none; NULL: it names no
- * incident. */
+/* Takes variants and times from the named incident, unless the command line has them. NULL: the
+ * line names no incident. */
 static const struct scenario *take_incident(struct session *s, struct incident_texts *texts)
 {
     const struct incident *incident =
@@ -68,7 +68,7 @@ static const struct scenario *take_incident(struct session *s, struct incident_t
     return &incident->scenario;
 }
 
-/* Without --rounds an ab takes as many as it needs. */
+/* Without --rounds, ends the run once all verdicts are clear. */
 static int after_round(void *arg, const struct verdict *verdict, struct result *result,
                        struct err *err)
 {

@@ -17,7 +17,7 @@ const struct command *command_find(const char *name)
     return NULL;
 }
 
-/* argv[-1] stays: the tool has the command line as it was typed. */
+/* Keeps argv[-1], so that the tool gets the command line as typed. */
 static int become_tool(const struct cmd_env *env, int argc, char **argv)
 {
     (void)env;
@@ -69,7 +69,7 @@ const struct command version_command = {
     .about = "Prints the version, the commit and the CUDA version of this build.",
 };
 
-/* The options that stand for a command. */
+/* Options that select a command. */
 static const struct alias {
     const char *option;
     const struct command *command;

@@ -1,4 +1,4 @@
-/* From the command line of the core to a command, which may be a tool's. */
+/* Dispatches the command line to a command of the core program, or to the program of a tool. */
 #ifndef CONTEND_CMD_CLI_MAIN_H
 #define CONTEND_CMD_CLI_MAIN_H
 
@@ -6,16 +6,16 @@
 
 #include "harness/cmd/common/cmd.h"
 
-/* NULL where there is none of that name. */
+/* NULL: unknown name. */
 const struct command *command_find(const char *name);
 
-/* The function that runs it: from env->tools, or one that starts the tool's program. */
+/* The function that runs the command: its own, one of env->tools, or one that execs the tool. */
 cmd_main *command_main(const struct cmd_env *env, const struct command *command);
 
-/* All commands. */
+/* Prints the list of all commands. */
 void help_print_usage(FILE *out);
 
-/* Says on stderr that there is no such command, and which was probably meant. EXIT_USAGE. */
+/* Logs that the command is unknown, with a similar one. Returns EXIT_USAGE. */
 int help_unknown_command(const struct cmd_env *env, const char *name);
 
 /* argv[0] is the program. Returns the exit code. */

@@ -74,7 +74,7 @@ static void work_free(struct work *work)
     findings_free(&work->findings);
 }
 
-/* The same run on a side, other than by itself; NULL = none. */
+/* Another entry of a side that is the same run; NULL = none. */
 static const struct run *find_again(const struct runs *runs, const struct run *run)
 {
     for (size_t i = 0; i < runs->n; i++)
@@ -84,7 +84,7 @@ static const struct run *find_again(const struct runs *runs, const struct run *r
     return NULL;
 }
 
-/* No run counts twice, and none is compared with itself. */
+/* -EINVAL: a run is given twice, or on both sides. */
 static int check_runs(const struct work *work, struct err *err)
 {
     for (int a = PAIRING_BASE; a <= PAIRING_OTHER; a++)
@@ -99,7 +99,7 @@ static int check_runs(const struct work *work, struct err *err)
     return 0;
 }
 
-/* Whether a run of the history is on neither side, and may be compared with them. */
+/* *usable: the run of the history is on neither side, and is comparable with them. */
 static int check_earlier(const struct work *work, const struct run *run, const char *allow,
                          bool *usable, struct err *err)
 {
@@ -153,7 +153,7 @@ static int fill_sides(const struct work *work, const char *allow, const struct a
     return 0;
 }
 
-/* A machine that moved by less explains nothing. */
+/* A smaller change of the machine itself explains nothing. */
 static const double told_share = 0.01;
 
 /* Warns of a machine that changed; the verdicts already account for that. */
@@ -249,7 +249,7 @@ static int advise(struct work *work, struct err *err)
     return findings_add(&work->findings, &finding, err);
 }
 
-/* As they were told; the sides agree in it, or are not compared. 0 = as usual. */
+/* The option --time of the runs, 0 = default. Comparable sides have the same. */
 static double round_s_of(const struct work *work)
 {
     const json_t *record = work->sides[PAIRING_BASE].all[0].recorded->record;
@@ -378,7 +378,7 @@ static int run(const struct cmd_env *env, const struct compare_args *args, const
     return code;
 }
 
-/* How many words stand before "--": of several results a side. SIZE_MAX: there is none. */
+/* Number of words after "--", the results of the second side. SIZE_MAX: no "--". */
 static size_t words_behind(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
@@ -387,7 +387,7 @@ static size_t words_behind(int argc, char **argv)
     return SIZE_MAX;
 }
 
-/* Options end at "--": one behind it is none, and no directory either, unless it is one. */
+/* A word after "--" that looks like an option and is no existing file; NULL = none. */
 static const char *option_behind(int argc, char **argv, size_t behind)
 {
     for (int i = argc - (int)behind; behind != SIZE_MAX && i < argc; i++)

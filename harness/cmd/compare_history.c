@@ -1,4 +1,4 @@
-/* contend compare --history: the runs of one machine in time, and where its figures changed. */
+/* contend compare --history: the runs of one machine over time, and when its values changed. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 /* Default threshold of a change in time, in percent. */
 static const double threshold_percent = 2;
 
-/* Machines of which runs were found. */
+/* Machines whose runs were found. */
 enum { MACHINES_MOST = 64 };
 struct machines {
     size_t n;
@@ -39,13 +39,13 @@ struct reading {
     struct history history;
     struct machines machines;
     unsigned damaged;
-    /* Runs in which an arm failed or hung, and the last of them: it has no figures there. */
+    /* Runs in which an arm failed or hung, so that some values are missing. */
     unsigned failed;
     char newest[32], failed_at[32]; /* when the last run started, and the last that failed */
     char failed_what[400];
 };
 
-/* False: there are too many. */
+/* False: more than MACHINES_MOST machines. */
 static bool count_machine(struct machines *machines, const struct machine_key *key,
                           const char *path)
 {
@@ -62,7 +62,7 @@ static bool count_machine(struct machines *machines, const struct machine_key *k
     return true;
 }
 
-/* Why the run has no figures of something that it should have measured; NULL = it has all. */
+/* The first row that should have a value but failed; NULL = none. */
 static const struct row *find_failed(const struct rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++) {
@@ -96,7 +96,7 @@ static bool failed_at_last(const struct reading *reading)
     return reading->failed && strcmp(reading->failed_at, reading->newest) >= 0;
 }
 
-/* Figures that are not there can become no slower: so that is said, too. */
+/* A missing value cannot become slower, so failed runs have a finding of their own. */
 static int report_failed(const struct reading *reading, struct findings *findings, struct err *err)
 {
     struct finding finding = {.id = "history_failed",
@@ -139,7 +139,7 @@ static int add_rows(struct history *history, const struct recorded *recorded, st
     return rc;
 }
 
-/* One result: what is damaged is told, and the others are read. */
+/* Reads one result. A damaged result is logged and counted, and reading continues. */
 static int read_one(void *arg, const char *path, int dir_fd, unsigned marks, struct err *err)
 {
     struct reading *reading = arg;
@@ -179,7 +179,7 @@ static int read_all(struct reading *reading, struct err *err)
     return rc;
 }
 
-/* Whether what was read is of one machine, and whole; tells what it is where not. */
+/* True if the results are undamaged and of one machine; else logs what is wrong. */
 static bool is_usable(const struct reading *reading)
 {
     const struct machines *machines = &reading->machines;

@@ -1,4 +1,4 @@
-/* contend completion: what a shell needs to complete our command lines. */
+/* contend completion: prints the completion script of a shell. */
 #include <string.h>
 
 #include "harness/cmd/common/cmd.h"

@@ -1,4 +1,4 @@
-/* contend info: the machine, what there is to run, and what cannot run here. */
+/* contend info: the machine, everything that contend can run, and what cannot run here. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -249,7 +249,7 @@ static int print_findings(const struct topo *topo, struct err *err)
     return rc;
 }
 
-/* Why a placement is not for this machine with two workers; "" when it is. */
+/* Why a placement does not work here with two workers; "" = it does. */
 static void explain(const struct topo *topo, enum placement placement, char *reason, size_t size)
 {
     struct err err = {0};
@@ -262,7 +262,7 @@ static void explain(const struct topo *topo, enum placement placement, char *rea
 
 enum { SCENARIO_LIST, INCIDENT_LIST, BENCH_LIST, PLACEMENT_LIST, LISTS };
 
-/* An entry of which only its name and its summary are known; NULL: no memory. */
+/* Adds an entry with name and summary; NULL: no memory. */
 static struct list_entry *add(struct list *list, const char *name, const char *summary)
 {
     struct list_entry *entry = array_add(list->entries, list->n, list->capacity);
@@ -325,7 +325,7 @@ static void print_lists(const struct list lists[LISTS])
     }
 }
 
-/* The machine, and what it has to run. Returns the exit code. */
+/* Prints the machine and the lists. Returns the exit code. */
 static int print_json(const struct topo *topo, const struct list lists[LISTS])
 {
     json_t *json = topo_to_json(topo);

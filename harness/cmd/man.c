@@ -1,6 +1,6 @@
 /*
  * contend man: the manual, made from the tables of the help, as roff for man(1) or as Markdown.
- * What stands here in words stands nowhere else.
+ * The texts in this file are only in the manual.
  */
 #include <ctype.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static const struct opt man_options[] = {
     {.name = NULL},
 };
 
-/* A term with what is said about it. NULL ends a table. */
+/* A term and its description. term NULL ends a table. */
 struct entry {
     const char *term, *text;
 };
@@ -54,14 +54,14 @@ static const struct entry environment[] = {
 
 enum { TAKERS_MAX = 120, NAMES_MAX = 1024 };
 
-/* Where a page goes, and how it is written. */
+/* Output of a page. */
 struct page {
     FILE *out;
     bool markdown;
 };
 
-/* Prose and terms. roff: "-" stays one that can be copied. Markdown: what looks like a tag stays.
- */
+/* Escapes prose and terms. roff: "\-" prints a minus that can be copied into a shell. Markdown:
+ * escapes what looks like a tag. */
 static void put_text(const struct page *page, const char *text)
 {
     if (!page->markdown && (text[0] == '.' || text[0] == '\''))
@@ -104,7 +104,7 @@ static void put_paragraph(const struct page *page, const char *text)
     (void)fputc('\n', page->out);
 }
 
-/* The first of a list has an empty line before it, in Markdown. */
+/* In Markdown an empty line precedes the first item of a list. */
 static void put_item(const struct page *page, bool first, const char *term, const char *text)
 {
     if (page->markdown) {
@@ -124,7 +124,7 @@ static void put_entries(const struct page *page, const struct entry *entries)
         put_item(page, e == entries, e->term, e->text);
 }
 
-/* Above options, of which the next is the first. */
+/* Prints the heading of options, and sets *first for the next option. */
 static void put_group(const struct page *page, const char *group, bool *first)
 {
     if (!page->markdown)
@@ -142,7 +142,7 @@ static void put_parameters(const struct page *page, const struct opt *opts)
                  opt_format_help(opt, OPT_RARE, help, sizeof(help)));
 }
 
-/* Whether a command takes this option, with the same value and the same help. */
+/* True if a command has this option with the same placeholder and the same help. */
 static bool takes(const struct command *command, const struct opt *opt)
 {
     char own[OPT_HELP_MAX], other[OPT_HELP_MAX];
@@ -157,7 +157,7 @@ static bool takes(const struct command *command, const struct opt *opt)
     return strcmp(own, other) == 0;
 }
 
-/* "run, bench": the commands that take it. */
+/* "run, bench": the commands that have the option. */
 static const char *takers_of(const struct opt *opt, char buf[static TAKERS_MAX])
 {
     buf[0] = '\0';
@@ -172,7 +172,8 @@ static bool is_shared(const char *takers)
     return strchr(takers, ',') != NULL;
 }
 
-/* By group: a command's own options, or those that it is the first to share. */
+/* Prints, by group, the options that only this command has, or (`shared`) those that several
+ * commands have and this one is the first of them. */
 static void put_options(const struct page *page, const struct opt *opts, const char *command,
                         bool shared)
 {

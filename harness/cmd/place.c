@@ -26,8 +26,8 @@ struct place_args {
     bool json;
     int emit;                    /* an enum emit_format */
     const char *const *job;      /* the user's command; NULL = not given */
-    struct recommended measured; /* that takes the place of what is not named, or none does */
-    char note[4400];             /* why that placement, where none was named; else "" */
+    struct recommended measured; /* the result that recommends, if no placement is named */
+    char note[4400];             /* why this placement, if none is named; else "" */
 };
 
 static const struct opt place_opts[] = {
@@ -55,7 +55,7 @@ static const struct opt place_opts[] = {
     PLAN_GPUS_OPTION(place_args, fake_gpus),
     {.name = NULL}};
 
-/* Columns of the table; the last one wraps. */
+/* Columns of the table; the text of the last column wraps. */
 #define ROW_FORMAT "  %-8s %7s  %-16s %-17s "
 enum { CPUS_COLUMN = 2 + 8 + 1 + 7 + 2 + 16 + 1 + 17 + 1 };
 
@@ -98,7 +98,7 @@ static bool binds_memory(const struct plan *plan)
     return false;
 }
 
-/* Warns of limits and settings here that would undo the plan. */
+/* Adds findings about limits and settings of this process that would defeat the plan. */
 static int find_here(const struct topo *topo, const struct plan *plan, struct findings *findings,
                      struct err *err)
 {
@@ -189,7 +189,7 @@ static int print_plans(const struct topo *topo, const struct plan *plans, int n,
     return rc ? (rc == -EINVAL ? EXIT_USAGE : EXIT_NOT_RUN) : cmd_finish();
 }
 
-/* Impossible ones are shown beside the others, with the reason. */
+/* True if a plan is possible. Impossible plans are printed, too, with the reason. */
 static bool any_is_possible(const struct plan *plans, int n)
 {
     for (int i = 0; i < n; i++)
@@ -210,7 +210,7 @@ static int print(const struct topo *topo, const struct plan *plans, int n,
     return any || code ? code : EXIT_USAGE;
 }
 
-/* All plans are made before the first is printed: an error leaves nothing half-written. */
+/* Makes all plans before the first is printed, so that an error leaves no partial output. */
 static int make_plans(const struct topo *topo, const struct place_args *args,
                       const enum placement *placements, int n, struct plan *plans, struct err *err)
 {
@@ -247,8 +247,8 @@ static int load(const struct place_args *args, struct topo *topo, struct err *er
 }
 
 /*
- * The placement that is named, or by the rule "nearest": the first of these that the machine can
- * express. Memory near the CPUs and the GPU comes first, slices of CPUs next, then what is left.
+ * Plans the named placement, or by the rule "nearest" the first of `nearest` that this machine
+ * supports: memory near CPUs and GPU before slices of CPUs before a limit on threads.
  */
 static int choose(const struct topo *topo, const struct place_args *args, struct plan *plan,
                   struct err *err)
@@ -271,7 +271,7 @@ static int choose(const struct topo *topo, const struct place_args *args, struct
                         plan->reason);
 }
 
-/* The options of that result in place of ours. False: here they make no plan. */
+/* Takes placement and options from the result that recommends. False: no usable plan here. */
 static bool take_measured(const struct topo *topo, struct place_args *args)
 {
     enum { WORDS = 32 };
@@ -293,7 +293,7 @@ static bool take_measured(const struct topo *topo, struct place_args *args)
         rc = choose(topo, &measured, &plan, &err);
     bool pinned = placement_infos[plan.placement].pinned;
     plan_free(&plan);
-    if (rc || !measured.placement || (args->emit == EMIT_K8S && !pinned)) /* it binds, or nothing */
+    if (rc || !measured.placement || (args->emit == EMIT_K8S && !pinned)) /* k8s only pins */
         return false;
     args->placement = measured.placement;
     args->plan = measured.plan;
@@ -301,7 +301,7 @@ static bool take_measured(const struct topo *topo, struct place_args *args)
     return true;
 }
 
-/* Where no placement is named: what was measured here for that workload, else the nearest. */
+/* Without a named placement: the one recommended by a result for this workload, else nearest. */
 static int take_default(const struct topo *topo, struct place_args *args, struct err *err)
 {
     char options[300];
@@ -349,7 +349,7 @@ static int place(struct place_args *args)
     return code;
 }
 
-/* A kubelet needs a core for the system: where the plan leaves none, one is reserved for it. */
+/* A kubelet needs a core for the system. If the plan leaves no core free, reserves one. */
 static int choose_for_kubelet(const struct topo *topo, const struct place_args *args,
                               struct plan *plan, struct findings *findings, struct err *err)
 {
@@ -373,7 +373,7 @@ static int choose_for_kubelet(const struct topo *topo, const struct place_args *
     return findings_add(findings, &finding, err);
 }
 
-/* The text has what is said of the plan; what is said of this place, stderr alone. */
+/* The text contains findings about the plan. Findings about this process go only to stderr. */
 static int print_text(const struct topo *topo, const struct plan *plan,
                       const struct place_args *args, struct findings *findings, struct err *err)
 {

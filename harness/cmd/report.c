@@ -1,6 +1,6 @@
 /*
- * contend report: says again what an earlier run said, draws its figures, such as where gnuplot was
- * missing, and writes the page that others read.
+ * contend report: prints the summary of an earlier run again, draws its figures (gnuplot may have
+ * been missing), and writes its page.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@ static void report_nothing(void *arg, const char *name)
     (void)name;
 }
 
-/* `drawn` may be NULL. 0 or a negative errno: -ENOENT no figures are there. */
+/* `drawn` may be NULL. 0 or a negative errno: -ENOENT no figures, -ENOTSUP no gnuplot. */
 static int redraw(const char *path, int dir_fd, struct signals *signals,
                   void (*drawn)(void *path, const char *name), struct err *err)
 {
@@ -48,7 +48,7 @@ static int redraw(const char *path, int dir_fd, struct signals *signals,
         return plots_fd;
     int rc = figures_redraw(plots_fd, signals, drawn ? drawn : report_nothing, &path, err);
     (void)close(plots_fd);
-    return rc == -ENOENT ? -ENOTSUP : rc; /* of gnuplot, not of figures */
+    return rc == -ENOENT ? -ENOTSUP : rc; /* here -ENOENT means gnuplot */
 }
 
 struct report_options {
@@ -67,12 +67,12 @@ static const struct opt option_table[] = {
     {.name = NULL},
 };
 
-/* One of the directories, and what became of reading and drawing it. */
+/* One directory, and the return codes of reading (said) and drawing it. */
 struct side {
     const char *path;
-    int dir_fd, said, drawn; /* said: -EMEDIUMTYPE of what has no table or page of a result */
-    bool last;               /* whose page --html is */
-    bool several;            /* results of several scenarios */
+    int dir_fd, said, drawn; /* said: -EMEDIUMTYPE = no single result, so no table and page of it */
+    bool last;               /* the directory whose page --html writes */
+    bool several;            /* it has results of several scenarios */
     struct recorded recorded;
     struct err saying, drawing;
 };
@@ -85,13 +85,13 @@ struct session {
     struct side sides[CLI_LIST_MAX];
 };
 
-/* For programs, or to be pasted: nothing is drawn or written. */
+/* True for --markdown and --json, which draw and write nothing. */
 static bool prints_only(const struct session *session)
 {
     return session->options.markdown || session->options.json;
 }
 
-/* Table and findings on stdout, or what keeps them from there. */
+/* Prints the summary, unless reading has failed. */
 static void report_again(const struct session *session, struct side *side)
 {
     const struct recorded *recorded = &side->recorded;
@@ -105,7 +105,7 @@ static void report_again(const struct session *session, struct side *side)
     }
 }
 
-/* Exit code of a directory of which both were tried. */
+/* Logs and returns the exit code of a directory that was read and drawn. */
 static int judge(const struct side *side)
 {
     const char *path = side->path;
@@ -135,7 +135,7 @@ static int judge(const struct side *side)
     return !drawn || no_figures ? EXIT_GOOD : EXIT_NOT_RUN;
 }
 
-/* The exit code of a directory that draws nothing. */
+/* Logs and returns the exit code of a directory that was only read. */
 static int judge_reading(const struct side *side)
 {
     if (side->said == -ENOENT)
@@ -145,7 +145,7 @@ static int judge_reading(const struct side *side)
     return side->said ? EXIT_USAGE : EXIT_GOOD;
 }
 
-/* Reports whether a page was written. Returns the exit code. */
+/* Logs whether a page was written. Returns the exit code. */
 static int report_written(const struct side *side, const char *file, const char *of, int rc,
                           const struct err *err)
 {
@@ -168,12 +168,12 @@ static int report_written(const struct side *side, const char *file, const char 
 
 /* ---- results of several scenarios ---- */
 
-/* While they are read. */
+/* State while the results below a directory are read. */
 struct renewing {
     struct session *session;
     const char *path;
     int code;
-    struct err no_gnuplot; /* once for all of them */
+    struct err no_gnuplot; /* logged once for all results */
 };
 
 static void fail_one(struct renewing *renewing, const char *path, const struct err *err)
@@ -182,7 +182,7 @@ static void fail_one(struct renewing *renewing, const char *path, const struct e
     renewing->code = EXIT_NOT_RUN;
 }
 
-/* One of them gets its figures and its page again. */
+/* Draws the figures of one result and writes its page. */
 static int renew(void *arg, const char *name, int dir_fd, struct recorded *recorded)
 {
     struct renewing *renewing = arg;
@@ -198,12 +198,12 @@ static int renew(void *arg, const char *name, int dir_fd, struct recorded *recor
     else if (drawn && drawn != -ENOENT && drawn != -ENODATA)
         fail_one(renewing, path, &err);
     int rc = renewing->session->options.html ? 0 : page_write(&side, 1, dir_fd, PAGE_NAME, &err);
-    if (rc && rc != -EACCES && rc != -EROFS) /* the page of all says the same of its place */
+    if (rc && rc != -EACCES && rc != -EROFS) /* write_collection reports a read-only place */
         fail_one(renewing, path, &err);
     return 0;
 }
 
-/* The page of all of them; its links lead on where it stands above theirs. */
+/* Writes the page of all results. With --html it has no links, as they are relative. */
 static int write_collection(const struct session *session, const struct side *side,
                             struct collection *collection)
 {
@@ -235,13 +235,13 @@ static void say_collection(const struct session *session, const struct side *sid
     doc_free(&doc);
 }
 
-/* A directory of one result may be anything, unless that is all that is left of a 'run all'. */
+/* A directory with a single result below it counts only if that result is from a 'run all'. */
 static bool is_collection(const struct collected_dir *dir)
 {
     return dir->collection.n > 1 || (dir->collection.n && dir->all);
 }
 
-/* Says what was read, and writes the page. Returns the exit code. */
+/* Prints what was read, and writes the page. Returns the exit code. */
 static int show_collection(struct session *session, const struct side *side,
                            const struct renewing *renewing, struct collected_dir *dir)
 {
@@ -255,7 +255,7 @@ static int show_collection(struct session *session, const struct side *side,
     return renewing->code > code ? renewing->code : code;
 }
 
-/* Reports a directory without a result of its own. False: there are none below it either. */
+/* Reports a directory that is no result itself. False: it has no results below it either. */
 static bool report_collection(struct session *session, struct side *side, int *code)
 {
     struct renewing renewing = {.session = session, .path = side->path, .code = EXIT_GOOD};
@@ -288,7 +288,7 @@ static bool report_collection(struct session *session, struct side *side, int *c
     return side->said == -EMEDIUMTYPE;
 }
 
-/* Its page is written as that of a result is. */
+/* Prints a fingerprint, and writes its page where that of a result would be. */
 static int report_fingerprint(const struct session *session, const struct side *side)
 {
     char page[DIRECTORY_PATH_MAX + sizeof(PAGE_NAME)];
@@ -306,7 +306,7 @@ static int report_fingerprint(const struct session *session, const struct side *
     return fingerprint_report_main(side->path, &form);
 }
 
-/* Reads and says one directory, and draws its figures. Returns the exit code. */
+/* Reads and prints one directory, and draws its figures. Returns the exit code. */
 static int report(struct session *session, struct side *side)
 {
     int code = EXIT_GOOD;
@@ -322,7 +322,7 @@ static int report(struct session *session, struct side *side)
         log_error("%s", side->saying.msg);
         return EXIT_USAGE;
     }
-    /* Its files may be of a result that was about to be replaced. */
+    /* An interrupted run may have left its files half-way through a replacement. */
     directory_recover(side->dir_fd, page_remove_drawn);
     side->said = recorded_read(side->dir_fd, session->env->benches, &side->recorded, &side->saying);
     if (side->said == -ENOENT && report_collection(session, side, &code))
@@ -334,7 +334,7 @@ static int report(struct session *session, struct side *side)
     return judge(side);
 }
 
-/* A page of the side, or of two, into the directory of the last, or where --html says. */
+/* Writes the page of one or two sides, into the last side's directory or to --html. */
 static int write_page(const struct session *session, struct side *sides, size_t n)
 {
     struct err err = {0};
@@ -347,7 +347,7 @@ static int write_page(const struct session *session, struct side *sides, size_t 
     return report_written(last, file, n > 1 ? ", before and after" : "", rc, &err);
 }
 
-/* Two are before and after, in one file; of more, each has its own. */
+/* Two results share a page, before and after, in the second's directory; else each has its own. */
 static int write_pages(struct session *session)
 {
     struct side *sides = session->sides;

@@ -1,4 +1,4 @@
-/* contend run: workers compared; contend bench: one benchmark alone. session.h has what they do. */
+/* contend run: compares workers under placements; contend bench: runs one benchmark alone. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static int judge_doses(const void *arg, const struct analysis *analysis, struct 
     return findings_check(findings, err);
 }
 
-/* Whether it is measured under several doses of contention: those of the line, or its own. */
+/* True if the command line or a scenario has several doses of contention. */
 static bool has_doses(const struct session *s, const struct scenario *const *scenarios, int n)
 {
     bool has = s->options.dose && strchr(s->options.dose, ',');
@@ -31,7 +31,7 @@ static bool has_doses(const struct session *s, const struct scenario *const *sce
     return has;
 }
 
-/* Every dose is measured in each round. */
+/* Measures every dose in each round. */
 static int measure_doses(struct session *s, const struct scenario *const *scenarios, int n)
 {
     struct run_options *options = &s->options;

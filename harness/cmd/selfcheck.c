@@ -1,6 +1,6 @@
 /*
- * contend selfcheck: how often ab and compare are right on this machine, where the truth is known.
- * A loop over these commands, which counts what they say.
+ * contend selfcheck: how often ab and compare are right on this machine, in cases where the truth
+ * is known. Runs these commands in a loop and counts their verdicts.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,16 +33,16 @@
 #define RECORD_NAME "selfcheck.json"
 #define TRIALS_NAME "trials.csv"
 
-/* With so few trials an interval leaves half of all shares open: 5 of 5 is [48%, 100%]. */
+/* With fewer trials the interval leaves half of all shares open: 5 of 5 is [48%, 100%]. */
 enum { TRIALS_LEAST = 6, COMPARE_ROUNDS = 3, PATH_MOST = 4096 };
 
 enum { KIND_COMPARE = 1, KINDS = 5 };
 static const struct kind {
     const char *name, *title;
-    unsigned busy;  /* per cent by which the second variant is slower */
-    double promise; /* the share that should be found; 0 = none is promised */
-    double limit_s; /* of one trial by ab; of a promise, the time within which it holds */
-    double usual_s; /* that a trial takes */
+    unsigned busy;  /* percent by which the second variant is slower */
+    double promise; /* share of trials that should find the difference; 0 = no promise */
+    double limit_s; /* time limit of a trial by ab; a promise holds within it */
+    double usual_s; /* usual time of a trial */
 } kinds[KINDS] = {
     {"aa", "ab, equal variants", 0, 0, 20, 20},  {"compare", "compare, equal runs", 0, 0, 0, 30},
     {"10", "ab, 10% slower", 10, 0.99, 180, 15}, {"5", "ab, 5% slower", 5, 0.95, 180, 30},
@@ -56,7 +56,7 @@ struct selfcheck_args {
     bool json, dry_run;
 };
 
-/* For shells: the names of kinds. */
+/* The names of kinds, for completions. */
 static const char *const kind_names[] = {"aa", "compare", "10", "5", "2", NULL};
 
 static const struct opt selfcheck_opts[] = {
@@ -88,13 +88,13 @@ static const struct opt selfcheck_opts[] = {
 struct trial {
     int kind;
     unsigned number;              /* within its kind, from 1 */
-    enum finding_outcome outcome; /* of the whole; ERROR: it did not end well */
-    unsigned rounds;              /* that both sides have */
+    enum finding_outcome outcome; /* of the whole comparison; ERROR: the trial failed */
+    unsigned rounds;              /* rounds of both sides */
     double took_s;
-    char said[200]; /* of an ERROR why */
+    char said[200]; /* its verdict in words, or the reason of an ERROR */
 };
 
-/* While it goes on. */
+/* State of the loop. */
 struct work {
     const struct cmd_env *env;
     const struct selfcheck_args *args;
@@ -104,7 +104,7 @@ struct work {
     double limit_s[KINDS];
     char host[ENV_HOST_LABEL_MAX];
     char utc[32];
-    char dir[PATH_MOST]; /* a trial's is DIR/KIND/NUMBER */
+    char dir[PATH_MOST]; /* trials are in DIR/KIND/NUMBER */
     int dir_fd;          /* -1 = closed */
     FILE *csv;
     uint64_t start_ns;
@@ -116,11 +116,11 @@ struct work {
 
 /* Results of the trials of a kind. */
 struct count {
-    unsigned trials, hits, errors, wrong; /* wrong: slowed, and called FASTER */
+    unsigned trials, hits, errors, wrong; /* wrong: a slower variant that was called FASTER */
     struct stats_interval share;          /* of hits: Clopper and Pearson 1934, 95% */
-    double rounds, rounds_worst, took_s;  /* of those that were found, or of all equal ones; NaN */
+    double rounds, rounds_worst, took_s;  /* of hits, or of all trials of equal variants; NaN */
     enum finding_outcome outcome;         /* PASS, FAIL, ERROR, UNCLEAR; NONE: no promise */
-    const char *why;                      /* of the first error */
+    const char *why;                      /* reason of the first error */
 };
 
 static int parse_kinds(const char *list, bool asked[KINDS], struct err *err)
@@ -173,8 +173,8 @@ static int open_directory(struct work *work, struct err *err)
     return 0;
 }
 
-/* Its command line; that of a run is as short as one that is compared may be: more rounds would
- * make single runs no more alike. */
+/* The command line of a trial. A run for compare has the fewest rounds that compare accepts: more
+ * rounds would not make runs more alike. */
 static struct child_run *make_command(const struct work *work, int kind, const char *dir)
 {
     struct child_run *run = calloc(1, sizeof(*run));
@@ -196,7 +196,7 @@ static struct child_run *make_command(const struct work *work, int kind, const c
             child_run_add(run, "--variant=b");
         child_run_add(run, "--max-time=%.9g", work->limit_s[kind]);
     }
-    if (dir[0]) /* a dry run has none */
+    if (dir[0]) /* "" in a dry run */
         child_run_add(run, "--out=%s", dir);
     if (work->args->workers)
         child_run_add(run, "--workers=%s", work->args->workers);
@@ -207,14 +207,14 @@ static struct child_run *make_command(const struct work *work, int kind, const c
     return run;
 }
 
-/* The last line that it said, without its own name. */
+/* The last line on its stderr, without the prefix. */
 static const char *said_by(const struct child_run *run)
 {
     static const char prefix[] = "contend: error: ";
     return strncmp(run->said, prefix, strlen(prefix)) == 0 ? run->said + strlen(prefix) : run->said;
 }
 
-/* Whether such trials can be planned here. */
+/* Checks by dry runs that the trials can be planned here. */
 static int plan(struct work *work, struct err *err)
 {
     int rc = 0;
@@ -234,7 +234,7 @@ static int plan(struct work *work, struct err *err)
     return rc;
 }
 
-/* Runs a command to its end, again where it was stopped (Ctrl-Z) meanwhile. -EINTR, -ENOMEM. */
+/* Runs a command to its end; repeats it if it was stopped (Ctrl-Z) meanwhile. -EINTR, -ENOMEM. */
 static int measure(struct work *work, const char *dir, struct trial *trial, struct err *err)
 {
     struct err why = {0};
@@ -260,7 +260,7 @@ static int measure(struct work *work, const char *dir, struct trial *trial, stru
     return rc == -EINTR ? rc : 0;
 }
 
-/* FASTER where anything that gates is, else SLOWER where anything is, and so on. */
+/* Outcome of a trial: the first of `order` that a gating metric has. */
 static void take(const struct comparisons *comparisons, struct trial *trial)
 {
     static const enum finding_outcome order[] = {OUTCOME_FASTER, OUTCOME_SLOWER, OUTCOME_MISSING,
@@ -288,7 +288,7 @@ static int compare_two(const struct runs *runs, struct comparisons *comparisons,
     return compare_make(sides, &(struct compare_options){.threshold = 0.05}, comparisons, err);
 }
 
-/* A trial that fails is an outcome. -EINTR: a signal asked to stop; -ENOMEM. */
+/* A failed trial is an outcome, not an error. -EINTR: a signal asked to end; -ENOMEM. */
 static int make_trial(struct work *work, struct trial *trial, struct err *err)
 {
     char dir[PATH_MOST], path[PATH_MOST + 16];
@@ -336,7 +336,7 @@ static int keep(struct work *work, const struct trial *trial, struct err *err)
     return fflush(work->csv) ? err_sys(err, -errno, "cannot write " TRIALS_NAME) : 0;
 }
 
-/* Kinds in turns, so that what the machine does meanwhile is shared by all. */
+/* Runs the kinds in turns, so that changes of the machine affect all kinds alike. */
 static int make_all(struct work *work, struct err *err)
 {
     int rc = 0;
@@ -371,7 +371,7 @@ static enum finding_outcome judge(const struct work *work, int kind, const struc
     return of->busy && of->promise <= 0 ? OUTCOME_NONE : OUTCOME_PASS;
 }
 
-/* `scratch` has room for a number of each trial. */
+/* `scratch` has room for two numbers per trial. */
 static struct count count_kind(const struct work *work, int kind, double *scratch)
 {
     struct count count = {.rounds = NAN, .rounds_worst = NAN, .took_s = NAN};
@@ -454,7 +454,7 @@ static json_t *kind_to_json(const struct work *work, int kind, const struct coun
         finding_outcome_name(count->outcome));
 }
 
-/* Exit code of what was counted. */
+/* The exit code for the outcomes of all kinds. */
 static int code_of(const bool any[OUTCOMES])
 {
     if (any[OUTCOME_FAIL])
@@ -464,7 +464,7 @@ static int code_of(const bool any[OUTCOMES])
     return any[OUTCOME_UNCLEAR] ? EXIT_INCONCLUSIVE : EXIT_GOOD;
 }
 
-/* Prints the counts, also after an interrupt or an error, `rc`. */
+/* Prints the counts, also after an interrupt or error `rc`. Returns the exit code. */
 static int conclude(struct work *work, int rc, struct err *err)
 {
     bool any[OUTCOMES] = {[OUTCOME_UNCLEAR] = !work->n}, json_asked = work->args->json;

@@ -12,13 +12,13 @@
 #include "harness/lib/files/file.h"
 #include "harness/lib/say/log.h"
 
-/* The last three are skipped where there is one node, or no GPU. */
+/* The last three are skipped on a machine with one NUMA node, or without a GPU. */
 static const char placements[] = "none,sized,passive,partition,numa,gpu-local,package-local";
 
 static int find_program(const char *name, struct err *err)
 {
     char path[4096];
-    if (strchr(name, '{')) /* another one for each worker, perhaps */
+    if (strchr(name, '{')) /* a placeholder: may be another program for each worker */
         return 0;
     if (strchr(name, '/') && file_is_program(name))
         return 0;
@@ -43,7 +43,7 @@ static int check_line(const struct session *s, struct err *err)
     return 0;
 }
 
-/* The sample worker, with what stands behind "--" as its arguments. */
+/* Uses the sample worker as the command, with the words after "--" as its arguments. */
 static int take_sample(struct session *s, struct err *err)
 {
     static char python[] = "python3", path[4096];
@@ -80,7 +80,7 @@ static int take_command(struct session *s, struct err *err)
     return find_program(words[1], err);
 }
 
-/* The exit code of it; a message was made where it is none. */
+/* Logs an error, if any. Returns the exit code. */
 static int report(int rc, const struct err *err)
 {
     if (rc)
@@ -114,7 +114,7 @@ static int split_variants(struct session *s, struct err *err)
 void subject_free_variants(struct session *s)
 {
     struct run_options *options = &s->options;
-    /* One command is borrowed. */
+    /* A single command is borrowed from argv. */
     for (size_t i = 0; options->ncommands > 1 && i < VARIANTS_MAX && options->commands[i]; i++)
         command_words_free(options->commands[i], 0);
 }
@@ -137,7 +137,7 @@ int subject_take_command(struct session *s)
 {
     struct err err = {0};
     int rc = take_command(s, &err);
-    /* Lines are counted for this time; then the command is ended. */
+    /* Lines are counted for --duration; then the command is ended. */
     if (s->options.command.by_lines && s->options.command.duration_s > 0 && s->options.time_s <= 0)
         s->options.time_s = s->options.command.duration_s;
     return report(rc, &err);

@@ -1,4 +1,4 @@
-/* The subject of a command line: scenarios, or a command of the user. */
+/* What a command line measures: scenarios, or a user's command. */
 #ifndef CONTEND_CMD_SUBJECT_H
 #define CONTEND_CMD_SUBJECT_H
 
@@ -7,20 +7,19 @@
 #include "harness/cmd/session/session.h"
 
 /*
- * The words behind "--", of a line that was read, become the command of all arms (run_setup.h): it
- * is there and can be executed. The exit code of what was logged, or EXIT_GOOD.
+ * Makes the words after "--" the command of all arms (run_setup.h), and checks that its program
+ * exists and is executable. Needs a parsed line. EXIT_GOOD, or another exit code after a message.
  */
 int subject_take_command(struct session *s);
 
 /*
- * Of an ab: with -v, the words behind "--" are the command of all variants; without it, each word
- * is a command (command_split), and a variant: A, B, ... Free those with subject_free_variants,
- * also after an error, and where there are none.
+ * For ab. With -V, the words after "--" are the command of all variants. Without -V, each word is a
+ * command (command_split), and a variant: A, B, ... Always call subject_free_variants afterwards.
  */
 int subject_take_variants(struct session *s);
 void subject_free_variants(struct session *s);
 
-/* A scenario of one command, under these placements. */
+/* A scenario of one command. */
 struct subject {
     struct scenario_part parts[2];
     struct scenario scenario;
@@ -29,15 +28,15 @@ void subject_make_scenario(const char *name, const struct command_options *optio
                            struct subject *out);
 
 /*
- * What a line that was read names: the command behind "--" or the sample, as a scenario in
- * `subject`, or its `n` scenarios; into named[CLI_LIST_MAX]. EXIT_GOOD, or after a message.
+ * Stores what a parsed line names into named[CLI_LIST_MAX]: `n` scenarios, or the command after
+ * "--" or the sample, as one scenario in `subject`. EXIT_GOOD, or an exit code after a message.
  */
 int subject_take(struct session *s, struct subject *subject, const struct scenario **named, int *n);
 
 /*
- * The command line of a task (session.h), read: what it is about is the command behind "--", as a
- * scenario in `subject`, or the scenario that the line names. env, task, argc and argv are the
- * caller's. False: `code` is the exit code; its help was printed, or why not was logged.
+ * Parses the command line of a task (session.h): a command after "--", as a scenario in `subject`,
+ * or one named scenario. The caller sets env, task, argc and argv. False: return *code; the help
+ * was printed, or an error was logged.
  */
 bool subject_take_task(struct session *s, const struct command *command, struct subject *subject,
                        const struct scenario **scenario, int *code);

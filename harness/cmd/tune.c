@@ -1,4 +1,4 @@
-/* contend tune: the best setting of workers, searched for and then proved; or how many cores they
+/* contend tune: searches the best setting of workers and proves it; or finds how many cores they
  * need. */
 #include "harness/verdict/search/tune.h"
 
@@ -10,7 +10,7 @@
 #include "harness/lib/say/log.h"
 #include "harness/verdict/search/sizing.h"
 
-/* Default time of the search and its fresh rounds. */
+/* Default time of the search including the fresh rounds. */
 static const double search_s = 180;
 
 static int after_round(void *arg, const struct verdict *verdict, struct result *result,
@@ -42,7 +42,7 @@ static int judge_cores(const void *arg, const struct analysis *analysis, struct 
     return findings_check(findings, err);
 }
 
-/* --cores: every count of cores is measured in each round, and nothing is searched. */
+/* --cores: measures every number of cores in each round, without a search. */
 static int measure_cores(struct session *s, const struct scenario *scenario)
 {
     static const struct opt reserve =
@@ -78,7 +78,7 @@ static int search(struct session *s, struct tune *tune, const struct scenario *s
     }
     if (!(options->max_time_s > 0))
         options->max_time_s = search_s;
-    options->no_canary = true; /* its rounds are paired */
+    options->no_canary = true; /* comparisons within rounds need no control */
     tune->tried = (struct settings_tried){.threads = options->try_threads,
                                           .reserve = options->try_reserve,
                                           .wait = options->try_wait,

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Threads share them: no two parts that are so far apart lie in lines that move together. */
+/*
+ * Threads share these arrays. Parts this far apart are never in two cache lines that move together
+ * (adjacent-line prefetch).
+ */
 enum { BLOCK_ALIGN = 128 };
 
 struct bench_block {
@@ -15,7 +18,7 @@ struct bench_block {
     void *what;
 };
 
-/* Pages of large ones are touched by who uses them first: calloc leaves that to them. */
+/* calloc does not touch the pages of a large array: the first thread that uses a page places it. */
 void *bench_array(struct bench_ctx *ctx, size_t n, size_t item_bytes)
 {
     size_t bytes = 0, all = 0;
@@ -129,7 +132,7 @@ void bench_emit(struct bench_ctx *ctx, unsigned metric, double value, struct dim
     bench_emit_doubt(ctx, metric, value, "", at);
 }
 
-/* 1 + the index of the reason; where the log is full of them, of the last one. */
+/* Returns 1 + the index of the reason; if the log has no room for it, that of the last reason. */
 static uint32_t add_reason(struct value_log *log, const struct err *why)
 {
     for (uint32_t i = 0; i < log->nreasons; i++)

@@ -1,6 +1,6 @@
 /*
- * The contract between benchmarks (bench/) and the harness. Both sides include this; neither
- * knows the other. A benchmark is one `const struct bench`; a worker process runs one of them.
+ * The contract between benchmarks (bench/) and the harness. Both sides include this header; neither
+ * includes the other. A benchmark is one `const struct bench`; a worker process runs one benchmark.
  *
  * Order of calls in a worker, already bound to its CPUs: probe, setup, step (warm-up, then
  * measured, then kept up as load until every foreground worker is done) or scan, check, teardown.
@@ -23,7 +23,7 @@
 #include "harness/lib/base/err.h"
 #include "harness/lib/base/opt.h"
 
-/* A benchmark needs these; the harness skips it, with a reason, where one is absent. */
+/* What a benchmark needs. The harness skips the benchmark, with a reason, where a need is unmet. */
 enum {
     NEED_DEVICE = 1u << 0,     /* a GPU or its stand-in `sim`: ctx->device says which */
     NEED_GPU = 1u << 1,        /* a real GPU: device is `cuda`, and machine->gpus lists them */
@@ -32,27 +32,27 @@ enum {
 
 enum { PCI_BDF_MAX = 32 };
 
-/* Steps that a worker measures in a round, where the limit has room for them. */
+/* A worker measures at least this many steps a round, if the round's time limit allows. */
 enum { BENCH_STEPS_LEAST = 3 };
 
-/* As many NUMA nodes as get a count of their own, by os_node. */
+/* NUMA nodes that have a count of their own, indexed by os_node. */
 enum { BENCH_NODES = 64 };
 
 /*
- * One timed interval. The harness writes start and elapsed, a step the rest; of a scan, which times
- * itself, iters is 1 and the rest 0.
+ * One timed interval. The harness writes start_ns and elapsed_ns; the step writes the rest. A scan
+ * times itself: its sample has iters = 1, and 0 in the rest.
  */
 struct sample {
     uint64_t start_ns;   /* clock_now_ns */
     uint64_t elapsed_ns; /* host time of the call of step or scan */
     uint64_t ops;        /* items done, in the benchmark's unit */
-    uint64_t bytes;      /* bytes moved, by the benchmark's formula; 0 where it has none */
+    uint64_t bytes;      /* bytes moved, by the benchmark's formula; 0 without a formula */
     uint64_t device_ns;  /* time the device was busy with work that ended in this sample */
     uint64_t iters;      /* iterations in this interval */
-    double rate;         /* of a benchmark with rate_unit, what the step itself gives; else 0 */
+    double rate;         /* the step's own rate if the benchmark has a rate_unit; else 0 */
 };
 
-/* The machine as the system reports it: of the CPUs, only those that this worker is bound to. */
+/* The machine as the system reports it, but only with the CPUs that this worker is bound to. */
 struct bench_machine {
     unsigned ncpus, nnodes, ncaches;
     struct bench_cpu {
@@ -67,7 +67,7 @@ struct bench_machine {
         int level;
         uint64_t size_bytes;
     } caches[8];
-    unsigned ngpus; /* that CUDA shows this process, in its order */
+    unsigned ngpus; /* GPUs that CUDA shows this process, in CUDA's order */
     struct bench_gpu {
         char pci_bdf[PCI_BDF_MAX];
         int os_node; /* -1 = unknown */
@@ -75,50 +75,49 @@ struct bench_machine {
 };
 
 /*
- * A metric of its own that a benchmark emits by bench_emit; rows carry it under this name. Scans
- * emit in scan, others in check: what only they know of the steps behind their figures. Where there
- * are several workers, worker 0 emits for all.
+ * A benchmark's own metric, emitted by bench_emit; rows carry it under this name. A scan emits in
+ * scan, any other benchmark in check. With several workers, worker 0 emits for all.
  */
 struct bench_metric {
     const char *name, *unit;
     const char *better; /* "higher", "lower" or "none" */
-    bool hidden;        /* about the measurement, or near another one: not in the table */
+    bool hidden;        /* not in the table: about the measurement, or close to another metric */
     /*
-     * For a hidden metric of steps, the same for all placements: printed once below them, as the
-     * value and this, "parallel regions a step"; or NULL.
+     * For a hidden metric of steps with the same value in all placements: printed once below the
+     * table, as the value and this text, "parallel regions a step"; or NULL.
      */
     const char *footnote;
-    bool gating;    /* what it is there to measure: a comparison of results may fail on it */
-    bool only_held; /* values that were never above 0 are not in the table: they bury others */
+    bool gating;    /* a main result of the benchmark: a comparison of results may fail on it */
+    bool only_held; /* the table omits values that were never above 0, as they hide the rest */
     /*
-     * In a scan that is `gang`, the one that a background takes from. Beside each of its values
-     * under load stands a row of `retention`, its ratio to the baseline's.
+     * In a scan with `gang`, the metric that a background load lowers. Each of its values under
+     * load gets a row of the metric `retention`: the ratio to the baseline's value.
      */
     bool retention;
     /*
-     * Units (DIM_GPU, DIM_RANK, or DIM_SOURCE and DIM_TARGET) are compared; the row says which side
-     * is worse. `least` is a difference that is nothing, in the metric's unit. `compare_filter`, or
-     * NULL, names what may be compared: values that stand elsewhere along its dimensions, such as
-     * tails and values under load, are left out.
+     * How units (DIM_GPU, DIM_RANK, or DIM_SOURCE and DIM_TARGET) compare; the row's `better` says
+     * which side is worse. `least`, in the metric's unit, is a negligible difference.
+     * `compare_filter`, or NULL for all, selects the values that are compared: values at other
+     * points of its dimensions, such as tails and values under load, are left out.
      */
-    enum { PEERS_DIFFER, PEERS_EQUAL, PEERS_WAITED } peers; /* waits: the low one is odd */
+    enum { PEERS_DIFFER, PEERS_EQUAL, PEERS_WAITED } peers; /* PEERS_WAITED: low values are odd */
     double least;
     const struct dims *compare_filter;
     /*
-     * For a metric that is the share of time for which something held a GPU back: its place when
-     * that is the power limit; or NULL. Where the worst GPU was at that limit, differences are no
-     * error: equal limits make no equal GPUs.
+     * For a metric that is the share of time for which a GPU was throttled, by reason: the
+     * dimension value that means the power limit; or NULL. If the worst GPU was at its power limit,
+     * differences are no error: GPUs with equal power limits are not equally fast.
      */
     const struct dims *power_limit;
     /*
-     * For a rate, the metric with values at the same places that has the clock it ran at; or NULL.
-     * A comparison then prints the change in clock cycles, too: a throttled GPU is no slower
-     * kernel.
+     * For a rate: the metric that has the clock of each of its values, at the same dimensions; or
+     * NULL. A comparison then also prints the change in clock cycles, so that a throttled GPU does
+     * not look like a slower kernel.
      */
     const char *clock;
-    struct dim_value replaced; /* shown as if it stood at `shown`; dim 0 = none is */
+    struct dim_value replaced; /* a value with this dimension is shown at `shown`; dim 0 = none */
     double shown;
-    const char *below_one; /* or NULL: of a ratio, what it means where its interval lies below 1 */
+    const char *below_one; /* for a ratio: what an interval below 1 means; or NULL */
 };
 
 /* Limits the size of benchmark parameters, which cross exec by value. */
@@ -127,45 +126,43 @@ enum { BENCH_PARAMS_MAX = 1024, BENCH_LIBRARY_MAX = 48 };
 struct command_seat; /* engine/command/command_bench.h */
 
 struct bench_ctx {
-    const void *params; /* the benchmark's own struct, params_size bytes, already validated */
-    unsigned worker;    /* 0..workers-1 among its role */
-    unsigned workers;   /* how many share the machine in this arm, this role */
-    unsigned
-        planned_workers; /* how many the machine was planned for: more in a baseline of one alone */
+    const void *params;       /* the benchmark's own struct, params_size bytes, already validated */
+    unsigned worker;          /* 0..workers-1 among its role */
+    unsigned workers;         /* workers of this role that share the machine in this arm */
+    unsigned planned_workers; /* workers of the plan: more than `workers` in a solo run */
     bool background;
     unsigned threads; /* size of the OpenMP team to use; libgomp's default is set to it too */
     uint64_t seed;    /* differs by worker; the same for every round and placement */
     /*
-     * Differs by round; the same for every worker and placement in it. A scan shuffles by it the
-     * order in which it measures its points (random_shuffle), lest what the first or last one
-     * meets be taken for its own; it emits them in one order always.
+     * Differs by round; the same for every worker and placement of a round. A scan shuffles the
+     * order in which it measures its points by this seed (random_shuffle), so that effects of being
+     * first or last do not stick to one point. It emits the points always in the same order.
      */
     uint64_t round_seed;
     enum device device;
-    char pci_bdf[PCI_BDF_MAX]; /* of this worker's GPU, "0000:00:06.0"; "" without one */
-    struct cpu_samples
-        *cpu_samples; /* call cpu_samples_mark(ctx->cpu_samples) in each thread of each region */
-    struct err *err;  /* write the reason here when a call fails */
+    char pci_bdf[PCI_BDF_MAX];       /* of this worker's GPU, "0000:00:06.0"; "" without one */
+    struct cpu_samples *cpu_samples; /* each thread of each region calls cpu_samples_mark */
+    struct err *err;                 /* write the reason here when a call fails */
     const struct bench_machine *machine;
     const char *groups;       /* directory of the workers' cgroups; NULL or "" = they have none */
     struct peers *peers;      /* the workers of this role, as a team; never NULL in a worker */
     double budget_s;          /* time that the measured part should take; a scan divides it up */
-    bool measuring;           /* this call of step counts: no warm-up, no load for others */
-    struct value_log *values; /* what bench_emit fills */
-    unsigned *least_team;     /* NULL, or of all OpenMP teams: threads in the smallest; 0 = none */
-    struct stage_clock *stages;   /* of a benchmark with stages, what its steps mark; else NULL */
-    char *library;                /* what bench_library fills; NULL = nobody asks */
-    _Atomic uint64_t *progress;   /* what bench_progress counts; NULL = nobody asks */
-    struct command_seat *command; /* of a benchmark that runs one; NULL = none was given */
-    void *state;                  /* the benchmark's own, as its state_size says */
-    struct bench_block *blocks;   /* that bench_array gave, and what bench_at_close closes */
+    bool measuring;           /* this call of step is measured: not warm-up, not background load */
+    struct value_log *values; /* bench_emit appends to it */
+    unsigned *least_team;     /* threads of the smallest OpenMP team, 0 = no team; or NULL */
+    struct stage_clock *stages;   /* marked by the steps of a benchmark with stages; else NULL */
+    char *library;                /* filled by bench_library; NULL = not wanted */
+    _Atomic uint64_t *progress;   /* counted by bench_progress; NULL = not wanted */
+    struct command_seat *command; /* for a benchmark that runs a command; NULL = none was given */
+    void *state;                  /* the benchmark's own, state_size bytes */
+    struct bench_block *blocks;   /* allocated by bench_array and bench_at_close */
     const void *buffer;           /* setup may publish its main buffer: the harness then records */
     size_t buffer_bytes;          /*   on which NUMA nodes its pages lie */
 };
 
 /*
- * Units of work that a scan has done: who watches a process from outside sees by it how fast it is.
- * Of steps the harness counts them.
+ * Adds n units of work that a scan has done, so that an observer outside the process can see its
+ * speed. For steps, the harness counts.
  */
 static inline void bench_progress(const struct bench_ctx *ctx, uint64_t n)
 {
@@ -178,37 +175,34 @@ struct bench {
     const char *summary;  /* one line for `contend info` */
     const char *ops_unit; /* what `ops` of a step counts, such as "items"; a scan has none */
     /*
-     * The unit of steps that report their own rate: throughput is then the mean of the samples'
-     * rates. NULL = ops a second.
+     * Unit of `rate` in samples, for steps that report their own rate: throughput is then the mean
+     * of the samples' rates. NULL = throughput is ops per second.
      */
     const char *rate_unit;
     unsigned needs;
     const struct opt *opts; /* may be NULL */
     size_t params_size;
-    /*
-     * The size of ctx->state, zeroed before setup and freed behind teardown; 0 = it makes its own.
-     */
+    /* Size of ctx->state, zeroed before setup and freed after teardown; 0 = setup allocates. */
     size_t state_size;
-    const struct bench_metric *metrics; /* that bench_emit may name, ends with name NULL; or NULL */
-    const struct bench_dim *dims; /* of the values of those, as contract/dims.h says; or NULL */
+    const struct bench_metric *metrics; /* for bench_emit; ends with name NULL; or NULL */
+    const struct bench_dim *dims;       /* of the metrics' values (contract/dims.h); or NULL */
     const struct bench_figure *figures; /* ends with name NULL; or NULL */
-    const struct bench_stage *stages;   /* that its steps mark, all their time; or NULL */
+    const struct bench_stage *stages;   /* they cover all time of a step; or NULL */
     /*
-     * The foreground workers are one unit, ranks that wait for each other: when one is lost the
-     * others are ended at once. A scan's baseline is all of them without the background. Others
-     * have the usual one, one worker alone, which then has nobody to wait for (workers is 1,
-     * planned workers more); all ranks must meet at least once in each call of step, and do the
-     * same number of them.
+     * The foreground workers are ranks that wait for each other: if one dies, the harness ends the
+     * rest at once. The baseline of a scan is all ranks without the background. The baseline of
+     * steps is one worker alone, which waits for nobody (workers is 1, planned_workers more). All
+     * ranks must synchronize at least once in each call of step, and equally often.
      */
     bool gang;
     /*
-     * It starts a user's command (contract/command.h): what that and all below it use counts in
-     * place of what the worker does, and where they run.
+     * The worker starts a user's command (contract/command.h). Resource use and CPUs are then those
+     * of the command and its descendants, not those of the worker.
      */
     bool runs_command;
     /*
-     * A step is a whole run of something, with its beginning and its end: one is enough, and none
-     * comes before those that count unless the user says so.
+     * A step is a whole run, from start to exit. One measured step is enough, and there is no
+     * warm-up step unless the user asks for it.
      */
     bool one_shot;
     /* Checks parameters against each other; NULL = none. Runs in the parent, before any worker. */
@@ -217,51 +211,53 @@ struct bench {
     int (*probe)(struct bench_ctx *ctx);
     int (*setup)(struct bench_ctx *ctx);
     /*
-     * Either is set. A step is hot: no allocation, no I/O. It does `iters` iterations and fills
-     * ops, bytes, device_ns.
+     * A benchmark has either step or scan. A step is hot: no allocation, no I/O. It does `iters`
+     * iterations and fills ops, bytes, device_ns.
      */
     int (*step)(struct bench_ctx *ctx, uint64_t iters, struct sample *sample);
     /*
-     * A scan times itself: it is called once, without a warm-up, owns all CPUs of its worker
-     * (threads of its own, each pinned; the main thread's mask stays as it is) and emits values
-     * instead of being timed from outside.
+     * A scan times itself and emits values. It is called once, without a warm-up, and owns all CPUs
+     * of its worker: it pins threads of its own and leaves the main thread's mask as it is.
      */
     int (*scan)(struct bench_ctx *ctx);
     int (*check)(struct bench_ctx *ctx);     /* is the result right? after the timing */
     void (*teardown)(struct bench_ctx *ctx); /* once, also after a failed setup; NULL = none */
 };
 
-/* Makes its state and calls setup; bench_close afterwards, also behind an error. */
+/* Allocates the state and calls setup. Call bench_close afterwards, also after an error. */
 int bench_open(const struct bench *bench, struct bench_ctx *ctx);
-/* Where there is no state, since it was never opened, nothing of the benchmark's is called. */
+/* Skips teardown where the benchmark has a state_size but no state, as it was never opened. */
 void bench_close(const struct bench *bench, struct bench_ctx *ctx);
 
-/* n zeroed items of so many bytes until bench_close, in cache lines of their own; NULL and why. */
+/*
+ * Allocates n zeroed items of item_bytes each, in cache lines that no other array uses. bench_close
+ * frees them. NULL: out of memory, with the reason in ctx->err.
+ */
 void *bench_array(struct bench_ctx *ctx, size_t n, size_t item_bytes);
 /*
- * What setup has opened is closed by bench_close, behind teardown, the last one first. -ENOMEM: it
- * is closed at once.
+ * Makes bench_close call close(what) after teardown, in reverse order of registration. On -ENOMEM
+ * it calls close(what) at once.
  */
 int bench_at_close(struct bench_ctx *ctx, void (*close)(void *what), void *what);
 
 /*
- * Records one value of metrics[metric] where it stands along the benchmark's dimensions (NO_DIMS: a
- * metric's only value): one row a metric and place, its median and interval over rounds. NaN is
- * none. A worker that emits more than VALUES_MAX fails. Not thread-safe.
+ * Records one value of metrics[metric] at a point of the benchmark's dimensions (NO_DIMS: the
+ * metric's only value). Each metric and point becomes a row: median and interval over the rounds.
+ * NaN records nothing. A worker that emits more than VALUES_MAX values fails. Not thread-safe.
  */
 void bench_emit(struct bench_ctx *ctx, unsigned metric, double value, struct dims at);
 
 /*
- * In the place of a value that cannot be had, while others of the scan can: a row without numbers,
- * skipped where why->code is -ENOTSUP and else failed, with the reason why->msg. False, and no row,
- * where the code is 0.
+ * Records that one value of a scan is unavailable: a row without numbers and with the reason
+ * why->msg, skipped if why->code is -ENOTSUP, else failed. Returns false, and records nothing, if
+ * the code is 0.
  */
 bool bench_emit_absent(struct bench_ctx *ctx, unsigned metric, const struct err *why,
                        struct dims at);
 
 /*
- * A value that is not, or in part not, what the metric says: a noisy row, with the sentence `why`,
- * "at most: ..." or "at least: ..." of a bound. "" = no doubt, as bench_emit.
+ * As bench_emit, for a value that is not fully what the metric says. Its row is noisy, with the
+ * sentence `why`; that of a bound begins "at most: ..." or "at least: ...". "" = not noisy.
  */
 void bench_emit_doubt(struct bench_ctx *ctx, unsigned metric, double value, const char *why,
                       struct dims at);
@@ -270,38 +266,37 @@ void bench_emit_doubt(struct bench_ctx *ctx, unsigned metric, double value, cons
 void bench_library(const struct bench_ctx *ctx, const char *name, const char *version);
 
 /*
- * The device of the benchmark, where the run has `device` behind its workers and `transport`
- * between them: DEVICE_NONE for one that needs neither.
+ * The device of the benchmark in a run whose workers feed `device` and communicate over
+ * `transport`. DEVICE_NONE if the benchmark needs neither.
  */
 enum device bench_device(const struct bench *bench, enum device device, enum device transport);
 
-/* NULL where the benchmark has no metric of that name of its own; and the one that is `retention`.
- */
+/* The benchmark's own metric of that name, and its `retention` metric. NULL = none. */
 const struct bench_metric *bench_metric_find(const struct bench *bench, const char *name);
 const struct bench_metric *bench_retention_metric(const struct bench *bench);
 
-/* Unit of the benchmark's throughput, "items/s"; "" of a scan. Returns buf. */
+/* Unit of the benchmark's throughput, "items/s"; "" for a scan. Returns buf. */
 char *bench_rate_unit(const struct bench *bench, char *buf, size_t size);
 
-/* The word for its step: "step", or "run" for a command that is run as a whole. */
+/* What a step is called: "step", or "run" for one_shot. */
 static inline const char *bench_step_name(const struct bench *bench)
 {
     return bench->one_shot ? "run" : "step";
 }
 
-/* True where the baseline of such workers is all of them, without the background. */
+/* True if the baseline is all workers without the background, not one worker alone. */
 static inline bool bench_is_team(const struct bench *bench)
 {
     return bench->gang && bench->scan;
 }
 
-/* A scan of the machine itself, so that a run of such ones has no device to name. */
+/* True for a scan of the machine itself: its results name no device. */
 static inline bool bench_feeds_none(const struct bench *bench)
 {
     return bench->scan && !(bench->needs & NEED_DEVICE);
 }
 
-/* NULL-terminated table of benchmarks; NULL where `name` is not in it. */
+/* Searches a NULL-terminated table of benchmarks; NULL = unknown name. */
 const struct bench *bench_find(const struct bench *const *benches, const char *name);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "harness/lib/base/cli.h"
 
-/* Orders that cross exec, as words of a command line. */
+/* What crosses exec besides argv, as options of a command line. */
 struct orders {
     struct command_options options;
     const char *output;
@@ -44,7 +44,7 @@ char *command_rate_unit(const struct command_options *options, char buf[static C
     return buf;
 }
 
-/* Tables, figures and pages escape what they show; a terminal is not to get anything else. */
+/* Tables, figures and pages escape the unit; the check keeps control characters off a terminal. */
 static int check_unit(const struct command_options *options, struct err *err)
 {
     enum { MOST = COMMAND_UNIT_MAX - sizeof("1/") };
@@ -110,14 +110,14 @@ static bool is_default(const struct opt *opt, const struct orders *orders)
     const char *field = (const char *)orders + opt->offset;
     if (opt->kind == OPT_TEXT)
         return !*(const char *const *)(const void *)field;
-    if (opt->kind == OPT_TEXTS) /* a word each */
+    if (opt->kind == OPT_TEXTS) /* command_words writes these, one word each */
         return true;
     if (opt->kind == OPT_SECONDS)
         return !opt->def && *(const double *)(const void *)field <= 0;
     return opt->kind == OPT_FLAG && !*(const bool *)(const void *)field;
 }
 
-/* "--duration=3"; a text as it is, however long. */
+/* "--duration=3"; a text is never cut. NULL: out of memory. */
 static char *format_order(const struct opt *opt, const struct orders *orders)
 {
     char number[64], *word = NULL;
@@ -171,7 +171,7 @@ int command_read(int argc, char **argv, struct user_command *command, struct err
         end++;
     if (end >= argc - 1)
         return err_set(err, -EINVAL, "no command after '--'");
-    /* cli_parse expects the name of the command in front of the options. */
+    /* cli_parse expects the program's name before the options, and skips it. */
     int rc = cli_parse(order_table, false, end + 1, argv - 1, &orders, &cli, err);
     *command = (struct user_command){.options = orders.options,
                                      .output = orders.output,
@@ -181,7 +181,7 @@ int command_read(int argc, char **argv, struct user_command *command, struct err
     return rc;
 }
 
-/* Copies one word from *text to `out`. -EINVAL: a quote is open at the end. */
+/* Copies one word from *text to `out` and moves *text past it. -EINVAL: an open quote. */
 static int take_word(const char **text, char *out)
 {
     char quote = 0;

@@ -1,9 +1,8 @@
 /*
- * A user's command as what a worker runs: what is asked of it, and how that crosses exec.
- * Pure but for memory.
+ * A user's command that a worker runs: its options, and how they cross exec. Pure, but allocates.
  *
- * The worker's own command line carries it, behind the worker's number: options as words, "--", and
- * the command's argv, so that no length is ours to limit and no shell reads it.
+ * They follow the worker's number on the worker's own command line: options as words, "--", and the
+ * command's argv. So contend sets no length limit, and no shell reads the command.
  */
 #ifndef CONTEND_CONTRACT_COMMAND_H
 #define CONTEND_CONTRACT_COMMAND_H
@@ -16,13 +15,13 @@
 
 /* The user's options; zeroed but for grace_s = wall time of whole runs. */
 struct command_options {
-    const char *metric;      /* regular expression, its first group is the number; or NULL */
-    const char *metric_file; /* where the command leaves it; NULL = its output */
-    const char *unit;        /* of that number, "images/s"; NULL = nobody says */
-    const char *line;        /* of lines, those that count as a step; NULL = all */
+    const char *metric;      /* regular expression whose only group is the number; or NULL */
+    const char *metric_file; /* the file with the number; NULL = the command's output */
+    const char *unit;        /* of the number, "images/s"; NULL = unknown */
+    const char *line;        /* expression: only lines that match count as steps; NULL = all */
     bool by_lines;           /* each line is a step */
     bool less_is_better;     /* of the metric */
-    double duration_s;       /* it is told to end after so long; 0 = it ends by itself */
+    double duration_s;       /* SIGTERM after this time; 0 = the command ends by itself */
     double grace_s;          /* from SIGTERM to SIGKILL */
 };
 
@@ -53,50 +52,52 @@ struct command_options {
                 .level = OPT_RARE)
 /* clang-format on */
 
-/* One worker's copy of it. Zeroed = there is none. */
+/* One worker's copy of the command. Zeroed = no command. */
 struct user_command {
     struct command_options options;
     const char *output;   /* path of the file that its output is appended to; NULL = none */
-    bool sets_threads;    /* OMP_NUM_THREADS is the placement's, not the user's */
-    struct opt_texts env; /* "VAR=VALUE", for it alone */
+    bool sets_threads;    /* OMP_NUM_THREADS comes from the placement, not from the user */
+    struct opt_texts env; /* "VAR=VALUE", for this command only */
     char **argv;          /* borrowed; ends with NULL */
 };
 
-/* Name of the benchmark that such a command is (engine/command/command_bench.h), by what is
- * compared. */
+/* The benchmark that runs a command with these options (engine/command/command_bench.h). */
 const char *command_bench_name(const struct command_options *options);
 
 enum { COMMAND_UNIT_MAX = 24 };
 
 /*
- * Unit of what is compared: "images/s", and "1/s" of seconds that are the better the less they are;
- * NULL where no unit was named. Returns buf.
+ * Unit of the compared rate: "images/s", or "1/s" for seconds with less_is_better. Returns buf;
+ * NULL without a unit.
  */
 char *command_rate_unit(const struct command_options *options, char buf[static COMMAND_UNIT_MAX]);
 
-/* -EINVAL: options that contradict each other, or a wrong expression. */
+/* -EINVAL: options that contradict each other, a wrong unit, or a wrong expression. */
 int command_check(const struct command_options *options, struct err *err);
 
 /*
- * -EINVAL: what an option was given is no extended regular expression, or `groups`, and its group
- * is not the one number. NULL is fine.
+ * -EINVAL: `text` is no extended regular expression or, with `groups`, has not exactly one group.
+ * NULL is fine.
  */
 int command_check_expression(const char *option, const char *text, bool groups, struct err *err);
 
 /*
- * The words for argv of a worker, `first` of them left free in front; ends with NULL. Free with
- * command_words_free. NULL without memory.
+ * The command as words for a worker's argv, after `first` free places; ends with NULL. Free with
+ * command_words_free, which leaves the first places alone. NULL: out of memory.
  */
 char **command_words(const struct user_command *command, size_t first);
 void command_words_free(char **words, size_t first);
 
-/* Reads them; argv is that of the worker from the first of these words on. */
+/*
+ * Reads the words back; argv is the worker's from the first of these words on. *command borrows
+ * from argv. -EINVAL: an unknown option, or no command.
+ */
 int command_read(int argc, char **argv, struct user_command *command, struct err *err);
 
 /*
- * Takes a text apart at blanks as a shell does, with its quotes and backslashes, and expands
- * nothing. Ends with NULL; free with command_words_free(words, 0). NULL with err: -EINVAL an open
- * quote or no word, -ENOMEM.
+ * Splits a text at blanks as a shell does, with quotes and backslashes, but without expansions.
+ * Ends with NULL; free with command_words_free(words, 0). NULL with err: -EINVAL an open quote or
+ * no word, -ENOMEM.
  */
 char **command_split(const char *text, struct err *err);
 

@@ -7,7 +7,7 @@
 
 #include "harness/lib/sys/clock.h"
 
-/* -1: not registered yet. A process has one log, so one index a thread is enough. */
+/* -1: not registered yet. A process has one log, so one index per thread is enough. */
 static _Thread_local int my_index = -1;
 
 static void put(struct cpu_sample_thread *thread, uint64_t at_ns, unsigned os_cpu)

@@ -1,7 +1,7 @@
 /*
- * Which CPUs a worker's threads ran on, and when: written by the threads themselves, one mark at
- * the start of each parallel region, at most one a millisecond and thread. Costs a clock read and
- * a getcpu (both vDSO), under 50 ns. Lives in shared memory, so that it outlives the worker.
+ * Which CPUs a worker's threads ran on, and when. Each thread writes a mark at the start of each
+ * parallel region, at most one per millisecond. A mark costs a clock read and a getcpu (both vDSO),
+ * under 50 ns. The log lives in shared memory, so that it outlives the worker.
  *
  * The first mark of a thread also registers it as a member of the team: the split of wall time
  * into on-CPU, run queue and blocked counts team threads only, not a driver's helpers.
@@ -21,22 +21,22 @@ struct cpu_sample {
 
 struct cpu_sample_thread {
     _Atomic int tid;
-    _Atomic uint32_t marks; /* filled entries of mark[], the last ones: a command begins with */
-    uint32_t oldest;        /* its imports */
+    _Atomic uint32_t marks; /* filled entries of mark[]; a full one drops its oldest marks first: */
+    uint32_t oldest;        /*   a command begins with imports, which matter least */
     uint64_t last_ns;
     struct cpu_sample mark[CPU_SAMPLE_MARKS];
 };
 
 struct cpu_samples {
     _Atomic uint32_t recording; /* 0: threads register, but leave no marks (warm-up) */
-    _Atomic uint32_t threads;   /* registered so far; may exceed VISIT_THREADS, then not kept */
+    _Atomic uint32_t threads;   /* registered so far; beyond CPU_SAMPLE_THREADS without marks */
     struct cpu_sample_thread thread[CPU_SAMPLE_THREADS];
 };
 
-/* The same of a thread of another process, as somebody else has seen it; one writer alone. */
+/* Marks a thread of another process, as seen by an observer, the log's only writer. */
 void cpu_sample_note(struct cpu_samples *log, int tid, unsigned os_cpu, uint64_t at_ns);
 
-/* Registers the calling thread and leaves a mark. One log a process. NULL: does nothing. */
+/* Registers the calling thread and adds a mark. One log per process. NULL: does nothing. */
 void cpu_samples_mark(struct cpu_samples *log);
 
 #endif

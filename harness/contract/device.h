@@ -1,13 +1,13 @@
 /*
- * The devices that benchmarks run on: a line each. A new one needs a line here, its operations in
- * bench/device/, a line in bench/device/device.c, and one in engine/run/setup.c where it is chosen.
+ * The devices that benchmarks run on. A new device needs a line here, its operations in
+ * bench/device/, a line in bench/device/device.c, and one in engine/run/setup.c, which chooses it.
  */
 #ifndef CONTEND_CONTRACT_DEVICE_H
 #define CONTEND_CONTRACT_DEVICE_H
 
 #include <stdbool.h>
 
-/* X(ID, name as in the device column, what people are told, are its workers' GPUs real). */
+/* X(ID, name in the device column, title for people, whether its workers' GPUs are real). */
 /* clang-format off */
 
 /* The devices that workers feed, which --device chooses. */
@@ -15,7 +15,7 @@
     X(SIM, "sim", "device sim (modelled GPU)", false)                                              \
     X(CUDA, "cuda", "device cuda", true)
 
-/* `nccl` and `mpi` are what collectives run over; rows of one are never compared with the other. */
+/* Collectives run over `nccl` or `mpi`; rows of one are never compared with rows of the other. */
 #define DEVICES(X)                                                                                 \
     X(NONE, "none", "the command's own devices", false)                                             \
     DEVICES_FED(X)                                                                                 \
@@ -40,7 +40,7 @@ extern const struct device_info device_infos[DEVICE_COUNT];
 
 /* "none", "sim", "cuda", "nccl", "mpi": as the device column of rows.csv writes it. */
 const char *device_name(enum device device);
-/* The mark behind the name of an arm: ", sim" where its GPU is a model, else "". */
+/* The suffix of an arm's name: ", sim" if its GPU is a model, else "". */
 const char *device_mark(enum device device);
 /* DEVICE_NONE for an unknown name. */
 enum device device_find(const char *name);

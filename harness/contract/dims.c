@@ -40,13 +40,13 @@ enum dim_kind dim_kind(const struct bench *bench, unsigned dim)
     return declared(bench, dim)->kind;
 }
 
-/* The text of a part; NULL where its number says it. */
+/* The text of a part; NULL if the part is a number. */
 static const char *text_of(const struct dims *at, unsigned part)
 {
     return at->text_at[part] ? at->text + at->text_at[part] - 1 : NULL;
 }
 
-/* Its place among the parts; n where it has none. */
+/* Index of the part along `dim`; at->n = none. */
 static unsigned find(const struct dims *at, unsigned dim)
 {
     unsigned part = 0;
@@ -224,7 +224,7 @@ char *dims_format(const struct bench *bench, const struct dims *at, char key[sta
     return key;
 }
 
-/* A label, or a number that is written so; else the text. */
+/* Stores a label's index, or a number that put_value writes exactly as `text`; else the text. */
 static struct dims parse_value(const struct bench *bench, struct dims at, unsigned dim,
                                const char *text)
 {
@@ -247,7 +247,7 @@ struct dims dims_parse(const struct bench *bench, const char *key)
     struct dims at = {.n = 0};
     while (*key) {
         char part[DIMS_KEY_MAX];
-        /* More than there is room for stay together. */
+        /* The last part takes all of the rest. */
         size_t length = at.n == DIMS_MAX - 1 ? strlen(key) : strcspn(key, ";");
         (void)snprintf(part, sizeof(part), "%.*s", (int)length, key);
         char *value = strchr(part, '=');

@@ -8,7 +8,7 @@
 
 const char *const dose_names[] = {"cpu", "bandwidth", "latency", "cache", "throttle", NULL};
 
-/* What aggressors can hold: they compete with the workers as equals, and 8 threads a CPU do. */
+/* Levels that aggressors can hold: they have the workers' priority and few threads per CPU. */
 static const double least[DOSE_KINDS] = {0, 0.05, 1, 0.05, 0};
 static const double most[DOSE_KINDS] = {0.8, 1, 20, 1, 0.8};
 
@@ -45,7 +45,7 @@ int dose_check(const struct dose *dose, struct err *err)
                    least[dose->kind], most[dose->kind], dose->level);
 }
 
-/* The kind in front of '='; returns what stands behind it, or NULL. */
+/* Reads the kind before '='. Returns the text after '='; NULL: unknown kind, or no '='. */
 static const char *parse_kind(const char *text, int *kind)
 {
     size_t length = strcspn(text, "=");
@@ -55,7 +55,7 @@ static const char *parse_kind(const char *text, int *kind)
     return NULL;
 }
 
-/* "20%" or "0.2", or in percent "20"; *end is behind it. */
+/* Reads "20%" or "0.2"; with `percent` also "20" for 20%. *end: the text after the level. */
 static bool parse_level(const char *text, bool percent, double *level, const char **end)
 {
     char *behind;

@@ -1,8 +1,8 @@
 /*
  * Figures of a benchmark's values, as data: harness/show/figures/ writes and draws them. A figure
- * shows one metric, over one or two of the dimensions of its values. Lines and bars stand on a
- * value axis; of a heat map the colours are the values, and both axes dimensions. Dots show several
- * metrics, a panel each, of units that should be alike, such as GPUs.
+ * shows one metric over one or two dimensions of its values. Lines and bars have a value axis. A
+ * heat map shows values as colours; both its axes are dimensions. Dots show several metrics, one
+ * per panel, of units that should be alike, such as GPUs.
  */
 #ifndef CONTEND_CONTRACT_FIGURE_H
 #define CONTEND_CONTRACT_FIGURE_H
@@ -13,8 +13,8 @@
 
 enum figure_kind { FIGURE_LINES, FIGURE_BARS, FIGURE_HEAT, FIGURE_DOTS };
 
-/* The unit that an axis counts, printed at each of its ticks: "10 kB/s", "1 us". In a heat map it
- * is that of the y axis, and stands in the cells. */
+/* Unit printed at each tick of an axis: "10 kB/s", "1 us". In a heat map the unit of the y axis
+ * applies to the cells. */
 enum figure_ticks {
     FIGURE_TICKS_NUMBERS,
     FIGURE_TICKS_GBPS,
@@ -22,82 +22,77 @@ enum figure_ticks {
     FIGURE_TICKS_BYTES,
 };
 
-/* Limits names, which are those of files, and what tells lines or bars apart. */
+/* Longest name (also a file name); most dimensions that distinguish lines or bars. */
 enum { FIGURE_NAME_MAX = 48, FIGURE_SERIES = 3 };
 
 struct figure_axis {
     const char *label; /* with the unit: "latency of a load (ns)" */
     unsigned dim;      /* 0 on the value axis of lines and bars */
-    /* The rest is of lines. */
-    const char *metric;      /* or NULL: points stand where this metric is, and follow each other by
-                                dimension */
-    bool log;                /* the scale, else linear */
+    /* The fields below are for lines. */
+    const char *metric;      /* points stand at this metric's values, joined in order of `dim`;
+                                NULL: they stand at their `dim` */
+    bool log;                /* log scale; false = linear */
     bool bytes;              /* "64 KiB" for 65536 */
-    double from;             /* a linear scale holds it; drawn as a line where it is not 0 */
+    double from;             /* a linear scale includes it; also drawn as a line unless 0 */
     enum figure_ticks ticks; /* of an axis with a log scale */
 };
 
-/* Values of another metric that are marked on the horizontal axis of lines: "reported L1 48 KiB".
- */
+/* Values of another metric, marked on the horizontal axis of lines: "reported L1 48 KiB". */
 struct figure_mark {
     const char *metric; /* NULL ends the table */
     const char *text;
-    unsigned dim;       /* the text goes on with where it stands along this; 0 = does not */
-    const char *before; /* and with this in front of that, "L" */
-    bool solid;         /* the line, else it is dotted */
+    unsigned dim;       /* the text continues with the value's position along this; 0 = does not */
+    const char *before; /* precedes that position, "L" */
+    bool solid;         /* solid line; false = dotted */
 };
 
-/*
- * A panel of dots: a line for each place along the dimensions `lines`, and on it a dot for each
- * unit.
- */
+/* A panel of dots: a line for each point of the dimensions `lines`, a dot on it for each unit. */
 struct figure_panel {
     const char *metric; /* NULL ends the table */
     const char *label;  /* of its axis, with the unit */
     unsigned lines[FIGURE_SERIES];
-    const struct dims *only; /* as that of the figure */
+    const struct dims *only; /* as in struct bench_figure */
     bool log;
 };
 
 struct bench_figure {
-    const char *name; /* [a-z0-9_]+, no other benchmark's; NULL ends the table */
+    const char *name; /* [a-z0-9_]+, unique over all benchmarks; NULL ends the table */
     enum figure_kind kind;
     const char *metric;
-    const struct dims *only; /* left out is what stands elsewhere along these; or NULL */
+    const struct dims *only; /* shows only the values at this point of these dimensions; or NULL */
     const char *title;       /* what it shows */
-    const char *how;         /* how that was measured; of lines NULL: over which transport */
+    const char *how;         /* how it was measured; NULL for lines: names the transport */
     const char *note;        /* for the footnote, or NULL */
     struct figure_axis x, y;
 
     /*
-     * For lines and bars: the dimensions that distinguish lines, or the bars of one place. The
-     * others are the panel of a line. None: all of them do, in one panel.
+     * For lines and bars: the dimensions that distinguish the lines of a panel, or the bars of a
+     * group. The remaining dimensions select the panel. If empty, all dimensions distinguish lines,
+     * in one panel.
      */
     unsigned series[FIGURE_SERIES];
 
-    /*
-     * For lines: marks on the horizontal axis, or NULL; and, on linear axes, a cross on each line
-     * at a metric.
-     */
+    /* For lines: marks on the horizontal axis, or NULL; on linear axes, a cross on each line. */
     const struct figure_mark *marks;
-    bool steps; /* a value is of all x from the point before it on: a histogram */
+    bool steps; /* a histogram: a value covers all x since the point before */
     struct {
-        const char *metric; /* where on the horizontal axis, at the line's place; NULL = none */
+        const char *metric; /* its value at the line's dimensions is the cross's x; NULL = none */
         const char *text;
-        double rise; /* it is about so many times as high as the line's first value */
+        double rise; /* expected height, relative to the line's first value */
     } cross;
 
     /* For heat maps. */
     const char *colours; /* label of the colours, with the unit */
-    bool symmetric;      /* a value stands for either order of its pair */
-    bool apart;          /* the axes are of different things, else both have all members */
-    unsigned split;   /* a dimension whose first `nsplits` labels have lines of their own; or 0 */
-    unsigned nsplits; /* of dots two, which have marks of their own */
-    double range[2];  /* the colours reach at least from, and to; 0, 0 = the values' own */
-    int digits;       /* behind the point of a number in a cell */
+    bool symmetric;      /* a value holds for both orders of its pair */
+    bool apart;          /* the axes list different members; false: both list the members of both */
+    unsigned split;      /* each of the first `nsplits` labels of this dimension has its own lines;
+                            0 = none */
+    unsigned nsplits;    /* for dots: 2, each with its own mark */
+    double range[2];     /* the colours cover at least this range; 0, 0 = that of the values */
+    int digits;          /* decimals of a number in a cell */
 
-    /* For dots: x.dim distinguishes units, and x.label is the name of one. */
-    const struct figure_panel *panels; /* up to eight; those without a value are left out */
+    /* For dots: x.dim distinguishes units, x.label names a unit. */
+    const struct figure_panel *panels; /* up to eight; panels without a value are left out */
 };
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * Published reports of contention as data: what was reported, how this machine reproduces it, its
- * cure, and what `contend doctor` is expected to say of it.
+ * Published reports of contention as data: the report, how this machine reproduces it, the cure,
+ * and what `contend doctor` should say.
  *
- * An incident is a scenario whose variants are fixed: `contend ab NAME` measures it, and `contend
- * run incident NAME` lets doctor look at it while it is sick. In texts {cpus} is the number of CPUs
- * that this process may use, {2cpus} twice as many, {quarter} a quarter of them, which may be half
- * a CPU, {quarter+} the same as threads, at least 1.
+ * An incident is a scenario whose variants are fixed. `contend ab NAME` measures it, and `contend
+ * run incident NAME` lets doctor examine the sick (uncured) variant while it runs. In texts {cpus}
+ * is the number of CPUs that this process may use, {2cpus} twice that, {quarter} a quarter of it
+ * (may be fractional), {quarter+} the same as a number of threads, at least 1.
  */
 #ifndef CONTEND_CONTRACT_INCIDENT_H
 #define CONTEND_CONTRACT_INCIDENT_H
@@ -17,48 +17,45 @@
 
 enum { INCIDENT_VARIANTS = 8 };
 
-/* The words and figures of the source; its symptom is the summary of the scenario. */
+/* Words and figures of the source. The scenario's summary is the symptom. */
 struct incident_report {
     const char *title, *url, *date;
-    const char *machine; /* hardware and software, as far as the source says */
-    const char *what;    /* unit or quantity of both figures, "tokens/s"; NULL = it has none */
+    const char *machine; /* hardware and software, if the source says */
+    const char *what;    /* unit or quantity of both figures, "tokens/s"; NULL = no figures */
     double sick, cured;  /* 0 = not reported */
     bool less_is_better;
-    const char *figures; /* in place of these, where they are no pair on one machine */
+    const char *figures; /* replaces both figures if they are not from one machine */
 };
 
 struct incident {
     struct scenario scenario;
     struct incident_report reported;
-    const char *differs; /* between the report and this reproduction; a sentence */
+    const char *differs; /* how this reproduction differs from the report; a sentence */
     const char *cure;    /* in words, "as many threads as CPUs" */
-    /* As -V takes them: the sick one first, then the cured one, then others; ends with NULL. */
+    /* Arguments of -V: the sick variant, then the cured one, then more; ends with NULL. */
     const char *variants[INCIDENT_VARIANTS];
-    const char *metric;  /* that the ratio is of */
-    double time_s;       /* of an observation; 0 = as ab has it */
-    double max_time_s;   /* of the comparison; 0 = as the command says */
-    bool on_gpu;         /* where there is one, with thrice the time; else it is simulated */
-    const char *witness; /* a metric that shows why, sick and cured; NULL = none */
-    /* Ids of findings, "a|b"; NULL = no check can see it; "" = doctor must advise nothing. */
+    const char *metric;  /* compared between sick and cured */
+    double time_s;       /* time of one measurement; 0 = ab's default for incidents */
+    double max_time_s;   /* least time limit of the comparison; 0 = that of the command */
+    bool on_gpu;         /* uses a GPU if any, with 3 times the time limit; else device sim */
+    const char *witness; /* a metric that shows the cause, sick and cured; NULL = none */
+    /* Findings that doctor should report, "a|b"; NULL = no check sees it; "" = no advice at all. */
     const char *doctor;
-    bool harms;           /* the cure is one that slows: the second variant is to be slower */
+    bool harms;           /* the "cure" is harmful: the second variant should be slower */
     unsigned least_nodes; /* NUMA nodes that it needs */
-    const char *cannot;   /* why no machine reproduces it by itself; NULL = it can */
+    const char *cannot;   /* why no single machine reproduces it; NULL = a machine can */
 };
 
-/* NULL where the table, which ends with NULL, or is NULL, has no such name. */
+/* `incidents` ends with NULL, or is NULL. NULL: unknown name. */
 const struct incident *incident_find(const struct incident *const *incidents, const char *name);
 
-/* Why a machine of so many NUMA nodes cannot show it; "" = it can, as far as that goes. Returns
- * buf.
- */
+/* Why a machine with `nodes` NUMA nodes cannot reproduce it; "" = no known reason. Returns buf. */
 char *incident_not_here(const struct incident *incident, unsigned nodes, char *buf, size_t size);
 
-/* How many of its variants, the first ones, are changes of the sick one: the next is the cured one.
- */
+/* Number of leading `variants` that together are the sick one; the cured one begins after them. */
 size_t incident_changes(const struct incident *incident);
 
-/* Its speed-up as reported; NaN = the report has no pair of figures. */
+/* The reported speed-up; NaN = the report has no pair of figures. */
 double incident_reported(const struct incident *incident);
 
 /* Replaces the placeholders; returns buf. */

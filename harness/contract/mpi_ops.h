@@ -1,11 +1,11 @@
 /*
- * MPI, as the program sees it: a table of functions that the module contend_mpi.so exports.
+ * The interface between the program and MPI: a table of functions that contend_mpi.so exports.
  *
- * Only the module is linked with MPI (harness/ranks/mpi/contend_mpi.c); the program loads it when
- * mpirun or srun started it, and runs without MPI otherwise. Hence plain C types, and a number that
- * both sides compare before anything else. Order: start; any number of calls; end or abort. All but
- * `collective` are for the main thread; `collective` has a communicator of its own and may run in
- * another thread where `threads` is true.
+ * Only that module is linked with MPI (harness/ranks/mpi/contend_mpi.c). The program loads it when
+ * mpirun or srun started the program, and runs without MPI otherwise. Hence plain C types, and an
+ * ABI number that the program compares first. Order: start; any number of calls; end or abort. Only
+ * the main thread calls these functions, except `collective`: it has a communicator of its own and
+ * may run in another thread if `threads` is true.
  *
  * Errors: a negative errno, with one line in msg[size].
  */
@@ -27,7 +27,7 @@ enum mpi_ops_call {
     MPI_OPS_BROADCAST,
     MPI_OPS_REDUCE,
     MPI_OPS_ALLTOALL,
-    MPI_OPS_SENDRECV, /* round a ring: to rank + 1, from rank - 1 */
+    MPI_OPS_SENDRECV, /* around a ring: to rank + 1, from rank - 1 */
     MPI_OPS_GATHER,
     MPI_OPS_SCATTER,
     MPI_OPS_BARRIER,
@@ -54,18 +54,18 @@ struct mpi_ops_world {
     char library[80]; /* such as "Open MPI v4.1.4" */
 };
 
-/* A message under way; zeroed = none. Its content is the module's. */
+/* A message in flight; zeroed = none. Only the module uses the content. */
 struct mpi_ops_request {
     uint64_t handle;
     bool active;
 };
 
 /*
- * One collective over all ranks. `count` is of one rank's part where the
- * operation has parts. In place, the buffer is `recv` and `send` is ignored, as MPI_IN_PLACE has
- * it: each rank's part of an all-gather lies at its place in recv, and what reduce-scatter leaves
- * begins recv. In gather and scatter the root's own part stays at its place in recv, while others
- * begin there. A broadcast is always in place: it reads and writes recv.
+ * One collective over all ranks. If the operation has parts, `count` is the size of one rank's
+ * part. In place means MPI_IN_PLACE: the buffer is `recv`, and `send` is ignored. In an all-gather
+ * each rank's part lies at its offset in recv; the result of a reduce-scatter lies at the start of
+ * recv. In gather and scatter the root's own part stays at its offset in recv; that of another rank
+ * lies at the start. A broadcast is always in place: it reads and writes recv.
  */
 struct mpi_ops_collective {
     enum mpi_ops_call call;
@@ -84,7 +84,7 @@ struct mpi_ops {
     void (*end)(void);       /* waits for all ranks */
     void (*abort)(int code); /* ends all ranks; returns only if MPI itself fails */
 
-    /* Small messages between the ranks' main threads; the buffer stays until the test says done. */
+    /* Small messages between the ranks' main threads. `data` must stay valid until test is done. */
     int (*send)(unsigned to, const void *data, size_t bytes, struct mpi_ops_request *request,
                 char *msg, size_t size);
     int (*receive)(unsigned from, void *data, size_t bytes, struct mpi_ops_request *request,

@@ -1,9 +1,10 @@
 /*
- * The workers of one role as a team: who am I among how many, and how do we agree?
+ * The workers of one role as a team: a worker's rank, the number of ranks, and how they exchange
+ * data.
  *
- * Calls are collective: every rank makes the same calls in the same order, and each returns only
- * when all ranks have come. Waiting sleeps after a few microseconds. A rank that dies does not
- * answer: the harness then ends the others, so no call needs a time-out.
+ * Calls are collective: every rank makes the same calls in the same order, and each call returns
+ * only when all ranks have made it. A waiting rank sleeps after a few microseconds. If a rank dies,
+ * the harness ends the other ranks, so no call needs a time-out.
  */
 #ifndef CONTEND_CONTRACT_PEERS_H
 #define CONTEND_CONTRACT_PEERS_H
@@ -17,15 +18,15 @@ enum { PEERS_BLOCK_MAX = 1 << 15 };
 struct mpi_ops;
 
 struct peers {
-    unsigned rank, size; /* of all nodes together */
+    unsigned rank, size; /* over all nodes */
     int (*gather)(struct peers *peers, const void *mine, void *all, size_t bytes, struct err *err);
     void *impl;
     const struct mpi_ops *mpi; /* NULL unless started by mpirun or srun */
 };
 
 /*
- * all[r * bytes ..] becomes what rank r gave, in every rank. `bytes` is the same in all of them,
- * at most PEERS_BLOCK_MAX. -EIO when the way to other nodes is broken.
+ * Copies `mine` of rank r to all[r * bytes], in every rank. All ranks pass the same `bytes`, at
+ * most PEERS_BLOCK_MAX (else -EINVAL). -EIO: the connection to other nodes is broken.
  */
 int peers_gather(struct peers *peers, const void *mine, void *all, size_t bytes, struct err *err);
 

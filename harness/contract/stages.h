@@ -1,14 +1,15 @@
 /*
- * Where the time of a step went, as the step itself tells: stages that follow each other, each
- * timed from the end of the one before, so that together they are the step.
+ * Stages: a step records where its own time went. Each stage is timed from the end of the stage
+ * before it, so that the stages add up to the step.
  *
- *   stage_start(ctx->stages);                 the step begins
- *   read();    stage_mark(ctx->stages, READ);     the time since then was this stage's
+ *   stage_start(ctx->stages);                     the step begins
+ *   read();    stage_mark(ctx->stages, READ);     the time since stage_start counts as READ
  *   compute(); stage_mark(ctx->stages, COMPUTE);
- *   stage_mark(ctx->stages, OTHER);           the step ends
+ *   stage_mark(ctx->stages, OTHER);               the step ends
  *
- * One clock read a stage and one a step. NULL, and a clock that is off, cost a comparison: the
- * harness turns it off where a stage takes less than CLOCK_MIN_INTERVAL_CALLS reads in the mean.
+ * Cost: one clock read per stage and one per step. NULL, or a clock that is off, costs a
+ * comparison. The harness turns the clock off if the mean stage takes less time than
+ * CLOCK_MIN_INTERVAL_CALLS clock reads.
  */
 #ifndef CONTEND_CONTRACT_STAGES_H
 #define CONTEND_CONTRACT_STAGES_H
@@ -21,17 +22,17 @@
 
 enum { BENCH_STAGES = 16 };
 
-/* The resource that a stage needs, so the meaning of a step that spends most of its time there. */
+/* The resource that a stage needs: it limits a step that spends most of its time in the stage. */
 enum stage_kind {
-    STAGE_CPU,   /* the CPUs work, with their memory */
-    STAGE_COPY,  /* the CPU waits for bytes on their way to a device, or carries them itself */
+    STAGE_CPU,   /* work of the CPUs and their memory */
+    STAGE_COPY,  /* the CPU copies bytes to a device, or waits for their transfer */
     STAGE_GPU,   /* the CPU waits for the device's work on its own batch */
-    STAGE_WAIT,  /* the CPU waits for anything else: others on the device, other workers, a CPU */
-    STAGE_OTHER, /* what is between the stages */
+    STAGE_WAIT,  /* the CPU waits for other users of the device, other workers, or a free CPU */
+    STAGE_OTHER, /* time between the stages */
     STAGE_KINDS
 };
 
-/* A table of them ends with name NULL; at most BENCH_STAGES. */
+/* A table of stages ends with name NULL; at most BENCH_STAGES. */
 struct bench_stage {
     const char *name, *key; /* "copy", "stage=copy" */
     enum stage_kind kind;
@@ -41,7 +42,7 @@ struct bench_stage {
         .name = (its_name), .key = "stage=" its_name, .kind = (its_kind)                           \
     }
 
-/* Clock of the calls of one step; used by the thread that calls it. */
+/* Clock of one step's stages. Only the thread that runs the step may use it. */
 struct stage_clock {
     bool on;
     uint64_t last_ns; /* the end of the stage before */
@@ -57,7 +58,7 @@ static inline void stage_start(struct stage_clock *clock)
     clock->reads++;
 }
 
-/* The time since the last mark, or the start, was `stage`'s. Returns it; 0 where nobody asks. */
+/* Counts the time since the last mark or start as `stage`. Returns it; 0 if the clock is off. */
 static inline uint64_t stage_mark(struct stage_clock *clock, unsigned stage)
 {
     if (!clock || !clock->on)
@@ -69,7 +70,7 @@ static inline uint64_t stage_mark(struct stage_clock *clock, unsigned stage)
     return took_ns;
 }
 
-/* So much of what was `from`'s was `to`'s, as is found out later. Returns what was moved. */
+/* Moves up to `ns` of time counted as `from` to `to`. Returns the time moved; 0 if off. */
 static inline uint64_t stage_move(struct stage_clock *clock, unsigned from, unsigned to,
                                   uint64_t ns)
 {
@@ -81,17 +82,17 @@ static inline uint64_t stage_move(struct stage_clock *clock, unsigned from, unsi
     return ns;
 }
 
-/* The stages of one measured step; enough digits for a figure. */
+/* The stages of one measured step; float is precise enough for a figure. */
 struct stage_step {
     float ns[BENCH_STAGES];
 };
 
-/* Over the measured steps of a worker that ended. */
+/* Sums over the completed measured steps of a worker. */
 struct stage_sums {
-    uint64_t iters; /* of those steps; 0: none was timed */
+    uint64_t iters; /* iterations in these steps; 0: no step was timed */
     uint64_t ns[BENCH_STAGES];
-    double cost_ns;   /* that the reads of the clock took, about */
-    uint32_t refused; /* 1: steps too short for it */
+    double cost_ns;   /* estimated time of the clock reads */
+    uint32_t refused; /* 1: not timed, as the steps are too short */
 };
 
 #endif

@@ -50,7 +50,7 @@ static int become(void *arg)
     return 127;
 }
 
-/* It stops its workers itself; what it measured over a stop is no result. */
+/* SIGTSTP makes the child stop its workers. Measurements across a stop are invalid. */
 static void obey_stop(const struct process *process, struct signals *signals)
 {
     signals->stop_asked = false;

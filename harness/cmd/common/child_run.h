@@ -1,6 +1,6 @@
 /*
- * A whole run of a contend in a process of its own: another build, or this one with other
- * arguments. What it measured is read back from its files.
+ * A whole run of contend in a child process: another build, or this one with other arguments. The
+ * caller reads its results from its files.
  *
  *   child_run_add(run, "%s", CHILD_RUN_SELF);
  *   child_run_add(run, "bench");               and so on
@@ -14,32 +14,32 @@
 #include "harness/lib/base/err.h"
 #include "harness/lib/sys/signals.h"
 
-/* This program, also where its file was replaced. */
+/* This program, also if its file was replaced meanwhile. */
 #define CHILD_RUN_SELF "/proc/self/exe"
 
 enum { CHILD_RUN_WORDS = 256, CHILD_RUN_TEXT = 32768 };
 
-/* Zeroed = no words yet. It is large: allocate it. */
+/* Zeroed = no words yet. Too large for the stack: allocate it. */
 struct child_run {
-    char *argv[CHILD_RUN_WORDS]; /* the first one is the path of the program */
+    char *argv[CHILD_RUN_WORDS]; /* the first word is the program's path */
     size_t n;
     char text[CHILD_RUN_TEXT];
     size_t used;
-    const char *const *env; /* "NAME=VALUE" that it has besides ours; borrowed */
+    const char *const *env; /* "NAME=VALUE" added to our environment; borrowed */
     size_t nenv;
-    char said[200]; /* once it has ended: the last line that it said on stderr, or "" */
-    int log_fd;     /* its own, while it runs */
-    int out_fd;     /* where its stdout goes; 0 = nowhere */
+    char said[200]; /* after its end: its last line on stderr, or "" */
+    int log_fd;     /* its stderr, while it runs */
+    int out_fd;     /* its stdout; 0 = /dev/null */
 };
 
-/* A word of its command line; where there is no room, the run will fail with -E2BIG. */
+/* Adds a word to the command line. If it does not fit, child_run returns -E2BIG. */
 void child_run_add(struct child_run *run, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
- * Runs it to its end, with nothing on stdin. Its exit code; -EINTR we were asked to
- * stop, and so was it; -ERESTART it was stopped (Ctrl-Z) and continued meanwhile; -ECHILD a signal
- * ended it; or why it could not be started.
+ * Runs it to its end, with empty stdin. Returns its exit code; -EINTR: a signal asked this process
+ * to end, and the child was ended too; -ERESTART: the child was stopped (Ctrl-Z) and continued;
+ * -ECHILD: a signal killed it; or another -errno: it could not be started.
  */
 int child_run(struct child_run *run, struct signals *signals, struct err *err);
 

@@ -6,7 +6,7 @@
 #include "harness/cmd/common/help.h"
 #include "harness/lib/say/log.h"
 
-/* Whether it takes words, of which this is the first. */
+/* -EINVAL unless the command takes operands; `word` is the first. */
 static int check_word(const struct command *command, const char *word, struct err *err)
 {
     if (command->word_option)

@@ -13,7 +13,7 @@
 #include "harness/lib/base/opt.h"
 #include "harness/store/json/value.h"
 
-/* DESIGN.md, "Command line". */
+/* help_exit_codes says what they mean. */
 enum exit_code {
     EXIT_GOOD = 0,
     EXIT_VERDICT = 1,
@@ -23,46 +23,47 @@ enum exit_code {
     EXIT_INTERRUPTED = 130
 };
 
-/* --verbose, the same wherever a result is printed. */
+/* Help of --verbose, for all commands that print a result. */
 #define CMD_VERBOSE_HELP "Also details: more columns, findings, reasons"
 
 struct tool_command;
 
-/* The tables that a main joins. Tests pass their own; NULL is an empty one. */
+/* The tables that each main passes to the commands. Tests pass their own. */
 struct cmd_env {
     const struct bench *const *benches;      /* NULL-terminated */
     const char *const *families;             /* of each benchmark, such as "memory"; or NULL */
     const struct scenario *scenarios;        /* ends with name NULL */
     const struct incident *const *incidents; /* ends with NULL; or NULL */
-    const char *(*rule_name)(size_t i); /* of validate, for completions; NULL behind the last */
-    const struct tool_command *tools;   /* whose code is in this program */
+    const char *(*rule_name)(size_t i); /* validate's rules, for completions; NULL after the last */
+    const struct tool_command *tools;   /* commands of tools that are linked into this program */
 };
 
 /* argv[0] is the subcommand's name, argv[-1] the program's. */
 typedef int cmd_main(const struct cmd_env *env, int argc, char **argv);
 
 /*
- * A command as its help shows it. Placeholders, of operands and of options, are types: SCENARIO,
- * BENCH, COMMAND and DIR mean the same wherever they stand.
+ * A command and its help. Placeholders in operands and options are types: SCENARIO, BENCH, COMMAND
+ * and DIR mean the same in all of them.
  */
 struct command {
     const char *name;
-    cmd_main *main;         /* NULL: a tool has it, whose descriptions alone are in the core */
-    const char *tool;       /* of which it is then: "doctor" */
+    cmd_main *main;         /* NULL: a tool's program runs it; the core has only this description */
+    const char *tool;       /* that tool, "doctor" */
     const char *group;      /* "Measure"; NULL = not in the list of commands */
-    const char *summary;    /* its line there */
+    const char *summary;    /* its line in that list */
     const char *operands;   /* words that are no options, as in "[SCENARIO...]"; NULL = none */
-    const char *about;      /* sentences for its help; the short one has the first of them */
+    const char *about;      /* sentences for its help; the short help has only the first */
     const struct opt *opts; /* may be NULL */
     struct example {
-        const char *line, *text; /* "contend run", "the main job"; line NULL ends them */
+        const char *line, *text; /* "contend run", "the main job"; line NULL ends the list */
     } examples[5];
-    const char *word_option; /* of one without operands: what a word was probably for, "pid" */
-    bool takes_params;       /* -p NAME=VALUE, of the benchmarks that it measures */
-    bool is_task; /* of scenarios it takes those alone whose work per second a placement changes */
+    const char *word_option; /* without operands: the option that a stray word probably belongs to,
+                                "pid" */
+    bool takes_params;       /* takes -p NAME=VALUE, for the benchmarks that it measures */
+    bool is_task; /* takes only scenarios whose throughput a placement changes (named_is_task) */
 };
 
-/* All of them, in the order of the help; NULL-terminated. Not in tools: harness/commands.c. */
+/* All commands, in the order of the help; NULL-terminated. Not in tools: harness/commands.c. */
 extern const struct command *const command_table[];
 extern const struct command run_command, bench_command, ab_command, tune_command, info_command,
     place_command, validate_command, report_command, compare_command, selfcheck_command,
@@ -75,20 +76,17 @@ struct tool_command {
 };
 extern const struct tool_command comms_tool[], doctor_tool[], validate_tool[];
 
-/*
- * Reads the command line of a command. False: the command is to return *code, after its help or a
- * message about what it cannot take.
- */
+/* Parses a command line. False: return *code; the help was printed, or an error was logged. */
 bool cmd_parse(const struct cmd_env *env, const struct command *command, int argc, char **argv,
                void *args, struct cli *cli, int *code);
 
-/* The exit code if the measurement that a command needs first ended with `rc`. */
+/* The exit code of a command whose measurement failed with `rc`. */
 enum exit_code cmd_not_measured(int rc);
 
-/* Flushes stdout. 0, or EXIT_NOT_RUN after a message: the reader of a full disk must know. */
+/* Flushes stdout. 0, or EXIT_NOT_RUN after a message, for example if the disk is full. */
 int cmd_finish(void);
 
-/* Prints the document, lets go of it, and finishes as above; NULL = there is no memory for it. */
+/* Prints and frees the document, then as cmd_finish. NULL: out of memory, which is logged. */
 int cmd_print_json(json_t *json, int indent);
 
 #endif

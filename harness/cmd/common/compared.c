@@ -11,11 +11,11 @@
 
 const char *const compared_fail_on[] = {"slower", "unclear", "missing", "none", NULL};
 
-/* The outcomes that these words name. */
+/* The outcomes of compared_fail_on, in its order. */
 static const enum finding_outcome failings[] = {OUTCOME_SLOWER, OUTCOME_UNCLEAR, OUTCOME_MISSING,
                                                 OUTCOME_NONE};
 
-/* The outcome that stands at the start of the list; OUTCOMES: none that is known. */
+/* The outcome of the list's first word; OUTCOMES: unknown word. */
 static enum finding_outcome first_of(const char *list)
 {
     size_t length = strcspn(list, ",");

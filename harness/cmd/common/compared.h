@@ -1,23 +1,23 @@
-/* Shared by the commands that compare: --fail-on, their exit code, and files for others. */
+/* Shared by the commands that compare: --fail-on, exit code, and JUnit files. */
 #ifndef CONTEND_CMD_COMMON_COMPARED_H
 #define CONTEND_CMD_COMMON_COMPARED_H
 
 #include "harness/lib/base/err.h"
 #include "harness/verdict/pairs/comparison.h"
 
-/* Those words, for shells; ends with NULL. */
+/* The words of --fail-on, also for completions; ends with NULL. */
 extern const char *const compared_fail_on[];
 
-/* "slower,unclear,missing", or "none". -EINVAL names an invalid word. */
+/* Checks a list such as "slower,unclear,missing", or "none". -EINVAL: names an invalid word. */
 int compared_check_fail_on(const char *fail_on, struct err *err);
 
 /*
- * EXIT_VERDICT where one that gates is as --fail-on says, else EXIT_INCONCLUSIVE where nothing that
- * gates was decided, else EXIT_GOOD.
+ * EXIT_VERDICT if a gating metric has an outcome of --fail-on; else EXIT_INCONCLUSIVE if no gating
+ * metric was decided; else EXIT_GOOD.
  */
 int compared_code(const struct comparisons *comparisons, const char *fail_on);
 
-/* Those that gate, each a test of that suite, into the file. Errors name it. */
+/* Writes each gating metric as a test of that suite, in JUnit's format. Errors name the file. */
 int compared_write_junit(const struct comparisons *comparisons, const char *suite, const char *path,
                          struct err *err);
 

@@ -61,7 +61,7 @@ static void print_scenarios(const struct cmd_env *env, const struct command *com
     text_wrapped(stdout, 2, 2, "%s", names);
 }
 
-/* A line a family, from `at` on; returns the family behind it. */
+/* Prints one line with the family of benchmark `at`. Returns the index after that family. */
 static size_t print_family(const struct cmd_env *env, size_t at)
 {
     char names[HELP_SENTENCE_MAX] = "", label[16] = "";
@@ -85,7 +85,7 @@ char *help_format_usage(const struct command *command, char *buf, size_t size)
     const char *operands = command->operands ? command->operands : "";
     const char *gap = operands[0] ? " " : "", *options = command->opts ? " [options]" : "";
     const char *params = command->takes_params ? " [-p NAME=VALUE]..." : "";
-    if (strstr(operands, "--")) /* behind it nothing is ours */
+    if (strstr(operands, "--")) /* options must precede it */
         (void)snprintf(buf, size, "contend %s%s%s%s%s", command->name, options, params, gap,
                        operands);
     else
@@ -94,7 +94,7 @@ char *help_format_usage(const struct command *command, char *buf, size_t size)
     return buf;
 }
 
-/* Those up to a level, below headings; `heading` is the last one that was printed, or "". */
+/* Prints options up to a level below their headings. `heading`: the last one printed, or "". */
 static const char *print_options(const struct opt *opts, enum opt_level most, const char *heading)
 {
     const char *group = "Options";

@@ -14,10 +14,10 @@ enum { HELP_USAGE_MAX = 128 };
 /* "contend run [SCENARIO...] [options]". Returns buf. */
 char *help_format_usage(const struct command *command, char *buf, size_t size);
 
-/* Description, operands and options; without `all` one sentence and the common options. */
+/* Prints description, operands and options; without `all`, one sentence and common options. */
 void help_print_command(const struct cmd_env *env, const struct command *command, bool all);
 
-/* The parameters of what is measured there. */
+/* Print the summary and the parameters of a scenario or benchmark. */
 void help_print_scenario(const struct cmd_env *env, const struct scenario *scenario);
 void help_print_bench(const struct bench *bench);
 
@@ -27,7 +27,7 @@ struct help_exit_code {
 };
 extern const struct help_exit_code help_exit_codes[];
 
-/* "--param" as an option, with an end behind it; it lands in struct cli. */
+/* "--param" as a table of one option, for helps; cli_parse stores it in struct cli. */
 extern const struct opt help_param_option[];
 
 #endif

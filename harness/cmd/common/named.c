@@ -10,7 +10,7 @@
 #include "harness/lib/say/log.h"
 #include "harness/plan/placement/plan.h"
 
-/* Says where a name belongs instead; NULL = nowhere. */
+/* What a name is instead, and how to use it; NULL = unknown. */
 static const char *stands_elsewhere(const struct cmd_env *env, const char *name)
 {
     for (int p = 0; p < PLACEMENTS; p++)

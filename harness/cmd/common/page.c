@@ -17,7 +17,7 @@
 #include "harness/show/html/html.h"
 #include "harness/show/html/html_collection.h"
 
-/* Those of steps that the page does not draw itself, then those of benchmarks. */
+/* Figures of steps that the page embeds instead of drawing them; those of benchmarks follow. */
 static const char *const of_steps[] = {"occupancy", "step_time", "efficiency"};
 enum {
     OF_STEPS = sizeof(of_steps) / sizeof(of_steps[0]),
@@ -26,7 +26,7 @@ enum {
 };
 static const size_t svg_most = (size_t)16 << 20;
 
-/* A figure of a directory; owned. */
+/* A figure of a result's directory; owns svg. */
 struct figure_file {
     char name[FIGURE_NAME_MAX], title[TITLE];
     char *svg;
@@ -39,7 +39,7 @@ struct page_figures {
     struct html_figure figure[FIGURES_MOST];
 };
 
-/* The first text between quotes of its .dat file is what the figure shows. */
+/* The title is the first quoted text of the figure's .dat file; without it, the figure's name. */
 static void read_title(int plots_fd, const char *figure, char title[static TITLE])
 {
     char name[FIGURE_NAME_MAX + 8], *text = NULL;
@@ -68,7 +68,7 @@ static void add_figure(struct page_figures *loaded, int plots_fd, const char *na
     size_t size;
     (void)snprintf(path, sizeof(path), "%s.svg", name);
     int rc = file_read(plots_fd, path, svg_most, &file->svg, &size);
-    if (rc && rc != -ENOENT) /* not drawn is no error */
+    if (rc && rc != -ENOENT) /* a figure that was not drawn is no error */
         log_warn("the page lacks plots/%s: %s", path, strerror(-rc));
     if (rc)
         return;
@@ -133,7 +133,7 @@ static int load(const struct page_side *side, struct about *about, struct page_f
     return rc;
 }
 
-/* 0 where nothing is there, or a page of ours. */
+/* 0: no such file, or a page that contend wrote; -EEXIST: another file; or another -errno. */
 static int look(int at_fd, const char *name)
 {
     struct stat status;
@@ -148,7 +148,7 @@ static int look(int at_fd, const char *name)
     return ours ? 0 : -EEXIST;
 }
 
-/* Whatever the page is of. */
+/* Prints any kind of page. */
 typedef int printer(const void *page, FILE *out, struct err *err);
 
 static int print_result(const void *page, FILE *out, struct err *err)

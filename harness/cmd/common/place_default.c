@@ -10,7 +10,7 @@
 #include "harness/machine/gpu/driver.h"
 #include "harness/verdict/advice/advice.h"
 
-static const char results[] = "results"; /* where runs without --out leave theirs */
+static const char results[] = "results"; /* output directory of runs without --out */
 
 bool place_find_measured(const struct topo *topo, unsigned workers, const char *const *job,
                          struct recommended *found)

@@ -1,4 +1,4 @@
-/* The program's own name, for commands that a person is to paste. */
+/* The program's own name, for commands to paste into a shell; files that come with it. */
 #ifndef CONTEND_CMD_COMMON_PROGRAM_H
 #define CONTEND_CMD_COMMON_PROGRAM_H
 
@@ -7,21 +7,20 @@
 #include "harness/lib/base/err.h"
 
 /*
- * How a shell starts this program again in the folder where it was started: argv[0], or what
- * ./contend, which starts it by another path, says in CONTEND_PROGRAM. Quoted where it must be;
- * "contend" where there is no room. Returns buf.
+ * The word that starts this program again from the same working directory: CONTEND_PROGRAM, which
+ * the script ./contend sets, or argv[0]. Quoted for a shell if necessary; "contend" if it does not
+ * fit or has control characters. Returns buf.
  */
 char *program_name(const char *argv0, char *buf, size_t size);
 
 enum { PROGRAM_PATH_MAX = 4096 };
 
-/* Path of the program of that name in the folder of this one, there or not: -errno without /proc.
- */
+/* Path of a program in the folder of this one; need not exist. -errno without /proc. */
 int program_beside(const char *name, char *path, size_t size, struct err *err);
 
 /*
  * Path of a file that comes with the program: beside it, or in ../share/contend of an installation.
- * -ENOENT names both.
+ * -ENOENT: the message names both.
  */
 int program_share(const char *name, char *path, size_t size, struct err *err);
 

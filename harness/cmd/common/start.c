@@ -15,7 +15,8 @@
 #include "harness/lib/sys/process.h"
 #include "harness/ranks/mpi/server.h"
 
-/* A file that we open later must not become one of them: messages would be written into it. */
+/* Opens missing standard descriptors. Else a file opened later could get the number of stderr, and
+ * messages would be written into it. */
 static int open_standard_files(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -32,7 +33,7 @@ bool start(const struct cmd_env *env, int argc, char **argv, int *code)
     if (open_standard_files())
         return true;
     text_fit_stdout(terminal_columns(STDOUT_FILENO));
-    /* A limit on the size of files is an error of write, which is told, and not a death. */
+    /* With SIGXFSZ ignored, a file size limit makes write fail, which is reported. */
     (void)signal(SIGXFSZ, SIG_IGN);
     process_keep_children();
     bool is_worker = strcmp(name, LAUNCH_WORKER_COMMAND) == 0;
@@ -40,11 +41,10 @@ bool start(const struct cmd_env *env, int argc, char **argv, int *code)
     bool is_guard = strcmp(name, LAUNCH_GUARD_COMMAND) == 0;
     if (is_worker || is_mpi || is_guard) {
         launch_take_name();
-        (void)signal(SIGPIPE, SIG_IGN); /* what libraries say may go where nobody reads */
+        (void)signal(SIGPIPE, SIG_IGN); /* libraries may print to a pipe without a reader */
     }
     if (!is_worker && !is_guard)
-        affinity_put_back(); /* what is measured is the machine, not what OMP_PROC_BIND left of it
-                              */
+        affinity_put_back(); /* libgomp may have narrowed the mask, for OMP_PROC_BIND */
     if (is_worker)
         *code = worker_main(env->benches, argc, argv);
     else if (is_guard)

@@ -1,23 +1,23 @@
-/* From main to the command line: the same for all our programs, and for tests with benchmarks of
- * their own. */
+/* Start of all our programs, from main to the command line; also for test programs with their own
+ * benchmarks. */
 #ifndef CONTEND_CMD_COMMON_START_H
 #define CONTEND_CMD_COMMON_START_H
 
 #include "harness/cmd/common/cmd.h"
 
 /*
- * Readies the process; argv[0] is the program. True: one of our processes has started this one,
- * such as a worker (engine/worker/launch.h), which has run and returned *code. It is also true
- * where nothing can run.
+ * Prepares the process; argv[0] is the program. True: the caller exits with *code. Either this is
+ * an internal process, such as a worker (engine/worker/launch.h), which has run, or the process
+ * could not be prepared.
  */
 bool start(const struct cmd_env *env, int argc, char **argv, int *code);
 
-/* Writes what stdout still holds. Returns the exit code. */
+/* Flushes stdout. Returns the exit code. */
 int end(int code);
 
 /*
- * The `main` of a tool, over env->tools. Words are those of `contend`, "contend doctor --live", or
- * come without the command, which is then the first: "contend-doctor --all".
+ * The `main` of a tool. Finds the command in env->tools by argv[1], as in "contend doctor --live".
+ * Without a command there, as in "contend-doctor --all", it runs the first of env->tools.
  */
 cmd_main start_tool;
 

@@ -1,5 +1,4 @@
-/* The summary at a run's end: verdict, table and findings, from the files that hold them.
- */
+/* The summary at a run's end: verdict, table and findings, read from the result's files. */
 #ifndef CONTEND_CMD_COMMON_SUMMARY_H
 #define CONTEND_CMD_COMMON_SUMMARY_H
 
@@ -9,15 +8,14 @@
 #include "harness/store/json/value.h"
 #include "harness/store/read/recorded.h"
 
-/* At 80 columns, and `all` of it or what a first look needs; below it the directory, where `path`
- * names it. */
+/* Prints at 80 columns. `all`: with details. `path`: also prints this directory; or NULL. */
 void summary_print(const struct recorded *recorded, const char *path, bool all, FILE *out,
                    bool color);
 
-/* All of it in memory, without color: free() *text. -ENOMEM only. */
+/* Writes it with details, without color, into *text, which the caller frees. Error: -ENOMEM. */
 int summary_format(const struct recorded *recorded, char **text, size_t *size, struct err *err);
 
-/* The same for --json; NULL without memory. */
+/* The summary for --json; NULL: out of memory. */
 json_t *summary_to_json(const struct recorded *recorded);
 
 #endif

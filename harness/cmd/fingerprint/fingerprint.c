@@ -1,4 +1,4 @@
-/* contend run fingerprint, and two fingerprints compared. */
+/* contend run fingerprint, and the comparison of fingerprints. */
 #include "harness/cmd/fingerprint/fingerprint.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ bool fingerprint_is_named(const char *word)
     return !strcmp(word, fingerprint_word);
 }
 
-/* All measurements share this. */
+/* State that all measurements share. */
 struct work {
     const struct cmd_env *env;
     const struct print_options *options;
@@ -79,7 +79,7 @@ struct work {
     struct fingerprint print;
 };
 
-/* The command of a measurement; of a child run with what all have. */
+/* Adds the words of a measurement, its share of the time limit, and the device. */
 static void add_words(const struct work *work, const struct source_run *run,
                       struct child_run *child)
 {
@@ -92,7 +92,7 @@ static void add_words(const struct work *work, const struct source_run *run,
         child_run_add(child, "--device=%s", device_names[work->options->device]);
 }
 
-/* Runs it, and reads its result. Returns -EINTR, or 0 with the reason where there is no result. */
+/* Runs it and reads its result. Returns -EINTR, or 0; without a result, the reason is set. */
 static int measure(struct work *work, const struct source_run *run, struct source_result *result)
 {
     static const char prefix[] = "contend: error: ";
@@ -161,7 +161,7 @@ static void describe(const struct work *work, struct fingerprint *print)
     (void)text_utc(time(NULL), print->started);
 }
 
-/* Frees the doc, and takes the JSON. */
+/* Prints or writes the doc in the requested form. Frees `doc`, and takes ownership of `json`. */
 static int show(const char *title, struct doc *doc, json_t *json,
                 const struct fingerprint_form *form)
 {
@@ -337,7 +337,7 @@ static int compare_two(const char *const *paths, const char *title,
     return printed ? printed : judge(&distance);
 }
 
-/* Each against the median of all. */
+/* Compares each with the median of all. */
 static int compare_fleet(const char *const *paths, size_t n, const char *title,
                          const struct fingerprint_form *form)
 {

@@ -7,10 +7,10 @@
 #include "harness/rows/metric.h"
 #include "harness/verdict/odd/odd.h"
 
-/* Aggressors on memory take half of the CPUs, of which they and their probe need two. */
+/* Memory aggressors get half of the CPUs, and need two: one for themselves, one for their probe. */
 enum { HALVES_LEAST = 4 };
 
-/* A working set of so many times the largest cache. */
+/* Size of {beyond}: this multiple of the largest cache, within these limits. */
 enum { BEYOND_CACHES = 4, BEYOND_LEAST_MIB = 256, BEYOND_MOST_MIB = 1024 };
 
 #define PIPELINE "run", "pipeline", "--no-baselines"
@@ -35,10 +35,10 @@ const struct source_run source_runs[] = {
     {.folder = NULL},
 };
 
-/* The value of a metric in a run, of one arm: that of its placement and its dose. */
+/* Location of a value: run, metric, and the arm with this placement and dose. */
 struct place {
-    const char *folder, *metric; /* folder NULL: there is no such place */
-    const char *at;              /* along its dimensions, as in a key; NULL: the first value */
+    const char *folder, *metric; /* folder NULL: no value */
+    const char *at;              /* position along dimensions, as in a key; NULL: the first value */
     enum placement placement;
     const char *dose; /* NULL = none */
 };
@@ -47,7 +47,7 @@ struct place {
 #define LAUNCHES .metric = "launch_latency", .at = "what=launch;wait=spin;load=idle;stat=p50;gpu=0"
 #define PARTITION .metric = METRIC_RATE, .placement = PLACE_PARTITION
 
-/* Relative to another place it is a retention, else a rate. */
+/* A value relative to another (`to`) is a retention; else it is a rate. */
 static const struct source {
     const char *part, *name;
     struct place of, to;
@@ -141,7 +141,7 @@ static const struct source_result *find_run(const struct source_result *all, con
     return &all[i];
 }
 
-/* The arm of a place; of a scan without its dose that is the baseline. NULL: there is none. */
+/* The arm of a place. For a scan without a dose, the baseline. NULL: none. */
 static const struct arm *find_arm(const struct result *result, const struct place *place)
 {
     struct dose dose = {DOSE_CPU, 0};
@@ -156,7 +156,7 @@ static const struct arm *find_arm(const struct result *result, const struct plac
     return NULL;
 }
 
-/* The row of a place; NULL with the reason. */
+/* The row of a place; NULL: `reason` says why. */
 static const struct row *find_row(const struct source_result *all, const struct place *place,
                                   char reason[static 200])
 {
@@ -181,7 +181,7 @@ static const struct row *find_row(const struct source_result *all, const struct 
     return row;
 }
 
-/* Throughput is compared by rounds, scans by their medians. */
+/* Throughput is compared round by round, values of scans by their medians. */
 static void take_ratio(const struct source_result *all, const struct source *source,
                        const struct row *of, const struct row *to, struct fingerprint_value *value)
 {
@@ -216,7 +216,7 @@ static void read_source(const struct source_result *all, const struct source *so
         of && value->is_retention ? find_row(all, &source->to, value->reason) : of;
     if (!of || !to)
         return;
-    /* A model of a GPU is never compared with a GPU. */
+    /* The unit differs for a modelled GPU, so that it is never compared with a real one. */
     text_set(value->unit, "%.9s%s", value->is_retention ? "ratio" : of->unit,
              strcmp(of->device, "sim") ? "" : ", sim");
     if (value->is_retention) {

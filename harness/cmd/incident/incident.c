@@ -1,4 +1,4 @@
-/* contend run incident: the command, from its names to its table and its exit code. */
+/* contend run incident: the command, from its arguments to its table and its exit code. */
 #include "harness/cmd/incident/incident.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ bool incident_is_named(const char *word)
     return !strcmp(word, "incident") || !strcmp(word, "incidents");
 }
 
-/* Measures one by a child ab; what that says of it, or why it could not. -EINTR, -ENOMEM. */
+/* Measures an incident by a child ab, and stores the outcome or the reason. -EINTR, -ENOMEM. */
 static int measure(const struct incident_work *work, struct incident_outcome *outcome,
                    struct err *err)
 {
@@ -109,7 +109,7 @@ static int run_one(const struct incident_work *work, unsigned nodes, bool asks,
     return rc;
 }
 
-/* 1: a cure does not cure; 3: one failed; 4: one is unclear. */
+/* 1: a cure does not cure; 3: an incident failed; 4: an incident is unclear. */
 static int code_of(const struct incident_outcome *all, size_t n)
 {
     if (incidents_count(all, n, INCIDENT_NOT))
@@ -145,7 +145,7 @@ static int conclude(const struct incident_args *args, const struct directory *di
     return rc ? rc : code_of(all, n);
 }
 
-/* All, or those that are named. Returns how many; 0 after an error. */
+/* Chooses all incidents, or the named ones. Returns their number; 0 after an error. */
 static size_t choose(const struct cmd_env *env, const struct cli *cli, bool all,
                      struct incident_outcome *outcomes, size_t most)
 {
@@ -235,7 +235,7 @@ static int measure_all(const struct cmd_env *env, const struct incident_args *ar
     return code;
 }
 
-/* Its report, and what it is measured by. */
+/* Prints the reported symptom, and the command that measures it. */
 static void print_plan(const struct incident *incident, unsigned cpus)
 {
     char text[200];

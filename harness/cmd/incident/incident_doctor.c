@@ -1,4 +1,4 @@
-/* The sick variant of an incident as a job of its own, and doctor beside it. */
+/* Runs the sick variant of an incident as a job, and lets doctor examine it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -19,21 +19,21 @@
 
 enum { SHELL_MOST = 16384, PATH_MOST = 4200, COUNTERS = 64 };
 
-/* Longer than doctor needs. */
+/* Run time of the job: longer than doctor needs. */
 static const double load_s = 60;
-/* Two or three starts with the fix, and as many without it. */
+/* Time for two or three starts with the fix, and as many without it. */
 static const double trial_least_s = 8, trial_most_s = 12;
 static const char look_s[] = "3", live_look_s[] = "2", block_s[] = "1.5";
-/* Of a job that runs: until it is at work, and each of some blocks before its masks change and
- * behind that, with a pause for the change itself. */
+/* For a trial on a running job: start-up time, length of each of the BLOCKS before and after the
+ * change of its masks, and a pause for the change itself. */
 static const double begin_s = 1.5, live_block_s = 0.7, change_s = 0.3;
 enum { BLOCKS = 4 };
 
-/* A shell line that grows; one that found no room is too long. */
+/* A shell line that grows. */
 struct line {
     char text[SHELL_MOST];
     size_t used;
-    bool is_full;
+    bool is_full; /* a word did not fit: the line is unusable */
 };
 
 static void put(struct line *line, const char *text)
@@ -57,7 +57,7 @@ static void put_word(struct line *line, const char *prefix, const char *value)
     put(line, quoted);
 }
 
-/* An option of `bench` for each change of the sick variant; `env`: its variables, for env(1). */
+/* Adds an option of `bench` for each change of the sick variant; `env`: variables for env(1). */
 static void put_changes(struct line *line, const struct incident *incident, unsigned cpus, bool env)
 {
     static const char *const same[] = {"param", "placement", "threads", "cpu-max"};
@@ -78,7 +78,7 @@ static void put_changes(struct line *line, const struct incident *incident, unsi
     }
 }
 
-/* "env CONTEND_PROGRESS=... contend bench ...": its workers, and nothing beside them. */
+/* "env CONTEND_PROGRESS=... contend bench ...": only workers, no control and no solo run. */
 static void write_load(const struct incident_work *work, const struct incident *incident,
                        const char *program, const char *counters, struct line *line)
 {
@@ -94,7 +94,7 @@ static void write_load(const struct incident_work *work, const struct incident *
     (void)snprintf(params, sizeof(params), "%s", part->params ? part->params : "");
     for (char *pair = strtok_r(params, ";", &save); pair; pair = strtok_r(NULL, ";", &save))
         put_word(line, "--param=", pair);
-    put_word(line, "--placement=", part->placements); /* a change behind it takes its place */
+    put_word(line, "--placement=", part->placements); /* a later --placement overrides it */
     put_changes(line, incident, work->cpus, false);
     if (scenario->background)
         put_word(line, "--background=", scenario->background);
@@ -109,7 +109,7 @@ static void write_load(const struct incident_work *work, const struct incident *
     put_word(line, "", text);
 }
 
-/* Prints what all workers have done. */
+/* Writes doctor's metric: a command that prints the sum of all workers' counters. */
 static void write_metric(const char *counters, struct line *line)
 {
     char quoted[PATH_MOST];
@@ -120,7 +120,7 @@ static void write_metric(const char *counters, struct line *line)
     put(line, " | awk '{for (i = 1; i <= NF; i++) s += $i} END {printf \"%.0f\\n\", s}'");
 }
 
-/* A file of zeros that workers count in. */
+/* Makes a file of zeroed counters for the workers. */
 static int make_counters(const char *path, struct err *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -130,7 +130,7 @@ static int make_counters(const char *path, struct err *err)
     return rc ? err_sys(err, rc, "cannot write '%.150s'", path) : 0;
 }
 
-/* Runs a child whose stdout is a JSON document; NULL with a reason, or with *rc. */
+/* Runs a child that prints a JSON document. NULL: see reason, or *rc. */
 static json_t *run_for_json(const struct incident_work *work, struct child_run *run, int *rc,
                             char reason[static 200], struct err *err)
 {
@@ -156,7 +156,7 @@ static bool is_expected(const struct incident *incident, const char *id)
     return incident->doctor && text_has_word(incident->doctor, '|', id);
 }
 
-/* What it found; where nothing is expected, whether it advises nothing. */
+/* Takes doctor's findings. For `doctor` "", `named` means that doctor advises nothing. */
 static void take_findings(const struct incident *incident, const json_t *json,
                           struct incident_doctor *doctor)
 {
@@ -181,7 +181,7 @@ static void take_findings(const struct incident *incident, const json_t *json,
     doctor->looked = true;
 }
 
-/* The trial of a fix; false: it tried none. */
+/* Takes the trial of a fix; false: doctor tried none. */
 static bool take_trial(const json_t *json, struct incident_doctor *doctor)
 {
     const json_t *trial = json_object_get(json, "verify");
@@ -195,7 +195,7 @@ static bool take_trial(const json_t *json, struct incident_doctor *doctor)
     return true;
 }
 
-/* doctor starts it, looks, and starts it with the settings that it names, in alternation. */
+/* Doctor starts the job, examines it, then restarts it with and without the fix in alternation. */
 static void write_restart(const struct incident_work *work, const char *program, const char *load,
                           const char *metric, struct line *line)
 {
@@ -228,13 +228,13 @@ static int run_line(const struct incident_work *work, const struct line *line, j
     return rc;
 }
 
-/* Room for the lines, and the file that workers count in. */
+/* Buffers for command lines and paths; `counters` is the file in which workers count. */
 struct look {
     struct line load, metric, whole;
     char program[PATH_MOST], counters[PATH_MOST];
 };
 
-/* What all workers have counted. */
+/* Sum of all workers' counters; NaN: unreadable. */
 static double read_counters(const char *path)
 {
     uint64_t all[COUNTERS] = {0};
@@ -249,7 +249,7 @@ static double read_counters(const char *path)
     return sum;
 }
 
-/* -EINTR: asked to stop. */
+/* Sleeps. -EINTR: a signal asked to end. */
 static int rest(const struct incident_work *work, double seconds)
 {
     struct pollfd news = {.fd = work->signals->fd, .events = POLLIN};
@@ -271,10 +271,10 @@ static int measure_blocks(const struct incident_work *work, const char *counters
     return 0;
 }
 
-/* The ratio of two means of logarithms, and its 95% interval by Student's t of pooled spreads. */
+/* The ratio of geometric means, with a 95% interval by Student's t of the pooled spread. */
 static void compare_blocks(double *const rates[2], struct incident_doctor *doctor)
 {
-    static const double t_of_6 = 2.447; /* 2 * BLOCKS - 2 degrees of freedom */
+    static const double t_of_6 = 2.447; /* 97.5% point for 2 * BLOCKS - 2 degrees of freedom */
     double mean[2] = {0, 0}, squares = 0;
     for (int side = 0; side < 2; side++) {
         for (int i = 0; i < BLOCKS; i++)
@@ -298,7 +298,7 @@ static int become_load(void *line)
     return process_become_shell(line, null_fd, null_fd);
 }
 
-/* "taskset -acp 0-3 4711 && taskset ...": it goes to a shell, so nothing else may stand there. */
+/* True for "taskset -acp 0-3 4711 && taskset ...". A shell runs it, so nothing else is allowed. */
 static bool sets_masks(const char *command)
 {
     static const char on_pids[] = "taskset -acp ";
@@ -306,8 +306,7 @@ static bool sets_masks(const char *command)
            command[strspn(command, "taskset 0123456789,-cp&")] == '\0';
 }
 
-/* The command of the first expected finding; "" = none, or one that does more than set masks of
- * processes that run. */
+/* The first command of an expected finding that only sets masks of live processes; "" = none. */
 static void find_command(const struct incident *incident, const json_t *json, char *command,
                          size_t size)
 {
@@ -325,7 +324,7 @@ static void find_command(const struct incident *incident, const json_t *json, ch
     }
 }
 
-/* Looks at the job that runs, and types the command that doctor prints. */
+/* Lets doctor examine the running job, runs the command that it prints, and compares. */
 static int try_command(const struct incident_work *work, const struct incident *incident,
                        struct look *look, const struct process *load,
                        struct incident_doctor *doctor, struct err *err)

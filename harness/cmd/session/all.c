@@ -15,17 +15,17 @@
 #include "harness/store/files/directory.h"
 #include "harness/store/forms/forms.h"
 
-/* The table over all; summary.txt is what a single result has. */
+/* The table over all scenarios; a single result has summary.txt. */
 #define TABLE_NAME "scenarios.txt"
 
-/* In quick: below six minutes with all that is around it. */
+/* Time limit of the profile quick: below six minutes, including everything around the rounds. */
 static const double quick_s = 330;
 
 struct all {
     struct session *s;
     const struct scenario **scenarios;
     struct collection collection;
-    json_t **rows; /* of each, with --json */
+    json_t **rows; /* of each scenario, with --json */
     char path[DIRECTORY_PATH_MAX], command[512];
     struct directory dir;
 };
@@ -84,7 +84,7 @@ static void free_all(struct all *all)
     free((void *)all->scenarios);
 }
 
-/* Before the first scenario, when the machine is known. */
+/* Runs before the first scenario, when the machine is known. */
 static int begin(void *arg)
 {
     struct all *all = arg;
@@ -130,7 +130,7 @@ static int format_table(const struct collection *collection, char **text, size_t
     return fclose(out) ? -ENOMEM : 0;
 }
 
-/* Writes the table after each scenario, so that an interrupt leaves it. */
+/* Rewrites table and page after each scenario, so that an interrupted run has them. */
 static int write_files(const struct all *all, struct err *err)
 {
     char *text = NULL;
@@ -146,7 +146,7 @@ static int write_files(const struct all *all, struct err *err)
     return rc;
 }
 
-/* A scenario has ended. Returns the exit code that it adds. */
+/* Runs after each scenario. Returns the exit code that counts for the whole. */
 static int note(void *arg, int i, int code)
 {
     struct all *all = arg;

@@ -17,7 +17,7 @@
 #include "harness/rows/baseline.h"
 #include "harness/rows/metric.h"
 
-/* Options passed on unchanged; others are set below, or do not apply to a single round. */
+/* Options passed on unchanged. make_command sets the rest, or they do not apply to one round. */
 static const char *const passed_on[] = {"workers",     "device",     "limit",
                                         "setup-limit", "begin",      "end",
                                         "factor",      "background", "background-workers",
@@ -64,7 +64,7 @@ static void make_command(const struct builds *builds, const struct arm *arm, uns
         child_run_add(run, "--param=%s", variant->params.text[i]);
 }
 
-/* Runs it to its end. 0; or why there is nothing to be read. */
+/* Runs a build to its end. 0, or an error: the run has no usable files. */
 static int run_build(struct child_run *run, const struct variant *variant, struct signals *signals,
                      struct err *err)
 {
@@ -78,10 +78,10 @@ static int run_build(struct child_run *run, const struct variant *variant, struc
         return err_set(err, -ECHILD, "variant '%s': '%.60s run' %s%s%.150s", variant->name,
                        run->argv[0], rc < 0 ? "was killed" : "failed", run->said[0] ? ": " : "",
                        run->said);
-    return 0; /* what did not run stands in its files */
+    return 0; /* its files say what did not run */
 }
 
-/* Which of its arms is ours. */
+/* Finds the recorded arm that matches run->arm; false: none. */
 static bool find_arm(struct build_run *run)
 {
     const struct result *result = &run->recorded.result;
@@ -130,7 +130,7 @@ static int keep(struct builds *builds, struct build_run *run, struct err *err)
     return 0;
 }
 
-/* Drops the runs of rounds that are repeated or dropped. */
+/* Drops the arm's run of this round, which is repeated, and all runs of later rounds. */
 static void forget_from(struct builds *builds, const struct arm *arm, unsigned round)
 {
     size_t kept = 0;
@@ -194,7 +194,7 @@ static const struct round_value *find_value(const struct build_run *run,
     return NULL;
 }
 
-/* Those of all runs of the arm at one metric and key, unless an earlier run has brought them. */
+/* Adds the values of all runs of the arm at one metric and key, unless an earlier run had it. */
 static int add_group(const struct builds *builds, size_t first, const struct round_value *like,
                      struct round_values *values, struct err *err)
 {
@@ -230,7 +230,7 @@ static int add_arm(const struct builds *builds, const struct arm *arm, struct ro
     return rc ? rc : values_close_arm(values, err);
 }
 
-/* Describes the rounds of both runs. */
+/* Combines the runs of an arm: worst status, number of rounds, median rate. */
 static int describe_rounds(const struct builds *builds, const struct arm *arm,
                            struct arm_rounds *rounds, struct err *err)
 {

@@ -1,7 +1,7 @@
 /*
- * Variants that are other builds of contend: an observation is a whole run of one round by that
- * program, `PATH run SCENARIO --rounds 1 ... --out DIR/builds/VARIANT/ROUND`, and its values are
- * read back from its files. Variants without a build are run by this program in the same way.
+ * Variants that are other builds of contend. Each observation is a whole run of one round by that
+ * build: `PATH run SCENARIO --rounds 1 ... --out DIR/builds/VARIANT/ROUND`. Its values are read
+ * from its files. This program runs variants without a build in the same way.
  */
 #ifndef CONTEND_CMD_SESSION_BUILDS_H
 #define CONTEND_CMD_SESSION_BUILDS_H
@@ -11,25 +11,25 @@
 #include "harness/store/read/recorded.h"
 #include "harness/verdict/advice/verdict.h"
 
-/* Zeroed = none. All but the runs is borrowed. */
+/* Zeroed = none. Everything except `runs` is borrowed. */
 struct builds {
     const struct bench *const *benches;
     const struct run_options *options;
     const struct cli *cli;
     const struct run_setup *setup;
-    const char *dir; /* of the whole result */
+    const char *dir; /* directory of the whole result */
     size_t n, capacity;
     struct build_run {
         struct recorded recorded;
-        const struct arm *arm; /* ours that it stands for */
-        size_t recorded_arm;   /* its own */
+        const struct arm *arm; /* the arm of this session that the run measures */
+        size_t recorded_arm;   /* index of the same arm in `recorded` */
         unsigned round;
-    } * *runs; /* owned; in the order of their rounds */
+    } * *runs; /* owned; in order of rounds */
 };
 
 /*
- * One arm a variant is what can be run so. -EINVAL says what else there is; -errno a build that
- * cannot be executed.
+ * Checks that each variant has exactly one arm, else -EINVAL with the numbers, and that each build
+ * is executable, else -errno.
  */
 int builds_check(const struct run_setup *setup, struct err *err);
 
@@ -37,7 +37,7 @@ int builds_check(const struct run_setup *setup, struct err *err);
 int builds_observe(void *arg, const struct arm *arm, struct signals *signals,
                    struct observation *observation, struct err *err);
 
-/* As verdict_make for rounds of our own; borrows from the runs. -ENOMEM only. */
+/* As verdict_make, for the runs of builds; borrows from them. The only error is -ENOMEM. */
 int builds_judge(const struct builds *builds, const struct topo *topo, struct verdict *verdict,
                  struct err *err);
 

@@ -31,7 +31,7 @@ static const char *name_arm(const struct result *result, const struct arm *arm, 
 static int widest_name(const struct result *result)
 {
     char name[NAME_MAX_SHOWN];
-    size_t widest = 10; /* the longest name of a placement, nearly */
+    size_t widest = 10; /* fits nearly all names of placements */
     for (size_t i = 0; i < result_measured(result); i++) {
         size_t length = strlen(name_arm(result, &result->arms[i], name, sizeof(name)));
         widest = length > widest ? length : widest;
@@ -59,7 +59,9 @@ static void print_workers(const struct arm *arm, const char *name, int width)
         (void)printf("  %-*s ... and %u more; --json has all\n", width, "", n - shown);
 }
 
-/* Why it will not be measured; "" where it will. Of a job other machines decide, too. Returns buf.
+/*
+ * Why an arm will not be measured; "" = it will. In a job of several machines only the plan counts,
+ * as other machines decide, too. Returns buf.
  */
 static char *explain(const struct run_setup *setup, const struct arm *arm, bool in_job,
                      char buf[static RUN_DRY_REASON])
@@ -121,7 +123,7 @@ bool run_dry_is_nothing(const struct run_setup *setup, const struct run_options 
 {
     const struct result *result = &setup->result;
     const size_t n = result_measured(result);
-    for (size_t i = n; i-- > 0;) /* the reason of the first stays */
+    for (size_t i = n; i-- > 0;) /* backwards, so that the first arm's reason remains */
         if (!explain(setup, &result->arms[i], options->ranks > 0, reason)[0])
             return false;
     return n > 0;

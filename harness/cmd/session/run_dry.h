@@ -1,5 +1,4 @@
-/* Facts of a run before anything starts: `contend run --dry-run`, and whether a run can
- * begin. */
+/* What a run will do, before it starts: `contend run --dry-run`, and whether it can begin. */
 #ifndef CONTEND_CMD_SESSION_RUN_DRY_H
 #define CONTEND_CMD_SESSION_RUN_DRY_H
 
@@ -9,13 +8,13 @@
 
 enum { RUN_DRY_REASON = 200 };
 
-/* Whether this machine can run nothing of it, and why. */
+/* True if this machine can run no arm of it; `reason` says why. */
 bool run_dry_is_nothing(const struct run_setup *setup, const struct run_options *options,
                         char reason[static RUN_DRY_REASON]);
 
 /*
- * Prints to stdout, after a warning where this machine can measure nothing of it, which takes no
- * time. Returns the exit code.
+ * Prints the plan and the expected time to stdout. If this machine can run no arm, logs a warning
+ * and sets the expected time to 0. Returns the exit code.
  */
 int run_dry_print(struct run_setup *setup, const struct run_options *options);
 

@@ -5,7 +5,7 @@
 #include "harness/engine/run/setup.h"
 #include "harness/lib/base/opt.h"
 
-/* Into a struct run_options. */
+/* Tables for a struct run_options. */
 extern const struct opt run_option_table[], bench_option_table[], ab_option_table[],
     tune_option_table[];
 

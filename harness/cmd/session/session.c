@@ -16,7 +16,7 @@
 #include "harness/lib/sys/clock.h"
 #include "harness/machine/gpu/state.h"
 
-/* Options of a command where none is run would be ignored. */
+/* True if an option is set that only a user's command uses: without one it would be ignored. */
 static bool has_command_options(const struct run_options *options)
 {
     const struct command_options *command = &options->command;
@@ -24,7 +24,7 @@ static bool has_command_options(const struct run_options *options)
            command->line || command->by_lines || command->less_is_better || command->duration_s > 0;
 }
 
-/* -b, -e and -f become parameters. */
+/* Parses the line; -b, -e and -f become parameters. */
 static int parse(struct session *s, struct err *err)
 {
     int argc = s->options_argc ? s->options_argc : s->argc;
@@ -100,7 +100,7 @@ bool session_takes_task(const struct session *s, const struct scenario *const *s
     return is_task;
 }
 
-/* The exit code of a failure before anything ran: a lost rank is not a usage error. */
+/* A rank that was lost is not a usage error. */
 int session_not_started(const struct session *s, int rc)
 {
     if (s->signals.interrupted)
@@ -110,7 +110,7 @@ int session_not_started(const struct session *s, int rc)
     return s->job_env.launcher && lost ? EXIT_NOT_RUN : EXIT_USAGE;
 }
 
-/* The exit code of two scenarios: one that did not run outweighs an inconclusive one. */
+/* The exit code of two scenarios: EXIT_NOT_RUN outweighs EXIT_INCONCLUSIVE, though it is less. */
 static int worse_code(int one, int other)
 {
     int most = one > other ? one : other, least = one > other ? other : one;
@@ -158,13 +158,13 @@ static void gather_environment(struct session *s)
     }
 }
 
-/* Everything the scenarios have in common. 0, or the exit code. */
+/* Prepares what all scenarios share. 0, or the exit code. */
 static int session_open(struct session *s)
 {
     struct err err = {0};
     s->begin_ns = clock_now_ns();
     (void)program_name(s->argv[-1], s->program, sizeof(s->program));
-    /* Before the GPU driver starts threads: one that does not block SIGINT would die of it. */
+    /* Before the GPU driver starts threads: SIGINT in a thread that does not block it kills us. */
     if (signals_open(&s->signals, &err)) {
         log_error("%s", err.msg);
         return EXIT_NOT_RUN;
@@ -194,7 +194,7 @@ static void session_close(struct session *s)
     signals_close(&s->signals);
 }
 
-/* Launches that a round of each scenario has: of one that cannot be planned, none. */
+/* Counts the worker launches in a round of each scenario; 0 for one that cannot be planned. */
 static int count_launches(struct session *s, const struct scenario *const *scenarios, int n,
                           size_t *launches)
 {
@@ -203,7 +203,7 @@ static int count_launches(struct session *s, const struct scenario *const *scena
         log_error("no memory to plan %d scenarios", n);
         return EXIT_NOT_RUN;
     }
-    log_set_quiet(true); /* each says it again when it runs */
+    log_set_quiet(true); /* each scenario logs the same when it runs */
     for (int i = 0; i < n; i++) {
         struct err ignored = {0};
         *setup = (struct run_setup){0};
@@ -226,8 +226,7 @@ static double sum(const size_t *launches, int from, int to)
     return (double)all;
 }
 
-/* The share of scenario i of n in the remaining time, by launches. Never 0, which means no limit.
- */
+/* Time for scenario i of n: its share of the remaining time, by launches. Never 0 (= no limit). */
 static double share_of(const struct session *s, uint64_t start_ns, const size_t *launches, int i,
                        int n)
 {
@@ -238,7 +237,7 @@ static double share_of(const struct session *s, uint64_t start_ns, const size_t 
     return fmax((s->options.max_time_s - spent_s) * share, 1e-3);
 }
 
-/* The share of each scenario in the time; NULL where they have no common limit. */
+/* Counts launches if the scenarios share a time limit; else *launches is NULL. */
 static int divide_time(struct session *s, const struct scenario *const *scenarios, int n,
                        size_t **launches)
 {

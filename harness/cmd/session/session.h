@@ -1,7 +1,7 @@
 /*
- * A command that measures, from its options to the exit code: options -> topology -> environment ->
- * plan -> rounds -> verdict -> files -> plots -> summary. What `contend run`, `bench` and `ab` have
- * in common.
+ * A measuring command, from its options to its exit code: options -> topology -> environment ->
+ * plan -> rounds -> verdict -> files -> plots -> summary. Common to `contend run`, `bench`, `ab`
+ * and `tune`.
  */
 #ifndef CONTEND_CMD_SESSION_SESSION_H
 #define CONTEND_CMD_SESSION_SESSION_H
@@ -20,39 +20,39 @@
 #include "harness/store/files/trace_file.h"
 #include "harness/verdict/odd/collection.h"
 
-/* How a command differs from `run`. Each function takes the arg of `arrange`, and may be NULL. */
+/* How a command differs from `run`. Each function gets arrange.arg, and may be NULL. */
 struct session_task {
-    struct arrange arrange; /* who chooses the arms of a scenario of one part; or none */
+    struct arrange arrange; /* chooses the arms of a scenario of one part; or none */
     void (*after_arm)(void *arg, struct result *result);
     int (*after_round)(void *arg, const struct verdict *verdict, struct result *result,
                        struct err *err);
-    /* Adds findings to those of every run. */
+    /* Adds findings of this command. */
     int (*judge)(const void *arg, const struct analysis *analysis, struct findings *findings,
                  struct err *err);
-    int (*exit_code)(const void *arg, const struct verdict *verdict); /* in place of EXIT_GOOD */
+    int (*exit_code)(const void *arg, const struct verdict *verdict); /* replaces EXIT_GOOD */
     bool no_figures;
 };
 
-/* Who makes one result of all scenarios of a session. */
+/* Hooks that combine all scenarios of a session into one result (all.c). */
 struct session_list {
-    int (*begin)(void *arg);                     /* before the first one; not 0 ends the session */
-    int (*note)(void *arg, int index, int code); /* behind each; returns what its code counts as */
+    int (*begin)(void *arg);                     /* before the first; nonzero ends the session */
+    int (*note)(void *arg, int index, int code); /* after each; returns the code that counts */
     void *arg;
 };
 
-/* State that the scenarios of a command share, and that of the running one. */
+/* State that the scenarios of a command share, and state of the running scenario. */
 struct session {
     const struct cmd_env *env;
-    const struct opt *opts;          /* of the command, into options */
+    const struct opt *opts;          /* the command's options, stored in `options` */
     const struct session_task *task; /* or NULL; set before session_run */
-    const struct session_list *list; /* the same: then one that fails does not end the others */
-    struct collected *outcomes;      /* with a list: of each scenario */
+    const struct session_list *list; /* likewise: then a failed scenario does not end the rest */
+    struct collected *outcomes;      /* with a list: one for each scenario */
     struct run_options options;
     struct cli cli;
     int argc;
     char **argv;
-    int options_argc;  /* in front of "--" and the user's command; 0 = all */
-    char program[300]; /* as it is started from here */
+    int options_argc;  /* number of arguments before "--"; 0 = all */
+    char program[300]; /* program_name: how to start it again */
     struct topo topo;
     struct environment environment;
     char host[ENV_HOST_LABEL_MAX];
@@ -66,56 +66,56 @@ struct session {
     struct job job;
     struct job_rank_ops rank_ops;
     char job_note[300];
-    struct run_setup *setup;   /* of the scenario that runs now */
-    struct collected *outcome; /* of that, or NULL */
-    json_t *rows;              /* of that, of a list with --json, which takes them */
+    struct run_setup *setup;   /* of the running scenario */
+    struct collected *outcome; /* of the running scenario, or NULL */
+    json_t *rows;              /* of the last scenario, with a list and --json; the list takes it */
     struct run_dir run_dir;
-    char outputs[DIRECTORY_PATH_MAX]; /* where those of the user's command go now */
+    char outputs[DIRECTORY_PATH_MAX]; /* current directory for output of the user's command */
     struct trace_file trace;          /* with --trace, of all scenarios */
-    uint64_t trace_origin_ns;         /* 0 = nothing was seen yet */
-    struct builds builds;             /* of an ab that compares some */
+    uint64_t trace_origin_ns;         /* 0 = no observation yet */
+    struct builds builds;             /* for an ab of builds */
     time_t started;
-    uint64_t begin_ns; /* of the scenario that runs now, of the first with what all share */
-    double planned_s, measured_s, shown_s; /* until its rounds, in them, behind them */
+    uint64_t begin_ns; /* start of the current phase: opening, planning, rounds, output (lap) */
+    double planned_s, measured_s, shown_s; /* time before, in and after the scenario's rounds */
     double expected_s;                     /* of the scenarios of a dry run so far */
-    bool told, gpus_told;                  /* what is to be said about them was said */
+    bool told, gpus_told;                  /* warnings about machine, GPUs were logged */
 };
 
 /*
- * Of a command line, what stands in front of "--" and a user's command; argc where there is none.
- * Goes into session.options_argc before the line is read.
+ * Number of arguments before "--"; argc without "--". Store it in session.options_argc before
+ * session_parse.
  */
 int session_options_argc(int argc, char **argv);
 
 /*
- * Reads the command line, argv[0] being the command. False: an error was logged. env, opts, task,
- * argc and argv are the caller's, the rest is zeroed.
+ * Parses the command line; argv[0] is the command. The caller sets env, opts, task, argc and argv,
+ * and zeroes the rest. False: an error was logged.
  */
 bool session_parse(struct session *s);
 
-/* Whether the command line names one scenario, on one machine. False: an error was logged. */
+/* True if the command line names one scenario, on one machine. False: an error was logged. */
 bool session_takes_one(const struct session *s, int n);
 
-/* The same of one whose arms a task can choose: of one part, with steps. */
+/* Also requires a scenario whose arms a task can choose: one part, with steps. */
 bool session_takes_task(const struct session *s, const struct scenario *const *scenarios, int n);
 
-/* The help of the command, or of the scenarios that its line names. The exit code. */
+/* Prints the help of the command, or of the named scenarios. Returns the exit code. */
 int session_help(const struct session *s, const struct command *command);
 
-/* Opens, runs the scenarios one after the other, and closes. Returns the exit code. */
+/* Opens the session, runs the scenarios one by one, and closes. Returns the exit code. */
 int session_run(struct session *s, const struct scenario *const *scenarios, int n);
 
-/* One of them, in an open session; into that subdirectory of --out, or NULL. The exit code. */
+/* Runs a scenario in an open session, into a subdirectory of --out, or NULL. The exit code. */
 int session_run_scenario(struct session *s, const struct scenario *scenario,
                          const char *subdirectory);
 
-/* From the files, as 'contend report' does, and for it: what it prints stands there too. */
+/* Prints the summary from the files, as 'contend report' does, and stores it beside them. */
 int session_print_summary(struct session *s, bool color, struct err *err);
 
-/* Where the time of the scenario went, by arm and phase. */
+/* Prints the scenario's time by arm and phase. */
 void session_print_times(const struct session *s, FILE *out);
 
-/* The exit code of what failed before anything ran. */
+/* The exit code for error `rc` before anything ran. */
 int session_not_started(const struct session *s, int rc);
 
 #endif

@@ -1,4 +1,4 @@
-/* Prints a run whose files are whole: a table, or JSON for scripts. */
+/* Prints a run whose files are complete: a table, or JSON for scripts. */
 #include <stdio.h>
 #include <stdlib.h>
 

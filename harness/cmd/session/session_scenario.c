@@ -1,4 +1,4 @@
-/* One scenario of a session: its rounds, and what is made of them. */
+/* Runs one scenario of a session: rounds, verdict, files, output. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@
 #include "harness/verdict/odd/odd.h"
 #include "version.h"
 
-/* Output of several ranks is taken by mpirun, at a terminal of its own, and may end in a file. */
+/* False under mpirun, which forwards the output of all ranks, perhaps to a file. */
 static bool on_terminal(const struct session *s, int fd)
 {
     return !s->job_env.launcher && terminal_has_escapes(fd);
@@ -42,7 +42,7 @@ static void on_arm(void *arg, const struct arm *arm, unsigned round, size_t done
                        arm->workers, arm->workers == 1 ? "" : "s", arm->alone ? " alone" : "");
     (void)snprintf(label, sizeof(label), "round %u: %.50s", round + 1, what);
     const struct result *result = &s->setup->result;
-    if (result->purpose == PURPOSE_TUNE || result->until_clear) { /* rounds have no number */
+    if (result->purpose == PURPOSE_TUNE || result->until_clear) { /* number of rounds unknown */
         total = (size_t)(result->until_clear ? s->setup->expected_s : s->options.max_time_s);
         done = (size_t)difftime(time(NULL), s->started);
         done = done < total ? done : total;
@@ -56,7 +56,7 @@ static void on_wait(void *arg)
     progress_tick();
 }
 
-/* The version that the workers have loaded, which no other process here has. */
+/* Takes the version of NCCL from the workers: only they load the library. */
 static void note_nccl(const struct result *result, struct environment *environment)
 {
     static const char name[] = "NCCL ";
@@ -100,7 +100,7 @@ static int make_verdict(const struct session *s, struct verdict *verdict, struct
     return rc ? rc : findings_check(&verdict->findings, err);
 }
 
-/* Where a user's command is to print to, now and after each round that is published. */
+/* Opens the output directory of a user's command; again after each round that is written. */
 static int open_outputs(struct session *s, struct err *err)
 {
     if (!s->setup->config.command)
@@ -110,7 +110,7 @@ static int open_outputs(struct session *s, struct err *err)
     return s->setup->config.outputs ? 0 : -EIO;
 }
 
-/* Arms of the next round. */
+/* Number of arms in the next round. */
 static size_t count_measured(const struct result *result)
 {
     size_t n = 0;
@@ -122,7 +122,7 @@ static size_t count_measured(const struct result *result)
 static void report_round(const struct session *s, unsigned round)
 {
     const struct result *result = &s->setup->result;
-    enum { EACH = 10 }; /* the rounds of an ab are many, and of a number that nobody knows before */
+    enum { EACH = 10 }; /* an ab has many rounds, and their number is not known in advance */
     const size_t settings = count_measured(result);
     if (result->purpose == PURPOSE_TUNE)
         log_info("round %u done, %zu setting%s", round + 1, settings, settings == 1 ? "" : "s");
@@ -156,7 +156,7 @@ static int on_observation(void *arg, const struct arm *arm, const struct observa
     if (trace_file_append(&s->trace, events, strlen(events), &why)) {
         log_warn("%s; the trace ends here", why.msg);
         (void)trace_file_close(&s->trace, NULL);
-        s->trace.path = s->options.trace; /* not to be opened again */
+        s->trace.path = s->options.trace; /* so that open_trace does not open it again */
     }
     free(events);
     return 0;
@@ -170,7 +170,7 @@ static int open_trace(struct session *s, struct err *err)
     return trace_file_open(&s->trace, s->options.trace, err);
 }
 
-/* Prepares the round after one that is written. */
+/* Prepares the next round, after a round was written. */
 static int prepare_next_round(struct session *s, const struct verdict *verdict, struct err *err)
 {
     int rc = open_outputs(s, err);
@@ -207,7 +207,7 @@ static int on_round(void *arg, unsigned round, struct err *err)
     return job_run_round(&s->job, rc, err);
 }
 
-/* As a whole, or in some of the values that a scan of it should have. */
+/* True if it failed as a whole, or some values of its scan failed. */
 static bool has_failed(const struct observation *of)
 {
     for (unsigned i = 0; i < of->nworkers; i++)
@@ -217,10 +217,8 @@ static bool has_failed(const struct observation *of)
     return of->status >= STATUS_FAILED;
 }
 
-/*
- * Exit code of a run that went through: did everything that should have run do so? What a machine
- * cannot do is no failure, but a run that leaves nothing else must not pass for a good one.
- */
+/* Exit code of a completed run: EXIT_NOT_RUN if an arm failed. An unsupported arm is no failure,
+ * but a run with no other arms is (judge). */
 static int judge_failures(const struct result *result)
 {
     for (size_t i = 0; i < result_measured(result); i++)
@@ -259,7 +257,7 @@ static struct run_hooks make_hooks(struct session *s)
                               .arg = s};
 }
 
-/* Says what an unfinished run left. */
+/* Logs which rounds of an unfinished run are in the files. */
 static void report_what_is_there(const struct session *s, bool interrupted)
 {
     char rounds[64] = "no round was done: the earlier run in";
@@ -270,7 +268,7 @@ static void report_what_is_there(const struct session *s, bool interrupted)
              s->run_dir.dir.holds_earlier ? " stays as it was" : "");
 }
 
-/* Figures, and what is said on stdout, of a run whose files are whole. Returns the exit code. */
+/* Draws figures and prints the summary of a run with complete files. Returns the exit code. */
 static int show(struct session *s, const struct verdict *verdict, int code)
 {
     struct err err = {0};
@@ -316,7 +314,7 @@ static void note_outcome(const struct session *s, const struct verdict *verdict)
     s->outcome->has_page = !faccessat(s->run_dir.dir.fd, PAGE_NAME, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
-/* Nothing of it was measured: one of a list that the machine cannot run is skipped. */
+/* Reports that nothing was measured. In a list, a scenario that cannot run here is skipped. */
 static void report_nothing(const struct session *s, const struct verdict *verdict)
 {
     const char *reason = verdict->analysis.rows.row[0].reason;
@@ -330,7 +328,7 @@ static void report_nothing(const struct session *s, const struct verdict *verdic
         log_error("nothing was measured: %s", reason);
 }
 
-/* Everything after the measuring, whatever its end. Returns the exit code. */
+/* Everything after the rounds, for any end of them. Returns the exit code. */
 static int conclude(struct session *s, int rc, const struct err *measured)
 {
     struct err err = {0};
@@ -354,7 +352,7 @@ static int conclude(struct session *s, int rc, const struct err *measured)
     else
         code = show(s, &verdict, code);
     const struct finding *busy = busy_among(&verdict.findings);
-    if (busy && s->options.json) /* the table says it first, rows do not */
+    if (busy && s->options.json) /* the table begins with this sentence, JSON lacks it */
         log_warn("%s", busy->sentence);
     if (!code && s->options.strict && busy)
         code = EXIT_INCONCLUSIVE;
@@ -368,7 +366,7 @@ static int conclude(struct session *s, int rc, const struct err *measured)
     return code;
 }
 
-/* Once, whatever the scenarios. */
+/* Logs warnings about the machine, once per session. */
 static void warn(struct session *s)
 {
     if (s->quota_note[0] && !s->told)
@@ -441,8 +439,8 @@ static int check_out(const struct session *s, const char *subdirectory, struct e
     return directory_check(path, err);
 }
 
-/* A scenario that cannot run here leaves no directory; one of a list is skipped, and its page says
- * so. */
+/* A scenario that cannot run here makes no directory. In a list it gets one: its page says that it
+ * was skipped. */
 static int begin(struct session *s, const char *subdirectory, struct err *err)
 {
     char reason[RUN_DRY_REASON];
@@ -475,7 +473,7 @@ int session_run_scenario(struct session *s, const struct scenario *scenario,
         rc = begin(s, subdirectory, &err);
     if (rc) {
         report_error(s, &err);
-        /* Neither what this machine lacks nor a limit on the size of files is the user's error. */
+        /* A missing feature of the machine or a file size limit is not the user's error. */
         code = rc == -EFBIG || rc == -ENODATA ? EXIT_NOT_RUN : session_not_started(s, rc);
     } else if (is_dry) {
         code = run_dry_print(&setup, &s->options);
@@ -488,7 +486,7 @@ int session_run_scenario(struct session *s, const struct scenario *scenario,
         rc = run_rounds(&setup.config, &hooks, &s->signals, &setup.result, &err);
         s->measured_s = lap(s);
         progress_end();
-        signals_let_stop(!s->job.calls); /* figures and tables: who reads along may stop us */
+        signals_let_stop(!s->job.calls); /* no workers run now, so Ctrl-Z may act by default */
         code = conclude(s, rc, &err);
         s->shown_s = lap(s);
         if (s->options.verbose && !s->options.json && !s->options.markdown)

@@ -1,4 +1,4 @@
-/* Where the time of a run went, with --verbose. */
+/* Table of a run's time by arm and phase, for --verbose. */
 #include <stdio.h>
 
 #include "harness/cmd/session/session.h"
@@ -6,7 +6,7 @@
 #include "harness/show/doc/doc.h"
 #include "harness/verdict/odd/odd.h"
 
-/* One row for the arms of that kind; returns their time. */
+/* Adds one row for arms first..end-1. Returns their time in seconds. */
 static double add_row(const char *name, const struct result *result, size_t first, size_t end,
                       struct doc_table *table)
 {

@@ -2,7 +2,7 @@
 #include "harness/cmd/common/help.h"
 #include "harness/cmd/shell/offer.h"
 
-/* "--rows" and "-r", each with `before` in front, joined by `between`. */
+/* "--rows" and "-r", each after the prefix `before`, separated by `between`. */
 static void print_names(const struct opt *opt, const char *before, const char *between, FILE *out)
 {
     (void)fprintf(out, "%s--%s", before, opt->name);
@@ -26,7 +26,7 @@ static const char *way_of(enum offer offer)
                                   : "words";
 }
 
-/* run) options='--workers -n ...' operands='pipeline ...' way=words target=pipeline ;; */
+/* run) options='--workers -n ...' way=words words='pipeline ...' ;; */
 static void print_command(const struct cmd_env *env, const struct command *command, FILE *out)
 {
     enum offer offer = offer_of_command(command);
@@ -39,7 +39,7 @@ static void print_command(const struct cmd_env *env, const struct command *comma
     (void)fprintf(out, "'\n        ;;\n");
 }
 
-/* The values of an option; a flag has none. */
+/* Prints the values of each option; a flag has none. */
 static void print_values(const struct cmd_env *env, const struct command *command, FILE *out)
 {
     char before[64];

@@ -1,4 +1,4 @@
-/* Completion for fish: one `complete` for each name that may be typed. */
+/* Completion for fish: one `complete` for each name. */
 #include <string.h>
 
 #include "harness/cmd/common/help.h"
@@ -11,13 +11,13 @@ static void print_text(const char *text, FILE *out)
     (void)fputc('\'', out);
 }
 
-/* Everything of a command begins like this. */
+/* Each `complete` of a command begins like this. */
 static void begin(const struct command *command, FILE *out)
 {
     (void)fprintf(out, "complete -c contend -n '__fish_seen_subcommand_from %s'", command->name);
 }
 
-/* " -a 'none sized'": what may stand there. */
+/* " -a 'none sized'": the possible values. */
 static void print_offer(const struct cmd_env *env, enum offer offer, const struct opt *opt,
                         FILE *out)
 {
@@ -68,7 +68,7 @@ static void print_command(const struct cmd_env *env, const struct command *comma
         print_option(env, command, help_param_option, "__contend_pairs", out);
 }
 
-/* Two lists of the same names: the last one on the line counts, and its parameters are printed. */
+/* Prints code that finds the last of these names on the line and offers its parameters. */
 static void print_pairs(const struct cmd_env *env, const struct command *command, FILE *out)
 {
     enum offer offer = offer_of_command(command);

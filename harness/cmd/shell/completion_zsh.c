@@ -1,4 +1,4 @@
-/* Completion for zsh: one _arguments a command. */
+/* Completion for zsh: one _arguments per command. */
 #include "harness/cmd/common/help.h"
 #include "harness/cmd/shell/offer.h"
 
@@ -30,7 +30,7 @@ static void print_action(const struct cmd_env *env, enum offer offer, const stru
         (void)fputc(')', out);
 }
 
-/* '(-n --workers)'{-n+,--workers=}'[help]:N: ', of a flag without "+", "=" and what follows. */
+/* '(-n --workers)'{-n+,--workers=}'[help]:N: '; for a flag without "+", "=" and ":N: ". */
 static void print_option(const struct cmd_env *env, const struct opt *opt, const char *action,
                          FILE *out)
 {

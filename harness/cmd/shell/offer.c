@@ -30,7 +30,7 @@ static enum offer of_placeholder(const char *text)
     return strcmp(text, "P") ? OFFER_NOTHING : OFFER_PLACEMENT;
 }
 
-/* The one behind the last scenario is all of them. */
+/* The name after the last scenario is "all". */
 static const char *run_name(const struct scenario *scenarios, size_t i)
 {
     size_t n = 0;
@@ -67,7 +67,7 @@ bool offer_is_list(enum offer offer)
     return offer == OFFER_LIST || offer == OFFER_PLACEMENTS || offer == OFFER_RULES;
 }
 
-/* Each table has an end of its own, at or before which i is: names are asked for in order. */
+/* The caller asks for i = 0, 1, ... up to the first NULL, so i is never beyond a table's end. */
 const char *offer_name(const struct cmd_env *env, enum offer offer, const struct opt *opt, size_t i)
 {
     switch (offer) {
@@ -125,7 +125,7 @@ void offer_print_pairs(const struct cmd_env *env, enum offer offer, const char *
         return;
     }
     const struct scenario *scenario = scenario_find(env->scenarios, name);
-    /* All of them take none. */
+    /* "all" is no scenario, and takes no parameters. */
     for (const struct scenario_part *part = scenario ? scenario->parts : NULL;
          part && part->foreground; part++)
         if (!scenario_repeats(scenario, part))

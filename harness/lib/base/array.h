@@ -1,4 +1,4 @@
-/* Arrays that grow as they are filled: twice as large each time. */
+/* Arrays that double their capacity when full. */
 #ifndef CONTEND_LIB_BASE_ARRAY_H
 #define CONTEND_LIB_BASE_ARRAY_H
 
@@ -6,7 +6,8 @@
 #include <stdlib.h>
 
 /*
- * A place for one element more, which is counted; NULL: no memory, and all stays as it was.
+ * Appends an uninitialized element, increments n and returns the element. NULL: out of memory;
+ * nothing has changed.
  *
  *   struct row *added = array_add(rows->row, rows->n, rows->capacity);
  *   if (!added)
@@ -22,8 +23,8 @@
     })
 
 /*
- * The array with room for one element more than the `n` of `size` bytes that it holds, perhaps at
- * another place, and *capacity with it. NULL: no memory, and the array stays as it was.
+ * Returns the array, possibly moved, with room for one more element of `size` bytes after the
+ * first `n`, and updates *capacity. NULL: out of memory; the array has not changed.
  */
 static inline void *array_grown(void *array, size_t n, size_t *capacity, size_t size)
 {

@@ -87,7 +87,7 @@ int bitset_next(const struct bitset *set, unsigned from)
     return (int)(w * 64 + (unsigned)__builtin_ctzll(bits));
 }
 
-/* Reads one decimal member at *at and steps behind it; false when there is none in range. */
+/* Reads one decimal member at *at and moves *at past it; false: no number, or out of range. */
 static bool parse_member(const char **at, unsigned *member)
 {
     if (!isdigit((unsigned char)**at))
@@ -141,7 +141,7 @@ char *bitset_format(const struct bitset *set, char *buf, size_t size)
         int n = last == first
                     ? snprintf(range, sizeof(range), "%s%d", used ? "," : "", first)
                     : snprintf(range, sizeof(range), "%s%d-%d", used ? "," : "", first, last);
-        /* Half a number would be another number: cut between members. */
+        /* Cut between ranges: part of a number would be another number. */
         if (used + (size_t)n >= size)
             break;
         memcpy(buf + used, range, (size_t)n + 1);

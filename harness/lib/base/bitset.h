@@ -1,6 +1,6 @@
 /*
- * Fixed-size sets of os_cpu or os_node numbers. A zeroed struct is the empty set. Fixed, because
- * they cross shared memory and exec; 8192 is the largest NR_CPUS Linux builds with.
+ * Fixed-size sets of os_cpu or os_node numbers. A zeroed struct is the empty set. The size is fixed
+ * because sets cross shared memory and exec; 8192 is the largest NR_CPUS that Linux builds with.
  */
 #ifndef CONTEND_LIB_BASE_BITSET_H
 #define CONTEND_LIB_BASE_BITSET_H
@@ -41,7 +41,7 @@ int bitset_next(const struct bitset *set, unsigned from);
  */
 int bitset_parse(const char *text, struct bitset *set, struct err *err);
 
-/* Writes the list form ("" for the empty set) and returns buf; cuts at size (>= 1). */
+/* Writes the list form ("" for the empty set), cut to size (>= 1) after a range. Returns buf. */
 char *bitset_format(const struct bitset *set, char *buf, size_t size);
 
 #endif

@@ -32,7 +32,7 @@ struct parser {
     struct cli *cli;
 };
 
-/* Letters are too short to be mistyped, long names are not. */
+/* Suggests a similar long name; a letter is too short for a guess. */
 static int unknown_option(const struct parser *p, const char *arg, struct err *err)
 {
     char hint[SIMILAR_HINT_MAX];
@@ -58,7 +58,7 @@ static bool is_help(const char *arg)
 
 /* An argument read as an option. */
 struct named {
-    const struct opt *opt; /* NULL = none of the table */
+    const struct opt *opt; /* NULL = not in the table */
     bool is_pair;
     const char *value; /* in the same argument, or NULL */
 };
@@ -82,7 +82,7 @@ static struct named find_named(const struct parser *p, const char *arg)
     return named;
 }
 
-/* An option where a value should stand. */
+/* True if the argument is an option, so that it cannot be the value of the option before it. */
 static bool is_option(const struct parser *p, const char *arg)
 {
     if (arg[0] != '-' || !arg[1] || (arg[1] != '-' && arg[2]))
@@ -91,7 +91,7 @@ static bool is_option(const struct parser *p, const char *arg)
     return named.opt || named.is_pair || is_help(arg) || strcmp(arg, "--") == 0;
 }
 
-/* One option at argv[at]; steps `at` to the last argument it used. */
+/* Parses the option at argv[at]; moves `at` to the last argument that it used. */
 static int parse_option(struct parser *p, struct err *err)
 {
     const char *arg = p->argv[p->at];

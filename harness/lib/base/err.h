@@ -1,8 +1,8 @@
 /*
  * Errors as values: a negative errno and one sentence for the user.
  *
- * Whoever decides that something is wrong writes the message, once; callers pass code and struct
- * on. The struct holds no pointers, so it crosses shared memory between worker and parent.
+ * The function that detects an error writes the message, once; its callers pass code and struct on.
+ * The struct holds no pointers, so it crosses shared memory between worker and parent.
  */
 #ifndef CONTEND_LIB_BASE_ERR_H
 #define CONTEND_LIB_BASE_ERR_H
@@ -14,12 +14,12 @@ struct err {
 
 /*
  * Writes the message and returns `code` (a negative errno), so that the caller can
- * `return err_set(err, -EINVAL, ...)`. `err` may be NULL. Too long a message is cut.
+ * `return err_set(err, -EINVAL, ...)`. `err` may be NULL. A message that does not fit is cut.
  */
 int err_set(struct err *err, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4), cold));
 
-/* As err_set, with ": <strerror(-code)>" behind the message. */
+/* As err_set, with ": <strerror(-code)>" after the message. */
 int err_sys(struct err *err, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4), cold));
 

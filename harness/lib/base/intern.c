@@ -8,7 +8,7 @@
 #include "harness/lib/base/array.h"
 
 struct intern_entry {
-    size_t at, length; /* in the text */
+    size_t at, length; /* in struct intern's text */
     uint64_t hash;
 };
 
@@ -30,7 +30,7 @@ static uint64_t hash_of(const char *text, size_t length)
     return hash;
 }
 
-/* The slot that has the string, or the free one where it belongs; there is always one. */
+/* The slot of the string, or a free slot for it: half of the slots are always free. */
 static size_t find_slot(const struct intern *intern, const char *text, size_t length, uint64_t hash)
 {
     size_t slot = (size_t)hash & (intern->nslots - 1);
@@ -44,7 +44,7 @@ static size_t find_slot(const struct intern *intern, const char *text, size_t le
     }
 }
 
-/* At most half of the planned workers are taken. */
+/* Grows the hash slots (planned_workers), so that at most half are used. */
 static bool make_planned_workers(struct intern *intern)
 {
     enum { FIRST = 64 };

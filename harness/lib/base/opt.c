@@ -255,7 +255,7 @@ char *opt_format_help(const struct opt *opt, enum opt_level most, char *buf, siz
         buf[strcspn(buf, ";")] = '\0';
     for (int i = 0; opt->kind == OPT_CHOICE && opt->choices[i]; i++)
         text_append(buf, size, i ? ", " : ": ", "%s", opt->choices[i]);
-    /* A flag that has one is a parameter, and has to be given a value. */
+    /* A flag with a default is a benchmark parameter, which needs a value: "check=1". */
     if (opt->def)
         text_append(buf, size, "", " (%sdefault %s)", opt->kind == OPT_FLAG ? "0 or 1, " : "",
                     opt->def);

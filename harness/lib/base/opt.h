@@ -1,9 +1,9 @@
 /*
- * Named options that land in a struct by offset: command lines and benchmark parameters alike.
+ * Named options of command lines and benchmarks, stored in a struct by field offset.
  *
- * One table serves parsing, range checks, defaults, help and printing back. An entry is a line or
- * two: name, struct and its field, default, what the kind needs, placeholder, help. Rare fields,
- * such as a letter or a level, follow by name. The table ends with {.name = NULL}:
+ * One table serves parsing, range checks, defaults, help and output. An entry is a line or two:
+ * name, struct and its field, default, what the kind needs, placeholder, help. Rare fields, such as
+ * a letter or a level, follow by name. The table ends with {.name = NULL}:
  *
  *   static const struct opt copy_opts[] = {
  *       OPT_SIZE("size", copy_params, size, "512M", 1 << 16, 1ull << 36, "BYTES", "of a copy"),
@@ -15,7 +15,7 @@
  * A field has the type of its kind, or the entry does not compile:
  *   OPT_INT int64_t   OPT_SIZE uint64_t (bytes)   OPT_DOUBLE double   OPT_SECONDS double
  *   OPT_FLAG bool     OPT_CHOICE int (index in choices)   OPT_TEXT const char * (borrowed)
- *   OPT_TEXTS struct opt_texts: each time that it is given
+ *   OPT_TEXTS struct opt_texts: one text for each use of the option
  * Structs that cross exec (benchmark parameters) must not use OPT_TEXT or OPT_TEXTS.
  */
 #ifndef CONTEND_LIB_BASE_OPT_H
@@ -39,13 +39,12 @@ enum opt_kind {
     OPT_TEXTS
 };
 
-/* Who is shown it: every reader of a help, those of the whole help and the manual, or only tests.
- */
+/* Where it is shown: in each help; in --help-all and the manual; nowhere, as only tests use it. */
 enum opt_level { OPT_COMMON, OPT_RARE, OPT_HIDDEN };
 
 enum { OPT_TEXTS_MOST = 64 };
 
-/* In the order in which they were given; borrowed. */
+/* In the order of the command line; borrowed. */
 struct opt_texts {
     const char *text[OPT_TEXTS_MOST];
     size_t n;
@@ -57,12 +56,12 @@ struct opt {
     size_t offset;              /* of the field in the struct */
     const char *def;            /* default as typed; NULL leaves the zeroed field */
     double min, max;            /* of INT, SIZE, DOUBLE, SECONDS; both 0 = no limit */
-    const char *const *choices; /* ends with NULL: OPT_CHOICE's; of OPT_TEXT what shells offer */
+    const char *const *choices; /* ends with NULL: of OPT_CHOICE; for OPT_TEXT, completions */
     const char *arg;            /* placeholder in the help, such as "N"; NULL for a flag */
-    const char *help; /* a sentence without a stop; the short help ends at its first ';' */
+    const char *help; /* a sentence without full stop; the short help ends at its first ';' */
     char letter;      /* short option on a command line, 0 = none */
     enum opt_level level;
-    const char *group; /* heading in the help; NULL = that of the option before it */
+    const char *group; /* heading in the help; NULL = the heading of the option before it */
 };
 
 #define OPT_INT(option, owner, field, fallback, least, most, placeholder, text, ...)               \
@@ -98,22 +97,22 @@ struct opt {
 #define OPT_OFFSET(type, owner, field)                                                             \
     _Generic(((struct owner *)0)->field, type : offsetof(struct owner, field))
 
-/* Writes every default into `base`. The defaults are ours: a bad one is a failed assertion. */
+/* Writes every default into `base`. Asserts that each is valid, as they are part of the program. */
 void opts_set_defaults(const struct opt *opts, void *base);
 
-/* The first at or behind `opt` that is not hidden; NULL = none, as of a table that is NULL. */
+/* The first option from `opt` on that is not hidden; NULL = none, or `opt` is NULL. */
 const struct opt *opts_shown(const struct opt *opt);
 
-/* NULL where the table has no such name. */
+/* NULL: unknown name. */
 const struct opt *opts_find(const struct opt *opts, const char *name);
 
-/* Parses `value` into the field. -EINVAL names option, value and what is allowed. */
+/* Parses `value` into the field. -EINVAL: the message names option, value and what is allowed. */
 int opt_set(const struct opt *opt, void *base, const char *value, struct err *err);
 
-/* "name=value" as from -p; unknown names list the known ones. */
+/* Parses "name=value", as from -p. -EINVAL: for an unknown name the message lists all names. */
 int opts_set_pair(const struct opt *opts, void *base, const char *pair, struct err *err);
 
-/* "rows=4096;cols=512": every field in table order, ready for the params column. Returns buf. */
+/* "rows=4096;cols=512": every field in table order, as in the params column. Returns buf. */
 char *opts_format(const struct opt *opts, const void *base, char *buf, size_t size);
 
 /* One field's value as text that opt_set reads back. Returns buf. */
@@ -122,13 +121,13 @@ char *opt_format_value(const struct opt *opt, const void *base, char *buf, size_
 enum { OPT_TERM_MAX = 96, OPT_HELP_MAX = 512 };
 
 /*
- * "-n, --workers N", and "how many: ... (default 2)", of a flag with one "(0 or 1, ..". As in a
- * help of options up to that level. Both return buf.
+ * The two columns of a help: "-n, --workers N" and "how many: ... (default 2)"; for a flag with a
+ * default, "(0 or 1, default 1)". OPT_COMMON cuts the text at its first ';'. Both return buf.
  */
 char *opt_format_term(const struct opt *opt, const char *prefix, char *buf, size_t size);
 char *opt_format_help(const struct opt *opt, enum opt_level most, char *buf, size_t size);
 
-/* The lines of one option, wrapped under 80 columns; `prefix` is "--" or "". */
+/* Prints the help of one option, wrapped below 80 columns; `prefix` is "--" or "". */
 void opt_print_help(const struct opt *opt, const char *prefix, enum opt_level most, FILE *out);
 
 #endif

@@ -21,7 +21,7 @@ static unsigned least(unsigned a, unsigned b)
 
 unsigned similar_distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
-    /* Rows of the table for the last three characters of `a`: a swap looks two back. */
+    /* Rows of the table for the last three characters of `a`: a swap needs the row two back. */
     unsigned rows[3][SIMILAR_NAME_MAX];
     if (a_length >= SIMILAR_NAME_MAX || b_length >= SIMILAR_NAME_MAX)
         return SIMILAR_NAME_MAX;
@@ -40,7 +40,7 @@ unsigned similar_distance(const char *a, size_t a_length, const char *b, size_t 
     return rows[a_length % 3][b_length];
 }
 
-/* Mistakes in so many characters. */
+/* Mistakes allowed in a word of that length. */
 static unsigned most_mistakes(size_t length)
 {
     size_t allowed = (length + 1) / 3;
@@ -60,10 +60,10 @@ void similar_offer(struct similar *near, const char *name)
         distance = least(distance, 1);
     size_t length = strlen(name);
     if (length >= 3 && length < near->length && strncasecmp(near->typed, name, length) == 0)
-        distance = least(distance, most_mistakes(near->length)); /* --output, for our --out */
+        distance = least(distance, most_mistakes(near->length)); /* --output typed for --out */
     for (size_t at = 1; near->length >= 4 && at + near->length <= length; at++)
         if (strncasecmp(near->typed, name + at, near->length) == 0)
-            distance = least(distance, most_mistakes(near->length)); /* stream, of gpu_stream */
+            distance = least(distance, most_mistakes(near->length)); /* stream for gpu_stream */
     if (distance < near->distance) {
         near->distance = distance;
         near->name = name;

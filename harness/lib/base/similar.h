@@ -1,5 +1,5 @@
 /*
- * Which name was probably meant by one that is not known. Offer those that are, then ask:
+ * Finds the known name that an unknown name probably means. Offer all known names, then ask:
  *
  *   struct similar near = similar_to(typed, strlen(typed));
  *   for (...)
@@ -17,37 +17,37 @@
 enum { SIMILAR_NAME_MAX = 64, SIMILAR_HINT_MAX = SIMILAR_NAME_MAX + 32 };
 
 /*
- * Damerau-Levenshtein distance (optimal string alignment): how many characters are to be inserted,
- * left out, replaced or swapped with their neighbour. Capitals are like small letters. Names of
- * SIMILAR_NAME_MAX characters and more are told apart no further: SIMILAR_NAME_MAX.
+ * Damerau-Levenshtein distance (optimal string alignment): number of characters to insert, delete,
+ * replace or swap with their neighbour. Ignores case. SIMILAR_NAME_MAX if a name has that many
+ * characters or more.
  * Source: Damerau 1964, "A technique for computer detection and correction of spelling errors".
  */
 unsigned similar_distance(const char *a, size_t a_length, const char *b, size_t b_length);
 
 struct similar {
-    const char *typed; /* borrowed, as the names are */
+    const char *typed; /* borrowed, as is `name` */
     size_t length;
-    const char *name; /* the nearest one that is near enough; NULL = none */
+    const char *name; /* the nearest name that is near enough; NULL = none */
     unsigned distance;
 };
 
 struct similar similar_to(const char *typed, size_t length);
 
 /*
- * Near enough is one mistake in every three characters, at most three. The typed word may also be
- * the beginning of a name, from two characters on, or begin as a name of three and more does, or,
- * from four characters on, stand within a name. Among equals the first is kept.
+ * A name is near enough with one mistake per three typed characters, at most three. It also is if
+ * the typed word (2 characters or more) begins it, if it (3 or more) begins the typed word, or if
+ * it contains the typed word (4 or more). Of equally near names the first is kept.
  */
 void similar_offer(struct similar *near, const char *name);
 
-/* "; did you mean '--workers'?" with `prefix` "--", or ";" where nothing is near. Returns buf. */
+/* "; did you mean '--workers'?" with `prefix` "--"; ";" if no name is near. Returns buf. */
 char *similar_hint(const struct similar *near, const char *prefix, char *buf, size_t size);
 
-/* -EINVAL: the option has no such value; what was probably meant, and those that it has. */
+/* Returns -EINVAL; the message names the option, the value, a similar value, and all known ones. */
 int similar_refuse(const char *option, const char *value, size_t length, const char *const *known,
                    struct err *err);
 
-/* Whether each word of a list with commas is known; NULL is fine. */
+/* Checks each word of a comma-separated list; NULL is fine. -EINVAL, as similar_refuse. */
 int similar_check_list(const char *option, const char *list, const char *const *known,
                        struct err *err);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for so many characters more, and a NUL. */
+/* Makes room for `more` characters and a NUL. */
 static bool grow(struct strbuf *buf, size_t more)
 {
     enum { FIRST = 64 };

@@ -1,6 +1,6 @@
 /*
- * Text that grows as it is written, for code that has no files. A zeroed struct is an empty one.
- * A failed allocation is noted, and asked for once, at the end:
+ * Growing text, for code without I/O. A zeroed struct is an empty text. A failed allocation sets
+ * `failed`; strbuf_take reports it at the end:
  *
  *   struct strbuf out = {0};
  *   strbuf_addf(&out, "%u workers", n);
@@ -13,9 +13,9 @@
 #include <stddef.h>
 
 struct strbuf {
-    char *text; /* owned; ends with a NUL; NULL as long as nothing was added */
+    char *text; /* owned; ends with a NUL; NULL until text is added */
     size_t length, capacity;
-    bool failed; /* no memory: nothing is added any more */
+    bool failed; /* out of memory: later calls add nothing */
 };
 
 void strbuf_add(struct strbuf *buf, const char *text, size_t length);
@@ -23,7 +23,7 @@ void strbuf_adds(struct strbuf *buf, const char *text);
 void strbuf_addc(struct strbuf *buf, char c);
 void strbuf_addf(struct strbuf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The text, which the caller frees, "" where nothing was added; NULL: no memory. Empties buf. */
+/* Returns the text, "" if nothing was added; the caller frees it. Empties buf. NULL: no memory. */
 char *strbuf_take(struct strbuf *buf);
 void strbuf_free(struct strbuf *buf);
 

@@ -38,8 +38,7 @@ void text_wrap(const char *text, int column, int indent, FILE *out)
         (void)fwrite(text, 1, piece, out);
         column += (int)piece;
         text += piece;
-        /* A space at the end of a line would be one nobody sees; it is printed with what follows.
-         */
+        /* Print a space only together with the next word: no line ends with one. */
         if (*text == ' ') {
             text++;
             size_t next = strcspn(text, " ,");
@@ -129,7 +128,7 @@ size_t text_utf8_length(const char *text)
     return overlong || surrogate || too_large ? 0 : length;
 }
 
-/* Nothing in it means more to a shell than itself. */
+/* True if no character of the word is special in a shell. */
 static bool is_plain(const char *word)
 {
     static const char plain[] =
@@ -137,7 +136,7 @@ static bool is_plain(const char *word)
     return word[0] && strspn(word, plain) == strlen(word);
 }
 
-/* 'it'\''s': between quotes only the quote itself is special. Returns the length it needs. */
+/* 'it'\''s': within quotes only the quote itself is special. Returns the length it needs. */
 static size_t quote(const char *word, char *buf, size_t size)
 {
     size_t used = (size_t)snprintf(buf, size, "'");

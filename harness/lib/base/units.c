@@ -32,7 +32,7 @@ bad:
     return err_set(err, -EINVAL, "'%.80s' is not a size such as 4096, 64K, 8M or 1G", text);
 }
 
-/* The factor of a unit of that length; 0 = there is none. */
+/* Seconds in the unit of that name and length; 0 = unknown unit. */
 static double unit_seconds(const char *unit, size_t length)
 {
     static const struct {
@@ -68,7 +68,7 @@ int units_parse_duration(const char *text, double *seconds, struct err *err)
     return 0;
 }
 
-/* Digits behind the point so that a value of 0.001 or more shows three significant digits. */
+/* Decimals with which a value of 0.001 or more shows three significant digits. */
 static int digits_behind(double value)
 {
     double size = fabs(value);
@@ -121,7 +121,7 @@ char *units_format_bytes(uint64_t size_bytes, char *buf, size_t size)
     static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
     size_t i = 0;
     double value = (double)size_bytes;
-    /* From 1023.95 on, one digit behind the point would already read 1024.0. */
+    /* From 1023.95 on, one decimal would already read 1024.0. */
     while (value >= 1023.95 && i + 1 < sizeof(names) / sizeof(names[0])) {
         value /= 1024;
         i++;

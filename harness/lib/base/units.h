@@ -13,10 +13,10 @@ int units_parse_size(const char *text, uint64_t *size_bytes, struct err *err);
 /* "1.5", "1.5s", "200ms", "50us", "10ns", "2m" or "2min", "1h30m" -> seconds, finite and >= 0. */
 int units_parse_duration(const char *text, double *seconds, struct err *err);
 
-/* 0.00213 -> "2.13 ms": three significant digits. NaN -> "-". Returns buf. */
+/* 0.00213 -> "2.13 ms": three significant digits; NaN -> "-". Returns buf. */
 char *units_format_seconds(double seconds, char *buf, size_t size);
 
-/* 1234567 -> "1.23 M": three significant digits, decimal prefix. NaN -> "-". Returns buf. */
+/* 1234567 -> "1.23 M": three significant digits, decimal prefix; NaN -> "-". Returns buf. */
 char *units_format_si(double value, char *buf, size_t size);
 
 /* 8388608 -> "8 MiB" when whole, else "8.1 MiB". Returns buf. */

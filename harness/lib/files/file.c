@@ -72,7 +72,7 @@ int file_write_at(int fd, const char *text, size_t size, off_t offset)
 int file_sync(int fd)
 {
     if (!fsync(fd) || errno == EINVAL || errno == EROFS || errno == ENOSYS || errno == ENOTSUP)
-        return 0; /* done, or of a pipe, or of a file system that knows no such thing */
+        return 0; /* done; or a pipe or file system that does not support fsync */
     return -errno;
 }
 
@@ -126,7 +126,7 @@ static int read_whole(int fd, size_t most, char **text, size_t *size)
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            break; /* it became shorter, or cannot be read: what there is */
+            break; /* the file shrank, or a read error: return the bytes so far */
         at += (size_t)n;
     }
     if (!bytes)

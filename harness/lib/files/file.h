@@ -1,4 +1,4 @@
-/* Files read and written whole: short reads and writes and interrupted ones are gone on with. */
+/* Reads and writes whole files; continues after short or interrupted reads and writes. */
 #ifndef CONTEND_LIB_FILES_FILE_H
 #define CONTEND_LIB_FILES_FILE_H
 
@@ -7,24 +7,25 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* A regular file that may be executed. */
+/* True for a regular file that this process may execute. */
 bool file_is_program(const char *path);
 
 /*
- * The first program of that name in PATH, as execvp(3) finds one; `absolute`: only in directories
- * with an absolute name, as one in the working directory is somebody else's. 0 or -ENOENT.
+ * Finds the first program of that name in PATH, as execvp(3) does. `absolute`: only in directories
+ * with an absolute path, as anybody may have put a program into the working directory. 0 or
+ * -ENOENT.
  */
 int file_find_program(const char *name, bool absolute, char *path, size_t size);
 
 /*
- * Opens for writing, empty and closed on exec; a link of that name is not followed. Returns the
- * descriptor, or a negative errno.
+ * Opens an empty file for writing, with O_CLOEXEC; does not follow a link. Returns the descriptor,
+ * or a negative errno.
  */
 int file_open_empty(int dir_fd, const char *name);
 
 /*
- * Lists a folder, which is closed behind its last entry; who stops before that closes it. NULL, a
- * folder that cannot be opened, has no entries.
+ * Lists a folder. file_next closes it after the last entry; a caller that stops earlier calls
+ * closedir. NULL: it cannot be opened; file_next then finds no entries.
  *
  *   DIR *files = file_open_folder(dir_fd, name);
  *   for (struct dirent *file; (file = file_next(&files));)
@@ -32,30 +33,28 @@ int file_open_empty(int dir_fd, const char *name);
 DIR *file_open_folder(int dir_fd, const char *name);
 struct dirent *file_next(DIR **folder);
 
-/* Writes all of it at that offset. 0 or a negative errno: then a part of it may be there. */
+/* Writes all bytes at that offset. 0 or a negative errno: then part of them may be written. */
 int file_write_at(int fd, const char *text, size_t size, off_t offset);
 
 /*
- * Reads a regular file of at most `most` bytes whole, with a 0 behind it; a link is not followed.
- * free() *text. -EINVAL no regular file, -EFBIG larger, or another negative errno.
+ * Reads a whole regular file of at most `most` bytes and appends a NUL; does not follow a link.
+ * The caller frees *text. -EINVAL: no regular file; -EFBIG: larger; or another negative errno.
  */
 int file_read(int dir_fd, const char *name, size_t most, char **text, size_t *size);
 
 /*
- * Writes it as a new file beside (NAME.tmp), which then takes the place of one that has the name:
- * who reads finds one of the two, and no link is followed. 0 or a negative errno: then the old one
- * is there still.
+ * Writes NAME.tmp and renames it to NAME, so that a reader sees the old or the new file, never a
+ * part; does not follow a link. 0 or a negative errno: then the old file is unchanged.
  */
 int file_replace(int dir_fd, const char *name, const char *text, size_t size);
 
 /*
- * Puts all that was written on the disk, whatever becomes of the machine. Call it before a rename,
- * or the new name may be of an empty file. 0 or a negative errno.
+ * Flushes the file to the disk (fsync), so that it survives a crash of the machine. Without it, a
+ * later rename may leave an empty file under the new name. 0 or a negative errno.
  */
 int file_sync(int fd);
 
-/* Writes the file anew, and to the disk. 0 or a negative errno: then there is no file of that name.
- */
+/* Writes and flushes a file, from empty. 0 or a negative errno: then the file is removed. */
 int file_write(int dir_fd, const char *name, const char *text, size_t size);
 
 #endif

@@ -18,7 +18,7 @@ void proc_copy_text(char *out, size_t size, const char *text)
     out[length] = '\0';
 }
 
-/* The path below the root; "" where it is too long. */
+/* root + path; "" if too long. */
 static const char *join(char full[PATH_MAX], const char *root, const char *fmt, va_list ap)
 {
     int used = snprintf(full, PATH_MAX, "%s", root);

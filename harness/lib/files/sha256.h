@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4, 2015), of texts that are short: names for things that stay unnamed. */
+/* SHA-256 (FIPS 180-4, 2015) for short texts: replaces names that must not become public. */
 #ifndef CONTEND_LIB_FILES_SHA256_H
 #define CONTEND_LIB_FILES_SHA256_H
 

@@ -29,7 +29,7 @@ __attribute__((format(printf, 2, 0))) static void log_line(const char *level, co
     int more = vsnprintf(line + used, most - used, fmt, ap);
     used += more < 0 ? 0 : (size_t)more < most - used ? (size_t)more : most - used - 1;
     line[used++] = '\n';
-    /* At once: other processes of a job write to the same file. */
+    /* One write per line: other processes of a job write to the same file. */
     (void)fwrite(line, 1, used, stderr);
 }
 

@@ -9,10 +9,10 @@ void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Rank 0 of a job speaks for all: the others say nothing while they are quiet. */
+/* While quiet, nothing is logged: in a job of several ranks, only rank 0 logs. */
 void log_set_quiet(bool quiet);
 
-/* Hook that runs before each line, such as erasing a progress bar. NULL for none. */
+/* Sets a hook that runs before each line, such as erasing a progress bar. NULL = none. */
 void log_set_before(void (*before)(void));
 
 #endif

@@ -12,7 +12,7 @@
 
 enum { CELLS_MOST = 24, CELLS_LEAST = 8, LABEL_MOST = 30, COLUMNS_UNKNOWN = 80 };
 
-/* The terminal is one, so its bar is one. */
+/* There is one terminal, so there is one bar. */
 static struct {
     bool active, drawn;
     const char *label;
@@ -31,7 +31,7 @@ static void erase(void)
 char *progress_format(const struct progress *progress, unsigned columns, char *buf, size_t size)
 {
     char count[48], left[32];
-    int room = (int)columns - 1; /* some terminals wrap behind their last column */
+    int room = (int)columns - 1; /* some terminals wrap after the last column */
     int fixed = snprintf(count, sizeof(count), "%zu/%zu", progress->done, progress->total) +
                 snprintf(left, sizeof(left), "  %.0f s left", progress->left_s);
     int label = (int)strnlen(progress->label, LABEL_MOST);
@@ -58,13 +58,13 @@ void progress_tick(void)
     if (!bar.active)
         return;
     double elapsed_s = (double)(clock_now_ns() - bar.start_ns) * 1e-9;
-    /* Until a quarter is done the plan's estimate is better than the pace so far. */
+    /* Until a quarter is done, the plan's estimate is better than the pace so far. */
     double pace_s = bar.done * 4 >= bar.total && bar.done
                         ? elapsed_s / (double)bar.done * (double)bar.total
                         : bar.expected_s;
     double left_s = pace_s > elapsed_s ? pace_s - elapsed_s : 0;
     struct progress progress = {bar.label, bar.done, bar.total, left_s};
-    unsigned columns = terminal_columns(STDERR_FILENO); /* now: it may have been made narrower */
+    unsigned columns = terminal_columns(STDERR_FILENO); /* each time: the user may resize it */
     (void)fprintf(
         stderr, "\r\033[K%s",
         progress_format(&progress, columns ? columns : COLUMNS_UNKNOWN, line, sizeof(line)));

@@ -1,19 +1,19 @@
 /*
- * A progress bar with an estimate of the time left, on stderr, only where that is a terminal that
- * can take it back.
+ * A progress bar with an estimate of the time left, on stderr. Only drawn on a terminal that can
+ * erase a line.
  */
 #ifndef CONTEND_LIB_SAY_PROGRESS_H
 #define CONTEND_LIB_SAY_PROGRESS_H
 
 #include <stddef.h>
 
-/* Shows "label" and how far it is; label is borrowed until the next call. */
+/* Shows label and progress. expected_s: expected total time. Borrows label until the next call. */
 void progress_set(const char *label, size_t done, size_t total, double expected_s);
 
 /* Redraws, so that the clock moves. */
 void progress_tick(void);
 
-/* Takes the bar away for good. */
+/* Erases the bar, until the next progress_set. */
 void progress_end(void);
 
 struct progress {
@@ -23,8 +23,8 @@ struct progress {
 };
 
 /*
- * The bar as it is drawn on a terminal of so many columns, never longer than that: where it is
- * narrow the cells get fewer, then none, and then the label is cut. Returns buf.
+ * Writes the bar for a terminal of that many columns, never longer. On a narrow terminal the bar
+ * has fewer cells, then none, and then the label is cut. Returns buf.
  */
 char *progress_format(const struct progress *progress, unsigned columns, char *buf, size_t size);
 

@@ -58,7 +58,7 @@ void screen_close(struct screen *screen)
     *screen = (struct screen){0};
 }
 
-/* A terminal that hangs up is at its end for good: nothing is read from it any more. */
+/* After a hang-up the terminal stays at end of file, so has_keys becomes false for good. */
 static bool take_key(struct screen *screen, char *key)
 {
     ssize_t n = read(STDIN_FILENO, key, 1);

@@ -1,6 +1,6 @@
 /*
- * A terminal as a screen that is drawn again and again: another page than the shell's, without
- * cursor, and keys as they are pressed. The former content comes back at the end.
+ * A full-screen terminal page that is redrawn: uses the alternate screen, hides the cursor, and
+ * reads keys without Enter. screen_close restores the former content.
  *
  *   struct screen screen;
  *   rc = screen_open(&screen, signals.fd, &err);
@@ -18,8 +18,8 @@
 #include "harness/lib/base/err.h"
 
 #define SCREEN_HOME "\033[H"
-#define SCREEN_LINE_END "\033[K\n" /* never behind the last column: it would clear it */
-#define SCREEN_REST "\033[J"       /* behind the last line: what is below goes */
+#define SCREEN_LINE_END "\033[K\n" /* not after the last column, which it would clear */
+#define SCREEN_REST "\033[J"       /* after the last line: clears the lines below */
 
 /* Zeroed = closed. */
 struct screen {
@@ -29,13 +29,13 @@ struct screen {
     sigset_t mask_before;
 };
 
-/* Takes stdin (for keys, where it is a terminal) and stdout. signal_fd: wakes screen_wait. */
+/* Uses stdout, and stdin for keys if it is a terminal. A readable signal_fd wakes screen_wait. */
 int screen_open(struct screen *screen, int signal_fd, struct err *err);
 void screen_close(struct screen *screen);
 
 enum screen_event { SCREEN_TIME, SCREEN_KEY, SCREEN_RESIZED, SCREEN_SIGNAL };
 
-/* Until something happens, for so many seconds at most. *key: of SCREEN_KEY, else 0. */
+/* Waits for an event, at most `seconds` (then SCREEN_TIME). *key: set for SCREEN_KEY, else 0. */
 enum screen_event screen_wait(struct screen *screen, double seconds, char *key);
 
 #endif

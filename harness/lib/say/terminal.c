@@ -5,7 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* 0 where COLUMNS says nothing of use. */
+/* The value of COLUMNS; 0 = unset, or not a number up to 9999. */
 static unsigned wanted_columns(void)
 {
     const char *text = getenv("COLUMNS");

@@ -1,19 +1,19 @@
-/* The other end of a file descriptor: whether it is a terminal, its width, and its abilities. */
+/* Whether a file descriptor is a terminal, its size, and its abilities. */
 #ifndef CONTEND_LIB_SAY_TERMINAL_H
 #define CONTEND_LIB_SAY_TERMINAL_H
 
 #include <stdbool.h>
 
-/* Columns of the terminal, or fewer where COLUMNS says so; 0 = it is none, or nobody knows. */
+/* Columns of the terminal, or COLUMNS if that is less; 0 = no terminal, or unknown. */
 unsigned terminal_columns(int fd);
 
-/* Its rows; 0 = it is none, or nobody knows. */
+/* Rows of the terminal; 0 = no terminal, or unknown. */
 unsigned terminal_rows(int fd);
 
-/* A terminal that takes escape sequences: it has a name (TERM), and that is not "dumb". */
+/* True for a terminal that accepts escape sequences: TERM is set, and is not "dumb". */
 bool terminal_has_escapes(int fd);
 
-/* One that is to have colors, too: NO_COLOR is unset, or empty (no-color.org). */
+/* The same, and colors are wanted: NO_COLOR is unset or empty (no-color.org). */
 bool terminal_has_color(int fd);
 
 #endif

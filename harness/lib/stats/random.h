@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One well-mixed word a call; any seed is a good one, also 0. */
+/* Returns one well-mixed word per call. Any seed works, also 0. */
 static inline uint64_t random_next(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -14,7 +14,7 @@ static inline uint64_t random_next(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* 0..n-1 in an order that the seed draws (Fisher-Yates). */
+/* Fills order[] with a random permutation of 0..n-1 (Fisher-Yates). */
 void random_shuffle(uint64_t seed, size_t n, size_t *order);
 
 #endif

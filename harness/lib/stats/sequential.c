@@ -3,17 +3,17 @@
 #include <math.h>
 #include <string.h>
 
-/* Shares of the stake: what separates has a fifth, so that six rounds are enough at 1%. Small
- * lambdas are for small changes over many rounds. The largest, for rounds of one sign that nothing
- * separates, has a ninth of the rest: twelve such rounds are enough. */
+/* Shares of the stake. Separation has a fifth, so that six rounds suffice at 1%. Small lambdas
+ * detect small changes over many rounds. The largest lambda has a ninth of the rest, so that twelve
+ * rounds of equal sign suffice without separation. */
 static const double stake_on_separation = 0.2, stake_on_large = 1.0 / 9;
 static const double lambdas[] = {0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4,
                                  0.5,  0.6,  0.7, 0.8,  0.9, 0.99};
-/* The share of a bet on separation that wins without it too. */
+/* The share of the bet on separation that pays for the right sign alone. */
 static const double hedge = 0.2;
 enum { LAMBDAS = sizeof(lambdas) / sizeof(lambdas[0]), CHUNK = 64, BISECTIONS = 40 };
 
-/* The spread assumed for the first rounds, and the least spread: equal figures have none. */
+/* c_t of the first rounds, and the least c_t, as equal values have no spread. */
 static const double first_scale = 0.01, least_scale = 1e-9, scale_spreads = 2;
 enum { KNOWN_FROM = 4 };
 
@@ -22,7 +22,7 @@ static double middle_of(const double *sorted, size_t n)
     return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
 }
 
-/* Median distance from the median: from there the nearest values, one after the other. */
+/* Median absolute deviation: visits the values in order of their distance from the median. */
 static double median_distance(const double *sorted, size_t n)
 {
     double middle = middle_of(sorted, n), distance = 0;
@@ -64,10 +64,10 @@ void sequential_prepare(struct sequential *of)
     }
 }
 
-/* The wealth of a bet on differences above theta (sign 1) or below it (-1). */
+/* Logarithm of the wealth of a bet on differences above theta (sign 1) or below it (-1). */
 static double bet(const struct sequential *of, double theta, double sign, double lambda)
 {
-    double sum = 0, product = 1; /* of a few: more would not fit into a double */
+    double sum = 0, product = 1; /* of CHUNK factors: more could leave the range of a double */
     for (size_t t = 0; t < of->n; t++) {
         double u = fmax(-1, fmin(1, sign * (of->x[t] - theta) / of->scale[t]));
         product *= 1 + lambda * u;
@@ -79,7 +79,7 @@ static double bet(const struct sequential *of, double theta, double sign, double
     return sum + log(product);
 }
 
-/* The wealth of a bet that all differences lie on that side of theta, and that a line separates. */
+/* The same for a bet that all differences lie on that side of theta, and a threshold separates. */
 static double bet_on_separation(const struct sequential *of, double theta, double sign)
 {
     size_t separated = 0, swapped = 0;
@@ -120,7 +120,7 @@ double sequential_below(const struct sequential *of, double theta)
     return evidence(of, theta, -1);
 }
 
-/* Where the evidence crosses `enough`, between a theta that has it and one that does not. */
+/* The theta, between `rejected` and `kept`, at which the evidence crosses `enough`. */
 static double bisect(const struct sequential *of, double sign, double rejected, double kept,
                      double enough)
 {
@@ -138,7 +138,7 @@ struct sequential_interval sequential_interval(const struct sequential *of, doub
 {
     struct sequential_interval interval = {-(double)INFINITY, (double)INFINITY};
     double enough = log(2 / alpha), least = (double)INFINITY, most = -(double)INFINITY;
-    for (size_t t = 0; t < of->n; t++) { /* beyond these no bet wins more */
+    for (size_t t = 0; t < of->n; t++) { /* a theta beyond these has no more evidence */
         double reach = 2 * fmax(of->scale[t], of->shift[t]);
         least = fmin(least, of->x[t] - reach);
         most = fmax(most, of->x[t] + reach);

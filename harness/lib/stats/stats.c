@@ -33,7 +33,7 @@ double stats_percentile(const double *sorted, size_t n, double fraction)
         return sorted[n - 1];
     double low = sorted[below], high = sorted[below + 1];
     if (h == (double)below)
-        return low; /* not 0 * (an infinite distance) */
+        return low; /* avoids 0 * infinity */
     /* Rounding must not carry the result above its upper neighbour: percentiles are monotone. */
     return fmin(low + (h - (double)below) * (high - low), high);
 }
@@ -70,7 +70,7 @@ static double value_at_rank(const double *sorted, const uint32_t *counts, size_t
     return sorted[i];
 }
 
-/* Counting instead of sorting: the values are in order already, so a resample is a histogram. */
+/* Counts instead of sorting: the values are sorted already, so a histogram is enough. */
 static double resampled_median(const double *sorted, size_t n, uint64_t *state, uint32_t *counts)
 {
     memset(counts, 0, n * sizeof(*counts));
@@ -84,8 +84,8 @@ static double resampled_median(const double *sorted, size_t n, uint64_t *state, 
 }
 
 /*
- * The largest rank (0 = smallest) of which the chance that the median lies below is 2.5% at most:
- * as many heads or fewer in n throws of a coin. 0 also where no rank is so sure: n below 6.
+ * The largest rank (0 = smallest) whose value exceeds the true median with a chance of at most
+ * 2.5%: that of at most `rank` heads in n coin tosses. 0 for n below 6, where no rank reaches that.
  */
 static size_t rank_of_95(size_t n)
 {
@@ -114,7 +114,7 @@ struct stats_interval stats_median_interval(const double *sorted, size_t n, uint
     };
 }
 
-/* Chance of `least` hits or more in n trials of that probability, 0 < probability < 1. */
+/* Chance of at least `least` hits in n trials, 0 < probability < 1. */
 static double tail(unsigned least, unsigned n, double probability)
 {
     double all = 0, log_choose = 0, log_hit = log(probability), log_miss = log1p(-probability);
@@ -127,7 +127,7 @@ static double tail(unsigned least, unsigned n, double probability)
     return all;
 }
 
-/* At which probability the tail, which rises with it, is `chance`: by halving. */
+/* The probability at which tail() is `chance`, by bisection: tail() rises with it. */
 static double solve_tail(unsigned least, unsigned n, double chance)
 {
     double low = 0, high = 1;

@@ -51,7 +51,7 @@ static double density(double t, double df)
     return front * exp(-(df + 1) / 2 * log1p(t * t / df));
 }
 
-/* The tail is convex above 0, so that Newton's steps from below never pass the quantile. */
+/* The tail is convex above 0, so Newton steps from below never overshoot the quantile. */
 double student_quantile(double tail, double df)
 {
     enum { STEPS = 100 };

@@ -7,13 +7,13 @@
 
 static struct bitset at_start;
 
-/* Nothing of a sanitizer or of a library is there yet: a system call into static memory. */
+/* Runs before any sanitizer or library is initialized, so only a system call to static memory. */
 __attribute__((no_sanitize("address", "thread", "undefined"))) static void read_at_start(void)
 {
     (void)syscall(SYS_sched_getaffinity, 0, sizeof(at_start.word), at_start.word);
 }
 
-/* Runs in the program itself, before the constructors of all its libraries. */
+/* .preinit_array runs before the constructors of all libraries. */
 __attribute__((section(".preinit_array"),
                used)) static void (*const before_libraries)(void) = read_at_start;
 

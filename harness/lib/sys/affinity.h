@@ -1,4 +1,4 @@
-/* The CPUs that a thread may run on: the system calls, over our own sets. */
+/* The CPUs that a thread may run on: system calls with struct bitset. */
 #ifndef CONTEND_LIB_SYS_AFFINITY_H
 #define CONTEND_LIB_SYS_AFFINITY_H
 
@@ -6,26 +6,26 @@
 
 #include "harness/lib/base/bitset.h"
 
-/* os_cpu of thread `tid`, 0 = this one; empty with -errno. */
+/* Gets the os_cpu set of thread `tid` (0 = the calling thread). 0, or -errno and an empty set. */
 int affinity_get(pid_t tid, struct bitset *cpus);
 
-/* -errno where the kernel does not tell us at all, as under a sandbox. */
+/* 0, or -errno: the kernel does not report affinity at all, as in a sandbox. */
 int affinity_check(void);
 
-/* -errno, such as -EINVAL where the thread's cpuset has none of them. */
+/* 0 or -errno, such as -EINVAL: the thread's cpuset has none of the CPUs. */
 int affinity_set(pid_t tid, const struct bitset *cpus);
 
-/* -errno where the kernel refuses memory policies, as in a container without CAP_SYS_NICE. */
+/* 0, or -errno: the kernel refuses memory policies, as in a container without CAP_SYS_NICE. */
 int affinity_check_memory(void);
 
 /*
- * The mask that this process was started with, read before the constructor of any library ran:
- * libgomp's binds the first thread where OMP_PROC_BIND, OMP_PLACES or GOMP_CPU_AFFINITY is set.
- * Empty where the kernel would not say.
+ * The mask that this process was started with, read before any library's constructor ran: that of
+ * libgomp binds the first thread if OMP_PROC_BIND, OMP_PLACES or GOMP_CPU_AFFINITY is set. Empty if
+ * the kernel does not report it.
  */
 const struct bitset *affinity_at_start(void);
 
-/* Gives the calling thread back what the process was started with. */
+/* Restores that mask for the calling thread. */
 void affinity_put_back(void);
 
 #endif

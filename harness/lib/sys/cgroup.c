@@ -1,7 +1,7 @@
 /*
- * Limits of cgroups: version 2 (Documentation/admin-guide/cgroup-v2.rst) and, where a controller is
- * there, version 1 (scheduler/sched-bwc.rst, admin-guide/cgroup-v1/memory.rst). A limit holds for
- * all below it, and a container sees its own as that of the root.
+ * Limits of cgroups: version 2 (Documentation/admin-guide/cgroup-v2.rst) and, for a controller that
+ * is in it, version 1 (scheduler/sched-bwc.rst, admin-guide/cgroup-v1/memory.rst). A limit applies
+ * to all cgroups below it. A container sees its own cgroup as the root.
  */
 #include "harness/lib/files/proc.h"
 
@@ -12,10 +12,10 @@
 
 #include "harness/lib/base/text.h"
 
-/* The longest name of a group: leaves room for the mount in front of it, and a file behind. */
+/* The longest cgroup path: leaves room for the mount point before it and a file name after it. */
 enum { GROUP_MAX = PATH_MAX / 2 };
 
-/* Version 1 has no word for "no limit", but a number of bytes that no machine has. */
+/* Version 1 has no word for "no limit"; it reports a size that no machine has. */
 static const double no_limit_bytes = 0x1p60;
 
 static double smaller(double a, double b)
@@ -23,7 +23,7 @@ static double smaller(double a, double b)
     return isnan(a) || b < a ? b : a;
 }
 
-/* "QUOTA PERIOD" in us, or "max PERIOD"; of version 1 two files, and -1 for none. */
+/* Version 2: "QUOTA PERIOD" in us, or "max PERIOD". Version 1: two files, quota -1 = none. */
 double cgroup_read_quota(const char *root, const char *folder, bool v2)
 {
     char path[PATH_MAX], text[PROC_TEXT_MAX];
@@ -38,7 +38,7 @@ double cgroup_read_quota(const char *root, const char *folder, bool v2)
     return quota_us > 0 && period_us > 0 ? quota_us / period_us : NAN;
 }
 
-/* Where a version keeps its figures of memory: a folder, and files in it. */
+/* The memory files of a cgroup version: mount point and file names. */
 struct memory_files {
     const char *mount, *limit, *used, *cache_field;
 };
@@ -53,7 +53,7 @@ static void merge_memory(const char *root, const char *dir, const struct memory_
     double used = proc_read_number(root, "%s%s/%s", files->mount, dir, files->used);
     if (isnan(used))
         return;
-    /* Inactive file pages count as used, but go first. */
+    /* Inactive file pages count as used, but the kernel reclaims them first. */
     double cache =
         proc_read_count(root, files->cache_field, ' ', "%s%s/memory.stat", files->mount, dir);
     if (!isnan(cache))
@@ -61,7 +61,7 @@ static void merge_memory(const char *root, const char *dir, const struct memory_
     cgroup->memory_available_bytes = smaller(cgroup->memory_available_bytes, fmax(limit - used, 0));
 }
 
-/* `dir` in version 2. */
+/* `dir` is in the version 2 hierarchy. */
 static void merge_cpu_max(const char *root, const char *dir, struct cgroup_limits *cgroup)
 {
     char folder[PATH_MAX];
@@ -76,7 +76,7 @@ static void merge_memory_v2(const char *root, const char *dir, struct cgroup_lim
     merge_memory(root, dir, &files, cgroup);
 }
 
-/* `dir` in the hierarchy of version 1 that the controller has. */
+/* `dir` is in the controller's version 1 hierarchy. */
 static void merge_cfs_quota(const char *root, const char *dir, struct cgroup_limits *cgroup)
 {
     char folder[PATH_MAX];
@@ -91,7 +91,7 @@ static void merge_memory_v1(const char *root, const char *dir, struct cgroup_lim
     merge_memory(root, dir, &files, cgroup);
 }
 
-/* From a cgroup up to the root. */
+/* Calls merge for a cgroup and each of its ancestors up to the root. */
 static void climb(const char *root, const char *from, struct cgroup_limits *cgroup,
                   void (*merge)(const char *root, const char *dir, struct cgroup_limits *cgroup))
 {
@@ -106,7 +106,7 @@ static void climb(const char *root, const char *from, struct cgroup_limits *cgro
     }
 }
 
-/* From lines such as "4:cpu,cpuacct:/docker/1f" and "0::/user.slice". */
+/* Parses lines such as "4:cpu,cpuacct:/docker/1f" and "0::/user.slice". */
 bool cgroup_find_path(const char *root, const char *process, const char *controller, char *path,
                       size_t size)
 {
@@ -132,7 +132,7 @@ bool cgroup_find_path(const char *root, const char *process, const char *control
     return found;
 }
 
-/* Time that one cgroup was throttled, in s; NaN where no quota is set there. */
+/* Time that one cgroup was throttled, in s; NaN = no quota. */
 static double throttled_at(const char *root, const char *dir, bool v2)
 {
     char folder[PATH_MAX];
@@ -142,7 +142,7 @@ static double throttled_at(const char *root, const char *dir, bool v2)
     return isnan(cgroup_read_quota(root, folder, v2)) ? NAN : throttled * (v2 ? 1e-6 : 1e-9);
 }
 
-/* It, or one below it. */
+/* True if `path` is `dir` or below it. */
 static bool is_within(const char *path, const char *dir)
 {
     size_t length = strlen(dir);
@@ -165,7 +165,7 @@ void cgroup_read_throttled(const char *root, const char *process, const char *be
     for (;;) {
         double throttled_s = throttled_at(root, dir, v2);
         double *sum = is_within(other, dir) ? &out->shared_s : &out->own_s;
-        *sum = fmax(*sum, throttled_s); /* fmax passes over a NaN */
+        *sum = fmax(*sum, throttled_s); /* fmax ignores NaN */
         char *slash = strrchr(dir, '/');
         if (!slash)
             return;

@@ -60,6 +60,6 @@ uint64_t clock_cost_ns(void)
     }
     qsort(cost, BATCHES, sizeof(cost[0]), compare_u64);
     uint64_t median = cost[BATCHES / 2];
-    /* A tick is 40 ns where the counter of an Arm part has 25 MHz. */
+    /* A tick is 40 ns on an Arm machine whose counter runs at 25 MHz. */
     return median > tick || tick == UINT64_MAX ? median + !median : tick;
 }

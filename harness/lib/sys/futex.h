@@ -1,4 +1,4 @@
-/* A 32-bit word in shared memory that processes sleep on. Linux futex(2), not private. */
+/* A 32-bit word in shared memory on which processes sleep. Linux futex(2), not private. */
 #ifndef CONTEND_LIB_SYS_FUTEX_H
 #define CONTEND_LIB_SYS_FUTEX_H
 
@@ -8,7 +8,7 @@
 /* Sleeps until *word != value. */
 void futex_wait_while(_Atomic uint32_t *word, uint32_t value);
 
-/* Stores and wakes every sleeper. */
+/* Stores the value and wakes every sleeper. */
 void futex_set(_Atomic uint32_t *word, uint32_t value);
 
 #endif

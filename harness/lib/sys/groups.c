@@ -47,7 +47,7 @@ double groups_count(const char *dir, const char *name, const char *word)
     return proc_read_count("", word, ' ', "%s/%s", dir, name);
 }
 
-/* Whether it is of the controller of CPU time of version 1: scheduler/sched-bwc.rst. */
+/* True if `dir` is in the version 1 hierarchy of the `cpu` controller: scheduler/sched-bwc.rst. */
 static bool is_v1(const char *dir)
 {
     char text[PROC_TEXT_MAX];
@@ -93,7 +93,7 @@ struct groups_quota groups_read_quota(const char *dir)
     };
 }
 
-/* The first mount of version 2. */
+/* Finds the first mount of version 2. */
 static bool find_mount(char *mount, size_t size)
 {
     char line[GROUPS_PATH_MAX], type[64], at[PATH_MAX / 4];
@@ -110,8 +110,9 @@ static bool find_mount(char *mount, size_t size)
 }
 
 /*
- * Beside the own cgroup, where the root's is below itself. In version 1 below it: cgroups with
- * processes may have some below them there, which its limits hold for.
+ * Version 2: the parent of this process's cgroup, or the root itself if the process is in the root.
+ * Version 1: the process's own cgroup, as there a cgroup with processes may have child cgroups,
+ * and its limits apply to them.
  */
 static int find_base(struct groups *groups, struct err *err)
 {
@@ -141,7 +142,7 @@ static int find_base(struct groups *groups, struct err *err)
                : err_set(err, -ENAMETOOLONG, "the path of the cgroup is too long");
 }
 
-/* Start of a process in ticks since boot, 0 = there is none. */
+/* Start time of a process in ticks since boot; 0 = no such process. */
 static unsigned long long start_of(pid_t pid)
 {
     char text[1024];
@@ -153,14 +154,14 @@ static unsigned long long start_of(pid_t pid)
     return at ? strtoull(at, NULL, 10) : 0;
 }
 
-/* Processes are numbered within it. */
+/* PIDs are unique only within this namespace. */
 static unsigned long namespace_of_pids(void)
 {
     struct stat status;
     return stat("/proc/self/ns/pid", &status) ? 0 : (unsigned long)status.st_ino;
 }
 
-/* The workers' cgroups in it, then itself: those that are empty, others stay. */
+/* Removes the workers' cgroups, then the group itself; cgroups with processes stay. */
 static void remove_group(const char *group)
 {
     DIR *dir = opendir(group);
@@ -193,7 +194,7 @@ static void remove_stale(const struct groups *groups)
         (void)closedir(dir);
 }
 
-/* Why the kernel refuses what it refuses most often. */
+/* Explains the most common error. */
 static const char *hint(int rc)
 {
     return rc == -EBUSY ? ", which has processes of its own (the no-internal-process rule)" : "";
@@ -241,7 +242,7 @@ int groups_open(struct groups *groups, struct err *err)
     return rc;
 }
 
-/* In a child, which must not take a lock that another thread had. */
+/* Runs in a forked child: must not take a lock that another thread of the parent may hold. */
 static void remove_numbered(const struct groups *groups)
 {
     char path[GROUPS_PATH_MAX];
@@ -252,13 +253,13 @@ static void remove_numbered(const struct groups *groups)
         }
         if (!rmdir(groups->dir) || errno == ENOENT)
             break;
-        (void)usleep(KEEPER_PAUSE_US); /* those in it are being killed, too */
+        (void)usleep(KEEPER_PAUSE_US); /* its processes may still be exiting */
     }
     if (groups->enabled[0])
         (void)groups_put(groups->base, "cgroup.subtree_control", groups->enabled);
 }
 
-/* Until the last one who has the other end of the pipe is gone. */
+/* Waits until every process that holds the other end of the pipe has ended. */
 static int keeper_main(void *arg)
 {
     const struct groups *groups = arg;

@@ -1,9 +1,8 @@
 /*
- * Cgroups that this process makes, and removes: of version 2, or, where version 1 has the
- * controller of CPU time, of that one, which then gives quotas alone. They stand beside its own
- * cgroup, or below it where that is the root or of version 1, in one that is named for it:
- * contend-NAMESPACE-PID-START. A group that a killed process has left behind is empty, as those in
- * it die with it, and the next one removes it.
+ * Cgroups that this process makes and removes. They are of version 1 if it has the `cpu` controller
+ * (then only quotas work), else of version 2. All are in one cgroup, contend-NAMESPACE-PID-START: a
+ * sibling of the process's own cgroup, or its child if that is the root or of version 1. A killed
+ * process leaves an empty cgroup, as its workers die with it; the next process removes it.
  *
  *   rc = groups_open(&groups, err);
  *   rc = groups_enable(&groups, "cpu", err);
@@ -22,63 +21,60 @@
 #include "harness/lib/base/err.h"
 #include "harness/lib/sys/process.h"
 
-enum { GROUPS_PATH_MAX = PATH_MAX + 64, GROUPS_PERIOD_US = 100000 /* the usual one */ };
+enum { GROUPS_PATH_MAX = PATH_MAX + 64, GROUPS_PERIOD_US = 100000 /* the kernel's default */ };
 
 /* Zeroed = closed. */
 struct groups {
-    char base[PATH_MAX / 4]; /* where ours is made */
-    char dir[PATH_MAX / 2];  /* ours; "" = not made */
-    char enabled[64];        /* controllers that `base` hands on since we asked, "-cpuset -cpu" */
+    char base[PATH_MAX / 4]; /* parent of `dir` */
+    char dir[PATH_MAX / 2];  /* this process's cgroup; "" = not made */
+    char enabled[64]; /* undoes what we enabled in `base` (subtree_control), "-cpuset -cpu" */
     struct process keeper;
     int keeper_fd;
 };
 
 /*
- * Makes ours, after removing those of processes that are gone. -ENOTSUP and the like where that
- * cannot be: no permission, a read-only file system, a cgroup of its own limits.
+ * Removes cgroups of processes that no longer exist, then makes `dir`. -ENOTSUP or another negative
+ * errno: no permission, a read-only file system, or the process's own cgroup has limits.
  */
 int groups_open(struct groups *groups, struct err *err);
 
 /*
- * Starts a process that lives as long as this one and removes all of it at once where this one is
- * killed. Before there are threads; errors are those of fork and pipe.
+ * Starts a keeper process that removes the cgroups at once if this process is killed. Call it
+ * before there are threads. Errors: those of fork and pipe.
  */
 int groups_keep(struct groups *groups, struct err *err);
 
-/* With all in it, which has to be empty by then. */
+/* Removes `dir` and the cgroups in it, which must have no processes by then. */
 void groups_close(struct groups *groups);
 
-/* Hands a controller on to what is made in ours: "cpu", "cpuset", "memory", "pids". */
+/* Enables a controller for the cgroups in `dir`: "cpu", "cpuset", "memory", "pids". */
 int groups_enable(struct groups *groups, const char *controller, struct err *err);
 
-/* Names DIR/worker-INDEX; and makes it, or finds it there. */
+/* groups_name writes the path DIR/worker-INDEX; groups_make also makes it, unless it exists. */
 void groups_name(const struct groups *groups, unsigned index, char *dir, size_t size);
 int groups_make(const struct groups *groups, unsigned index, char *dir, size_t size,
                 struct err *err);
-/* Removes it, where nobody is in it. 0 or -errno. */
+/* Removes a cgroup without processes. 0 or -errno. */
 int groups_remove(const char *dir);
 
-/* Writes a file of a cgroup: 0 or -errno; the same with a message; and reads one. */
+/* groups_put writes a cgroup file, 0 or -errno; groups_set adds a message; groups_get reads. */
 int groups_put(const char *dir, const char *name, const char *text);
 int groups_set(const char *dir, const char *name, const char *text, struct err *err);
 bool groups_get(const char *dir, const char *name, char *text, size_t size);
 
-/*
- * Gives it the time of so many CPUs in periods of so many us, and reads that back; or takes the
- * quota away again.
- */
+/* Sets a quota of `cpus` CPUs in periods of period_us, and verifies it (-EINVAL); or removes it. */
 int groups_set_quota(const char *dir, double cpus, unsigned period_us, struct err *err);
 void groups_remove_quota(const char *dir);
-/* In CPUs; NaN = it has none. */
+/* The quota in CPUs; NaN = none. */
 double groups_get_quota(const char *dir);
 
-/* Counters of its quota so far, each NaN = unknown; the time is summed over its CPUs. */
+/* Counters of the quota so far, NaN = unknown. throttled_s is summed over CPUs. */
 struct groups_quota {
     double periods, throttled_periods, throttled_s;
 };
 struct groups_quota groups_read_quota(const char *dir);
 
-/* The number behind a word in a file of such lines, "nr_throttled 12"; NaN = it has none. */
+/* The number in the line "WORD NUMBER" of a cgroup file, "nr_throttled 12"; NaN = no line. */
 double groups_count(const char *dir, const char *name, const char *word);
 
 #endif

@@ -14,10 +14,10 @@
 
 enum { EXIT_ORPHAN = 127 };
 
-/* How long those below a process may take to be gone when they are killed. */
+/* How long killed descendants may take to end: 10 s in all. */
 enum { END_TRIES = 5000, END_PAUSE_US = 2000 };
 
-/* glibc before 2.36 has no wrappers. Half of the descriptors are left for all else. */
+/* By system call, as glibc before 2.36 has no wrapper. Uses at most half of the descriptors. */
 static int open_pidfd(pid_t pid)
 {
     struct rlimit limit;
@@ -38,12 +38,12 @@ int process_start(struct process *process, bool leads, int (*run)(void *arg), vo
             (void)setpgid(0, 0);
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         (void)signal(SIGPIPE, SIG_DFL);
-        _exit(getppid() == parent ? run(arg) : EXIT_ORPHAN); /* it died before the line above */
+        _exit(getppid() == parent ? run(arg) : EXIT_ORPHAN); /* the parent died before prctl */
     }
     if (pid < 0)
         return -errno;
     if (leads)
-        (void)setpgid(pid, pid); /* whoever of the two comes first */
+        (void)setpgid(pid, pid); /* in parent and child, as either may run first */
     *process = (struct process){.pid = pid, .pidfd = open_pidfd(pid), .leads = leads};
     return 0;
 }
@@ -77,8 +77,8 @@ int process_signal(const struct process *process, int signal)
         if (errno == ESRCH)
             return -ESRCH;
     }
-    /* Its end was not seen: as long as nobody waits for it, nobody else gets its number. So it is
-     * where the kernel, or a sandbox, has no pidfds. */
+    /* Without pidfds (kernel, sandbox): kill(2) is safe, as the PID is not reused before the
+     * process is reaped, and this module has not seen its end. */
     return kill(process->pid, signal) ? -errno : 0;
 }
 
@@ -98,7 +98,7 @@ static bool note_end(struct process *process)
     return true;
 }
 
-/* For one that cannot be waited for. Without a pidfd it is taken to be gone. */
+/* For a process that waitpid rejects. Without a pidfd, assumes that it has ended. */
 static bool still_runs(const struct process *process, bool sleep)
 {
     struct pollfd end = {.fd = process->pidfd, .events = POLLIN};
@@ -161,7 +161,7 @@ void process_reap_others(const struct process *kept)
     }
 }
 
-/* Between the list and the signal it may end, and its number be another's. */
+/* The process may have ended since it was listed, and its PID may have been reused. */
 static void signal_one(const struct tree_process *of, int signal)
 {
     const struct process one = {.pid = of->pid, .pidfd = (int)syscall(SYS_pidfd_open, of->pid, 0)};
@@ -196,7 +196,7 @@ bool process_end_below(pid_t root)
     return !left;
 }
 
-/* Whoever is continued (SIGCONT) sees here whether that is why. */
+/* SIGCONT may also come from other senders, so each time the thread checks the parent. */
 static void *await_end_of_parent(void *arg)
 {
     sigset_t continued;
@@ -216,7 +216,8 @@ void process_end_with_parent(void)
     (void)sigemptyset(&continued);
     (void)sigaddset(&continued, SIGCONT);
     (void)pthread_sigmask(SIG_BLOCK, &continued, NULL);
-    /* Up to the last line it is SIGKILL that ends us; no other signal reaches who was stopped. */
+    /* Until the last line, PDEATHSIG is still SIGKILL. Then SIGCONT: besides SIGKILL, the only
+     * signal that reaches a stopped process. */
     if (pthread_create(&thread, NULL, await_end_of_parent, (void *)(intptr_t)getppid()))
         return;
     (void)pthread_detach(thread);
@@ -236,7 +237,7 @@ static bool is_known(const struct process_known *known, const struct tree_proces
     return false;
 }
 
-/* One that comes later in a list than its parent. */
+/* True if the parent, which comes earlier in the list, is marked. */
 static bool is_below(const struct tree_process *list, const bool *marked, unsigned at)
 {
     for (unsigned i = 0; i < at; i++)

@@ -1,10 +1,10 @@
 /*
- * Child processes. This is the one place that starts, signals and waits for them: kill(2) takes -1
- * for every process there is, and 0 for our own group, so that a number nobody has checked, such as
- * that of a fork that was refused, must not come near it.
+ * Child processes. Only this module starts, signals and waits for them. kill(2) takes -1 for every
+ * process on the machine and 0 for the caller's group, so an unchecked PID, such as that of a
+ * failed fork, must never reach it.
  *
- * Zeroed, a struct process is none: nothing can be signalled through it. So it is when
- * process_start has failed, and from when its end was seen.
+ * A zeroed struct process means no process: nothing can be signalled through it. It is zeroed after
+ * process_start has failed, and after the end of the process was seen.
  */
 #ifndef CONTEND_LIB_SYS_PROCESS_H
 #define CONTEND_LIB_SYS_PROCESS_H
@@ -15,81 +15,80 @@
 #include "harness/lib/sys/tree.h"
 
 struct process {
-    pid_t pid;  /* for reading only; 0 = none, or its end was seen */
-    int pidfd;  /* the same process, however numbers are used again; -1 = none to be had */
-    bool leads; /* a process group, of its own number */
+    pid_t pid;  /* read only; 0 = none, or its end was seen */
+    int pidfd;  /* names the process even after its PID is reused; -1 = not available */
+    bool leads; /* it leads a process group, whose ID is its PID */
 };
 
 /*
- * The status of a process that somebody else has waited for: neither WIFEXITED nor WIFSIGNALED
- * hold.
+ * Status of a process whose exit status another waiter took: neither WIFEXITED nor WIFSIGNALED
+ * holds.
  */
 enum { PROCESS_STATUS_UNKNOWN = -1 };
 
 /*
- * Runs `run` in a child, which ends with the code that it returns. It is killed when the thread
- * that called this ends, and does not ignore SIGPIPE, whatever we do. `leads`: it has a process
- * group of its own, so that the terminal's signals do not reach it, and what it starts can be
- * signalled with it. Errors: -errno of fork.
+ * Runs `run` in a child, whose exit code is the return value. The child is killed when the calling
+ * thread ends, and has the default action for SIGPIPE. `leads`: it leads a new process group, so
+ * that the terminal's signals do not reach it, and it can be signalled with its descendants.
+ * Errors: -errno of fork.
  */
 int process_start(struct process *process, bool leads, int (*run)(void *arg), void *arg);
 
 /*
- * In `run`: goes on as "sh -c line", without a signal blocked, with an empty stdin and what it
- * prints in out_fd; its stderr there, too, where err_fd is that. Returns, with 127, where there is
- * no shell.
+ * For use in `run`: executes "sh -c line" with no signal blocked, stdin from /dev/null, stdout to
+ * out_fd and stderr to err_fd. Returns only if there is no shell, with 127.
  */
 int process_become_shell(const char *line, int out_fd, int err_fd);
 
-/* In `run`: the child is not killed with who has started it, as a user's program is not. */
+/* For use in `run`: the child is no longer killed with its parent, as for a user's program. */
 void process_outlive_parent(void);
 
-/* -ESRCH: there is no such process. */
+/* -ESRCH: no such process; or another negative errno. */
 int process_signal(const struct process *process, int signal);
 
-/* The same for whatever it has started, too, where it leads a group. */
+/* Also signals the process group, if the process leads one. */
 int process_signal_group(const struct process *process, int signal);
 
-/* True once it has ended: *status is for waitpid's macros, and *process is none from then on. */
+/* True once it has ended: *status is for waitpid's macros, and *process becomes none. */
 bool process_ended(struct process *process, int *status);
 
-/* Sleeps until then. */
+/* Sleeps until it has ended, then as process_ended. */
 void process_wait(struct process *process, int *status);
 
-/* True once it has ended, which its parent is still to be told: what it used can be read yet. */
+/* True once it has ended, but does not reap it: its resource use can still be read. */
 bool process_is_over(const struct process *process);
 
 /*
- * From now on, those below this process whose parent has ended are its children, whatever process
- * group or session they have made for themselves; or no longer.
+ * Makes this process adopt all descendants whose parent ends, in any process group or session
+ * (PR_SET_CHILD_SUBREAPER); or ends that.
  */
 void process_adopt(bool adopts);
 
-/* Takes in those that have ended, but for `retention`, of a process that has no other use for them.
- */
+/* Reaps ended children and drops their status, until the next ended child is `kept`. */
 void process_reap_others(const struct process *kept);
 
 /*
- * Signals all that live below process `root`, or this one, and not itself (tree.h): each by a
- * descriptor that was checked to be of the same process, where there are such. Returns how many
- * live, whether the signal reached them or not.
+ * Signals all live descendants of process `root` (tree.h), which may be this process, but not
+ * `root` itself. Uses pidfds, checked against PID reuse, where the kernel has them. Returns the
+ * number of live descendants, also if a signal failed.
  */
 unsigned process_signal_below(pid_t root, int signal);
 
 /*
- * Kills them until there are none, taking in those that are ours. False: one does not go, such as
- * in the kernel. The root, where it is another process, must not start more meanwhile (SIGSTOP).
+ * Kills all descendants until none is left, and reaps own children if root is this process. False:
+ * a process does not end, for example in the kernel. Another root must not start processes
+ * meanwhile (SIGSTOP).
  */
 bool process_end_below(pid_t root);
 
 /*
- * From now on, when the parent ends, also by SIGKILL, this process ends those below it before it
- * ends itself: a thread waits for that. SIGCONT is blocked for it. Where there is no room for a
- * thread, this process ends alone, as process_start has it.
+ * Makes this process kill its descendants, then exit, when its parent ends, also by SIGKILL. A
+ * thread waits for that with sigwait, so SIGCONT is blocked. If no thread can be started, only this
+ * process is killed, as process_start sets up.
  */
 void process_end_with_parent(void);
 
-/* Those below this process at some time. */
+/* The descendants of this process at the time of process_note_known. */
 struct process_known {
     unsigned n;
     struct tree_process all[TREE_PROCESSES];
@@ -97,20 +96,20 @@ struct process_known {
 void process_note_known(struct process_known *known);
 
 /*
- * Kills those below this process that have come since, but for those that a known one has started.
- * False: one does not go.
+ * Kills the descendants started since process_note_known, except descendants of known processes.
+ * False: a process does not end.
  */
 bool process_end_new(const struct process_known *known);
 
 /*
- * At the start of a program: where the parent ignored SIGCHLD, and we inherited it, the kernel
- * drops the exit status of all children.
+ * Restores the default for SIGCHLD; call it at program start. A parent may have ignored SIGCHLD,
+ * which is inherited and makes the kernel drop the exit status of all children.
  */
 void process_keep_children(void);
 
 /*
- * Acts as the terminal's stop key, where SIGTSTP is not ignored. Returns when we go on: at once
- * where nobody could continue us (an orphaned process group).
+ * Stops this process as the terminal's stop key does, unless SIGTSTP is ignored. Returns when it is
+ * continued; at once in an orphaned process group, where nobody could continue it.
  */
 void process_stop_self(void);
 

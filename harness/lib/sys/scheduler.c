@@ -7,7 +7,7 @@
 
 #include "harness/lib/files/proc.h"
 
-/* Lines are "ADDRESS TYPE NAME", behind which a module may stand in brackets. */
+/* Reads lines "ADDRESS TYPE NAME", which may end with a module in brackets. */
 static const char *fair_class(const char *root)
 {
     char path[PATH_MAX], line[512], name[256];
@@ -24,11 +24,11 @@ static const char *fair_class(const char *root)
     return eligible ? "EEVDF" : fair ? "CFS" : "";
 }
 
-/* The kernel's own. */
+/* Reads the kernel's own scheduler, without sched_ext. */
 static void read_own(const char *root, char *out, size_t size)
 {
     char text[PROC_TEXT_MAX];
-    /* Slices by task came with EEVDF: without a look at 100,000 symbols. */
+    /* EEVDF introduced slices per task; finding one saves a search of 100,000 symbols. */
     bool slices = proc_read_field(root, "/proc/self/sched", "se.slice", ':', text, sizeof(text));
     const char *fair = slices ? "EEVDF" : fair_class(root);
     bool bore = fair[0] && proc_read_number(root, "/proc/sys/kernel/sched_bore") > 0;

@@ -6,7 +6,7 @@
 
 #include "harness/lib/sys/clock.h"
 
-/* A signal that is blocked is queued although it is ignored, as SIGHUP is under nohup(1). */
+/* The kernel queues a blocked signal even if it is ignored, as SIGHUP is under nohup(1). */
 static bool is_ignored(int signal)
 {
     struct sigaction action;
@@ -21,7 +21,8 @@ int signals_open(struct signals *signals, struct err *err)
     (void)sigaddset(mask, SIGCHLD);
     (void)sigaddset(mask, SIGINT);
     (void)sigaddset(mask, SIGTERM);
-    if (!is_ignored(SIGHUP)) /* a shell's background jobs ignore SIGINT, and may be told by it */
+    /* SIGINT is watched even if ignored: a shell's background jobs ignore it, but users send it. */
+    if (!is_ignored(SIGHUP))
         (void)sigaddset(mask, SIGHUP);
     if (!is_ignored(SIGTSTP))
         (void)sigaddset(mask, SIGTSTP);

@@ -1,10 +1,10 @@
 /*
- * Signals as readable events: SIGCHLD to reap workers, SIGINT, SIGTERM and SIGHUP to end a run in
- * good order, SIGTSTP (Ctrl-Z) to stop it with its workers, which the terminal does not reach; the
- * latter two unless they were ignored before, as SIGHUP is under nohup. Blocked from signals_open
- * to signals_close, so no handler ever runs. Libraries that start threads are started between
- * signals_hold and signals_release. Meanwhile SIGPIPE is ignored, or a run would
- * die of who reads its log and goes first, as tee does at Ctrl-C.
+ * Signals as readable events: SIGCHLD to reap workers; SIGINT, SIGTERM and SIGHUP to end a run
+ * cleanly; SIGTSTP (Ctrl-Z) to stop it with its workers, which the terminal's signals do not reach.
+ * SIGHUP and SIGTSTP stay ignored if they were before, as SIGHUP is under nohup. The signals are
+ * blocked from signals_open to signals_close, so no handler runs. SIGPIPE is ignored meanwhile:
+ * the reader of a run's log may end first, as tee does at Ctrl-C. Start libraries that create
+ * threads between signals_hold and signals_release.
  */
 #ifndef CONTEND_LIB_SYS_SIGNALS_H
 #define CONTEND_LIB_SYS_SIGNALS_H
@@ -18,49 +18,49 @@
 
 struct signals {
     int fd;
-    int interrupted;          /* the signal that asked to stop, 0 = none so far */
-    uint64_t since_ns;        /* when the first one was seen */
-    bool stop_asked;          /* SIGTSTP has come; who obeys it clears this */
-    sigset_t watched, before; /* the mask of fd, and that to restore */
+    int interrupted;          /* the signal that asked to end the run; 0 = none so far */
+    uint64_t since_ns;        /* when the first such signal was seen */
+    bool stop_asked;          /* SIGTSTP has arrived; the code that stops the run clears this */
+    sigset_t watched, before; /* the mask of fd; the mask to restore */
     void (*pipe_before)(int signal);
 };
 
 int signals_open(struct signals *signals, struct err *err);
 
 /*
- * Restores the mask and SIGPIPE, unless one asked to stop, if only now: a program that is about to
- * say how it ended must not end by it, nor by a second one (timeout(1) signals its child, then its
- * group).
+ * Restores the mask and SIGPIPE, unless a signal has asked to end the run. Then both stay: the
+ * program still has to report, and must not be killed by that signal or by a second one (timeout(1)
+ * signals its child, then the group).
  */
 void signals_close(struct signals *signals);
 
 /*
- * While `let`, SIGTSTP stops this thread's process as it does any other. For what has no workers,
- * and starts no threads.
+ * `let`: SIGTSTP stops this process by default action; else it is blocked again. Only for a process
+ * without workers and without other threads.
  */
 void signals_let_stop(bool let);
 
 /*
- * All signals of this thread are blocked in between. A thread that a library starts then blocks
- * them for good: it would take by default what a later signals_open is to see.
+ * Block all signals of this thread, and restore the mask. Threads that a library starts in between
+ * keep them blocked: else such a thread would take signals that a later signals_open must see.
  */
 void signals_hold(sigset_t *before);
 void signals_release(const sigset_t *before);
 
-/* Also watches for these, 0 behind the last: for who passes them on. */
+/* Also watches these signals, for a caller that forwards them; `numbers` ends with 0. */
 void signals_add(struct signals *signals, const int *numbers);
 
-/* One that has arrived. */
+/* A signal that has arrived. */
 struct signals_one {
     int number;
-    bool by_kernel; /* as what the terminal's keys send to all of its foreground group */
-    pid_t sender;   /* 0 = the kernel, or somebody of another namespace */
+    bool by_kernel; /* true for a terminal key, which signals the whole foreground group */
+    pid_t sender;   /* 0 = the kernel, or a process of another namespace */
 };
 
-/* Takes the next one but SIGCHLD, instead of signals_take. False: none has arrived. */
+/* Takes the next signal except SIGCHLD; use instead of signals_take. False: none has arrived. */
 bool signals_next(struct signals *signals, struct signals_one *one);
 
-/* Takes what has arrived; true when the run was asked to stop, now or earlier. */
+/* Takes all signals that have arrived. True if the run was asked to end, now or earlier. */
 bool signals_take(struct signals *signals);
 
 #endif

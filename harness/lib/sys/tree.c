@@ -15,14 +15,14 @@
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/clock.h"
 
-/* A thread that ran, or waited for a CPU, for less of the time between two looks is not busy. */
+/* A busy thread ran or waited for a CPU for at least this share of the time between two counts. */
 static const double busy_share = 0.1;
-/* Over a shorter time everybody is busy. */
+/* Over a shorter time, every thread would seem busy. */
 static const uint64_t count_least_ns = 15000000;
-/* Looks must have seen so much of the CPU time that was counted, or the wait is not known. */
+/* If looks saw less than this share of the kernel's CPU time, the run-queue wait is unknown. */
 static const double seen_least = 0.2;
 
-/* Fields of proc_pid_stat(5), behind the name, which may hold anything: field 3 is the first. */
+/* Fields of proc_pid_stat(5), from field 3 on. The name before it may contain any character. */
 struct stat_line {
     char name[TREE_NAME_MAX], state;
     int parent, cpu;
@@ -68,7 +68,7 @@ static void add_process(pid_t pid, struct tree_process *out, unsigned *n, unsign
                                             .ended = stat.state == 'Z' || stat.state == 'X'};
 }
 
-/* Children of one thread, as the kernel lists them. False where it has no such list. */
+/* Adds the children of one thread from the kernel's list. False: the kernel has no such list. */
 static bool add_children(pid_t pid, int tid, struct tree_process *out, unsigned *n, unsigned most)
 {
     char path[96];
@@ -83,7 +83,7 @@ static bool add_children(pid_t pid, int tid, struct tree_process *out, unsigned 
     return true;
 }
 
-/* The same from all processes that there are, for kernels without CONFIG_PROC_CHILDREN. */
+/* The same by a search of all processes, for kernels without CONFIG_PROC_CHILDREN. */
 static void add_by_parent(pid_t parent, struct tree_process *out, unsigned *n, unsigned most)
 {
     struct stat_line stat;
@@ -137,7 +137,7 @@ static double ticks_s(uint64_t ticks)
     return (double)ticks / (double)sysconf(_SC_CLK_TCK);
 }
 
-/* Threads that have ended included; finer than the ticks of stat. */
+/* Includes ended threads. Uses the process's CPU clock, which is finer than the ticks of stat. */
 static double process_cpu_s(pid_t pid, const struct stat_line *stat)
 {
     clockid_t clock;
@@ -166,9 +166,7 @@ static double time_s(const struct timeval *time)
     return (double)time->tv_sec + (double)time->tv_usec * 1e-6;
 }
 
-/*
- * The kernel's counts of all processes that are or were below us; of the ended, those waited for.
- */
+/* The kernel's counts for all descendants: live ones, and ended ones that were reaped. */
 static void count_all(const struct tree_process *below, unsigned n, struct tree_used *out)
 {
     struct rusage ended;
@@ -201,7 +199,7 @@ static struct tree_thread *find_thread(struct tree *tree, int pid, int tid, uint
     return thread;
 }
 
-/* Where a new one goes: instead of one that did not last, if there is no room. */
+/* Returns the entry for a new mask; if full, one that did not last and is gone. NULL: no room. */
 static struct tree_mask *room_for_mask(struct tree *tree)
 {
     if (tree->nmasks < TREE_MASKS)
@@ -212,7 +210,7 @@ static struct tree_mask *room_for_mask(struct tree *tree)
     return NULL;
 }
 
-/* Each name and mask once. */
+/* Keeps one entry per thread name and mask. */
 static void note_mask(struct tree *tree, const char *name, int tid, uint64_t now_ns)
 {
     struct bitset cpus;
@@ -239,7 +237,7 @@ static void note_mask(struct tree *tree, const char *name, int tid, uint64_t now
     (void)snprintf(out->name, sizeof(out->name), "%s", name);
 }
 
-/* A look under way. */
+/* State of one tree_look. */
 struct look {
     struct tree *tree;
     uint64_t now_ns;
@@ -282,7 +280,7 @@ static void look_at_process(struct look *look, pid_t pid)
     }
 }
 
-/* How many threads were busy since they were last counted. */
+/* Number of threads that were busy since the last count. */
 static unsigned count_busy(const struct tree *tree, uint64_t now_ns)
 {
     double least_ns = busy_share * (double)(now_ns - tree->counted_ns);
@@ -305,7 +303,7 @@ static void count_team(struct tree *tree, uint64_t now_ns)
         tree->thread[i].counted_ns = tree->thread[i].oncpu_ns + tree->thread[i].runqueue_ns;
 }
 
-/* The run's share of `used`, from what was seen of its threads. `scaled`: it has ended. */
+/* Adds the run's threads to `used`. `scaled`: the run has ended; scale to the kernel's count. */
 static void add_run(struct tree *tree, bool scaled)
 {
     struct tree_used *used = &tree->used;
@@ -354,7 +352,7 @@ void tree_look(struct tree *tree, tree_seen *seen, void *arg)
 void tree_end(struct tree *tree)
 {
     count_all(NULL, 0, &tree->used);
-    if (!tree->team) /* too short to have been counted */
+    if (!tree->team) /* the run was too short for a count */
         tree->team = count_busy(tree, clock_now_ns());
     add_run(tree, true);
     tree->nthreads = 0;

@@ -1,11 +1,11 @@
 /*
- * A process and all that it has started, however deep, as /proc tells: what they used, where they
- * ran, to which CPUs they are bound. The one who looks is their ancestor and takes in those whose
- * parent has ended (process_adopt), so that none gets out of sight.
+ * All descendants of a process, from /proc: their resource use, the CPUs they ran on, and their
+ * CPU masks. The observer is their ancestor and adopts those whose parent ends (process_adopt), so
+ * that none is lost.
  *
- * The use of a process counts after its end, too, as the kernel keeps it for its waiter. Its wait
- * for a CPU does not: it is known up to the last look before a thread's end, and then made larger
- * by as much as the CPU time of that look was short of what the kernel counted.
+ * The kernel keeps the CPU time of an ended process for its waiter, but not its run-queue wait. The
+ * wait is known up to the last look before a thread's end. When the run ends, it is scaled up by
+ * the ratio of the kernel's CPU time to the CPU time that looks saw.
  */
 #ifndef CONTEND_LIB_SYS_TREE_H
 #define CONTEND_LIB_SYS_TREE_H
@@ -27,73 +27,73 @@ enum {
 struct tree_process {
     pid_t pid, parent;
     uint64_t started; /* clock ticks since boot: with pid, the same process and no other */
-    bool ended;       /* nobody has waited for it yet */
+    bool ended;       /* not reaped yet */
 };
 
 /*
- * Those below `root`, without it, parents first; at most `most`. Returns how many. Processes that
- * begin or end meanwhile may be missing.
+ * Lists at most `most` descendants of `root`, parents first, without `root`. Returns their number.
+ * Processes that begin or end meanwhile may be missing.
  */
 unsigned tree_list(pid_t root, struct tree_process *out, unsigned most);
 
-/* Whether it is there, and no other of its number. */
+/* True if the process still exists and its PID was not reused. */
 bool tree_is_same(const struct tree_process *process);
 
-/* Zeroed = nothing. Means over the busy threads of a run are sums over runs. */
+/* Resource use, summed over runs. Zeroed = none. */
 struct tree_used {
-    double oncpu_s, runqueue_s; /* of a thread of the team, on average */
-    double cpu_s;               /* of all of them */
+    double oncpu_s, runqueue_s; /* mean per thread of the team; the means of runs are added */
+    double cpu_s;               /* of all threads */
     double voluntary_switches, involuntary_switches, minor_faults, major_faults;
-    unsigned team;     /* threads that were busy at the same time, the most that were seen */
-    bool no_schedstat; /* runqueue_s is not known */
+    unsigned team;     /* most threads seen busy at the same time */
+    bool no_schedstat; /* runqueue_s is unknown */
 };
 
-/* A thread whose mask is not the one that was planned. */
+/* A thread whose CPU mask differs from the plan. */
 struct tree_mask {
     char name[TREE_NAME_MAX];
     int tid;
     struct bitset cpus;
-    bool beyond; /* CPUs among them that were not planned */
-    bool lasts;  /* for TREE_MASK_LASTS_MS: libraries bind a thread for moments, too */
-    uint64_t since_ns, seen_ns; /* looks from the one to the other saw it */
+    bool beyond; /* it contains CPUs that are not in the plan */
+    bool lasts;  /* for TREE_MASK_LASTS_MS or more: libraries also bind a thread for moments */
+    uint64_t since_ns, seen_ns; /* first and last look of an unbroken series that saw it */
 };
 
 struct tree_thread {
     int pid, tid;
     uint64_t started;
-    uint64_t oncpu_ns, runqueue_ns; /* as of the last look that saw it */
-    uint64_t counted_ns;            /* of both, when the team was last counted */
+    uint64_t oncpu_ns, runqueue_ns; /* at the last look that saw it */
+    uint64_t counted_ns;            /* sum of both when the team was last counted */
 };
 
-/* Plain data, for shared memory: the one who looks writes, others may read `used` and `mask`. */
+/* Plain data, for shared memory: the observer writes, others may read `used` and `mask`. */
 struct tree {
     struct bitset planned;
     struct tree_used used; /* up to the last look */
     uint32_t nmasks;
     struct tree_mask mask[TREE_MASKS];
 
-    struct tree_used before; /* of the runs that have ended */
-    double cpu_s_before;     /* by the kernel's count, when the run began */
+    struct tree_used before; /* use of the runs that have ended */
+    double cpu_s_before;     /* the kernel's count when the run began */
     uint64_t counted_ns;     /* when the team was last counted */
-    uint64_t looked_ns;      /* the look before */
+    uint64_t looked_ns;      /* time of the previous look */
     unsigned team;
     uint32_t nthreads;
     struct tree_thread thread[TREE_THREADS];
 };
 
-/* A thread as a look finds it. */
+/* Called by tree_look for a thread, with the CPU on which it was last seen. */
 typedef void tree_seen(void *arg, int tid, unsigned os_cpu, uint64_t at_ns);
 
-/* A run begins: nothing of it has started yet. */
+/* Begins a run. Call it before any process of the run starts. */
 void tree_begin(struct tree *tree, const struct bitset *planned);
 
-/* Looks at those below this process; `seen` is called for each thread that ran since the last. */
+/* Looks at all descendants; calls `seen` for each thread that ran since the last look. */
 void tree_look(struct tree *tree, tree_seen *seen, void *arg);
 
-/* The run has ended, and all of it was waited for. */
+/* Ends a run. Call it after all its processes were reaped. */
 void tree_end(struct tree *tree);
 
-/* CPU time of process `pid` and of those below it, ended ones included, as far as one may see. */
+/* CPU time of process `pid` and its descendants, also ended ones, where /proc is readable. */
 double tree_cpu_s(pid_t pid);
 
 #endif
