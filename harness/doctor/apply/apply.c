@@ -19,8 +19,7 @@ static int not_same(pid_t pid, const char *name, struct err *err)
                    name);
 }
 
-/* Calls `each` for every thread, again while there are new ones: a thread starts with the mask of
- * the one that starts it. */
+/* Calls `each` for every listed thread; threads that start meanwhile may be missed. */
 static int each_task(pid_t pid, int (*each)(pid_t pid, pid_t tid, void *arg), void *arg)
 {
     char path[48];
@@ -37,14 +36,14 @@ static int each_task(pid_t pid, int (*each)(pid_t pid, pid_t tid, void *arg), vo
     return rc;
 }
 
-/* "PID START TID START MASK": the first thread of a process comes first. */
+/* "PID START TID START MASK"; the first thread of a process comes first. */
 static int write_task(pid_t pid, pid_t tid, void *arg)
 {
     FILE *out = arg;
     struct bitset mask;
     char list[BITSET_LIST_MAX];
     if (affinity_get(tid, &mask))
-        return 0; /* it ended */
+        return 0; /* the thread has ended */
     (void)fprintf(out, "%d %llu %d %llu %s\n", (int)pid, apply_start_of(pid, pid), (int)tid,
                   apply_start_of(pid, tid), bitset_format(&mask, list, sizeof(list)));
     return 0;
@@ -75,7 +74,7 @@ static int write_state(const struct apply_process *processes, size_t n, enum app
 struct binding {
     struct bitset cpus;
     int rc;
-    pid_t tid; /* where it failed */
+    pid_t tid; /* the thread where it failed */
 };
 
 static int bind_task(pid_t pid, pid_t tid, void *arg)
@@ -102,8 +101,8 @@ static int compare_task(pid_t pid, pid_t tid, void *arg)
     return 0;
 }
 
-/* Twice: a thread that was started meanwhile has the mask of one that was not yet bound. *bound:
- * none where it has ended. */
+/* Binds in two passes: a thread started during the first one may have the mask of a thread that was
+ * not bound yet. A process that has ended does not count in *bound. */
 static int bind_process(const struct apply_process *process, size_t *bound, struct err *err)
 {
     struct binding binding = {.cpus = process->cpus};
@@ -125,7 +124,7 @@ static int bind_process(const struct apply_process *process, size_t *bound, stru
                       : 0;
 }
 
-/* The index in pids[n] of the process itself, or of the nearest one above it; n = none. */
+/* The index in pids[n] of the process itself or of its nearest listed ancestor; n = none. */
 static size_t find_listed(const struct view *view, const struct view_process *process,
                           const pid_t *pids, size_t n)
 {
@@ -138,7 +137,7 @@ static size_t find_listed(const struct view *view, const struct view_process *pr
     return n;
 }
 
-/* Calls `each` for those that the listed ones have started since they were listed. */
+/* Calls `each` for descendants of the listed processes that are not listed themselves. */
 static int each_stray(const pid_t *pids, size_t n,
                       void (*each)(void *arg, const struct view_process *stray, size_t of),
                       void *arg, struct err *err)
@@ -161,7 +160,7 @@ struct bindings {
     struct apply_process *all; /* owned */
 };
 
-/* Without memory it is left out. */
+/* Leaves the process out if memory is short. */
 static void add_stray(void *arg, const struct view_process *stray, size_t of)
 {
     struct bindings *bindings = arg;
@@ -173,7 +172,7 @@ static void add_stray(void *arg, const struct view_process *stray, size_t of)
     memcpy(added->name, stray->name, sizeof(added->name));
 }
 
-/* The listed ones, and what they have started meanwhile. */
+/* Lists the given processes and the children that they started meanwhile. */
 static int list_all(const struct apply_process *processes, size_t n, struct bindings *bindings,
                     struct err *err)
 {
@@ -217,7 +216,7 @@ static int put_back(pid_t pid, const struct binding *done, struct err *err)
                     : 0;
 }
 
-/* Threads that are new get what the first one had; then each that was there its own. */
+/* The first thread's line restores all threads, so new ones too; other lines restore their own. */
 static int restore(const struct apply_mask *kept, struct err *err)
 {
     struct binding binding = {.cpus = kept->mask};
@@ -229,13 +228,14 @@ static int restore(const struct apply_mask *kept, struct err *err)
 }
 
 struct restoring {
-    const struct apply_mask **firsts; /* of the processes of the file that are there */
+    const struct apply_mask **firsts; /* the line of each process that still exists */
     struct err *err;
-    int rc; /* the first error is told, and all is done that can be */
+    int rc; /* the first error; the rest is still undone */
 };
 
 /*
- * A child that a bound process started since has its mask, unless it chose another: undo that, too.
+ * A child started since the change inherits the bound mask. Restores it unless the child chose
+ * another mask.
  */
 static void restore_stray(void *arg, const struct view_process *stray, size_t of)
 {

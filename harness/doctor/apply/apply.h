@@ -1,9 +1,8 @@
 /*
- * Binds running processes, all their threads, and puts back what was before. Changes are
- * written to a state file first, so that an undo is possible whatever happens then.
+ * Binds all threads of running processes to CPUs, and restores their earlier masks. The earlier
+ * masks go to a state file before any change, so that an undo works even after a crash.
  *
- * A process is known by pid and start time: where another one has the number by now, nothing is
- * done to it.
+ * A process is identified by pid and start time: one that reuses a pid is left alone.
  */
 #ifndef CONTEND_DOCTOR_APPLY_APPLY_H
 #define CONTEND_DOCTOR_APPLY_APPLY_H
@@ -20,27 +19,28 @@ struct apply_process {
     pid_t pid;
     unsigned long long start_ticks;
     char name[16];
-    bool is_lead;       /* a worker itself, and nothing that it has started */
-    struct bitset cpus; /* what it is to be bound to */
+    bool is_lead;       /* a worker itself, not a process that it started */
+    struct bitset cpus; /* to bind it to */
 };
 
 /*
- * Writes the masks that all threads have to the state file, binds them and what they have started
- * since they were listed, and reads back; *bound: how many processes. A child of a worker may
- * have ended meanwhile, and is left out. -EEXIST: there is such a file, of an earlier one that was
- * not undone; -ESRCH: a lead has ended, or its number is another process's now: before anything is
- * changed, or else the state file stays; -EPERM; -EIO where a mask that is read back is another:
- * the message names it, and the state file stays.
+ * Writes the current masks of all threads to the state file, binds the processes and the children
+ * that they started since they were listed, and reads the masks back. *bound: number of processes
+ * bound. A child that has ended meanwhile is left out. -EEXIST: a state file of an earlier change
+ * exists. -ESRCH: a lead has ended or its pid is reused; either nothing is changed yet, or the
+ * state file stays. -EPERM. -EIO: a mask reads back differently: the message names the thread, and
+ * the state file stays.
  */
 int apply_bind(const struct apply_process *processes, size_t n, enum apply_purpose purpose,
                const char *state_path, size_t *bound, struct err *err);
 
 /*
- * Gives all threads that are still there their masks back, new ones and what was started since that
- * of their process's first thread, and removes the state file. *left: what it was about. `ours`: a
- * trial at work that may be undone. -ENOENT: there is nothing to undo; -EINVAL: the file is not of
- * that form; -EBUSY: another contend's trial; -EXDEV: it is of another host; -EIO and others of a
- * mask that cannot be set: then the others are put back, and the file stays.
+ * Restores the masks of all threads that still exist, and removes the state file. New threads, and
+ * children started since, get the mask of their process's first thread. *left: the content of the
+ * file. `ours`: pid of the contend whose running trial may be undone. -ENOENT: there is nothing to
+ * undo. -EINVAL: invalid state file. -EBUSY: the trial of another running contend. -EXDEV: the file
+ * is of another host or pid namespace. -EIO and others: a mask cannot be set; all others are
+ * restored, and the file stays.
  */
 int apply_undo(const char *state_path, pid_t ours, struct apply_left *left, struct err *err);
 

@@ -16,7 +16,7 @@ struct guarded {
     int fds[2];
 };
 
-/* In the child, which no key of the terminal reaches: it leads a group. */
+/* Runs in the child. It leads its own process group, so Ctrl-C and Ctrl-Z do not reach it. */
 static int guard_trial(void *arg)
 {
     const struct guarded *of = arg;

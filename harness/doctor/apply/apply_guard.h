@@ -1,6 +1,6 @@
 /*
- * A process of its own that undoes a trial (apply.h) where the contend that made it is killed,
- * stopped, or hangs beyond its time. Where both are killed, the state file says it to the next one.
+ * A separate process that undoes a trial (apply.h) if the contend that made it is killed, stopped,
+ * or exceeds its time limit. If both are killed, the next contend finds the state file.
  */
 #ifndef CONTEND_DOCTOR_APPLY_APPLY_GUARD_H
 #define CONTEND_DOCTOR_APPLY_APPLY_GUARD_H
@@ -10,13 +10,13 @@
 
 struct apply_guard {
     struct process process;
-    int fd; /* a byte tells it that all is done */
+    int fd; /* a byte written here ends it */
 };
 
-/* state_path is borrowed until then. Errors of fork and pipe. */
+/* `state_path` is borrowed until apply_guard_end. Returns errors of fork and pipe. */
 int apply_guard_start(struct apply_guard *guard, const char *state_path, double limit_s,
                       struct err *err);
-/* The trial was undone, or is to stay. */
+/* Ends the guard without an undo: the trial was undone already, or is to stay. */
 void apply_guard_end(struct apply_guard *guard);
 
 #endif

@@ -30,12 +30,12 @@ size_t apply_worker_of(const struct view *view, const struct view_process *proce
     return n;
 }
 
-/* A worker, and where its GPU is. */
+/* A worker and the position of its GPU. */
 struct placed {
     const struct view_process *lead;
-    size_t index; /* as it was: equal ones stay in order */
-    int gpu;      /* in topo.gpus, -1 = none that is known */
-    int first;    /* of its CPUs in topo.cpus */
+    size_t index; /* original position, to keep the sort stable */
+    int gpu;      /* in topo.gpus; -1 = none or unknown */
+    int first;    /* index in topo.cpus of the first CPU near the GPU */
 };
 
 static int by_gpu(const void *a, const void *b)
@@ -48,7 +48,7 @@ static int by_gpu(const void *a, const void *b)
     return one->index < other->index ? -1 : 1;
 }
 
-/* INT_MAX where nothing is near it, or it is not known: such ones come last. */
+/* INT_MAX if no CPU is near the GPU or its node is unknown: such workers come last. */
 static int first_near(const struct topo *topo, int gpu)
 {
     for (unsigned i = 0; gpu >= 0 && i < topo->ncpus; i++)
@@ -81,8 +81,8 @@ static int sort_leads(const struct view *view, const struct topo *topo,
     return rc;
 }
 
-/* CPUs that we were not started on and that the jobs do not use may be somebody else's: keeps those
- * that idle. */
+/* Removes busy CPUs that neither this process's initial mask nor the jobs use: they may belong to
+ * another user. Idle ones stay. */
 static void keep_ours_and_idle(const struct view *view, const struct view_process *const *leads,
                                size_t n, struct bitset *cpus)
 {

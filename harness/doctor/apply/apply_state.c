@@ -89,7 +89,7 @@ void apply_state_head(FILE *out, enum apply_purpose purpose)
                   apply_start_of(getpid(), getpid()), here.host, here.boot, here.pids);
 }
 
-/* *rebooted: none of its processes can be there any more. */
+/* *rebooted: the host has rebooted since, so no process of the file exists any more. */
 static bool parse_head(const char *text, struct apply_left *left, bool *rebooted)
 {
     struct place here, there = {.host = ""};

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Share of one CPU: nobody disturbs a process that has less. */
+/* Share of one CPU: a process that uses less is ignored, as a change hardly affects it. */
 static const double busy_least = 0.05;
 
 static void add(struct beside *beside, const struct view_process *process, double cpus)

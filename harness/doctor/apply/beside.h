@@ -1,6 +1,6 @@
 /*
- * Who else works on this machine: busy processes that a change does not mean, whose they are, and
- * what CPU time they had without the change and with it. Pure over views.
+ * Bystanders: busy processes that a change does not target, and the CPU time that they got without
+ * and with the change. Pure: works on views.
  */
 #ifndef CONTEND_DOCTOR_APPLY_BESIDE_H
 #define CONTEND_DOCTOR_APPLY_BESIDE_H
@@ -14,25 +14,28 @@ struct beside_one {
     uint64_t start_ticks;
     unsigned uid;
     char name[VIEW_NAME_MAX];
-    double cpus;     /* when it was found */
-    double cpu_s[2]; /* without the change, and with it */
+    double cpus;     /* its use when it was found */
+    double cpu_s[2]; /* without the change; with it */
 };
 
 struct beside {
-    size_t n; /* the busiest, busiest first */
+    size_t n; /* busiest first; at most BESIDE_MOST */
     struct beside_one all[BESIDE_MOST];
     double wall_s[2];
 };
 
-/* It has the CPU time of a view (reader_mark to reader_tick). `means`: whom the change is about. */
+/* Finds the bystanders by their CPU time in the view (reader_mark to reader_tick). `means` returns
+ * true for a process that the change targets. */
 void beside_find(const struct view *view,
                  bool (*means)(const void *arg, const struct view_process *process),
                  const void *arg, struct beside *beside);
 
-/* A block of time has ended. One that has ended meanwhile had none. */
+/* Adds the CPU time of a block that has ended. A process that ended meanwhile adds none. */
 void beside_note(struct beside *beside, const struct view *view, bool changed);
 
-/* CPUs that one of them had; or all, with SIZE_MAX. NaN = no such block was noted. */
+/*
+ * Mean number of CPUs that process `which` used; SIZE_MAX = all of them. NaN = no such block yet.
+ */
 double beside_cpus(const struct beside *beside, size_t which, bool changed);
 
 #endif

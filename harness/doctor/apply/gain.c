@@ -7,10 +7,10 @@
 const char *const gain_verdict_names[] = {
     [GAIN_PROVEN] = "proven", [GAIN_NONE] = "none", [GAIN_UNCLEAR] = "unclear"};
 
-/* A gain that nobody changes a running job for. */
+/* A smaller gain is not worth a change to a running job. */
 static const double least_gain = 1.05;
 
-/* The total at that time, steps that are under way counted in part. */
+/* The total at a time; the step under way counts in part. */
 static double total_at(const struct gain_sample *samples, size_t n, double at_s)
 {
     size_t next = 1;
@@ -20,7 +20,7 @@ static double total_at(const struct gain_sample *samples, size_t n, double at_s)
     if (next < n)
         return one->value +
                (other->value - one->value) * (at_s - one->at_s) / (other->at_s - one->at_s);
-    /* The last one: the next may take as long as it did, and is never over. */
+    /* The next step is assumed to take as long as the last one, and counts as one at most. */
     if (n < 3)
         return one->value;
     double took_s = one->at_s - one[-1].at_s;
@@ -84,7 +84,7 @@ struct gain gain_make(const struct gain_pairs *pairs)
                                      : (off_after - off_before) * (off_after - off_before);
     }
     /*
-     * Between starts the difference has twice the variance of one, and twice the degrees of
+     * For starts, the difference has twice the variance of a single start, and twice the degrees of
      * freedom.
      */
     double free = (pairs->are_starts ? 2 : 1) * (n - 1);

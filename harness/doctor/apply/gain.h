@@ -1,6 +1,6 @@
 /*
- * The gain of a change: the speed of a job in blocks of time, from its progress, and the ratio of
- * pairs of blocks with its interval. Pure.
+ * The gain of a change: job speed per block of time, from its progress, and the ratio between
+ * paired blocks with its confidence interval. Pure.
  */
 #ifndef CONTEND_DOCTOR_APPLY_GAIN_H
 #define CONTEND_DOCTOR_APPLY_GAIN_H
@@ -8,24 +8,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* When a number was first seen: a total that grows, or a rate. */
+/* A number and when it was first seen: a growing total, or a rate. */
 struct gain_sample {
     double at_s, value;
 };
 
 /*
- * How fast a total grew from one time to the other, a second. It counts the part between of the
- * steps at both ends, so that a slow job is not measured in whole steps. The first sample is the
- * total when the block began, the others are sorted. NaN: fewer than two steps ended there.
+ * Growth of a total per second between two times. Steps that straddle either end count in part, so
+ * that a slow job is not measured in whole steps. The first sample is the total at the start of the
+ * block; the samples are sorted by time. NaN: fewer than two steps ended in between.
  */
 double gain_growth(const struct gain_sample *samples, size_t n, double from_s, double to_s);
 
-/* How many of them were seen from the one time to the other. */
+/* Number of samples in (from_s, to_s]. */
 size_t gain_count(const struct gain_sample *samples, size_t n, double from_s, double to_s);
 
 /*
- * The mean of the rates seen from the one time to the other; `leave_first`: the first of them is an
- * average of time before. NaN where there is none.
+ * Mean of the rates in (from_s, to_s]; NaN if there is none. `leave_first` skips the first one,
+ * which averages over time before the block.
  */
 double gain_mean(const struct gain_sample *samples, size_t n, double from_s, double to_s,
                  bool leave_first);
@@ -33,44 +33,44 @@ double gain_mean(const struct gain_sample *samples, size_t n, double from_s, dou
 enum { GAIN_PAIRS_LEAST = 2, GAIN_PAIRS_WANTED = 6, GAIN_PAIRS_MOST = 64 };
 
 /*
- * How long the next blocks are at the least, so that GAIN_PAIRS_WANTED pairs fit into what is left
- * of the time, each block behind a change that takes so long; `done` pairs were measured.
+ * Minimum length of the next blocks, chosen so that GAIN_PAIRS_WANTED pairs fit into the time that
+ * is left. Each block follows a change that takes change_s. `done`: pairs measured so far.
  */
 double gain_block_s(double left_s, double change_s, size_t done, double shortest_s,
                     double longest_s);
 
 enum gain_verdict {
     GAIN_PROVEN,  /* the interval is above 1 */
-    GAIN_NONE,    /* more than 5% is excluded, or it is slower */
-    GAIN_UNCLEAR, /* neither; or fewer than GAIN_PAIRS_LEAST pairs */
+    GAIN_NONE,    /* the upper bound is at most 1.05: no useful gain, or slower */
+    GAIN_UNCLEAR, /* neither, or fewer than GAIN_PAIRS_LEAST pairs */
 };
-/* "proven", "none", "unclear": for scripts. */
+/* "proven", "none", "unclear", as scripts see them. */
 extern const char *const gain_verdict_names[];
 
-/* Rates of neighbouring blocks without the change and with it. */
+/* Rates of adjacent blocks, without and with the change. */
 struct gain_pairs {
     size_t n;
-    bool are_starts; /* each block is of a job started for it: gain_make */
+    bool are_starts; /* each block measures a new start of the job: see gain_make */
     double before[GAIN_PAIRS_MOST], after[GAIN_PAIRS_MOST];
 };
 
 struct gain {
     enum gain_verdict verdict;
     double before, after;    /* mean rates */
-    double ratio, low, high; /* after to before; NaN = not known */
+    double ratio, low, high; /* after / before; NaN = unknown */
 };
 
 /*
- * The geometric mean of the ratios, and its 95% interval by Student's t over logarithms. For one
- * job that runs, over those of the ratios: drift of the machine cancels within a pair.
+ * The geometric mean of the ratios, with a 95% interval: Student's t on logarithms. For one running
+ * job, the interval uses the ratios of the pairs: drift of the machine cancels within a pair.
  *
- * Starts differ by themselves, and the two of a pair are no more alike than others. So their
- * interval is by how much those of the same kind differ, pooled: with two pairs a third as wide.
- * Where the change does nothing, both kinds are of one distribution, and 2.5% of trials call it a
- * gain, however few pairs. For the size of a gain, starts are taken to differ as much with the
- * change as without; where the one kind hardly differs, two pairs cover 85%, four 91%.
+ * For starts (are_starts), the two starts of a pair are no more alike than any others. So the
+ * interval uses the variance within each kind, pooled: with two pairs it is a third as wide. If the
+ * change does nothing, both kinds have one distribution, and 2.5% of trials report a gain, with any
+ * number of pairs. The size of the gain assumes that starts vary equally with and without the
+ * change. If one kind hardly varies, the interval covers 85% with two pairs, 91% with four.
  *
- * All rates are above 0.
+ * All rates must be above 0.
  */
 struct gain gain_make(const struct gain_pairs *pairs);
 

@@ -44,7 +44,8 @@ static int find_kind(const char *text, struct metric *metric, struct err *err)
                    text);
 }
 
-/* PATH[:REGEX]: the longest part that is a file; where none is, what is in front of the first ':'.
+/*
+ * Length of PATH in PATH[:REGEX]: the longest part that is a file, else all before the first ':'.
  */
 static size_t path_length(const char *text)
 {
@@ -151,7 +152,7 @@ static int add_sample(struct metric *metric, double value, struct err *err)
     return 0;
 }
 
-/* A file that is not there yet, where we have started the job, comes later. */
+/* Fails while the file does not exist. A job that contend starts may create it later. */
 static int open_log(struct metric *metric, struct err *err)
 {
     struct stat about;
@@ -166,7 +167,7 @@ static int open_log(struct metric *metric, struct err *err)
     return 0;
 }
 
-/* One that was rotated is read from its start, as is one that was cut. */
+/* Reopens a rotated log, and rereads a truncated one, from the start. */
 static int follow_log(struct metric *metric, struct err *err)
 {
     struct stat about;
@@ -220,7 +221,7 @@ static int end_line(struct metric *metric, struct err *err)
     return take_number(metric, metric->line + match[1].rm_so, err);
 }
 
-/* `counts`: not what was there before the block. */
+/* `counts`: false skips what the file had before the block. */
 static int read_log(struct metric *metric, bool counts, struct err *err)
 {
     char bytes[1 << 14];
@@ -248,7 +249,7 @@ static int run_shell(void *arg)
     return process_become_shell(asked->command, asked->out_fd, STDERR_FILENO);
 }
 
-/* Reads to the end, or to the limit. */
+/* Reads until end of file, a full buffer, or the time limit (-ETIME). */
 static ssize_t read_answer(int fd, char *answer, size_t size)
 {
     size_t used = 0;

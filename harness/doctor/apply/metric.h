@@ -1,13 +1,13 @@
 /*
- * Measures of the speed of a running job, as `contend doctor --verify` takes them:
+ * Metrics: the speed of a running job, as `contend doctor --verify` measures it.
  *
- *   lines:PATH[:REGEX]   each line that the file grows by (and that matches) is a step
+ *   lines:PATH[:REGEX]   each new line of the file (that matches) is a step
  *   file:PATH:REGEX      the number in new lines is the rate
  *   counter:COMMAND      a shell command prints a number that grows with the work
  *   rate:COMMAND         a shell command prints the rate
  *
- * PATH "-" is what the job prints, where we start it. CPU time of the job is none of them: threads
- * that spin have the more of it the less they get done.
+ * PATH "-" is the output of the job, if contend starts it. CPU time is not offered as a metric:
+ * threads that spin use more of it the less they get done.
  *
  *   rc = metric_parse(text, false, &metric, err);
  *   rc = metric_begin(&metric, err);                  a block begins
@@ -34,50 +34,50 @@ enum { METRIC_LINE_MAX = 4096 };
 
 struct metric {
     enum metric_kind kind;
-    const char *command; /* borrowed; of COUNTER and RATE */
-    char path[PATH_MAX]; /* of LINES and FILE */
-    bool own_output;     /* the path is what the job prints: metric_set_output */
-    bool is_cost;        /* the number is a time or a cost: the less, the faster */
+    const char *command; /* borrowed; for COUNTER and RATE */
+    char path[PATH_MAX]; /* for LINES and FILE */
+    bool own_output;     /* PATH was "-": metric_set_output sets the path */
+    bool is_cost;        /* the number is a time or a cost: lower is faster */
     regex_t regex;
     bool has_regex;
 
     int fd;      /* 0 = not open */
-    ino_t inode; /* a log that is rotated is another file */
+    ino_t inode; /* to notice that the log was rotated */
     off_t at;
-    char line[METRIC_LINE_MAX]; /* under way, cut */
+    char line[METRIC_LINE_MAX]; /* the unfinished line, truncated */
     size_t used;
-    double total; /* lines that counted so far */
+    double total; /* matching lines so far in this block */
 
     size_t n, capacity;
     struct gain_sample *samples; /* owned; of this block */
 };
 
 /*
- * `starts_job`: the file may come into being later, and "-" is one. -EINVAL says what to type. Free
- * it, also then.
+ * `starts_job`: contend starts the job, so the file may appear later, and "-" is allowed. -EINVAL:
+ * the message says what to type. Free it, also after an error.
  */
 int metric_parse(const char *text, bool starts_job, struct metric *metric, struct err *err);
 void metric_free(struct metric *metric);
 
-/* "lines/s", or "" of a rate: how it is printed behind a number. */
+/* Unit of the rate, such as "lines/s"; "" if unknown. */
 const char *metric_unit(const struct metric *metric);
 
-/* How often to look: commands cost more than a file. */
+/* Interval between calls of metric_look: longer for commands, which cost more than a file. */
 double metric_period_s(const struct metric *metric);
 
-/* Sets the output of the job, once it is started. */
+/* Sets the path of a metric whose PATH is "-"; others keep theirs. */
 void metric_set_output(struct metric *metric, const char *path);
 
-/* A block begins: what was before does not count. -ENOENT, -EINVAL of the file or the command. */
+/* Begins a block: earlier output does not count. -ENOENT, -EINVAL: bad file or command. */
 int metric_begin(struct metric *metric, struct err *err);
 
-/* -ETIME a command takes longer than 2 s; -EINVAL it prints no number, or a counter that falls. */
+/* Takes a sample. -ETIME: a command takes over 2 s. -EINVAL: no number, or a falling counter. */
 int metric_look(struct metric *metric, struct err *err);
 
-/* NaN: too little was seen. For a cost, the steps done a second. */
+/* Rate between two times; NaN = too few samples. For a cost, 1 / the number. */
 double metric_rate(const struct metric *metric, double from_s, double to_s);
 
-/* Something was seen since the block began. */
+/* True if there was progress since the block began. */
 bool metric_has_news(const struct metric *metric);
 
 #endif

@@ -1,4 +1,4 @@
-/* The gain of a cure that was tried: for those who print it. */
+/* The result of a fix that was tried, for text and JSON output. */
 #ifndef CONTEND_DOCTOR_APPLY_TRIAL_H
 #define CONTEND_DOCTOR_APPLY_TRIAL_H
 
@@ -6,13 +6,13 @@
 #include "harness/doctor/apply/gain.h"
 
 struct trial {
-    char what[640];   /* was tried, in words; "" = nothing was there to try */
-    char redo[2048];  /* the command that has it */
-    const char *unit; /* of the rates, "lines/s"; "" = nobody says */
+    char what[640];   /* what was tried, in words; "" = there was nothing to try */
+    char redo[2048];  /* the command that applies it again */
+    const char *unit; /* of the rates, such as "lines/s"; "" = unknown */
     struct gain_pairs pairs;
     struct gain gain;
     struct beside beside;
-    bool kept; /* else it is undone */
+    bool kept; /* else it was undone */
 };
 
 #endif

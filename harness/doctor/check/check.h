@@ -1,5 +1,5 @@
 /*
- * Judges a view: a table of checks, each of which looks for one thing that costs. Pure.
+ * Judges a view: a table of checks, each of which looks for one thing that costs time. Pure.
  *
  *   struct diagnosis diagnosis = {0};
  *   int rc = diagnosis_make(&view, &diagnosis, &err);
@@ -8,9 +8,8 @@
  *   diagnosis_free(&diagnosis);
  *
  * A new check is a function and a line in check.c's table. It looks at checker->view and calls
- * checker_report for each thing it finds. It needs evidence that something is lost (waited,
- * throttled, refused): what is only unusual is no finding, so that a machine where all is well has
- * none.
+ * checker_report for each thing it finds. It needs evidence of a loss (waited, throttled, refused):
+ * the merely unusual is not a finding, so that a healthy machine has none.
  */
 #ifndef CONTEND_DOCTOR_CHECK_CHECK_H
 #define CONTEND_DOCTOR_CHECK_CHECK_H
@@ -24,56 +23,56 @@ struct checker;
 struct check {
     unsigned number;
     const char *id;    /* of its findings */
-    const char *looks; /* for what, in a few words; NULL ends the table */
-    const char *reads; /* where it sees it */
+    const char *looks; /* what it finds, in a few words; NULL ends the table */
+    const char *reads; /* the files or interfaces that it reads */
     void (*look)(struct checker *checker);
 };
 extern const struct check checks[];
 
 enum { FOUND_PIDS_MAX = 64, COMMAND_MAX = sizeof(((struct finding *)0)->command) };
 
-/* By which a command multiplies the rate of those it names. */
+/* The speed-up that a command brings to the processes it names. */
 struct check_gain {
-    double times;         /* NaN = not known; 0 = it is no matter of a rate */
-    const char *at_least; /* why it may be more; NULL = it is about that */
+    double times;         /* NaN = unknown; 0 = a speed-up does not apply */
+    const char *at_least; /* why the speed-up may be larger; NULL = it is an estimate */
 };
 
 struct found {
     const struct check *check;
-    double cost; /* share of the time of those it names that is lost, 0 to 1; NaN = not known */
+    double cost; /* share of the named processes' time that is lost, 0 to 1; NaN = unknown */
     struct check_gain gain;
     unsigned npids;
     int pids[FOUND_PIDS_MAX];
-    struct cure cure; /* of the next start; the command may have it, too */
+    struct cure cure; /* settings for the next start; the command may contain them too */
     struct finding finding;
 };
 
-/* The most expensive finding comes first; those of unknown cost come last. Zeroed = none. */
+/* Sorted by severity, then by cost; unknown costs come last. Zeroed = empty. */
 struct diagnosis {
     size_t n, capacity;
     struct found *all; /* owned */
 };
 
-/* -ENOMEM only. Free with diagnosis_free, also then. */
+/* -ENOMEM only. Free with diagnosis_free, also after an error. */
 int diagnosis_make(const struct view *view, struct diagnosis *diagnosis, struct err *err);
 void diagnosis_free(struct diagnosis *diagnosis);
 int diagnosis_findings(const struct diagnosis *diagnosis, struct findings *findings,
                        struct err *err);
-/* The changes for the next start from all findings, the most expensive first. */
+/* The settings for the next start from all findings; the first finding wins a conflict. */
 struct cure diagnosis_cure(const struct diagnosis *diagnosis);
-/* One of them is bad. */
+/* True if a finding is bad. */
 bool diagnosis_is_bad(const struct diagnosis *diagnosis);
 
 /*
- * Processes that work together: a busy one and its busy descendants, such as a worker and those
- * that load its data. People call that a worker.
+ * Processes that work together: a busy process (the lead) and its busy descendants, such as a
+ * worker and its data loaders. Messages call the group a worker.
  */
 struct check_group {
     const struct view_process *lead;
     unsigned nprocesses;
     double oncpu_s, wait_s;
-    unsigned nrunnable; /* of its tasks, those that wanted a CPU at least half of the time */
-    struct bitset cpus; /* that its busy tasks may use */
+    unsigned nrunnable; /* tasks that wanted a CPU at least half of the time */
+    struct bitset cpus; /* CPUs that its busy tasks may use */
 };
 
 struct checker {
@@ -82,113 +81,114 @@ struct checker {
     const struct check *check;
     size_t ngroups;
     struct check_group *groups;
-    int *group_of;       /* of each process of the view, -1 = none */
-    bool *explained;     /* of each group: a finding says why it waits */
-    struct bitset given; /* CPUs that commands have given away, see cpu_allocator.h */
+    int *group_of;       /* group of each process of the view, -1 = none */
+    bool *explained;     /* per group: a finding explains why it waits */
+    struct bitset given; /* CPUs that earlier commands hand out, see cpu_allocator.h */
     struct err *err;
     int rc;
 };
 
-/* The groups of a view; free with checker_close, also after an error: -ENOMEM only. */
+/* Makes the groups of a view. -ENOMEM only. Free with checker_close, also after an error. */
 int checker_open(const struct view *view, struct checker *checker, struct err *err);
 void checker_close(struct checker *checker);
 
-/* Because of whom a group waits in the run queue: "itself", "4711 nvtop", "its quota". */
+/* Writes why a group waits in the run queue: "itself", "4711 nvtop", "its quota". */
 void check_format_cause(const struct checker *checker, size_t group, char *buf, size_t size);
 
-/* The parts of a finding beside its sentence. */
+/* The parts of a finding other than its sentence. */
 struct said {
     enum finding_severity severity;
     double cost;
-    struct check_gain gain;                /* told behind the sentence */
-    const char *tail;                      /* behind that, with its blank; NULL = nothing */
-    const struct view_process *const *who; /* named as its subject */
+    struct check_gain gain; /* printed after the sentence */
+    const char *tail;       /* printed after the gain, begins with a blank; NULL = nothing */
+    const struct view_process *const *who; /* processes named as its subject */
     size_t nwho;
-    const char *id;      /* another than the check's; NULL = its */
-    const char *subject; /* instead, of what is no process */
+    const char *id;      /* overrides the id of the check; NULL = the check's */
+    const char *subject; /* overrides `who`, for what is not a process */
     const char *evidence, *command;
     const struct cure *cure; /* NULL = none */
 };
-/* A bad finding about those processes, at that cost. */
+/* A bad finding about these processes, with that cost. */
 struct said said_bad(double cost, const struct view_process *const *who, size_t nwho,
                      const char *evidence, const char *command);
 void checker_report(struct checker *checker, const struct said *said, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Adds to a text of that size what still fits; false: it did not. */
+/* Appends to `text` if it fits in `size`; else leaves it as it was and returns false. */
 bool check_append(char *text, size_t size, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Waiting, as a share of waiting and running; 0 of neither. */
+/* Waiting as a share of waiting and running; 0 if there was neither. */
 double check_wait_share(double oncpu_s, double wait_s);
 
-/* Waiting of that share, and of so many CPUs' time, is worth a word. */
+/* True if the wait is worth a report: at least 10% of the wanted time, and 0.1 CPUs. */
 bool check_waits(const struct view *view, double oncpu_s, double wait_s);
 
-/* "sudo " before a command on a process of another user, "" before one on our own. */
+/* "sudo " if the process belongs to another user and we are not root, else "". */
 const char *check_sudo(const struct view *view, const struct view_process *process);
 
 /*
- * Whether a command may touch one that is not of the job: it is of the user who looks, or that is
- * root. Adds to `footnote` whose it is, where it is another's.
+ * True if a command may touch a process outside the job: it belongs to the user of contend, or that
+ * user is root. Appends the owner to `told` if it is another user.
  */
 bool check_may_touch(const struct view *view, const struct view_process *process, char *told,
                      size_t size);
 
-/* "sudo " before what root alone may do; "" for root, who may have no sudo, as in containers. */
+/* "sudo " for what only root may do; "" for root, as containers may lack sudo. */
 const char *check_root(const struct view *view);
 
 /*
- * "taskset -acp CPUS PID", with sudo where that is needed, behind what `command` has; `tid`: of
- * that thread alone, 0 = of all. False: it does not fit.
+ * Appends "taskset -acp CPUS PID" to `command`, with sudo if needed. `tid`: bind only that thread;
+ * 0 = all threads. False: it does not fit.
  */
 bool check_append_bind(const struct view *view, const struct view_process *process, int tid,
                        const struct bitset *cpus, char *command, size_t size);
 
-/* That for the processes of the group. */
+/* The same for all processes of the group. */
 bool check_append_taskset(const struct checker *checker, size_t group, const struct bitset *cpus,
                           char *command, size_t size);
 
 /*
- * Marks in `in` the groups that share CPUs with `first`, directly or by way of others, and `first`;
- * returns how many. `in`: of all groups.
+ * Marks in `in` (one per group) `first` and all groups that share CPUs with it, directly or through
+ * other groups. Returns their number.
  */
 size_t check_find_overlapping(const struct checker *checker, size_t first, bool *in);
 
-/* Whether the threads of one of these groups wait for each other on CPUs (check_runtime.h). */
+/* True if threads of one of these groups wait for each other on CPUs (check_runtime.h). */
 bool check_teams_wait(const struct checker *checker, const bool *in);
 
 /*
- * CPUs that these groups could get: all that they may have near what they use, less those that
- * other busy groups use and those given away. Returns how many CPUs all of them may have.
+ * The CPUs that these groups could get: CPUs that all of them may use, near what they use, minus
+ * those that other busy groups use or that are given. Returns the number of CPUs that all of them
+ * may use.
  */
 unsigned check_find_pool(const struct checker *checker, const bool *in, struct bitset *pool);
 
-/* CPUs that all of them may have, near what they use, are of no other group, and idled. */
+/* CPUs that all of them may use, near what they use, of no group, not given, and idle. */
 void check_find_idle(const struct checker *checker, const bool *in, struct bitset *idle);
 
 /*
- * The groups get a slice of the pool each: slices[i] is that of group groups[i]; returns how many,
- * 0 = there are no such slices. Both have room for ALLOCATE_MOST.
+ * Gives each marked group a slice of the pool: slices[i] belongs to group groups[i]. Returns the
+ * number of slices, 0 = not possible. Both arrays have room for ALLOCATE_MOST.
  */
 size_t check_allocate(struct checker *checker, const bool *in, const struct bitset *pool,
                       size_t *groups, struct bitset *slices);
-/* That as a command; false: there is none, or it does not fit. */
+/* Writes the slices as a command; false: there are none, or it does not fit. */
 bool check_write_slices(struct checker *checker, const size_t *groups, size_t n,
                         const struct bitset *slices, char *command, size_t size);
 
 /*
- * The gain of groups that had oncpu_s, if they get `more_s` beside it. A team whose threads wait
- * for each other gains more, as its spinning is lost now: how much more, nobody knows.
+ * The gain of groups that ran for oncpu_s if they get `more_s` in addition. A team whose threads
+ * wait for each other gains more, because its spinning is lost now; how much more is unknown.
  */
 struct check_gain check_gain_of_more(double oncpu_s, double more_s, bool is_team_waiting);
 
-/* If the time that they waited they ran on these CPUs, as far as these idle. Not known: none does,
- * and who would give way nobody knows. */
+/* The gain if the waiting time ran on the idle time of these CPUs. Unknown (NaN) if wait_s is NaN
+ * or the gain is below 1.1: which other thread would give way is unknown then. */
 struct check_gain check_gain_of_idle(const struct view *view, const struct bitset *cpus,
                                      double oncpu_s, double wait_s, bool is_team_waiting);
 
-/* The gain of threads that stop spinning, which they do for that share; NaN = unknown. */
+/* The gain if threads stop spinning, which takes `share` of their CPU time; NaN = unknown. */
 struct check_gain check_gain_of_spin(double share);
 
 /* The checks, by what they look at. */

@@ -6,7 +6,7 @@
 #include "harness/doctor/check/check.h"
 #include "harness/lib/base/text.h"
 
-/* The next argument behind `word`, the first one of NULL; NULL: there is none. */
+/* The argument after `word`, the first one if `word` is NULL; NULL: there is none. */
 static const char *next_word(const struct view_process *process, const char *word)
 {
     const char *end = process->command ? process->command + process->command_size : NULL;
@@ -29,7 +29,7 @@ static const char *find_word(const struct view_process *process, const char *con
     return NULL;
 }
 
-/* The first one above it that was started by one of these names; NULL: there is none. */
+/* The nearest ancestor whose arguments include one of these names; NULL: there is none. */
 static const struct view_process *
 find_above(const struct view *view, const struct view_process *process, const char *const *names)
 {
@@ -41,7 +41,8 @@ find_above(const struct view *view, const struct view_process *process, const ch
     return NULL;
 }
 
-/* Started by itself: a fork has the arguments of its parent, and Python's helpers their own. */
+/* The process that was started with its own command line: skips forks, which have the arguments of
+ * their parent, and helpers of Python's multiprocessing. */
 static const struct view_process *find_started(const struct view *view,
                                                const struct view_process *process)
 {
@@ -69,7 +70,7 @@ static bool is_printable(const char *word)
     return true;
 }
 
-/* Its arguments from `word` to before `end`, as far as they can be shown; a blank before each. */
+/* Adds the arguments from `word` up to `end`, or " ..." for what cannot be shown. */
 static void add_words(const struct view_process *process, const char *word, const char *end,
                       char *buf, size_t size)
 {
@@ -86,7 +87,8 @@ static void add_words(const struct view_process *process, const char *word, cons
     }
 }
 
-/* A name of a unit or a container out of a path of cgroups: what may stand in one. */
+/* Finds the name of a unit or container in the cgroup paths: the text between `before` and
+ * `behind`, if it has only characters of such names. */
 static bool find_in_cgroups(const struct view *view, const struct view_process *process,
                             const char *before, const char *behind, char *name, size_t size)
 {
@@ -141,7 +143,7 @@ static bool is_in_kubernetes(const struct view *view, const struct view_process 
     return view_setting(process, "KUBERNETES_SERVICE_HOST") != NULL;
 }
 
-/* Those that only start what others ask for are nobody's job. */
+/* Services that only start other people's programs do not count as the job's unit. */
 static bool find_unit(const struct view *view, const struct view_process *process, char *unit,
                       size_t size)
 {
@@ -156,7 +158,7 @@ static bool find_unit(const struct view *view, const struct view_process *proces
     return true;
 }
 
-/* Each setting with `before`; `behind` its name instead of '='. */
+/* Adds each NAME=VALUE after `before`, with `behind` in place of '='. */
 static void add_each(const struct cure *cure, const char *before, char behind, char *buf,
                      size_t size)
 {
@@ -168,11 +170,11 @@ static void add_each(const struct cure *cure, const char *before, char behind, c
     }
 }
 
-/* Adds what it was started with of view_carried, each with `before`. */
+/* Adds the variables of view_carried that the process was started with, each after `before`. */
 static void carry(const struct view_process *process, bool is_container, const char *before,
                   struct launch *launch)
 {
-    enum { MOST = 300 }; /* the rest of the line has to fit behind them */
+    enum { MOST = 300 }; /* leaves room for the rest of the line */
     char carried[MOST] = "", missing[160] = "";
     for (const char *const *names = view_carried + !is_container; *names; names++) {
         const char *value = view_setting(process, *names);
@@ -190,7 +192,7 @@ static void carry(const struct view_process *process, bool is_container, const c
         (void)check_append(launch->how, sizeof(launch->how), " Also set %s as before.", missing);
 }
 
-/* Adds the limits of a line that is typed. */
+/* Adds what a typed line does not carry over. */
 static void report_typed(struct launch *launch)
 {
     (void)check_append(launch->how, sizeof(launch->how),
@@ -231,7 +233,7 @@ static void write_unit(const char *unit, const struct cure *cure, const struct b
                    unit);
 }
 
-/* Writes the outermost starter: a container, a pod, a unit. False: it is started by hand. */
+/* Writes the line for a container, a pod or a unit. False: it was started by hand. */
 static bool write_outer(const struct view *view, const struct view_process *process,
                         const struct view_process *started, const struct cure *cure,
                         const struct bitset *cpus, struct launch *launch)
@@ -265,7 +267,7 @@ static bool write_outer(const struct view *view, const struct view_process *proc
     return true;
 }
 
-/* Its options stand behind its name, in front of those that it had. */
+/* Inserts the settings after the name of mpirun, before the options that it had. */
 static void write_mpirun(const struct view_process *above, const char *name, bool is_openmpi,
                          const struct cure *cure, struct launch *launch)
 {
@@ -279,7 +281,7 @@ static void write_mpirun(const struct view_process *above, const char *name, boo
     add_words(above, next_word(above, name), NULL, out, size);
 }
 
-/* srun chooses ranks and GPUs for its tasks; what a script starts without it has its own. */
+/* srun sets ranks and GPUs for its tasks; without srun, the line must carry them over. */
 static void write_slurm(const struct view_process *started, const struct cure *cure,
                         unsigned threads, struct launch *launch)
 {

@@ -1,9 +1,9 @@
 /*
- * The line that starts a process again with other settings, for what started it: a shell, torchrun,
- * mpirun, Slurm, a unit of systemd, Docker or Podman, Kubernetes. Pure.
+ * Writes the line that starts a process again with other settings, in the form of what started it:
+ * a shell, torchrun, mpirun, Slurm, systemd, Docker or Podman, Kubernetes. Pure.
  *
- * Arguments and environments of others are text that nobody has checked: each word and value is
- * quoted for a shell; a word with control characters, or a line that is long, ends as "...".
+ * Arguments and environments of other users are untrusted text. Each word and value is quoted for a
+ * shell; a word that is not printable ASCII, or a long line, ends as "...".
  */
 #ifndef CONTEND_DOCTOR_CHECK_CHECK_LAUNCH_H
 #define CONTEND_DOCTOR_CHECK_CHECK_LAUNCH_H
@@ -14,13 +14,13 @@
 enum { LAUNCH_COMMAND_MAX = 600, LAUNCH_HOW_MAX = 400 };
 
 struct launch {
-    char command[LAUNCH_COMMAND_MAX]; /* "" where its arguments are not known */
-    char how[LAUNCH_HOW_MAX];         /* who starts it, and how to undo the change */
+    char command[LAUNCH_COMMAND_MAX]; /* "" if its arguments are unknown */
+    char how[LAUNCH_HOW_MAX];         /* what starts it, and how to undo the change */
 };
 
 /*
- * `cure`: what is set; nothing is unset. `cpus`: that it starts on; NULL = as it does now.
- * `threads`: that it will have.
+ * `cure`: variables to set; unset entries are ignored. `cpus`: CPUs to start on; NULL = no change.
+ * `threads`: threads that it will have, for Slurm.
  */
 void launch_write(const struct view *view, const struct view_process *process,
                   const struct cure *cure, const struct bitset *cpus, unsigned threads,

@@ -9,14 +9,14 @@
 
 /*
  * Sources: libgomp's manual, "Environment Variables"; LLVM/OpenMP's and Intel's (KMP_BLOCKTIME);
- * OpenBLAS' README, "Setting the number of threads at runtime" (its build for OpenMP has libgomp's
+ * OpenBLAS' README, "Setting the number of threads at runtime" (its OpenMP build uses libgomp's
  * threads); opencv modules/core/src/parallel.cpp, defaultNumberOfThreads, and issue 10033 there
- * (OPENCV_FOR_THREADS_NUM is read by the pool of its own, which wheels for Linux have, and not by
+ * (OPENCV_FOR_THREADS_NUM is read by OpenCV's own pool, which wheels for Linux use, and not by
  * builds on TBB or OpenMP); oneTBB's "global_control" (it has no variable, and sizes its arena by
  * the affinity mask at its start); rayon's ThreadPoolBuilder::build_global; polars'
  * POLARS_MAX_THREADS; numexpr's user guide; Arrow's "Thread Pools" (OMP_NUM_THREADS); TensorFlow's
  * process_util.cc (TF_NUM_INTRAOP_THREADS); pytorch aten/src/ATen/ParallelCommon.cpp
- * (OMP_NUM_THREADS and MKL_NUM_THREADS set its own pool, too) and torch.set_num_interop_threads.
+ * (OMP_NUM_THREADS and MKL_NUM_THREADS also set its own pool) and torch.set_num_interop_threads.
  */
 static const struct check_runtime runtimes[] = {
     {"libgomp", "libgomp", "OMP_NUM_THREADS", NULL, LIBRARY_GOMP, true},
@@ -45,7 +45,7 @@ static const struct check_runtime runtimes[] = {
     {"python3", "Python", NULL, "an option of the program", 0, false},
 };
 
-/* Variables that overrule one above where they are set, and in whose program. */
+/* Variables that overrule those above, in programs with these libraries. */
 static const struct {
     const char *name;
     unsigned library; /* 0 = any */
@@ -57,7 +57,7 @@ static const struct {
     {"NUMEXPR_NUM_THREADS", 0},
 };
 
-/* Behind any slash. */
+/* True if a component of the path begins with `begin`. */
 static bool has_part(const char *path, const char *begin)
 {
     size_t length = strlen(begin);
@@ -69,8 +69,8 @@ static bool has_part(const char *path, const char *begin)
     return false;
 }
 
-/* As for OpenMP's build of OpenBLAS, the library of a runtime does not tell who uses it: only one
- * that is alone is taken for it. */
+/* Guesses the runtime from mapped libraries, if only one is mapped. With several, a mapped library
+ * does not show which one the threads belong to (such as OpenBLAS built on OpenMP). */
 static const struct check_runtime *find_mapped(const struct view_process *process)
 {
     const struct check_runtime *found = NULL;
@@ -91,8 +91,9 @@ static double wanted_s(const struct view_task *task)
 }
 
 /*
- * The least that a task of a team wants: half of the time, or half of what the busiest one wants,
- * as barriers where they sleep leave each of many only a part of it.
+ * The least CPU time that a task of a team wants: half of the wall time or of what the busiest task
+ * wants, whichever is less, but a tenth of the wall time at least. Threads that sleep at barriers
+ * want only a part of the time each.
  */
 static double find_least_s(const struct view *view, const struct view_process *process)
 {

@@ -1,5 +1,6 @@
 /*
- * Which runtime a team of threads belongs to, and the setting that this one reads. Pure.
+ * Finds the runtime that a team of threads belongs to, and the setting that the runtime reads.
+ * Pure.
  *
  *   struct check_team team = check_team_of(view, process);
  *   check_team_set(process, &team, 8, &cure);   // OMP_NUM_THREADS=8
@@ -10,29 +11,28 @@
 #include "harness/doctor/check/cure.h"
 #include "harness/doctor/view/view.h"
 
-/* A runtime, as a line of a table: sources are in check_runtime.c. */
+/* A runtime, one line of a table; sources are in check_runtime.c. */
 struct check_runtime {
-    const char *file;      /* what a part of the path of its code begins with */
-    const char *name;      /* for people */
-    const char *variable;  /* that it reads when it starts; NULL = none */
-    const char *otherwise; /* what sets it besides, or where it has no variable; NULL = nothing */
-    unsigned library;      /* enum view_library of it, or 0 */
-    bool spins;            /* its threads wait on their CPU unless they are told not to */
+    const char *file;      /* prefix of a path component of its code */
+    const char *name;      /* as printed */
+    const char *variable;  /* that it reads at start; NULL = none */
+    const char *otherwise; /* what else sets the number of threads; NULL = nothing */
+    unsigned library;      /* its enum view_library, or 0 */
+    bool spins;            /* its threads spin while they wait, by default */
 };
 
 struct check_team {
-    unsigned threads;                    /* that wanted a CPU, about as much as the busiest one */
-    const struct check_runtime *runtime; /* NULL = not known */
-    bool is_seen;                        /* by whose code its threads began in: else by what is
-                                            mapped alone */
-    char from[VIEW_FROM_MAX];            /* where they began, "" = not known */
+    unsigned threads; /* that wanted a CPU, at least about half as much as the busiest */
+    const struct check_runtime *runtime; /* NULL = unknown */
+    bool is_seen; /* `from` is known; else the runtime is guessed from mapped libraries */
+    char from[VIEW_FROM_MAX]; /* code where they began, "" = unknown */
 };
 
 struct check_team check_team_of(const struct view *view, const struct view_process *process);
 
 /*
- * Settings for so many threads: that of its runtime, and those that it was started with and that
- * would overrule it. Nothing where it reads none.
+ * Sets `cure` to the variables for `threads` threads: that of the runtime, and those in the
+ * process's environment that would overrule it. Leaves it empty if the runtime reads no variable.
  */
 void check_team_set(const struct view_process *process, const struct check_team *team,
                     unsigned threads, struct cure *cure);
@@ -40,13 +40,13 @@ void check_team_set(const struct view_process *process, const struct check_team 
 /* "Their runtime is libgomp, which reads OMP_NUM_THREADS" */
 void check_team_format(const struct check_team *team, char *buf, size_t size);
 
-/* It lets its threads spin while they wait: by its kind, and by what it was started with. */
+/* True if its threads spin while they wait, by its kind and its environment. */
 bool check_team_spins(const struct view_process *process, const struct check_team *team);
 
-/* Its threads wait for each other on CPUs: seen, or, where nobody could look, by its kind. */
+/* True if its threads wait for each other on CPUs: as sampled, or else by its kind. */
 bool check_team_waits(const struct view *view, const struct view_process *process);
 
-/* Share of their time on CPUs: with less spinning there is little to gain. */
+/* Share of CPU time: spinning less than this is not worth a fix. */
 extern const double check_spinning_least;
 
 #endif

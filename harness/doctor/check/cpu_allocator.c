@@ -6,10 +6,10 @@
 #include "harness/doctor/reader/host.h"
 #include "harness/plan/placement/plan.h"
 
-/* Share of the time: a CPU that idled so much has room for a thread. */
+/* Share of the time: a CPU that idled at least this much has room for a thread. */
 static const double idle_least = 0.8;
 
-/* The GPUs of all of its processes. */
+/* The GPUs of all processes of the group. */
 static uint64_t gpus_of(const struct checker *checker, size_t group)
 {
     uint64_t gpus = 0;
@@ -40,7 +40,7 @@ void allocate_home(const struct checker *checker, size_t group, struct bitset *c
     bitset_and(cpus, &allowed);
 }
 
-/* Adds CPUs that others are bound to: they would have to share them. */
+/* Adds the CPUs that other groups are bound to. */
 static void add_taken(const struct checker *checker, size_t group, struct bitset *taken)
 {
     for (size_t g = 0; g < checker->ngroups; g++)
@@ -63,7 +63,7 @@ bool allocate_is_idle(const struct view *view, const struct bitset *cpus)
     return view_idle_s(view, cpus) > idle_least * view->wall_s * bitset_count(cpus);
 }
 
-/* That CPU, and those that share its core as far as that is known. */
+/* The CPUs of the core of os_cpu; os_cpu alone if the topology is unknown. */
 static void find_core(const struct topo *topo, unsigned os_cpu, struct bitset *core)
 {
     for (unsigned at = 0; topo && topo_next_core(topo, &at, core);)
@@ -102,8 +102,8 @@ bool allocate_idle(struct checker *checker, size_t group, unsigned want, struct 
 }
 
 /*
- * None of them is far from anything in the pool; or, of slices, from its own, as `numa` deals
- * evenly over the nodes, also where that is far from a GPU.
+ * True if no group with a GPU is far from any CPU of the pool, or, with slices, from its own slice:
+ * `numa` spreads evenly over the nodes, even if that is far from a GPU.
  */
 static bool are_at_home(const struct checker *checker, const size_t *groups, size_t n,
                         const struct bitset *pool, const struct bitset *slices)

@@ -1,5 +1,5 @@
 /*
- * The checks of the machine beside its processes (host.h), rows of check.c's table. Pure. They find
+ * The checks of the machine around the processes (host.h), rows of check.c's table. Pure. They find
  * nothing in a view without a host.
  */
 #ifndef CONTEND_DOCTOR_CHECK_HOST_CHECKS_H
@@ -9,45 +9,45 @@
 #include "harness/doctor/reader/host.h"
 
 /*
- * Below this share of the CPU time that workers get, or of the watched time, nothing is told: runs
- * of one thing with nothing changed differ by 2% and more (METHOD.md, 6), so that nobody could see
- * it go away.
+ * Costs below this share, of the CPU time of workers or of the watched time, are not reported:
+ * unchanged runs differ by 2% and more (METHOD.md, 6), so that a fix would not show.
  */
 #define HOST_LEAST 0.02
 
-/* CPU time a second as a share of what busy workers had, of one CPU at least; 1 at most. */
+/* CPUs lost, as a share of the CPUs that busy workers used (at least one); at most 1. */
 double host_share(const struct checker *checker, double cpus);
 
 /*
- * A hint fault counts as 1.5 us (a fault, and the page table again), a page moved as 5 us more
- * (copied, and all CPUs told).
+ * A hint fault counts as 1.5 us (the fault and the page table update), a moved page as 5 us more
+ * (the copy and the TLB shootdown on all CPUs).
  */
 void check_numa_balancing(struct checker *checker);
 
-/* HOST_LEAST of the time; where only events are counted, one a second. */
+/* Reports HOST_LEAST of the time; if only events are counted, one per second. */
 void check_throttling(struct checker *checker);
 
 /*
- * Busy CPUs of workers below 90% of their base clock, under a setting that saves power; below 75%
- * whatever the reason, since code of wide vectors alone takes less than that.
+ * Reports busy CPUs of workers below 90% of their base clock if a setting saves power; below 75%
+ * for any reason, since wide vector code alone lowers the clock by less than that.
  */
 void check_governor(struct checker *checker);
 
 /*
- * HOST_LEAST of the time (PSI); without PSI 200 pages read again a second, at 100 us of an SSD
- * each. A process that was ended for want of memory always.
+ * Reports HOST_LEAST of the time (PSI); without PSI, 200 refaulted pages per second at 100 us each
+ * (an SSD). Always reports an out-of-memory kill.
  */
 void check_memory(struct checker *checker);
 
-/* Workers that are bound, on CPUs of their own: two on one core, while cores are free. */
+/* Reports workers bound to different CPUs of one core while other cores are free. */
 void check_siblings(struct checker *checker);
 
 /*
- * Reports all that gpu_health_judge and gpu_change_judge call bad; a power limit; persistence off.
+ * Reports what gpu_health_judge and gpu_change_judge call bad, except other users and the compute
+ * mode; also a power limit, persistence mode off, and Xids of the last hour.
  */
 void check_gpus(struct checker *checker);
 
-/* No thread is left to wake another: an error where the process was named, else a warning. */
+/* Reports hung processes: bad if the process was named, else FINDING_DOUBT. */
 void check_hung(struct checker *checker);
 
 #endif

@@ -7,14 +7,12 @@
 
 #include "harness/doctor/check/check.h"
 
-/*
- * Share of one CPU: a process that wants less is no worker, a thread with less is not in the team.
- */
+/* Share of one CPU: a process that wants less is no worker; such a thread is not blocked. */
 static const double worker_least = 0.02;
-/* Share of the wanted time: waiting less needs no reason. */
+/* Share of the wanted time: a shorter wait needs no cause. */
 static const double waits_least = 0.02;
 
-/* Itself, or who of the named ones started it; NULL = it is no worker's. */
+/* The worker that a process belongs to: its lead, or the ancestor in `pids`; NULL = none. */
 static const struct view_process *find_top(const struct view *view,
                                            const struct view_process *process, const pid_t *pids,
                                            size_t npids)
@@ -79,7 +77,7 @@ static void add_process(const struct view *view, const struct live *live,
         add_task(view, live, &process->tasks[t], worker);
 }
 
-/* If one worker has several groups of the checks, the one that waits most counts. */
+/* If a worker has several groups of the checks, the one that waits most gives the cause. */
 static int find_causes(const struct view *view, const pid_t *pids, size_t npids, struct live *live,
                        struct err *err)
 {

@@ -1,10 +1,10 @@
 /*
- * Teams of more threads than there are CPUs for them, and masks that are narrower than need be.
+ * Teams with more threads than CPUs, and masks that are too narrow.
  *
- * More threads than CPUs are no loss by themselves: what computes goes on with it, whoever has the
- * CPU. Those lose that wait for each other on a CPU, as teams do at barriers: the time of all that
- * spin is lost, until who is waited for has had its turn. So what they do there is looked at
- * (samples.c); where that is not known, what is known of their runtime speaks for them.
+ * More threads than CPUs are no loss by themselves: computing threads make progress whichever of
+ * them has the CPU. Threads that wait for each other on a CPU lose, as teams do at barriers: all
+ * spinning is lost until the awaited thread gets a CPU. So the checks use samples of what threads
+ * do (samples.c), or, without samples, the known behaviour of their runtime.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,31 +16,31 @@
 #include "harness/doctor/check/cpu_allocator.h"
 #include "harness/lib/base/text.h"
 
-/* Wanted, for each CPU that is there: with less there is hardly a queue. */
+/* CPUs wanted per existing CPU: below this there is hardly a queue. */
 static const double crowded = 1.25;
 /*
- * Where they are seen to lose by spinning, this share of that in the queue is enough: a team of 16
- * beside four busy threads on 16 CPUs slept so often that all wanted 15.3, and ran at an 18th.
+ * If samples show a loss by spinning, this share of queued time is enough: a team of 16 beside four
+ * busy threads on 16 CPUs slept so often that all wanted 15.3 CPUs, and ran at 1/18 of its speed.
  */
 static const double queued_spinning = 0.05;
 
-/* Groups that share CPUs, with their teams. */
+/* Groups that share CPUs, and their teams. */
 struct teams {
     size_t ngroups, nwho;
     const struct view_process *who[FOUND_PIDS_MAX]; /* processes with a team */
     struct check_team team[FOUND_PIDS_MAX];
-    unsigned nprocesses, nalone; /* with a team; with one thread that wants a CPU */
-    unsigned nthreads, most;     /* that want a CPU; the largest team */
+    unsigned nprocesses, nalone; /* processes with a team; with one thread that wants a CPU */
+    unsigned nthreads, most;     /* threads that want a CPU; size of the largest team */
     struct bitset cpus;
-    double wanted;            /* CPUs */
-    double queued;            /* the share of these that they waited for */
-    unsigned room;            /* CPUs that they may have together, with those that idle */
-    double others;            /* CPUs of these that others take: a team that spins waits for them */
-    unsigned each;            /* threads of a team, for what is left, and its quota */
-    double ran;               /* CPUs, by all that want one */
-    double spun_s, sampled_s; /* on CPUs, of those of which it is known */
+    double wanted; /* CPUs that they wanted */
+    double queued; /* share of `wanted` that was spent waiting */
+    unsigned room; /* CPUs that they may use together, plus idle ones */
+    double others; /* CPUs of these that other processes use: a spinning team waits for them */
+    unsigned each; /* threads per team that fit the CPUs left and the quota */
+    double ran;    /* CPUs used by all threads that want one */
+    double spun_s, sampled_s; /* CPU time spinning, and in all, of sampled teams */
     bool spin_by_kind;
-    size_t nslices, groups[ALLOCATE_MOST]; /* that pinning would deal */
+    size_t nslices, groups[ALLOCATE_MOST]; /* groups and slices if they were pinned */
     struct bitset slices[ALLOCATE_MOST];
 };
 
@@ -85,7 +85,7 @@ static void find_teams(const struct checker *checker, const bool *in, struct tea
         bitset_or(&teams->cpus, &group->cpus);
         oncpu_s += group->oncpu_s;
         teams->wanted += (group->oncpu_s + group->wait_s) / view->wall_s;
-        quota = fmin(quota, view_quota(view, group->lead, &at)); /* NaN is no smaller one */
+        quota = fmin(quota, view_quota(view, group->lead, &at)); /* fmin ignores NaN */
     }
     teams->queued = teams->wanted > 0 ? 1 - oncpu_s / view->wall_s / teams->wanted : 0;
     check_find_idle(checker, in, &idle);
@@ -98,18 +98,18 @@ static void find_teams(const struct checker *checker, const bool *in, struct tea
     teams->each = teams->each ? teams->each : 1;
 }
 
-/* NaN = not known. */
+/* NaN = unknown. */
 static double spin_share(const struct teams *teams)
 {
     return teams->sampled_s > 0 ? teams->spun_s / teams->sampled_s : (double)NAN;
 }
 
 /*
- * As much as spins now, as far as the threads that are left can use it: eight loaders that spin for
- * 40% of 16 CPUs compute on 9.6; with a thread each they have eight (OpenCV on an H100: 428
- * images/s became 386). Fewer threads also hand fewer cache lines from CPU to CPU, which looks like
- * computing: two processes of OpenBLAS on two CPUs spun for a quarter of the time, and gained 1.2x
- * to 2.4x by which thread met which.
+ * Gain: the time spent spinning, limited by what the remaining threads can use. Eight loaders that
+ * spin for 40% of 16 CPUs compute on 9.6; with one thread each they use eight (OpenCV on an H100:
+ * 428 images/s became 386). Fewer threads also move fewer cache lines between CPUs, a cost that
+ * samples show as computing: two processes of OpenBLAS on two CPUs spun for a quarter of the time,
+ * and gained 1.2x to 2.4x, depending on which thread met which.
  */
 static struct check_gain gain_of(const struct teams *teams)
 {
@@ -124,7 +124,7 @@ static struct check_gain gain_of(const struct teams *teams)
     return gain;
 }
 
-/* The slice of the group that this process is in; NULL = none was dealt. */
+/* The slice of the group of this process; NULL = none. */
 static const struct bitset *find_slice(const struct checker *checker, const struct teams *teams,
                                        const struct view_process *process)
 {
@@ -136,8 +136,9 @@ static const struct bitset *find_slice(const struct checker *checker, const stru
 }
 
 /*
- * A line for each that differs: workers of one script, or of one launcher, have the same. Where no
- * variable is known, a start on its slice: many a runtime counts the CPUs that it may use.
+ * Writes one command line per different start: workers of one script or launcher share one. Without
+ * a known variable, the process starts on its slice: many runtimes count the CPUs that they may
+ * use.
  */
 static void write_starts(const struct checker *checker, const struct teams *teams, char *command,
                          size_t size, char *how, size_t how_size, struct cure *cure)
@@ -172,7 +173,8 @@ static void write_starts(const struct checker *checker, const struct teams *team
     free(before);
 }
 
-/* "2 processes with 32 runnable threads share 16 CPUs (0-15), and spin for 94% of their CPU time"
+/*
+ * "2 processes with 32 runnable threads share 16 CPUs (0-15), and spin for 94% of their CPU time"
  */
 static void format_size(const struct teams *teams, char *buf, size_t size)
 {
@@ -193,7 +195,7 @@ static void format_size(const struct teams *teams, char *buf, size_t size)
                            text_percent(spun, percent, sizeof(percent)));
 }
 
-/* Adds the command that needs no new start, or that none helps. Deals the slices. */
+/* Writes that pinning alone does not help, with its command, to buf. Sets the slices of teams. */
 static void report_now(struct checker *checker, const bool *in, struct teams *teams, char *buf,
                        size_t size)
 {
@@ -215,7 +217,7 @@ static void report_now(struct checker *checker, const bool *in, struct teams *te
 
 static void report_crowd(struct checker *checker, const bool *in, struct teams *teams)
 {
-    enum { TAIL_MOST = 480 }; /* that has room behind the sentence */
+    enum { TAIL_MOST = 480 }; /* fits after the sentence */
     char command[COMMAND_MAX] = "", evidence[200], how[LAUNCH_HOW_MAX + 160] = "", runtime[200];
     char now[LAUNCH_HOW_MAX + COMMAND_MAX];
     struct cure cure = {0};
@@ -276,7 +278,7 @@ void check_crowd(struct checker *checker)
     free(done);
 }
 
-/* Its tasks that want a CPU: those that sleep at barriers want one for a part of the time each. */
+/* Its tasks that want a CPU; a task that sleeps at barriers counts fully (check_team_of). */
 static unsigned count_threads(const struct checker *checker, size_t group)
 {
     unsigned threads = 0;
@@ -286,7 +288,7 @@ static unsigned count_threads(const struct checker *checker, size_t group)
     return threads;
 }
 
-/* At most one CPU for each thread, of those that it then has. */
+/* The gain with `cpus` CPUs, of which each thread uses one at most. */
 static struct check_gain find_gain(const struct checker *checker, const bool *in,
                                    const struct check_group *group, unsigned threads, unsigned cpus)
 {
@@ -308,7 +310,7 @@ void check_narrow(struct checker *checker)
         char command[COMMAND_MAX] = "", evidence[200], list[BITSET_LIST_MAX];
         struct bitset idle = {0}, room = group->cpus;
         memset(in, 0, checker->ngroups * sizeof(*in));
-        const bool is_own = group->lead->mask >= 0 && /* of its threads: check_idle_beside */
+        const bool is_own = group->lead->mask >= 0 && /* masks of its threads: check_idle_beside */
                             !bitset_subset(&view->masks[group->lead->mask], &group->cpus);
         if (!ncpus || is_own || view_is_throttled(view, group->lead) || checker->explained[g] ||
             threads <= ncpus || wanted < crowded * ncpus ||

@@ -6,7 +6,7 @@
 #include "harness/doctor/check/host_checks.h"
 #include "harness/machine/topo/topo_gpu.h"
 
-/* Returns buf. `bdf`: of the GPU that it is about; a reset without it would be of all of them. */
+/* Returns buf. `bdf`: the GPU of the finding; without -i, a reset would hit all GPUs. */
 static const char *gpu_command(const struct view *view, const char *id, const char *bdf, char *buf,
                                size_t size)
 {
@@ -35,7 +35,7 @@ static const char *gpu_command(const struct view *view, const char *id, const ch
     return buf;
 }
 
-/* Who uses a GPU is no fault of it here, and how it is divided is what somebody chose. */
+/* Other users of a GPU are no fault here, and the compute mode is a deliberate choice. */
 static bool is_wanted(const struct finding *finding)
 {
     return (finding->severity == FINDING_BAD && strcmp(finding->id, "gpu_processes") != 0 &&
@@ -60,7 +60,7 @@ static void report_wanted(struct checker *checker, const struct findings *all, c
     }
 }
 
-/* Reads the last hour, as far as the kernel's log is ours to read. */
+/* Reports Xids of the last hour, if the kernel log is readable. */
 static void check_log(struct checker *checker)
 {
     static const double hour_s = 3600;

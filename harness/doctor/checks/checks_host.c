@@ -7,11 +7,11 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 
-/* The time of a hint fault, of a page that is moved, and of one that is read again, s. */
+/* Seconds per hint fault, per moved page and per refault. */
 static const double fault_s = 1.5e-6, move_s = 5e-6, refault_s = 100e-6;
 /*
- * Shares of the base clock: below the first a setting that saves power is why, below the other a
- * fault.
+ * Shares of the base clock: below saving_most, a power-saving setting is the cause; below
+ * slow_most, a fault.
  */
 static const double saving_most = 0.9, slow_most = 0.75;
 
@@ -62,7 +62,7 @@ void check_throttling(struct checker *checker)
                    evidence);
 }
 
-/* The mean share of the base clock that busy CPUs of workers had; NaN = not known. */
+/* Mean clock of busy CPUs of workers as a share of their base clock; NaN = unknown. */
 static double share_of_base(const struct view *view)
 {
     double sum = 0, weight = 0;
@@ -167,7 +167,7 @@ void check_memory(struct checker *checker)
             any = true;
             report_memory(checker, &host->memories[i]);
         }
-    /* A wait of a cgroup is one of the machine, too. */
+    /* The machine's counters include those of its cgroups: reported only if no cgroup was. */
     if (host && host->nmemories && !any && is_tight(&host->memories[0]))
         report_memory(checker, &host->memories[0]);
 }

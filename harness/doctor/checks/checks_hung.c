@@ -1,4 +1,4 @@
-/* A process in which every thread waits for another one. Declared in host_checks.h. Pure. */
+/* Processes in which every thread waits for another one. Declared in host_checks.h. Pure. */
 #include <stdio.h>
 
 #include "harness/doctor/check/host_checks.h"

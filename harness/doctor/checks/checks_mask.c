@@ -1,4 +1,4 @@
-/* Masks that are narrower than they need be, or not those of all threads; and crowds on them. */
+/* Masks that are too narrow, or differ between the threads of a process. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,10 +16,10 @@ struct check_gain check_gain_of_idle(const struct view *view, const struct bitse
     return isnan(wait_s) || gain.times < least ? (struct check_gain){.times = NAN} : gain;
 }
 
-/* Waiting while CPUs idle that the task may use, or that its first thread may. */
+/* Waiting of tasks while CPUs idle that the task, or the first thread, may use. */
 struct idle_beside {
     double oncpu_s, wait_s;
-    struct bitset wide; /* where they could all run */
+    struct bitset wide; /* CPUs where all of them could run */
 };
 
 static void add_idle_beside(const struct view *view, const struct view_process *process,
@@ -36,7 +36,7 @@ static void add_idle_beside(const struct view *view, const struct view_process *
     else
         beside = *mask;
     double idle = view_idle_s(view, &beside) / view->wall_s;
-    /* All CPUs on which it may run must idle that often, as a queue is not on all of them. */
+    /* Without a narrower mask, all its CPUs must idle that often: a queue is on one of them. */
     if (idle < (narrow ? idle_cpus : idle_cpus * bitset_count(mask)))
         return;
     sum->oncpu_s += task->oncpu_s;
@@ -76,9 +76,9 @@ void check_idle_beside(struct checker *checker)
     }
 }
 
-/* Children of one parent that have one mask, and wait on it. */
+/* Children of one parent that have the same mask and wait. */
 struct children {
-    size_t n, at[FOUND_PIDS_MAX]; /* in the view */
+    size_t n, at[FOUND_PIDS_MAX]; /* indexes in the view */
     const struct view_process *who[FOUND_PIDS_MAX], *parent;
     double oncpu_s, wait_s;
     bool is_team_waiting;
@@ -92,7 +92,7 @@ static bool has_inherited_cpu(const struct checker *checker, const struct view_p
            bitset_count(&checker->view->masks[process->mask]) == 1;
 }
 
-/* A shell starts what it is told to, and where: those are no children of one program. */
+/* Children of a shell are separate programs, and the user chose their masks. */
 static bool is_shell(const struct view_process *process)
 {
     static const char *const names[] = {"sh", "bash", "dash", "zsh", "ksh", "fish"};
@@ -111,7 +111,7 @@ static bool was_narrowed(const struct checker *checker, const struct view_proces
            bitset_subset(&view->masks[process->mask], &view->masks[process->parent_mask]);
 }
 
-/* All that are as process i is; none where there is one before it. */
+/* Process i and the later processes like it; none if an earlier one is like it. */
 static struct children find_children(const struct checker *checker, size_t i, child_filter *filter)
 {
     const struct view *view = checker->view;
@@ -134,7 +134,7 @@ static struct children find_children(const struct checker *checker, size_t i, ch
     return children;
 }
 
-/* They get these CPUs. */
+/* Writes the command that gives the children these CPUs. */
 static struct said widen(struct checker *checker, const struct children *children,
                          const struct bitset *cpus, const char *evidence, char *command)
 {
@@ -174,7 +174,7 @@ void check_inherited_mask(struct checker *checker)
     }
 }
 
-/* On fewer CPUs than they are. */
+/* Reports children that are bound to fewer CPUs than there are children. */
 void check_narrowed_children(struct checker *checker)
 {
     const struct view *view = checker->view;
@@ -201,13 +201,12 @@ void check_narrowed_children(struct checker *checker)
     }
 }
 
-/* Tasks that may run where the first thread may not; they have its CPUs, and more. */
+/* Tasks whose masks contain that of the first thread and more CPUs. */
 struct wider {
     double oncpu_s;
-    int mask;     /* that of all of them; -1 = they have several */
-    bool is_team; /* others are bound to CPUs of their own: somebody gave each thread its place */
-    unsigned
-        wanted; /* tasks that wanted a CPU at least half of the time, the first thread as well */
+    int mask;        /* the mask that all of them have; -1 = they differ */
+    bool is_team;    /* other masks are not nested with the first one's: they are pinned */
+    unsigned wanted; /* tasks, the first included, that wanted a CPU at least half of the time */
 };
 
 static struct wider find_wider(const struct view *view, const struct view_process *process)
@@ -231,8 +230,8 @@ static struct wider find_wider(const struct view *view, const struct view_proces
     return wider;
 }
 
-/* All of them go to the CPUs of the first thread where these are enough, and else that one to
- * theirs. */
+/* Binds all threads to the CPUs of the first one if these suffice, else the first thread to the
+ * CPUs of the others. */
 static void write_together(const struct view *view, const struct view_process *process,
                            const struct wider *wider, char *command, size_t size)
 {

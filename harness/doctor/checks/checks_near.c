@@ -1,4 +1,4 @@
-/* Distances that should be short: CPUs of a GPU, pages of memory. */
+/* Distances that should be short: CPUs to their GPU, threads to their memory. */
 #include <math.h>
 #include <stdio.h>
 
@@ -10,11 +10,11 @@
 struct far {
     const struct view_process *process;
     char gpus[64];      /* "0000:01:00.0", "2 GPUs" */
-    struct bitset near; /* all of theirs */
-    struct bitset can;  /* and of these, what its cgroup lets it have */
+    struct bitset near; /* CPUs near any of its GPUs */
+    struct bitset can;  /* those of `near` that its cgroup allows */
 };
 
-/* CPUs of its own that the GPU has; empty = it is not known, or all are near. */
+/* The CPUs near a GPU; empty = unknown, or all CPUs are near. */
 static struct bitset near_cpus(const struct view *view, const struct view_gpu *gpu)
 {
     struct bitset near = gpu->cpus;
@@ -22,7 +22,7 @@ static struct bitset near_cpus(const struct view *view, const struct view_gpu *g
     return bitset_subset(&view->online, &near) ? (struct bitset){0} : near;
 }
 
-/* False: it is near one of them. That is enough: one process may have GPUs of both sockets. */
+/* False if it is near one of its GPUs: a process may have GPUs on both sockets. */
 static bool is_far(const struct view *view, const struct view_process *process, struct far *far)
 {
     struct bitset cpus = {0};
@@ -105,8 +105,8 @@ void check_shut_out_of_gpu(struct checker *checker)
 }
 
 /*
- * Nodes that have CPUs. Memory without them (a GPU's own, as on GH200; CXL) is near to nobody, and
- * what is there was put there: by the GPU that uses it, or by the kernel as the coldest.
+ * Nodes with CPUs. Memory on nodes without CPUs (a GPU's own, as on GH200; CXL) is near no CPU. It
+ * was placed there on purpose: by the GPU that uses it, or by the kernel as the coldest.
  */
 static struct bitset find_cpu_nodes(const struct view *view)
 {

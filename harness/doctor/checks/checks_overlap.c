@@ -1,4 +1,4 @@
-/* Processes that share CPUs, and what could be dealt to them. */
+/* Processes that share CPUs, and the CPUs that they could get. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ size_t check_find_overlapping(const struct checker *checker, size_t first, bool 
     return n;
 }
 
-/* The CPUs that all of them may have; returns what is near what any of them uses. */
+/* *common: CPUs that all marked groups may use. Returns the CPUs near what any of them uses. */
 static struct bitset find_common(const struct checker *checker, const bool *in,
                                  struct bitset *common)
 {
@@ -101,7 +101,7 @@ bool check_write_slices(struct checker *checker, const size_t *groups, size_t n,
     return fits;
 }
 
-/* All of them may run on all of these. */
+/* Writes the command that lets all marked groups run on all these CPUs. */
 static bool write_wide(struct checker *checker, const bool *in, const struct bitset *cpus,
                        char *command, size_t size)
 {
@@ -148,8 +148,8 @@ bool check_teams_wait(const struct checker *checker, const bool *in)
 }
 
 /*
- * Where a CPU idles that they could have, they gain what it gives them. Where none does, their CPUs
- * are at work all the time, and to deal them out otherwise makes no more of them.
+ * If a CPU idles that they could use, the gain is the time of that CPU. If none idles, their CPUs
+ * are always busy, and another distribution of them does not add CPU time.
  */
 static void report_overlap(struct checker *checker, const bool *in)
 {
@@ -200,8 +200,8 @@ static void report_overlap(struct checker *checker, const bool *in)
         checker->explained[g] |= in[g];
 }
 
-/* Others of them ran on its CPUs for a good part of what it waited; or, where still others did, of
- * what it ran itself. */
+/* True if other groups on its CPUs ran for at least 20% of the time that it waited; or of the time
+ * that it ran, if that is less, as then further processes made it wait too. */
 static bool is_kept_waiting(const struct checker *checker, size_t group)
 {
     const struct check_group *one = &checker->groups[group];

@@ -1,4 +1,4 @@
-/* Who waits for a CPU, and because of whom. */
+/* Groups that wait for a CPU, and the causes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,18 +7,18 @@
 #include "harness/doctor/check/cpu_allocator.h"
 #include "harness/lib/base/text.h"
 
-/* For whom a group waited, as shares of its waiting. */
+/* The causes of a group's wait, as shares of its waiting time. */
 struct blame {
     double self, others, quota, hypervisor;
-    const struct view_process *hogs[3]; /* of the others, those that ran most */
+    const struct view_process *hogs[3]; /* other processes on its CPUs that ran most, sorted */
     size_t nhogs;
 };
 
 /*
- * Share of what it waited that a quota is the reason of. Where it was stopped in a period it had
- * all of its quota there, and would have waited as long with nobody else on its CPUs. The time that
- * it was stopped for is summed over CPUs, and waiting over threads, of which a CPU may have many:
- * so that is the least.
+ * Lower bound of the share of the wait that a quota causes. In a period in which the quota stopped
+ * it, it used all of its quota, and would have waited as long with nothing else on its CPUs. The
+ * time stopped is summed over CPUs, but waiting over threads, and a CPU may have many threads:
+ * hence a lower bound.
  */
 static double quota_share(const struct view *view, const struct view_process *process,
                           double wait_s)
@@ -32,7 +32,7 @@ static double quota_share(const struct view *view, const struct view_process *pr
     return fmin(most, 1);
 }
 
-/* A process that is not watched has a known mask, and a known last CPU of its first thread. */
+/* For an unwatched process only the mask and the last CPU of its first thread are known. */
 static bool runs_there(const struct checker *checker, size_t process, const struct bitset *cpus)
 {
     const struct view_process *other = &checker->view->processes[process];
@@ -74,11 +74,11 @@ static double beside_s(const struct checker *checker, size_t group)
 }
 
 /*
- * While it waited, its CPUs were with somebody. The part of a quota is known; the rest is split as
- * the time of its CPUs was: to itself, to others, to the hypervisor. No thread waits for itself: of
- * n that want to run, each waits for the other n - 1. n: those that want to most of the time, or as
- * many as want to on average. CPUs that the system does not list, as under lxcfs, have no time
- * there: then those that are watched are the others.
+ * While a group waits, something else has its CPUs. The share of a quota is known; the rest is
+ * split by the use of its CPUs: itself, others, the hypervisor. A thread does not wait for itself:
+ * of n runnable threads, each waits for n - 1. n is the number of threads that want to run most of
+ * the time, or the average number that want to run, if larger. CPUs that the system does not list,
+ * as under lxcfs, have no times: then the watched groups count as the others.
  */
 static void find_blame(const struct checker *checker, size_t group, struct blame *blame)
 {
@@ -113,7 +113,8 @@ static bool is_main_cause_own(const struct blame *blame)
     return blame->self > fmax(blame->others, fmax(blame->quota, blame->hypervisor));
 }
 
-/* The command sends one away: what that one had is free then, for others that wait there, too. */
+/* The command moves the first hog away: at most its CPU time is freed, and others that wait there
+ * share it. */
 static struct check_gain find_gain(const struct check_group *one, const struct blame *blame)
 {
     return check_gain_of_more(one->oncpu_s,
@@ -135,8 +136,8 @@ void check_format_cause(const struct checker *checker, size_t group, char *buf, 
                                              : "the hypervisor");
 }
 
-/* Each thread has a niceness of its own: that of a process is the one of its first thread. None
- * helps against real time, which only its owner can judge. */
+/* Niceness is per thread; that of a process is its first thread's. It does not help against
+ * real-time threads, which only their owner can judge. */
 static void suggest_renice(const struct view_process *hog, char *command, size_t size)
 {
     if (hog->realtime || hog->nicest)
@@ -148,9 +149,10 @@ static void suggest_renice(const struct view_process *hog, char *command, size_t
 }
 
 /*
- * Who is in the way and not watched goes to CPUs of its own mask that nobody watched uses, or runs
- * when they do not. Who may be nowhere else, or uses a GPU, is somebody's worker, too: another rank
- * of the job, say. Against those that are watched the checks beside this one have commands.
+ * Suggests a command against the main hog if it is not watched: moves it to CPUs of its mask that
+ * no watched group uses, or else lowers its priority. A hog that is bound to these CPUs or uses a
+ * GPU is probably a worker too, such as another rank of the job, so it is left alone. Other checks
+ * have commands against watched processes.
  */
 static void suggest(const struct checker *checker, const struct blame *blame, char *told,
                     size_t told_size, char *command, size_t size)
@@ -221,7 +223,7 @@ static void report_queue(struct checker *checker, size_t group)
         is_own ? " If its threads do not wait for each other, that is no loss." : "");
 }
 
-/* Time that the hypervisor takes is no waiting: the task believes that it runs. */
+/* Stolen time is not waiting: the task seems to run. */
 static void report_steal(struct checker *checker)
 {
     const struct view *view = checker->view;

@@ -1,4 +1,4 @@
-/* Quotas of CPU time: teams that are larger, and cgroups that are stopped. */
+/* Quotas of CPU time: teams larger than the quota, and cgroups that are throttled. */
 #include <math.h>
 #include <stdio.h>
 
@@ -8,8 +8,8 @@
 #include "harness/lib/base/text.h"
 
 /*
- * Threads that share the work: of those that did any, without those that only help. A quota gives
- * each little, so it is the busiest one that they are compared with.
+ * Counts the threads that share the work, without helper threads. A quota leaves each thread little
+ * CPU time, so threads are compared with the busiest one.
  */
 static unsigned count_team(const struct view *view, const struct view_process *process)
 {
@@ -22,7 +22,7 @@ static unsigned count_team(const struct view *view, const struct view_process *p
     return n;
 }
 
-/* As long as nobody waits for another, fewer threads get as much done of the same quota. */
+/* Unless threads wait for each other, fewer threads do the same work with the same quota. */
 static void report_team(struct checker *checker, const struct view_process *process,
                         unsigned threads, double quota, const struct view_cgroup *cgroup)
 {
@@ -68,7 +68,7 @@ void check_team_over_quota(struct checker *checker)
             continue;
         double quota = view_quota(view, process, &at), granted = fmax(floor(quota), 1);
         unsigned team = count_team(view, process);
-        /* It costs where the quota is used up: idle threads cost nothing. */
+        /* Only a team that uses up its quota loses: idle threads cost nothing. */
         if (at >= 0 && team > granted && team > 1 &&
             view_oncpu_s(process) >= 0.5 * quota * view->wall_s &&
             view->cgroups[at].throttled_periods > 0)
@@ -76,7 +76,7 @@ void check_team_over_quota(struct checker *checker)
     }
 }
 
-/* Version 2 has it in one file, version 1 in another. */
+/* Writes the command that lifts the quota, for cgroup v1 or v2. */
 static void write_lift(const struct view *view, const struct view_cgroup *cgroup, char *command,
                        size_t size)
 {

@@ -1,4 +1,4 @@
-/* Settings at the start of processes: those that contradict each other, and those for debugging. */
+/* Settings of processes at their start that contradict each other or are for debugging. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,20 +8,22 @@
 #include "harness/lib/base/text.h"
 
 /*
- * A setting that costs, by itself or beside another one. Of values NULL stands for any, "" for any
- * but 0, else they stand between blanks.
+ * A setting that costs, alone or combined with another one. Values: NULL = any, "" = any but 0,
+ * else a list with blanks around each value.
  */
 struct setting {
     const char *name, *values;
-    const char *beside, *beside_values; /* NULL = by itself */
-    unsigned libraries;                 /* that read it; 0 = any */
+    const char *beside, *beside_values; /* NULL = alone */
+    unsigned libraries;                 /* libraries that read it; 0 = any */
     enum finding_severity severity;
     const char *sentence;
 };
 
-/* Variables without effect, or with an unwanted one, beside the other: libgomp's manual, chapter
- * "Environment Variables", and Intel's "Supported Environment Variables". The first explains the
- * others. */
+/*
+ * Variables without effect, or with an unwanted one, combined with another one: libgomp's manual,
+ * "Environment Variables"; Intel's "Supported Environment Variables". Only the first match is
+ * reported.
+ */
 static const struct setting clashes[] = {
     {"GOMP_CPU_AFFINITY", NULL, "OMP_PROC_BIND", NULL, LIBRARY_GOMP, FINDING_BAD,
      "OMP_PROC_BIND is set, so libgomp ignores GOMP_CPU_AFFINITY"},
@@ -39,7 +41,7 @@ static const struct setting clashes[] = {
      "one setting makes waiting threads spin, another makes them sleep"},
 };
 
-/* Left on after debugging. */
+/* Settings for debugging that were left on. */
 static const struct setting debugging[] = {
     {"CUDA_LAUNCH_BLOCKING", "", NULL, NULL, LIBRARY_CUDA, FINDING_BAD,
      "the CPU waits for each kernel: nothing on the GPU overlaps with anything"},
@@ -159,7 +161,7 @@ void check_debugging(struct checker *checker)
                           sizeof(debugging) / sizeof(debugging[0]));
 }
 
-/* User time alone, and all the time: it computes, or it asks the GPU again and again. */
+/* Runs all the time, in user mode only: it computes, or it polls the GPU. */
 static bool is_spinning(const struct view *view, const struct view_task *task)
 {
     return task->close && task->oncpu_s + task->wait_s >= 0.9 * view->wall_s &&
@@ -175,8 +177,8 @@ static unsigned count_spinning(const struct view *view, const struct view_proces
 }
 
 /*
- * Each of them may go to one CPU more, that idles. Bound to it alone, all that it starts later
- * would be bound there, too; and the other threads of the process have no part in it.
+ * Adds one idle CPU to the mask of each spinning thread. Binding the thread to that CPU alone would
+ * bind all that it starts later, too; the other threads of the process are not affected.
  */
 static void widen_spinning(struct checker *checker, size_t group,
                            const struct view_process *process, char *command, size_t size)
@@ -199,9 +201,9 @@ static bool has_command_of(const struct view_process *a, const struct view_proce
 }
 
 /*
- * NVML names those that have a context on a GPU. Where it tells nothing of anybody, who has a
- * device of the driver open does; but a fork, as those that load data, has its parent's open, and
- * its parent's command line.
+ * True if the process has a context on a GPU, by NVML. If NVML lists no process, an open device
+ * file of the driver decides. A fork, such as a data loader, inherits the file but has its parent's
+ * command line, and does not count.
  */
 static bool has_context(const struct view *view, const struct view_process *process)
 {
@@ -213,10 +215,7 @@ static bool has_context(const struct view *view, const struct view_process *proc
            !(parent && parent->gpu_device && has_command_of(process, parent));
 }
 
-/*
- * Threads that wait for a GPU are one or two a process, where a team that computes is as many as it
- * has CPUs.
- */
+/* One or two threads of a process wait for a GPU; a computing team has as many threads as CPUs. */
 void check_spin_wait(struct checker *checker)
 {
     enum { WAITERS_MOST = 2 };

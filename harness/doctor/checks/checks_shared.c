@@ -1,14 +1,16 @@
-/* Workers that are bound, and share cores. Declared in host_checks.h. Pure. */
+/* Bound workers that share cores. Declared in host_checks.h. Pure. */
 #include <math.h>
 #include <stdio.h>
 
 #include "harness/doctor/check/cpu_allocator.h"
 #include "harness/doctor/check/host_checks.h"
 
-/* Two busy threads of one core do as much as 1.3 alone: Intel, "Hyper-Threading Technology". */
+/*
+ * Throughput of a core with two busy threads, relative to one: Intel, "Hyper-Threading Technology".
+ */
 static const double siblings_do = 1.3;
 
-/* By somebody: not wherever there is a CPU. */
+/* True if its mask is not all CPUs. */
 static bool is_bound(const struct checker *checker, size_t group)
 {
     return !bitset_subset(&checker->view->online, &checker->groups[group].cpus);
@@ -21,7 +23,7 @@ static double use_of(const struct checker *checker, size_t group)
     return cpus ? fmin(one->oncpu_s / checker->view->wall_s / cpus, 1) : 0;
 }
 
-/* CPUs of `of` whose core has a CPU of `with`, too. */
+/* Adds the CPUs of `of` whose core also has a CPU of `with`. */
 static void find_beside(const struct topo *topo, const struct bitset *of, const struct bitset *with,
                         struct bitset *found)
 {
@@ -33,7 +35,7 @@ static void find_beside(const struct topo *topo, const struct bitset *of, const 
         }
 }
 
-/* The first CPUs of cores on which no worker may run, where this one is at home. */
+/* The first CPUs of cores in the group's home that no worker may use. */
 static void find_free_cores(const struct checker *checker, size_t group, struct bitset *cpus)
 {
     const struct topo *topo = host_topo(checker->view);
@@ -48,7 +50,7 @@ static void find_free_cores(const struct checker *checker, size_t group, struct 
             bitset_set(cpus, topo->cpus[i].os_cpu);
 }
 
-/* Its CPUs, but for those that it shares; for these the first free ones, which nobody else gets. */
+/* Its CPUs, with shared ones replaced by free ones, which are then given. */
 static struct bitset unshared(struct checker *checker, size_t group, const struct bitset *shared,
                               const struct bitset *free_cores)
 {

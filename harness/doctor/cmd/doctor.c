@@ -1,4 +1,4 @@
-/* contend doctor: what is wrong right now with the processes that run here. */
+/* contend doctor: finds what is wrong right now with processes on this machine. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #include "harness/lib/say/terminal.h"
 #include "harness/lib/sys/signals.h"
 
-/* Share of one CPU: a process with less is not looked at unless asked for. */
+/* Share of one CPU: a process with less is not watched unless asked for. */
 static const double busy_share = 0.05;
 
 static double look_s(const struct doctor_args *args)
@@ -26,13 +26,13 @@ static double look_s(const struct doctor_args *args)
     return args->look_s > 0 ? args->look_s : 5;
 }
 
-/* Who is busy is seen first. */
+/* Time to find the busy processes, before the watch. */
 static double choose_s(const struct doctor_args *args)
 {
     return args->look_s > 0 ? fmax(args->look_s / 5, 0.2) : 0.5;
 }
 
-/* The job that we have started; or who is busy. */
+/* Watches the job that contend has started, or the processes asked for, or the busy ones. */
 static int choose(const struct doctor_args *args, pid_t job, struct reader *reader,
                   struct signals *signals, struct err *err)
 {
@@ -53,7 +53,7 @@ static int choose(const struct doctor_args *args, pid_t job, struct reader *read
     return rc ? rc : reader_watch_busy(reader, busy_share, &n, err);
 }
 
-/* Who waits at a terminal is told what the first second shows. */
+/* On a terminal, prints what the first second shows. */
 static void say_so_far(const struct doctor_args *args, const struct reader *reader)
 {
     struct diagnosis diagnosis = {0};
@@ -66,7 +66,7 @@ static void say_so_far(const struct doctor_args *args, const struct reader *read
     diagnosis_free(&diagnosis);
 }
 
-/* Once a second. */
+/* Watches for look_s, with a tick per second. */
 static int watch(const struct doctor_args *args, struct reader *reader, struct host *host,
                  struct signals *signals, struct err *err)
 {
@@ -75,7 +75,7 @@ static int watch(const struct doctor_args *args, struct reader *reader, struct h
     bool told = false;
     int rc = reader_mark(reader, err);
     for (; !rc && left_s > 0; left_s -= 1) {
-        /* At least twice: what runs is looked at closely from its first tick on. */
+        /* At least two ticks: a task is looked at closely only from its first tick on. */
         double step_s = fmin(left_s, fmin(1, whole_s / 2));
         left_s += 1 - step_s;
         rc = meter_rest(step_s, signals, err);
@@ -90,7 +90,7 @@ static int watch(const struct doctor_args *args, struct reader *reader, struct h
     return rc ? rc : host_finish(&reader->view, host, err);
 }
 
-/* The machine beside them; without what hwloc or a driver cannot tell here. */
+/* Watches processes and machine, without what hwloc or a driver does not provide here. */
 static int watch_machine(const struct doctor_args *args, struct reader *reader,
                          struct signals *signals, struct host *host, struct topo *topo,
                          struct err *err)
@@ -104,7 +104,7 @@ static int watch_machine(const struct doctor_args *args, struct reader *reader,
     return rc;
 }
 
-/* Prints it now; JSON once all is known. */
+/* Prints the findings; JSON is kept in *json until all is known. */
 static int report(const struct doctor_args *args, const struct reader *reader,
                   const struct diagnosis *diagnosis, json_t **json, int *code, struct err *err)
 {
@@ -147,7 +147,7 @@ static int check_args(const struct doctor_args *args, struct err *err)
     return 0;
 }
 
-/* Looks, says what it finds, and does what was asked for. */
+/* State of one run: watch, report, then apply or verify. */
 struct doctor {
     const struct doctor_args *args;
     struct signals *signals;
@@ -156,7 +156,7 @@ struct doctor {
     struct topo topo;
     struct diagnosis diagnosis;
     struct doctor_verify verify;
-    json_t *json; /* what will be printed; NULL = not of JSON */
+    json_t *json; /* printed at the end; NULL = no JSON */
 };
 
 static int look(struct doctor *doctor, pid_t job, int *code, struct err *err)
@@ -171,7 +171,7 @@ static int look(struct doctor *doctor, pid_t job, int *code, struct err *err)
         rc = watch_machine(args, reader, doctor->signals, &doctor->host, &doctor->topo, err);
     if (!rc)
         rc = diagnosis_make(&reader->view, &doctor->diagnosis, err);
-    reader->samples = false; /* a trial behind it only counts */
+    reader->samples = false; /* a later trial only counts CPU time */
     return rc ? rc : report(args, reader, &doctor->diagnosis, &doctor->json, code, err);
 }
 
@@ -275,7 +275,7 @@ static int doctor_main(const struct cmd_env *env, int argc, char **argv)
         rc = doctor_undo(&args.applied, &err);
         code = cmd_finish();
     } else if (!rc && (rc = signals_open(&signals, &err)) == 0) {
-        signals_let_stop(!args.verify.metrics.n); /* a trial must not wait with its masks */
+        signals_let_stop(!args.verify.metrics.n); /* a stopped trial would keep its masks */
         rc = doctor_look(&args, &signals, &code, &err);
         signals_close(&signals);
     }

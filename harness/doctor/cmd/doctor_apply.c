@@ -15,10 +15,10 @@
 #include "harness/plan/placement/check.h"
 #include "harness/show/doc/doc.h"
 
-/* How long the others are looked at behind an --apply. */
+/* How long the bystanders are watched after an --apply. */
 static const double cost_s = 3;
 
-/* At most so many of the others are named. */
+/* Most bystanders that are named. */
 enum { NAMED = 5 };
 
 static int find_state(const struct doctor_apply_options *options, char *path, size_t size,
@@ -31,7 +31,7 @@ static int find_state(const struct doctor_apply_options *options, char *path, si
     return 0;
 }
 
-/* " of alice" where it is not ours. */
+/* " of alice" if the user is not us. */
 static const char *whose(unsigned uid, char *buf, size_t size)
 {
     const struct passwd *user = uid == getuid() ? NULL : getpwuid(uid);
@@ -92,7 +92,7 @@ void doctor_report_cost(const struct beside *beside, FILE *out)
     report_more(beside, out);
 }
 
-/* Also Ctrl-C is an answer. */
+/* Waits for a signal too, so that Ctrl-C answers the question. */
 int doctor_ask(const char *question, const char *option, struct signals *signals, bool *wanted,
                struct err *err)
 {
@@ -113,7 +113,7 @@ int doctor_ask(const char *question, const char *option, struct signals *signals
     return 0;
 }
 
-/* Those of others are theirs, but for root. */
+/* Leaves out workers of other users, unless we are root. */
 static size_t leave_out_foreign(const struct view *view, const struct view_process **leads,
                                 size_t n, FILE *out)
 {
@@ -243,7 +243,7 @@ int doctor_change_do(const struct doctor_change *change, enum apply_purpose purp
     return rc;
 }
 
-/* Behind it; before it, they had what was seen when they were found. */
+/* Measures the bystanders after the change; their use before it is known. */
 static int report_cost(struct reader *reader, struct beside *beside, struct signals *signals,
                        struct err *err)
 {
@@ -304,7 +304,7 @@ int doctor_undo(const struct doctor_apply_options *options, struct err *err)
     return rc;
 }
 
-/* Nothing of it keeps anybody from looking. */
+/* Only logs errors: none of them stops the diagnosis. */
 void doctor_tidy(const struct doctor_apply_options *options)
 {
     char path[PATH_MAX];

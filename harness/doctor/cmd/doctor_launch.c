@@ -25,7 +25,7 @@ static int run_shell(void *arg)
     return process_become_shell(job->line, job->output_fd, job->output_fd);
 }
 
-/* Between us and the job: whatever becomes of us, nothing of the job stays. */
+/* Runs as the parent of the job, and ends all of it when the job or contend ends. */
 static int hold_job(void *arg)
 {
     struct process shell;

@@ -1,4 +1,4 @@
-/* A job that is started to be measured, with all that it starts; it ends when we do. */
+/* Starts a job to measure it. The job and its descendants end when contend does. */
 #ifndef CONTEND_DOCTOR_CMD_DOCTOR_LAUNCH_H
 #define CONTEND_DOCTOR_CMD_DOCTOR_LAUNCH_H
 
@@ -10,16 +10,16 @@
 
 /* Zeroed = none. */
 struct doctor_launch {
-    struct process process; /* ours, above the job: who ends it when we are killed */
+    struct process process; /* parent of the job: ends the job if contend is killed */
 };
 
-/* A shell runs the line; cure: what is set for it, or NULL. It prints to that descriptor. */
+/* Runs `line` in a shell, with the settings of `cure` (or NULL). Output goes to `output_fd`. */
 int doctor_launch_begin(const char *line, struct cure *cure, int output_fd,
                         struct doctor_launch *launch, struct err *err);
 
 bool doctor_launch_runs(const struct doctor_launch *launch);
 
-/* SIGTERM, and SIGKILL for who is there some seconds later. */
+/* Sends SIGTERM to the job and its descendants, and SIGKILL 3 s later. */
 void doctor_launch_end(struct doctor_launch *launch);
 
 #endif

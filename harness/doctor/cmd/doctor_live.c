@@ -1,4 +1,4 @@
-/* contend doctor --live: the processes that run here and where their time goes, live. */
+/* contend doctor --live: shows running processes and where their time goes. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -22,7 +22,7 @@
 #include "harness/lib/sys/signals.h"
 #include "harness/machine/gpu/state.h"
 
-/* Share of one CPU: a process with less is not looked at unless asked for. */
+/* Share of one CPU: a process with less is not watched unless asked for. */
 static const double busy_share = 0.02;
 
 struct session {
@@ -33,11 +33,11 @@ struct session {
     struct screen screen;
     struct live live;
     bool on_screen;
-    uint64_t gpus_ns; /* when the driver was asked last */
+    uint64_t gpus_ns; /* last query of the driver */
     double gpu_busy[VIEW_GPUS_MAX];
 };
 
-/* Who uses which GPUs, and how busy they are; false: they were asked less than a second ago. */
+/* Reads GPU users and GPU use; false: the last query was less than a second ago. */
 static bool ask_gpus(struct session *session)
 {
     uint64_t now_ns = clock_now_ns();
@@ -83,7 +83,7 @@ static int stop(struct session *session, struct err *err)
     return rc ? rc : draw(session, err);
 }
 
-/* True where somebody asked to end: *rc is then -EINTR where it was a signal. */
+/* Waits for the next update. True = end: after q, or with *rc set (-EINTR after a signal). */
 static bool rest(struct session *session, int *rc, struct err *err)
 {
     const double look_s = session->args->look_s > 0 ? session->args->look_s : 1;
@@ -104,7 +104,7 @@ static bool rest(struct session *session, int *rc, struct err *err)
     return *rc != 0;
 }
 
-/* Who became busy since, or came to a GPU, is looked at from now on. */
+/* Also watches processes that became busy, or began to use a GPU, since the last look. */
 static int watch_more(struct session *session, bool asked_gpus, struct err *err)
 {
     size_t n;
@@ -139,7 +139,7 @@ static int look(struct session *session, struct err *err)
     return rc;
 }
 
-/* Who is busy is seen first, in a moment of its own. */
+/* Watches for 0.2 s first to find the busy processes. */
 static int begin(struct session *session, struct err *err)
 {
     const struct doctor_args *args = session->args;

@@ -10,7 +10,7 @@
 
 const double meter_settle_s = 1, meter_shortest_s = 1.5;
 
-/* So many steps or numbers of each worker tell its rate: starts differ by more than they do. */
+/* Steps or numbers that suffice for the rate of a worker: starts differ by more than this error. */
 enum { STEPS_ENOUGH = 20 };
 
 int meter_rest(double seconds, struct signals *signals, struct err *err)

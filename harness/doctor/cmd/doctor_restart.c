@@ -1,6 +1,4 @@
-/*
- * Part of doctor --verify: copies of the job, started as it is and with the cure, in alternation.
- */
+/* Part of doctor --verify: starts copies of the job, alternately without and with the fix. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,18 +12,17 @@
 #include "harness/lib/say/log.h"
 #include "harness/lib/sys/clock.h"
 
-/* How long is looked at who is at work here before the job is. */
+/* How long the bystanders are watched before the job starts. */
 static const double before_s = 1;
 
-/* One for all of them. */
+/* One output for all copies of the job. */
 static int open_output(struct doctor_verify *verify, struct err *err)
 {
     char path[64];
     verify->output_fd = memfd_create("contend doctor", MFD_CLOEXEC);
     if (verify->output_fd < 0)
         return err_sys(err, -errno, "no memory for what the job prints");
-    (void)fcntl(verify->output_fd, F_SETFL,
-                O_APPEND); /* several write there, each by its own name */
+    (void)fcntl(verify->output_fd, F_SETFL, O_APPEND); /* several processes write there */
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", verify->output_fd);
     for (size_t i = 0; i < verify->meter.n; i++)
         metric_set_output(&verify->meter.all[i], path);
@@ -37,7 +34,7 @@ static bool job_runs(void *arg)
     return doctor_launch_runs(arg);
 }
 
-/* Behind the message, what the job printed last. */
+/* Appends the last line of the job's output to the message. */
 static int add_last_line(const struct doctor_verify *verify, int rc, struct err *err)
 {
     char text[512];
@@ -66,7 +63,7 @@ int doctor_verify_check_job(const struct doctor_verify *verify, int rc, struct e
 
 static int start_job(struct doctor_verify *verify, struct cure *cure, struct err *err)
 {
-    struct err ignored; /* what it writes may not be there yet */
+    struct err ignored; /* the job's log may not exist yet */
     for (size_t i = 0; i < verify->meter.n; i++)
         (void)metric_begin(&verify->meter.all[i], &ignored);
     int rc =
@@ -104,8 +101,8 @@ int doctor_verify_start(struct doctor_verify *verify, struct reader *reader, pid
     verify->change_s = clock_now_s() - begin_s;
     verify->is_fresh = !rc;
     *pid = verify->job.process.pid;
-    return rc ? rc
-              : doctor_verify_check_job(verify, reader_mark(reader, err), err); /* it is listed */
+    /* The mark adds the new job to the view. */
+    return rc ? rc : doctor_verify_check_job(verify, reader_mark(reader, err), err);
 }
 
 static int set_job(struct doctor_verify *verify, bool changed, struct err *err)
@@ -123,6 +120,6 @@ int doctor_verify_restart(struct doctor_verify *verify, struct reader *reader, s
     verify->trial.pairs.are_starts = true;
     int rc = doctor_verify_pairs(verify, reader, set_job, err);
     doctor_launch_end(&verify->job);
-    /* The last start found no time: what was measured before it holds. */
+    /* Too little time for the last start: the earlier pairs still count. */
     return rc == -ETIME && verify->trial.pairs.n ? 0 : rc;
 }

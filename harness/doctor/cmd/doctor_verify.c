@@ -13,8 +13,8 @@
 #include "harness/lib/sys/clock.h"
 
 /*
- * Time beside a block: to change masks, at the most, and to start a job, at the least; and the
- * guard's patience beyond the limit.
+ * Seconds. switch_s: upper bound for changing masks, lower bound for starting a job. guard_s: how
+ * long the guard waits beyond the time limit.
  */
 static const double switch_s = 0.25, guard_s = 2;
 
@@ -51,7 +51,7 @@ void doctor_verify_free(struct doctor_verify *verify)
     meter_free(&verify->meter);
 }
 
-/* Who ended was not as slow as it looks. */
+/* A worker that ended makes the block look slow, so that is an error. */
 static int check_workers(const struct doctor_verify *verify, int rc, struct err *err)
 {
     for (size_t i = 0; i < verify->change.n && rc != -EINTR; i++) {
@@ -63,7 +63,7 @@ static int check_workers(const struct doctor_verify *verify, int rc, struct err 
     return rc;
 }
 
-/* A block with the change, or without; *longest_s: grows to what it took. */
+/* Measures a block with or without the change; *longest_s grows to the longest block. */
 static int measure_block(struct doctor_verify *verify, struct reader *reader, doctor_set *set,
                          bool changed, double *rate, double *longest_s, struct err *err)
 {
@@ -86,7 +86,7 @@ static int measure_block(struct doctor_verify *verify, struct reader *reader, do
     return rc;
 }
 
-/* ABBA: what drifts with time is the same in both. */
+/* The order is ABBA, so that drift over time affects both kinds equally. */
 int doctor_verify_pairs(struct doctor_verify *verify, struct reader *reader, doctor_set *set,
                         struct err *err)
 {
@@ -102,7 +102,7 @@ int doctor_verify_pairs(struct doctor_verify *verify, struct reader *reader, doc
                          2 * (size_t)((verify->end_s - begin_s) / pair_s), verify->end_s - begin_s);
             rc = measure_block(verify, reader, set, changed, &rates[changed], &longest_s, err);
         }
-        /* We were stopped meanwhile, and the guard has undone it. */
+        /* The process was stopped, and the guard has undone the change. */
         if (rc || clock_now_s() > verify->end_s + guard_s)
             break;
         pairs->before[pairs->n] = rates[0];
@@ -114,7 +114,7 @@ int doctor_verify_pairs(struct doctor_verify *verify, struct reader *reader, doc
     return rc;
 }
 
-/* Live: --apply, done and undone. */
+/* Without --restart: binds as --apply does, or undoes it. */
 static int set_masks(struct doctor_verify *verify, bool changed, struct err *err)
 {
     struct apply_left left;
@@ -127,7 +127,7 @@ static int set_masks(struct doctor_verify *verify, bool changed, struct err *err
     int rc = apply_undo(verify->change.state, getpid(), &left, err);
     if (!rc && !left.live)
         return err_set(err, -ESRCH, "all processes ended while they were measured");
-    return rc == -ENOENT ? 0 : rc; /* the guard was first */
+    return rc == -ENOENT ? 0 : rc; /* the guard has undone it */
 }
 
 static void print_verdict(const struct doctor_verify *verify)
@@ -197,7 +197,7 @@ static void report_redo(struct doctor_verify *verify)
                    all ? pids : "", verify->state_option);
 }
 
-/* A gain stays where that is asked for, or answered. */
+/* Keeps a proven gain if --keep or the answer on the terminal says so. */
 static int keep_or_not(struct doctor_verify *verify, struct err *err)
 {
     bool proven = verify->trial.gain.verdict == GAIN_PROVEN, wanted = verify->options->keep;

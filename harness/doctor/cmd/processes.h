@@ -1,4 +1,4 @@
-/* Processes as they are named on the command line of doctor. */
+/* Resolves the processes that the command line of doctor names. */
 #ifndef CONTEND_DOCTOR_CMD_PROCESSES_H
 #define CONTEND_DOCTOR_CMD_PROCESSES_H
 
@@ -9,19 +9,20 @@
 #include "harness/lib/base/opt.h"
 
 /*
- * Watches those of --pid, which become `pids`, or with --gpu-procs who uses a GPU; without either
- * nobody. -EINVAL names what is no number of a process; and as processes_watch_gpu_users.
+ * Watches the processes of --pid and writes them to `pids`, or with --gpu-procs those that use a
+ * GPU; without either, none. -EINVAL names an invalid pid. Also errors of
+ * processes_watch_gpu_users.
  */
 int processes_watch(const struct opt_texts *texts, bool gpu_procs, struct reader *reader,
                     pid_t pids[OPT_TEXTS_MOST], struct err *err);
 
 /*
- * Which GPUs those that are watched use, as it is now, where their libraries tell that some may use
- * one: NVML is started only then, which takes a while. Without NVML nothing is known.
+ * Finds the GPUs that watched processes use now. Starts NVML, which takes a while, only if the
+ * mapped libraries show that one may use a GPU. Without NVML the GPUs stay unknown.
  */
 void processes_find_gpus(struct reader *reader);
 
-/* Watches who uses a GPU. -ENOTSUP without NVML; -ESRCH it lists none that is here; in words. */
+/* Watches the processes that use a GPU. -ENOTSUP: no NVML; -ESRCH: NVML lists none that is here. */
 int processes_watch_gpu_users(struct reader *reader, struct err *err);
 
 #endif

@@ -8,18 +8,19 @@
 #include "harness/doctor/check/check.h"
 
 /*
- * {"schema": 1, "contend", "watched_s", "own_cpu_share", "unread", "processes": [{"pid", "name",
- * "threads", "cpu_s", "wait_s", "cpus"}], "findings": [...]}: findings as everywhere, with "check"
- * (its number), "cost" (a share of 1, or null) and "pids". NULL: no memory. The caller owns it.
+ * {"schema": 1, "contend", "watched_s", "own_cpu_share", "unread", "processes": [{"pid", "parent",
+ * "name", "threads", "cpu_s", "wait_s", "cpus"}], "findings": [...]}: findings as in all output,
+ * with "check" (its number), "cost" (a share of 1, or null), "gain", "gain_at_least" and "pids".
+ * NULL: out of memory. The caller owns it.
  */
 json_t *doctor_to_json(const struct view *view, const struct diagnosis *diagnosis,
                        const char *unread);
 
 /*
- * Its "verify": {"tried", "command", "verdict": "proven"|"none"|"unclear", "gain", "low", "high",
- * "before", "after", "unit", "kept", "pairs": [{"before", "after"}], "others": [{"pid", "name",
- * "uid", "cpus_before", "cpus_after"}]}; "tried" and "verdict" are null where nothing was. NULL: no
- * memory.
+ * The value of "verify": {"tried", "command", "verdict": "proven"|"none"|"unclear", "gain", "low",
+ * "high", "before", "after", "unit", "kept", "pairs": [{"before", "after"}], "others": [{"pid",
+ * "name", "uid", "cpus_before", "cpus_after"}]}; "tried" and "verdict" are null if nothing was
+ * tried. NULL: out of memory. The caller owns it.
  */
 json_t *trial_to_json(const struct trial *trial);
 

@@ -1,4 +1,4 @@
-/* Workers as they are right now, as JSON. */
+/* Workers right now (check/live.h), as JSON. */
 #ifndef CONTEND_DOCTOR_JSON_LIVE_H
 #define CONTEND_DOCTOR_JSON_LIVE_H
 
@@ -10,7 +10,8 @@
  * {"schema": 1, "contend", "interval_s", "cpus", "busy", "steal", "load", "pressure",
  * "own_cpu_share", "workers": [{"pid", "name", "processes", "threads", "oncpu", "queue", "blocked",
  * "because", "migrations", "throttled", "gpu_busy", "cpus", "used": {"CPU": share}}]}. oncpu, queue
- * and blocked are CPUs: seconds a second; null = not known. NULL: no memory. The caller owns it.
+ * and blocked are in CPUs: seconds per second; null = unknown. NULL: out of memory. The caller owns
+ * it.
  */
 json_t *live_to_json(const struct live *live);
 

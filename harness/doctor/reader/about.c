@@ -1,4 +1,4 @@
-/* Reads properties that are long and do not change: once for each watched process. */
+/* Reads properties that take long to read and do not change: once per watched process. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,10 +10,10 @@
 #include "harness/lib/files/proc.h"
 #include "harness/machine/gpu/processes.h"
 
-/* A larger one is stopped for too long while its pages are listed. */
+/* Listing the pages of a larger process would stop it for too long. */
 static const uint64_t most_listed_bytes = UINT64_C(32) << 30;
 
-/* The begin of a library's file name, up to what follows it. */
+/* Prefixes of library file names. */
 static const struct library {
     const char *prefix;
     unsigned bit;
@@ -25,7 +25,7 @@ static const struct library {
     {"libnccl", LIBRARY_NCCL, false},         {"libtorch_cpu", LIBRARY_TORCH, false},
 };
 
-/* Names of the environment that a check reads, or what they begin with; and view_carried. */
+/* Names, or prefixes, of variables that a check reads; view_carried adds more. */
 static const char *const settings[] = {
     "OMP_",
     "KMP_",
@@ -93,7 +93,7 @@ static uint64_t find_kib(const char *text, const char *name)
     return at ? strtoull(at + strlen(name), NULL, 10) << 10 : 0;
 }
 
-/* Returns its resident size. */
+/* Returns the resident size in bytes, 0 = unknown. */
 static uint64_t read_status(const struct view_process *process, struct view_about *about)
 {
     char text[8192];
@@ -158,8 +158,7 @@ static bool is_setting(const char *text)
     return false;
 }
 
-/* A file of a process with a 0 behind each word; NULL where there is no memory. *size: 0 where it
- * is not ours to read. */
+/* Reads a file of words that end with a 0. NULL: out of memory. *size: 0 if it is not readable. */
 static char *read_words(const struct reader *reader, const struct view_process *process,
                         const char *file, size_t most, size_t *size)
 {
@@ -179,7 +178,7 @@ static char *read_words(const struct reader *reader, const struct view_process *
     return text;
 }
 
-/* Without what is of no use. */
+/* Keeps only variables that is_setting knows; returns the new size. */
 static size_t keep_settings(char *text, size_t size)
 {
     size_t kept = 0, length;

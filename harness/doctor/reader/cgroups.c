@@ -1,6 +1,6 @@
 /*
- * Cgroups of live processes, of both versions: Documentation/admin-guide/cgroup-v2.rst and, where a
- * controller is there, scheduler/sched-bwc.rst and cgroup-v1/ of the kernel.
+ * Cgroups of live processes, v1 and v2. Sources, in the kernel's Documentation:
+ * admin-guide/cgroup-v2.rst; scheduler/sched-bwc.rst and cgroup-v1/ for controllers on v1.
  */
 #include <errno.h>
 #include <limits.h>
@@ -28,7 +28,7 @@ static void read_limits(const struct reader *reader, struct view_cgroup *cgroup)
                          cgroup->v2 ? "cpuset.cpus.effective" : "cpuset.effective_cpus");
 }
 
-/* Index of the folder in the view, with those above it up to its mount; -1 with -errno in *rc. */
+/* Index of the cgroup in the view; adds it and its ancestors, up to the mount. -1: see *rc. */
 static int add_folder(struct reader *reader, const char *path, size_t mount_length, bool v2,
                       int *rc, struct err *err)
 {
@@ -57,8 +57,8 @@ static int add_folder(struct reader *reader, const char *path, size_t mount_leng
 }
 
 /*
- * A container sees its own cgroup as the root of a hierarchy, while /proc may still name it as the
- * host does: then that folder is not there.
+ * Inside a container, its own cgroup is the root of the hierarchy, but /proc may still give the
+ * path of the host, which does not exist here: then the root is taken.
  */
 static int add_path(struct reader *reader, const char *mount, const char *path, bool v2, int *rc,
                     struct err *err)
@@ -90,7 +90,7 @@ static int add_line(struct reader *reader, struct view_process *process, char *l
     for (int kind = 0; kind < CGROUP_KINDS && !rc; kind++) {
         bool v2 = !list[0];
         if (v2 && process->cgroup[kind] >= 0)
-            continue; /* version 1 has this controller */
+            continue; /* this controller is on version 1 */
         if (!v2 && !text_has_word(list, ',', controllers[kind]))
             continue;
         (void)snprintf(mount, sizeof(mount), "/sys/fs/cgroup%s%s", v2 ? "" : "/",
@@ -111,7 +111,7 @@ int reader_add_cgroups(struct reader *reader, struct view_process *process, stru
     return rc;
 }
 
-/* The number behind the name, times `scale`; NaN without it. */
+/* The number after the name, times `scale`; NaN if the name is missing. */
 static double find_number(const char *text, const char *name, double scale)
 {
     const char *at = strstr(text, name);

@@ -4,7 +4,7 @@
 #include "harness/lib/files/proc.h"
 #include "harness/machine/gpu/processes.h"
 
-/* Share of a process's memory on the GPU where it has most: with less it only touched a GPU. */
+/* Share of a process's memory on its main GPU: less memory on another GPU is a stray context. */
 static const double stray_share = 0.25;
 
 static void find_most(struct view *view, const struct gpu_users *users)
@@ -24,7 +24,7 @@ static void add_gpu(struct reader *reader, const struct gpu_users *users)
     *gpu = (struct view_gpu){.cpus = users->cpus};
     proc_copy_text(gpu->pci_bdf, sizeof(gpu->pci_bdf), users->pci_bdf);
     proc_copy_text(gpu->name, sizeof(gpu->name), users->name);
-    /* sysfs knows better than NVML, which on virtual machines says that all CPUs are near. */
+    /* Prefers sysfs: on virtual machines NVML says that all CPUs are near. */
     if (proc_read_list(reader->root, &near, "/sys/bus/pci/devices/%s/local_cpulist", gpu->pci_bdf))
         gpu->cpus = near;
     for (unsigned i = 0; i < users->n; i++) {

@@ -1,4 +1,4 @@
-/* Processes that /proc does not show: hidepid of proc(5). */
+/* Finds processes that /proc does not show: hidepid of proc(5). */
 #include <errno.h>
 #include <grp.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "harness/lib/files/proc.h"
 #include "harness/lib/sys/affinity.h"
 
-/* The last word of a line "66 28 0:39 / /proc rw,relatime shared:5 - proc proc rw,hidepid=2". */
+/* The options in a line "66 28 0:39 / /proc rw,relatime shared:5 - proc proc rw,hidepid=2". */
 static const char *options_of_proc(char *line)
 {
     char *end = strstr(line, " - proc "), *at = line;
@@ -25,7 +25,7 @@ static const char *options_of_proc(char *line)
     return last ? last + 1 : NULL;
 }
 
-/* The text behind NAME= among options with commas between them; NULL without it. */
+/* The value of NAME= in a comma-separated list of options; NULL if missing. */
 static const char *option_of(const char *options, const char *name)
 {
     size_t length = strlen(name);
@@ -49,7 +49,7 @@ static bool is_member(gid_t group)
     return found;
 }
 
-/* Older kernels show the numbers. */
+/* Translates the numbers that older kernels show. */
 static void name_how(const char *value, char *how, size_t size)
 {
     static const char *const names[] = {"off", "noaccess", "invisible", NULL, "ptraceable"};
@@ -62,8 +62,7 @@ static void name_how(const char *value, char *how, size_t size)
         how[0] = '\0';
 }
 
-/* True where we are of the group that sees all. Who must be able to trace them, gains nothing by
- * it. */
+/* True if we are in the group that sees all. With hidepid=ptraceable, gid= has no effect. */
 static bool read_group(const char *options, struct view_hidden *hidden)
 {
     const char *value = option_of(options, "gid");
@@ -88,12 +87,12 @@ void reader_find_hidden(struct reader *reader)
         if (!options)
             continue;
         const char *value =
-            option_of(options, "hidepid"); /* the last mount is the one that shows */
+            option_of(options, "hidepid"); /* the last mount on /proc is the visible one */
         name_how(value ? value : "", hidden->how, sizeof(hidden->how));
         hidden->group[0] = '\0';
         sees_all = reader->view.is_root || read_group(options, hidden);
     }
-    /* Inside of a container the first process may be our own, and seeing it tells nothing. */
+    /* In a container, process 1 may be ours, so seeing it proves nothing. */
     bool is_ours = first && first->uid == reader->view.uid;
     hidden->any = !first || (hidden->how[0] && is_ours && !sees_all);
 }
@@ -102,7 +101,7 @@ bool reader_add_hidden(struct reader *reader, pid_t pid)
 {
     struct view_hidden *hidden = &reader->view.hidden;
     struct bitset cpus;
-    /* The kernel tells the mask of whomever, whatever /proc shows. */
+    /* sched_getaffinity works for any pid, even if /proc hides it. */
     if (!hidden->any || reader->root[0] || affinity_get(pid, &cpus) == -ESRCH)
         return false;
     if (hidden->npids < VIEW_HIDDEN_MAX)

@@ -37,7 +37,7 @@ static double read_mhz(const char *root, int os_cpu, const char *file)
     return proc_read_number(root, "/sys/devices/system/cpu/cpu%d/cpufreq/%s", os_cpu, file) / 1e3;
 }
 
-/* The first ones only: the others are alike. */
+/* Reads at most HOST_CPUS_MAX CPUs: the rest is alike. */
 static void read_clocks(const struct view *view, struct host *host)
 {
     struct bitset cpus = {0};

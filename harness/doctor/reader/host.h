@@ -1,17 +1,17 @@
 /*
- * The machine beside its processes (view.h), as doctor reads it: memory pressure, NUMA
- * balancing, clocks, processes that hang, GPUs. Read at the mark and at the end of the
- * watch, with a few looks between; changes nothing, and needs no root.
+ * The machine around its processes (view.h), as doctor reads it: memory pressure, NUMA balancing,
+ * clocks, hung processes, GPUs. Reads at the mark and at the end of the watch, with a few looks in
+ * between. Changes nothing, and needs no root.
  *
  *   struct host host;
  *   rc = host_mark(&reader.view, &topo, "", &host, &err);
- *   ... host_look(&reader.view, &host) once a second, behind reader_tick ...
+ *   ... host_look(&reader.view, &host) once a second, after reader_tick ...
  *   if (!rc)
  *       rc = host_finish(&reader.view, &host, &err);
  *   ... host_checks ...
  *   host_free(&host);
  *
- * Sources, of the kernel's Documentation: admin-guide/cgroup-v2.rst (memory), accounting/psi.rst,
+ * Sources, in the kernel's Documentation: admin-guide/cgroup-v2.rst (memory), accounting/psi.rst,
  * admin-guide/sysctl/kernel.rst (numa_balancing), admin-guide/pm/intel_pstate.rst,
  * ABI/testing/sysfs-devices-system-cpu (thermal_throttle, isolated).
  */
@@ -31,54 +31,54 @@
 #include "harness/machine/gpu/watch.h"
 #include "harness/machine/topo/topo.h"
 
-/* How a cgroup of workers fared for memory, during the watch. NaN = not told. */
+/* Memory pressure of a cgroup of workers during the watch. NaN = unknown. */
 struct host_memory {
-    char path[320];     /* its folder; "" = the whole machine */
-    double some;        /* PSI: share of the time that a task waited for memory */
-    double refaults;    /* pages that had been evicted, and were needed again; a second */
-    double kills;       /* processes ended for want of memory, in all of the watch */
+    char path[320];     /* path of the cgroup; "" = the whole machine */
+    double some;        /* PSI "some": share of the time that a task waited for memory */
+    double refaults;    /* refaults per second: evicted pages that were needed again */
+    double kills;       /* out-of-memory kills during the watch */
     double limit_bytes; /* memory.high or memory.max */
-    double then[3];     /* the reader's: counters at the mark */
+    double then[3];     /* reader state: counters at the mark */
 };
 
 enum { HOST_MEMORIES_MAX = 16, HOST_CPUS_MAX = 64 };
 
-/* Counters of which the difference matters; a second behind host_finish. */
+/* Counters; after host_finish, `a_second` has their growth per second. */
 struct host_counts {
-    double numa_faults, numa_moved; /* of /proc/vmstat: hint faults, pages moved */
-    double throttles;               /* times that CPUs slowed down for heat */
-    double throttled_s;             /* s of it, of all CPUs */
+    double numa_faults, numa_moved; /* from /proc/vmstat: hint faults, pages moved */
+    double throttles;               /* thermal throttling events */
+    double throttled_s;             /* seconds throttled, summed over CPUs */
 };
 
-/* A CPU of a worker; NaN = not told. */
+/* A CPU of a worker; NaN = unknown. */
 struct host_cpu {
     unsigned os_cpu;
-    double now_mhz, base_mhz; /* its clock, at the end */
+    double now_mhz, base_mhz; /* clock at the end; base clock */
 };
 
 struct host {
-    char root[256];          /* as of the reader */
+    char root[256];          /* as in the reader */
     const struct topo *topo; /* borrowed; NULL = unknown */
     struct host_counts then, a_second;
 
     size_t nmemories;
-    struct host_memory memories[HOST_MEMORIES_MAX]; /* first: the whole machine */
+    struct host_memory memories[HOST_MEMORIES_MAX]; /* the first is the whole machine */
 
-    char governor[32], preference[32], clock_driver[32]; /* "" = the kernel sets no clocks here */
+    char governor[32], preference[32], clock_driver[32]; /* "" = no cpufreq here */
     size_t ncpus;
     struct host_cpu cpus[HOST_CPUS_MAX];
 
     bool looked;
-    struct hung hung; /* .named is to be set behind host_mark */
+    struct hung hung; /* the caller sets .named after host_mark */
 
     struct gpu_watch gpu_watch;
-    struct gpu_health *gpus;        /* owned, [topo->ngpus], at the end */
+    struct gpu_health *gpus;        /* owned, [topo->ngpus]; read at the end */
     struct gpu_change *gpu_changes; /* owned */
     unsigned nchanges;
-    struct facts log; /* of the kernel, where it is ours to read */
+    struct facts log; /* kernel log, if we may read it */
 };
 
-/* Free with host_free, also after an error: -ENOMEM only. `topo` outlives the host. */
+/* -ENOMEM only. Free with host_free, also after an error. `topo` must outlive the host. */
 int host_mark(const struct view *view, const struct topo *topo, const char *root, struct host *host,
               struct err *err);
 /* At most once a second. */
@@ -86,16 +86,16 @@ void host_look(const struct view *view, struct host *host);
 int host_finish(const struct view *view, struct host *host, struct err *err);
 void host_free(struct host *host);
 
-/* The machine as other processes may use it: our own mask is no limit of theirs. As topo_load. */
+/* Loads the topology for other processes: our own mask does not limit them. Errors of topo_load. */
 int host_load_topo(struct topo *topo, struct err *err);
 
-/* NULL = not known. */
+/* NULL = unknown. */
 static inline const struct topo *host_topo(const struct view *view)
 {
     return view->host ? view->host->topo : NULL;
 }
 
-/* The parts. Memory: of the cgroups of busy workers, and of the whole machine. */
+/* Parts of it: memory of the cgroups of watched processes, and of the whole machine. */
 void host_mark_memory(const struct view *view, struct host *host);
 void host_finish_memory(const struct view *view, struct host *host);
 

@@ -1,4 +1,4 @@
-/* How cgroups of workers, and the whole machine, fare for memory. Declared in host.h. */
+/* Memory pressure of the cgroups of workers and of the whole machine. Declared in host.h. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,13 +8,13 @@
 #include "harness/doctor/reader/host.h"
 #include "harness/lib/files/proc.h"
 
-/* Counters, in the order of host_memory.then. */
+/* Indexes of host_memory.then. */
 enum { SOME, REFAULTS, KILLS, COUNTERS };
 
-/* In version 1 a limit that no machine has means that there is none. */
+/* Version 1 gives a huge limit if there is none. */
 static const double no_limit_bytes = 0x1p60;
 
-/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234", us. */
+/* Total in us of a line "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234". */
 static double read_pressure(const char *root, const char *path)
 {
     char text[128];
@@ -29,7 +29,7 @@ static double sum_known(double a, double b)
     return isnan(a) ? b : isnan(b) ? a : a + b;
 }
 
-/* Pages that had been evicted: of anonymous memory, and of files. Before 5.9 it is one counter. */
+/* Refaults of anonymous and file pages. Before Linux 5.9, one counter has both. */
 static double read_refaults(const char *root, const char *dir, const char *file)
 {
     double sum =
@@ -77,7 +77,7 @@ static void read_counters(const struct host *host, const struct host_memory *mem
         read_whole(host->root, counters);
 }
 
-/* -1 = there is no room for more. */
+/* Ignores groups beyond HOST_MEMORIES_MAX. */
 static void add_group(struct host *host, const char *path)
 {
     for (size_t i = 0; i < host->nmemories; i++)
@@ -102,7 +102,7 @@ void host_mark_memory(const struct view *view, struct host *host)
     }
 }
 
-/* The limit of a group is the least of its own and of those above it. */
+/* The effective limit: the smallest of a cgroup and its ancestors. */
 static double read_least_limit(const char *root, const struct host_memory *memory)
 {
     char dir[sizeof(memory->path)];

@@ -27,7 +27,7 @@ bool hung_read_wait(const char *syscall, uint32_t *joins)
     const bool waits = command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET,
                locks = command == FUTEX_LOCK_PI || command == LOCK_PI2,
                is_private = fields[OPERATION] & FUTEX_PRIVATE_FLAG;
-    /* The kernel clears and wakes the word of a thread that ends as if it were shared. */
+    /* When a thread ends, the kernel clears its tid and wakes it as a shared futex. */
     *joins = waits && !is_private ? (uint32_t)fields[VALUE] : 0;
     return fields[NUMBER] == SYS_futex && !fields[TIMEOUT] &&
            (is_private ? waits || locks : *joins > 0);
@@ -51,7 +51,7 @@ static bool waits_for_ever(struct proc_sampler *at, int tid, bool has_ended,
     if (!has_ended && (!proc_sampler_read(at, tid, "syscall", text, sizeof(text)) ||
                        !hung_read_wait(text, &joins)))
         return false;
-    /* Behind the other: whoever ran between two looks has another number at the second. */
+    /* Read after syscall: a thread that ran between two looks has another count at the second. */
     if (!proc_sampler_read(at, tid, "status", text, sizeof(text)) ||
         !view_read_switches(text, &switches))
         return false;
@@ -60,7 +60,7 @@ static bool waits_for_ever(struct proc_sampler *at, int tid, bool has_ended,
     return !joins || has_thread(at, joins);
 }
 
-/* Refused: sets errno to EACCES or EPERM. */
+/* False, with errno EACCES or EPERM, if it may not be traced. */
 static bool hangs(const char *root, const struct view_process *process, struct hung_process *seen)
 {
     struct proc_sampler at;

@@ -1,15 +1,15 @@
 /*
- * Processes that hang: every thread waits in futex(2), without a time-out, for another thread of
- * the same process, so that none is left to wake one. Only a signal can. It is not told who waits
- * for whom: a debugger shows that. Part of the host (host.h).
+ * Hung processes: every thread waits in futex(2), without a timeout, for another thread of the same
+ * process, so only a signal can wake one. Does not find out which thread waits for which: a
+ * debugger shows that. Part of the host (host.h).
  *
  *   struct hung hung = {.named = false};
  *   hung_look(&view, "", &hung);      // once, early
  *   hung_finish(&view, "", &hung);    // keeps those of which no thread ran since
  *   ... hung.found ...
  *
- * Needs the right to trace the process (ptrace(2), PTRACE_MODE_ATTACH): its user's, where
- * kernel.yama.ptrace_scope is 0, or CAP_SYS_PTRACE. Stops nobody. Sources: futex(2), proc(5).
+ * Needs the right to trace the process (ptrace(2), PTRACE_MODE_ATTACH): the same user with
+ * kernel.yama.ptrace_scope 0, or CAP_SYS_PTRACE. Never stops a process. Sources: futex(2), proc(5).
  */
 #ifndef CONTEND_DOCTOR_READER_HUNG_H
 #define CONTEND_DOCTOR_READER_HUNG_H
@@ -22,14 +22,14 @@ struct hung_process {
     int pid;
     uint64_t start_ticks;
     unsigned threads;
-    uint64_t switches; /* how often they gave up a CPU so far, summed */
-    double then_s;     /* the view's time of the first look */
+    uint64_t switches; /* context switches of all threads so far */
+    double then_s;     /* view.now_s at the first look */
     bool is_python;
 };
 
 struct hung {
-    bool named;       /* only those that are watched are looked at: somebody expects them to work */
-    unsigned refused; /* watched processes that slept, and are not ours to look at */
+    bool named;       /* only look at watched processes: the user expects them to work */
+    unsigned refused; /* watched processes that slept and that we may not trace */
     size_t n;
     struct hung_process found[HUNG_MOST];
 };
@@ -38,9 +38,9 @@ void hung_look(const struct view *view, const char *root, struct hung *hung);
 void hung_finish(const struct view *view, const char *root, struct hung *hung);
 
 /*
- * From the text of /proc/PID/task/TID/syscall: it waits in futex(2) until another thread of its
- * process wakes it. *joins: the thread that pthread_join waits for, as the process numbers it, if
- * there is one of that number; 0 = it does not join.
+ * Parses /proc/PID/task/TID/syscall: true if the thread waits in futex(2) until another thread of
+ * its process wakes it. *joins: the tid, in the process's own pid namespace, that pthread_join
+ * waits for, if such a thread exists; 0 = it does not join.
  */
 bool hung_read_wait(const char *syscall, uint32_t *joins);
 

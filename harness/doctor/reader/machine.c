@@ -34,9 +34,10 @@ int reader_open_machine(struct reader *reader, struct err *err)
 }
 
 /*
- * "cpu3 user nice system idle iowait irq softirq steal guest guest_nice". Counters of one CPU run
- * forward, and together as fast as the clock. Others are those of another CPU of this number, as
- * under lxcfs, or of one that was offline in between: its time begins here.
+ * A line "cpu3 user nice system idle iowait irq softirq steal guest guest_nice". Counters of one
+ * CPU only grow, together as fast as the clock. If they do not, the line belongs to another CPU of
+ * this number, as under lxcfs, or the CPU was offline in between: then its time starts at this
+ * read.
  */
 static void read_cpu(const struct reader *reader, const char *line, bool mark, struct view_cpu *cpu)
 {
@@ -69,7 +70,7 @@ static void read_cpu(const struct reader *reader, const char *line, bool mark, s
     }
 }
 
-/* A CPU that comes online while we look has no line at the mark: its time begins there. */
+/* The time of a CPU that came online after the mark starts at its first line. */
 static struct view_cpu *find_cpu(struct view *view, unsigned os_cpu, bool *is_new)
 {
     size_t at = 0;
@@ -110,7 +111,7 @@ static int read_cpus(struct reader *reader, bool mark, struct err *err)
         if (strncmp(line, "cpu", 3) != 0)
             break;
         if (line[3] < '0' || line[3] > '9')
-            continue; /* the sum */
+            continue; /* the sum over all CPUs */
         (void)reader_number(line + 3, &os_cpu);
         if (os_cpu >= BITSET_BITS)
             continue;

@@ -22,7 +22,7 @@ bool proc_sampler_read(const struct proc_sampler *at, int tid, const char *file,
     return reader_read(at->dir_fd, name, &once, buf, size);
 }
 
-/* In the innermost namespace; and in how many namespaces of pids it has one. */
+/* The tid in the innermost pid namespace; *depth: number of pid namespaces that it is in. */
 static uint32_t read_number(const struct proc_sampler *at, int tid, unsigned *depth)
 {
     char text[4096];
@@ -30,7 +30,7 @@ static uint32_t read_number(const struct proc_sampler *at, int tid, unsigned *de
     *depth = 0;
     if (!proc_sampler_read(at, tid, "status", text, sizeof(text)))
         return number;
-    const char *field = strstr(text, "\nNSpid:"); /* not told by a kernel that is too old */
+    const char *field = strstr(text, "\nNSpid:"); /* missing on old kernels */
     const char *next = field ? field + strlen("\nNSpid:") : NULL;
     while (next && (*next == '\t' || *next == ' ')) {
         number = (uint32_t)strtoul(next, (char **)&next, 10);

@@ -60,7 +60,7 @@ char *reader_read_long(struct reader *reader, int dir_fd, const char *name)
     return n < 0 && !used ? NULL : reader->text;
 }
 
-/* From field 4 on, those that we keep, by their numbers in proc(5). */
+/* The fields that we use from field 4 on, by their numbers in proc(5). */
 bool reader_parse_stat(const char *text, struct reader_stat *stat)
 {
     enum {
@@ -75,7 +75,7 @@ bool reader_parse_stat(const char *text, struct reader_stat *stat)
         RT_PRIORITY = 40,
         POLICY = 41
     };
-    static const uint64_t nicest = 39; /* 20 + 19; less than 0 where it is of real time */
+    static const uint64_t nicest = 39;                /* 20 + 19; negative for real-time tasks */
     static const uint64_t kernel_thread = 0x00200000; /* PF_KTHREAD */
     const char *open = strchr(text, '('), *close = strrchr(text, ')');
     uint64_t field[POLICY + 1] = {0};
@@ -107,7 +107,7 @@ bool reader_parse_stat(const char *text, struct reader_stat *stat)
     return true;
 }
 
-/* False: it is gone, or another one has the number by now. */
+/* False: it has ended, or its pid is reused. */
 static bool read_process(struct reader *reader, struct view_process *process, bool mark)
 {
     char name[32], buf[READER_STAT_MAX];
@@ -182,7 +182,7 @@ static int add_process(struct reader *reader, pid_t pid, struct err *err)
     return 0;
 }
 
-/* The next processes take the place of one that has ended. */
+/* Removes ended processes and closes the gaps. */
 static void drop_gone(struct view *view)
 {
     size_t kept = 0;
@@ -197,7 +197,7 @@ static void drop_gone(struct view *view)
 
 static int list_processes(struct reader *reader, bool mark, struct err *err)
 {
-    struct view *view = &reader->view, sorted = {0}; /* those of before */
+    struct view *view = &reader->view, sorted = {0}; /* the processes known before */
     size_t before = view->nprocesses;
     int rc = 0;
     for (size_t i = 0; i < before; i++)
@@ -220,7 +220,7 @@ static int list_processes(struct reader *reader, bool mark, struct err *err)
     return rc;
 }
 
-/* Many tasks have many files. */
+/* Raises the limit of open files to its maximum: each task needs some. */
 static void allow_descriptors(void)
 {
     struct rlimit limit;
@@ -236,7 +236,7 @@ int reader_open(const char *root, struct reader *reader, struct err *err)
     *reader = (struct reader){.proc_fd = -1, .hertz = (double)sysconf(_SC_CLK_TCK)};
     reader->view.uid = geteuid();
     reader->view.is_root = reader->view.uid == 0;
-    /* Files of cgroups are opened by their full names. */
+    /* Makes the path absolute, as cgroup files are opened by full path. */
     if (root[0] && !realpath(root, path))
         return err_sys(err, -errno, "cannot read '%.150s'", root);
     (void)snprintf(reader->root, sizeof(reader->root), "%.255s", root[0] ? path : "");
@@ -286,7 +286,7 @@ static void read_masks(struct reader *reader, struct view_process *process)
     process->parent_mask = parent ? reader_mask(reader, parent, parent->pid) : -1;
 }
 
-/* Its folder is kept open: what is read below it is of this process and of no later one. */
+/* Keeps the folder of the process open: later reads cannot hit a process that reuses the pid. */
 static int watch(struct reader *reader, struct view_process *process, struct err *err)
 {
     char name[32];
@@ -308,7 +308,7 @@ static int watch(struct reader *reader, struct view_process *process, struct err
     return rc ? rc : reader_read_about(reader, process, err);
 }
 
-/* Watches the children that they have started since. */
+/* Watches the children that watched processes have started since. */
 static int watch_children(struct reader *reader, struct err *err)
 {
     struct view *view = &reader->view;
@@ -395,8 +395,8 @@ int reader_watch_busy(struct reader *reader, double share, size_t *n, struct err
 }
 
 /*
- * Most threads of most processes sleep: a process with less than a tick of CPU time since is not
- * read again.
+ * Most threads of most processes sleep, so a process that used less than a tick of CPU time since
+ * the last read is not read again.
  */
 static void read_one(struct reader *reader, struct view_process *process, enum reader_scope scope,
                      bool mark)
@@ -411,7 +411,7 @@ static void read_one(struct reader *reader, struct view_process *process, enum r
     if (!listed)
         (void)reader_list_tasks(process);
     reader_read_tasks(reader, process, mark);
-    /* Where as many are there as before, and none is gone, they are the same: a list costs. */
+    /* Same number and none lost means the same tasks. Listing is expensive, so it is avoided. */
     if (process->at.lost_task && scope == READER_WHOLE && reader_list_tasks(process))
         reader_read_tasks(reader, process, mark);
     if (scope == READER_WHOLE)
@@ -423,13 +423,13 @@ static void read_watched(struct reader *reader, enum reader_scope scope, bool ma
     struct view *view = &reader->view;
     for (size_t i = 0; i < view->nprocesses; i++) {
         struct view_process *process = &view->processes[i];
-        /* The next whole tick drops one that is gone. */
+        /* An ended process is dropped at the next whole tick. */
         if (process->watched && (scope == READER_WHOLE || read_process(reader, process, mark)))
             read_one(reader, process, scope, mark);
     }
 }
 
-/* Among the others, reads those that ran: whether they are bound where they were. */
+/* Reads the masks of unwatched processes that ran, to know which CPUs they compete for. */
 static void read_masks_of_others(struct reader *reader)
 {
     static const double least_cpus = 0.002;

@@ -1,27 +1,27 @@
 /*
- * The work of busy threads while they are on a CPU, and whose code started them. Declared in
+ * Samples what busy threads do on a CPU, and finds the code that started them. Declared in
  * reader_parts.h.
  *
- * Samples: the clock of perf_event_open(2) interrupts a thread every few ms of its own CPU time and
- * notes the address of its next instruction in user mode: while it is in the kernel, that behind
- * the call. On a full CPU a thread runs from one tick of the kernel to a later one: a period that
- * such a slice is a multiple of would look at the same part of each, as at its work and never at
- * its waiting. No tick (1, 3.3, 4 or 10 ms) is near a simple fraction of this one. Needs
- * kernel.perf_event_paranoid <= 2 and the right to read the process. Samples are missing where the
- * kernel's own time may not be looked at (without <= 1 or CAP_PERFMON), and while it switches
- * threads, when no event counts: a thread that yields 40,000 times a second loses 40% of its CPU
- * time there. The thread's CPU time says how many there should be.
+ * Samples: a perf_event_open(2) clock interrupts a thread every few ms of its own CPU time and
+ * notes the address of its next user-mode instruction; in the kernel, that is the one after the
+ * system call. On a full CPU, a time slice lasts from one kernel tick to a later one. If slices
+ * were multiples of the period, samples would always hit the same part of a slice: its work, never
+ * its waiting. So the period is not near a simple fraction of a tick (1, 3.3, 4 or 10 ms). Samples
+ * need kernel.perf_event_paranoid <= 2 and the right to read the process. They are missing if
+ * kernel time may not be sampled (without <= 1 or CAP_PERFMON), and during thread switches, when no
+ * event counts: a thread that yields 40,000 times a second loses 40% of its CPU time there. The
+ * thread's CPU time shows how many samples there should be.
  *
- * A thread waits there if the address is in an OpenMP runtime, which computes nothing itself, or
- * beside an instruction that makes a waiting loop cheap: `pause` (Intel's manual, volume 2), on
- * aarch64 `yield` or `isb` (as of Linux' cpu_relax and Rust's spin_loop); or at a call of
+ * A sample counts as waiting in these cases. The address is in an OpenMP runtime, which computes
+ * nothing itself. It is beside an instruction for spin loops: `pause` (Intel's manual, volume 2),
+ * on aarch64 `yield` or `isb` (as in Linux' cpu_relax and Rust's spin_loop). Or it is at a call of
  * sched_yield, as OpenBLAS, TBB and crowded teams of libomp wait, or of futex, by which threads
- * sleep and wake each other. On aarch64 that was never tried.
+ * sleep and wake each other. The aarch64 part was never tried.
  *
- * Who started a thread: the GNU C library keeps its struct pthread at the upper end of its stack;
- * there are the thread's number and, behind it, the function that it began with, and its argument.
- * Where that is std::thread's, the argument is an object whose table of functions belongs to the
- * library that made it. With other C libraries that stays unknown.
+ * Start of a thread: glibc keeps struct pthread at the upper end of the thread's stack. It holds
+ * the tid, and after it the start function and its argument. For std::thread, the argument is an
+ * object whose vtable is in the library that made it. With other C libraries the start stays
+ * unknown.
  */
 #include <asm/perf_regs.h>
 #include <errno.h>
@@ -40,7 +40,7 @@
 
 enum {
     PERIOD_NS = 2472136,
-    RING_PAGES = 8, /* 1365 samples: the first 3.4 s of its CPU time */
+    RING_PAGES = 8, /* 1365 samples: the first 3.4 s of CPU time */
     TASKS_MOST = 128,
     TASKS_EACH = 16,
     NEAR_CODE = 16,
@@ -113,14 +113,14 @@ void reader_begin_samples(struct reader *reader)
 struct segment {
     uint64_t start, end;
     bool reads, writes, runs;
-    const char *path; /* in the text of the reader; "" = of no file */
+    const char *path; /* in reader->text; "" = no file */
 };
 
-/* The memory of one process, while it is looked at. */
+/* The memory map of one process. */
 struct memory {
     struct proc_sampler at;
     size_t n, capacity;
-    struct segment *segments; /* owned, by address */
+    struct segment *segments; /* owned, sorted by address */
 };
 
 static bool read_segments(struct reader *reader, const struct view_process *process,
@@ -170,7 +170,7 @@ static bool is_openmp(const char *path)
 
 enum waits { WAITS_NOT, WAITS_PAUSE, WAITS_CALL };
 
-/* The numbers of sched_yield (24; on aarch64 124) and of futex (202; 98), each with the call. */
+/* Code that calls sched_yield (24; on aarch64 124) or futex (202; 98), with the number. */
 static enum waits find_wait(const uint8_t *code, size_t size)
 {
 #ifdef __aarch64__
@@ -220,7 +220,7 @@ static int by_address(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* The same place is looked at once. */
+/* Samples are sorted, so that each address is judged once. */
 static void count_samples(struct memory *memory, const struct view_task *task,
                           struct view_process *process)
 {
@@ -228,7 +228,7 @@ static void count_samples(struct memory *memory, const struct view_task *task,
     const char *data = (const char *)page + sysconf(_SC_PAGESIZE);
     struct sample {
         struct perf_event_header header;
-        uint64_t abi, address; /* of user mode; an abi of 0 has none */
+        uint64_t abi, address; /* in user mode; abi 0 = no address */
     };
     enum { MOST = 4096 };
     uint64_t addresses[MOST];
@@ -259,7 +259,7 @@ static void count_samples(struct memory *memory, const struct view_task *task,
         process->unseen += (unsigned)(due - n);
 }
 
-/* The last two parts of it: a library of Python has its package in the first. */
+/* Copies the last two components: for a Python library, the first one is its package. */
 static void copy_end(const char *path, char *out, size_t size)
 {
     const char *end = path + strlen(path);
@@ -293,7 +293,7 @@ static struct view_task *find_numbered(const struct memory *memory, struct view_
     return NULL;
 }
 
-/* On x86-64 the struct has its own address in its head, before the number. */
+/* On x86-64, struct pthread holds its own address in its head, before the tid. */
 static bool is_behind_head(const uint64_t *words, size_t at, uint64_t address)
 {
 #ifdef __x86_64__
@@ -328,7 +328,8 @@ static void look_at_stack(struct memory *memory, struct view_process *process, u
     }
 }
 
-/* A mapping above a stack may be one with it: then its size is the usual one. */
+/* A mapping above a stack may be merged with it in maps. Then the stack is looked for at the usual
+ * size too. */
 static void look_at_stacks(struct memory *memory, struct view_process *process,
                            const struct segment *stack)
 {
@@ -338,7 +339,7 @@ static void look_at_stacks(struct memory *memory, struct view_process *process,
         look_at_stack(memory, process, stack->start + usual_bytes);
 }
 
-/* Behind a guard that cannot be read. */
+/* True for a readable, writable segment after a guard without access rights. */
 static bool is_stack(const struct memory *memory, size_t i)
 {
     const struct segment *one = &memory->segments[i], *guard = i ? one - 1 : NULL;
@@ -356,7 +357,9 @@ static void finish_process(struct reader *reader, struct view_process *process)
         for (size_t t = 0; t < process->ntasks; t++)
             if (process->tasks[t].at.sample_ring)
                 count_samples(&memory, &process->tasks[t], process);
-        /* Code that is not ours to read (kernel.yama.ptrace_scope) may wait as well. */
+        /*
+         * Without access to its memory (kernel.yama.ptrace_scope), spin loops are not recognized.
+         */
         if (memory.at.memory_fd < 0 && !process->spins)
             process->samples = 0;
         for (size_t i = 0; i < memory.n; i++)

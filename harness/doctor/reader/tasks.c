@@ -10,9 +10,9 @@
 #include "harness/lib/files/file.h"
 #include "harness/lib/sys/affinity.h"
 
-/* Share of one CPU, since the mark: a task with less is not looked at closely. */
+/* Share of one CPU since the mark: a task with less gets no close look. */
 static const double close_share = 0.05;
-/* A tick looks at no more of them: each costs ten times what a task costs that is not. */
+/* Most close looks per process and tick: each costs ten times a plain read. */
 enum { CLOSE_MOST = 256, COUNTED_MOST = 64 };
 
 /* Reads a mask from the status file, for a fake root. */
@@ -68,7 +68,7 @@ void reader_close_tasks(struct view_process *process)
     process->ntasks = process->capacity = 0;
 }
 
-/* Without memory it is left out. */
+/* Leaves the task out if memory is short. */
 static void add_task(struct view_process *process, pid_t tid)
 {
     struct view_task *added = array_add(process->tasks, process->ntasks, process->capacity);
@@ -118,7 +118,7 @@ bool reader_list_tasks(struct view_process *process)
     return process->ntasks > 0;
 }
 
-/* Its stat file, where the kernel has no schedstat: by the clock tick, and without the wait. */
+/* Reads the stat file, for kernels without schedstat: clock-tick resolution, no wait time. */
 static bool read_ticks(const struct view_process *process, const struct view_task *task,
                        struct reader_stat *stat)
 {

@@ -8,14 +8,14 @@
 
 enum { COLUMNS = 80, LABEL = 9, LINE_MAX_BYTES = 512, HEAD_ROWS = 2, STRIP_HEAD_ROWS = 2 };
 
-/* A CPU on which a worker had less than this was not used by it. */
+/* Share of the time: a CPU counts as used by a worker from this share on. */
 static const double used_least = 0.05;
 
 #define BOLD "\033[1m"
 #define RED "\033[31m"
 #define PLAIN "\033[0m"
 
-/* Cut to the terminal: a line that wraps would push the others down. */
+/* Cuts the line to the terminal: a wrapped line would push the others down. */
 static void put_line(const struct live_style *style, const char *color, const char *text, FILE *out)
 {
     size_t most = style->columns ? style->columns : LINE_MAX_BYTES, length = strlen(text);
@@ -26,7 +26,7 @@ static void put_line(const struct live_style *style, const char *color, const ch
                   style->color && color[0] ? PLAIN : "", style->line_end);
 }
 
-/* "1.25", "12.5", "125", "-" of what is not known. */
+/* "1.25", "12.5", "125"; "-" = unknown. */
 static char *format_cpus(double cpus, char buf[16])
 {
     (void)snprintf(buf, 16,
@@ -71,7 +71,7 @@ static void put_worker(const struct live_worker *worker, const struct live_style
     put_line(style, waits ? RED : "", line, out);
 }
 
-/* How many CPUs a mark stands for. */
+/* Number of CPUs that a mark stands for. */
 static size_t cpus_a_mark(const struct live *live, const struct live_style *style)
 {
     size_t columns = style->columns ? style->columns : COLUMNS;
@@ -135,7 +135,7 @@ static void put_strips(const struct live *live, size_t n, const struct live_styl
 
 void live_print(const struct live *live, const struct live_style *style, FILE *out)
 {
-    size_t rows = style->rows ? style->rows - 1 : SIZE_MAX / 2; /* the last stays empty */
+    size_t rows = style->rows ? style->rows - 1 : SIZE_MAX / 2; /* the last row stays empty */
     size_t n = live->nworkers, strips = n;
     char line[LINE_MAX_BYTES];
     if (HEAD_ROWS + n > rows)

@@ -28,12 +28,12 @@ const char *const view_carried[] = {"NVIDIA_VISIBLE_DEVICES",
                                     "TF_CONFIG",
                                     NULL};
 
-/* Share of one CPU: a process with less is no worker, and waits for nothing that matters. */
+/* Share of one CPU: a process that wants less is no worker, and its waits do not matter. */
 static const double busy_share = 0.2;
-/* Share of that on a CPU: a process that slept and was kept waiting once is no worker either. */
+/* Share of one CPU that it must run: a process that slept and waited once is no worker either. */
 static const double busy_oncpu_share = 0.01;
 
-/* Share of the wall time: a task that wanted less is not in the team. */
+/* Share of the wall time: a task that wanted less does not count. */
 static const double busy_task_share = 0.02;
 
 void view_free(struct view *view)
@@ -53,7 +53,7 @@ void view_free(struct view *view)
 
 int view_mask(struct view *view, const struct bitset *mask)
 {
-    for (size_t i = view->nmasks; i-- > 0;) /* the newest is the likeliest */
+    for (size_t i = view->nmasks; i-- > 0;) /* the newest is the most likely match */
         if (bitset_equal(&view->masks[i], mask))
             return (int)i;
     struct bitset *added = array_add(view->masks, view->nmasks, view->masks_capacity);
@@ -194,7 +194,7 @@ double view_quota(const struct view *view, const struct view_process *process, i
 double view_throttled_share(const struct view_cgroup *cgroup)
 {
     double share = cgroup->throttled_periods / cgroup->periods;
-    return cgroup->periods <= 0 ? 0 : share > 1 ? 1 : share; /* NaN stays that */
+    return cgroup->periods <= 0 ? 0 : share > 1 ? 1 : share; /* NaN stays NaN */
 }
 
 double view_most_throttled(const struct view *view, const struct view_process *process)
@@ -246,7 +246,7 @@ bool view_is_busy(const struct view *view, const struct view_process *process)
 const struct view_process *view_lead(const struct view *view, const struct view_process *process)
 {
     const struct view_process *lead = process;
-    /* A parent that is gone may have given its number to a child's child: no more than so often. */
+    /* If a parent has ended and its pid is reused below, parents form a loop: the count ends it. */
     for (size_t hops = 0; hops < view->nprocesses; hops++) {
         const struct view_process *parent = view_find(view, lead->parent);
         if (!parent || parent == lead || !view_is_busy(view, parent))

@@ -1,10 +1,10 @@
 /*
- * A view of live processes over some seconds: who ran, who waited in the run queue, on which CPUs,
- * under which limits. reader.h fills it, check.h judges it; by itself it knows no system, and tests
- * make one up.
+ * A view of live processes over some seconds: which ran, which waited in the run queue, on which
+ * CPUs, under which limits. reader.h fills it, check.h judges it. A view itself accesses no system;
+ * tests build their own.
  *
- * Times are differences, in seconds, between the mark and the last tick of the reader. Processes
- * refer to each other, to cgroups and to masks by index; -1 = none or unknown.
+ * Times are differences, in seconds, between the reader's mark and its last tick. Processes refer
+ * to each other, to cgroups and to masks by index; -1 = none or unknown.
  */
 #ifndef CONTEND_DOCTOR_VIEW_VIEW_H
 #define CONTEND_DOCTOR_VIEW_VIEW_H
@@ -17,42 +17,42 @@
 #include "harness/lib/base/bitset.h"
 #include "harness/lib/base/err.h"
 
-/* comm has 15 characters and its end; escapes of a terminal in it are replaced. */
+/* comm has 15 characters and a 0; terminal escapes in it are replaced. */
 enum { VIEW_NAME_MAX = 16, VIEW_NODES_MAX = 64, VIEW_GPUS_MAX = 64, VIEW_FROM_MAX = 48 };
 
-/* The reader's own, of a task: an open schedstat (stat without one), and counters at the mark. */
+/* Reader state of a task: an open schedstat (else stat), and counters at the mark (_then). */
 struct view_task_source {
-    int fd; /* schedstat, kept open; 0 = none yet, -1 = cannot be had */
+    int fd; /* schedstat, kept open; 0 = not opened yet, -1 = unavailable */
     uint64_t oncpu_ns, wait_ns;
     uint64_t oncpu_then_ns, wait_then_ns;
-    uint64_t user_ticks, system_ticks;    /* when it was first looked at closely */
-    uint64_t close_at_ns;                 /* when that was; 0 = not yet */
-    uint64_t migrations, migrations_then; /* so far, 1 more; 0 = not read yet */
-    bool seen;                            /* in this listing */
-    int sample_fd;                        /* of samples.c; 0 = none, -1 = refused */
+    uint64_t user_ticks, system_ticks;    /* at its first close look */
+    uint64_t close_at_ns;                 /* time of that look; 0 = none yet */
+    uint64_t migrations, migrations_then; /* count + 1; 0 = not read yet */
+    bool seen;                            /* found in the current listing */
+    int sample_fd;                        /* for samples.c; 0 = none, -1 = refused */
     void *sample_ring;
-    uint64_t sampled_since_ns; /* oncpu_ns when that began */
+    uint64_t sampled_since_ns; /* oncpu_ns when sampling began */
 };
 
 struct view_task {
     int tid;
     char name[VIEW_NAME_MAX];
-    int mask;       /* in view.masks */
-    double oncpu_s; /* on a CPU */
-    double wait_s;  /* in the run queue; NaN where the kernel does not tell (schedstat) */
-    bool close;     /* it was busy, and what follows was read */
-    int cpu;        /* on which it was last */
-    double user_s;  /* while it was close, by the clock tick */
+    int mask;       /* index in view.masks */
+    double oncpu_s; /* time on a CPU */
+    double wait_s;  /* time in the run queue; NaN if the kernel has no schedstat */
+    bool close;     /* it was busy, so the fields below were read */
+    int cpu;        /* last CPU */
+    double user_s;  /* since its first close look; clock-tick resolution */
     double system_s;
-    double migrations;        /* from CPU to CPU; NaN = not read */
-    char from[VIEW_FROM_MAX]; /* the end of the path of whose code it began in; "" = not known */
+    double migrations;        /* between CPUs; NaN = not read */
+    char from[VIEW_FROM_MAX]; /* end of the path of the code that it began in; "" = unknown */
     struct view_task_source at;
 };
 
-/* Libraries that matter, as mapped. */
+/* Libraries that checks know, by their mappings. */
 enum view_library {
     LIBRARY_GOMP = 1 << 0,
-    LIBRARY_IOMP = 1 << 1, /* libiomp5 of Intel, libomp of LLVM */
+    LIBRARY_IOMP = 1 << 1, /* Intel's libiomp5, LLVM's libomp */
     LIBRARY_MKL = 1 << 2,
     LIBRARY_OPENBLAS = 1 << 3,
     LIBRARY_CUDA = 1 << 4, /* libcuda.so: the driver */
@@ -63,21 +63,21 @@ enum view_library {
 
 enum { VIEW_RUNTIMES_MAX = 4, VIEW_PATH_MAX = 128 };
 
-/* Read once for a process, since it is long. */
+/* Read once per process, as reading takes long. */
 struct view_about {
     bool maps_known, pages_known;
     unsigned libraries; /* enum view_library */
-    unsigned nruntimes; /* different files that are OpenMP runtimes */
+    unsigned nruntimes; /* number of different OpenMP runtime files */
     char runtimes[VIEW_RUNTIMES_MAX][VIEW_PATH_MAX];
-    uint64_t node_bytes[VIEW_NODES_MAX]; /* of its memory on each os_node */
-    struct bitset mems; /* os_nodes that it may take memory from; empty = unknown */
+    uint64_t node_bytes[VIEW_NODES_MAX]; /* its memory on each os_node */
+    struct bitset mems;                  /* os_nodes that it may allocate on; empty = unknown */
 };
 
 struct view_process_source {
-    int dir_fd, stat_fd; /* 0 = none, -1 = cannot be had */
+    int dir_fd, stat_fd; /* 0 = none, -1 = unavailable */
     uint64_t ticks, then_ticks;
-    uint64_t read_ticks; /* all of them, when its tasks were read last */
-    bool lost_task;      /* one could not be read then: it has ended */
+    uint64_t read_ticks; /* value of `ticks` when its tasks were read last */
+    bool lost_task;      /* a task could not be read then: it has ended */
     bool seen;
 };
 
@@ -85,93 +85,94 @@ enum { CGROUP_CPU, CGROUP_CPUSET, CGROUP_MEMORY, CGROUP_KINDS };
 
 struct view_process {
     int pid, parent;
-    uint64_t start_ticks; /* since boot: with the pid, it is this process and no later one */
+    uint64_t start_ticks; /* since boot; pid and start identify a process */
     unsigned uid;
     char name[VIEW_NAME_MAX];
     char state;
-    bool kernel;   /* a thread of the kernel */
-    bool realtime; /* its first thread goes before all that are not of real time, nice or not */
-    bool nicest;   /* and that one goes behind all others already: nice 19, SCHED_IDLE */
-    bool watched;  /* its tasks and the rest below are read, and findings are about it */
+    bool kernel;   /* a kernel thread */
+    bool realtime; /* its first thread has a real-time policy: runs before all normal threads */
+    bool nicest;   /* its first thread already yields to all others: nice 19 or SCHED_IDLE */
+    bool watched;  /* its tasks and details are read, and checks judge it */
     unsigned threads;
-    int cpu;         /* on which its first thread was last */
-    int mask;        /* of its first thread; of watched ones, and of others that ran */
-    int parent_mask; /* of its parent's first thread; of watched ones */
-    double cpu_s;    /* of all threads, those that ended too; by the clock tick */
+    int cpu;         /* last CPU of its first thread */
+    int mask;        /* of its first thread; for watched processes, and others that ran */
+    int parent_mask; /* of its parent's first thread; for watched processes */
+    double cpu_s;    /* of all threads, ended ones too; clock-tick resolution */
     size_t ntasks, capacity;
-    struct view_task *tasks;  /* owned; of watched ones */
-    int cgroup[CGROUP_KINDS]; /* in view.cgroups: with version 2 all the same */
+    struct view_task *tasks;  /* owned; for watched processes */
+    int cgroup[CGROUP_KINDS]; /* index in view.cgroups; all the same with cgroup v2 */
     struct view_about *about; /* owned; NULL = not read */
-    uint64_t gpus;            /* bit i: it uses view.gpus[i], with more than a stray context */
-    uint64_t gpu_bytes;       /* that it has on the one where it has most; 0 = unknown */
-    bool gpu_device;          /* it has a device of NVIDIA's driver open; of watched ones */
-    char *command;            /* owned: its arguments with a 0 behind each; of watched ones and */
-    size_t command_size;      /* those above them, as are */
-    char *settings;          /* owned: NAME=VALUE with a 0 behind each, of the names that matter, */
-    size_t settings_size;    /* as it was started with: what it set itself does not show */
-    bool environ_refused;    /* they are not ours to read */
-    unsigned samples, spins; /* looks at its busy tasks, and those that found it waiting on its
-                                CPU: in an OpenMP runtime, at an instruction to pause, or in a call
-                                to yield or to sleep and wake */
-    unsigned calls;          /* of spins, those in a call */
-    unsigned unseen;         /* looks that its CPU time had room for, and that were not taken: the
-                                kernel was at work, or switched from one thread to the next */
+    uint64_t gpus;            /* bit i: it uses view.gpus[i]; a stray context does not count */
+    uint64_t gpu_bytes;       /* memory on the GPU where it has most; 0 = unknown */
+    bool gpu_device;          /* it has an NVIDIA device file open; for watched processes */
+    char *command;            /* owned: arguments, each ends with a 0; for watched */
+    size_t command_size;      /* processes and their ancestors */
+    char *settings;           /* owned: NAME=VALUE, each ends with a 0; only names that */
+    size_t settings_size;     /* checks use; as of its start, later changes do not show */
+    bool environ_refused;     /* permission to read the environment was refused */
+    /*
+     * samples: of its busy tasks. spins: samples in an OpenMP runtime, at a pause instruction, or
+     * in a call that yields or sleeps. calls: spins in such a call. unseen: samples missing for its
+     * CPU time, because the kernel was at work or switched threads.
+     */
+    unsigned samples, spins;
+    unsigned calls;
+    unsigned unseen;
     struct view_process_source at;
 };
 
-/* A folder of a hierarchy of cgroups. Its limits hold for all below it. */
+/* A cgroup. Its limits also hold for all cgroups below it. */
 struct view_cgroup {
-    char path[256]; /* as the system names it, from "/sys/fs/cgroup" on */
+    char path[256]; /* full path, begins with "/sys/fs/cgroup" */
     int parent;
     bool v2;
     double quota_cpus;                 /* NaN = none */
-    double periods, throttled_periods; /* NaN = not told */
-    double throttled_s; /* summed over the CPUs that it was stopped on; NaN = not told */
-    struct bitset cpus; /* cpuset, effective; empty = not told */
-    int stat_fd;        /* the reader's, as is what follows; 0 = none yet, -1 = cannot */
+    double periods, throttled_periods; /* NaN = unknown */
+    double throttled_s; /* summed over the CPUs where it was stopped; NaN = unknown */
+    struct bitset cpus; /* effective cpuset; empty = unknown */
+    int stat_fd;        /* reader state, with the fields below; 0 = not open, -1 = unavailable */
     double periods_then, throttled_periods_then, throttled_then_s;
 };
 
-/* The times of one CPU; the sum is the time that passed, by the clock tick. */
+/* The times of one CPU, at clock-tick resolution; they add up to the elapsed time. */
 struct view_cpu {
     unsigned os_cpu;
     double user_s, nice_s, system_s, idle_s, irq_s, steal_s;
-    double then[6]; /* the reader's: the same at the mark */
+    double then[6]; /* reader state: the counters at the mark */
 };
 
 struct view_gpu {
     char pci_bdf[PCI_BDF_MAX];
     char name[64];
-    struct bitset cpus; /* near it; empty = unknown */
+    struct bitset cpus; /* CPUs near it; empty = unknown */
 };
 
 enum { VIEW_HIDDEN_MAX = 16 };
 
-/* The processes that /proc hides from the reader: hidepid of proc(5). */
+/* Processes that /proc hides from the reader: hidepid of proc(5). */
 struct view_hidden {
-    bool any;                  /* processes of others are left out of the view */
-    char how[16];              /* "invisible"; "" = the mount does not tell */
-    char group[64];            /* whose members would see them: "adm (4)"; "" = root alone */
-    unsigned npids;            /* asked for, and there, but not shown */
-    int pids[VIEW_HIDDEN_MAX]; /* the first of them */
+    bool any;                  /* other users' processes are missing in the view */
+    char how[16];              /* such as "invisible"; "" = the mount does not tell */
+    char group[64];            /* group that sees them, "adm (4)"; "" = only root */
+    unsigned npids;            /* asked for and existing, but hidden */
+    int pids[VIEW_HIDDEN_MAX]; /* the first of these */
 };
 
 struct host;
 
 struct view {
     double wall_s;
-    double now_s;       /* when the last tick was, of the monotonic clock */
-    bool has_schedstat; /* the kernel tells how long a task waits */
+    double now_s;       /* time of the last tick, monotonic clock */
+    bool has_schedstat; /* the kernel has schedstat: run-queue waits are known */
     bool is_root;
-    unsigned uid;              /* who looks */
+    unsigned uid;              /* effective user of contend */
     unsigned pages_skipped;    /* processes too large to list their pages */
-    unsigned environs_refused; /* watched processes whose environment and maps are not ours to read
-                                */
+    unsigned environs_refused; /* watched processes whose environment and maps are not readable */
     struct view_hidden hidden;
-    double pressure_share; /* PSI: share of the time that some task waited for a CPU; NaN */
-    double load;           /* runnable tasks, averaged over a minute; NaN */
+    double pressure_share; /* PSI: share of the time that a task waited for a CPU; NaN = unknown */
+    double load;           /* load average of one minute; NaN = unknown */
     size_t nmasks, masks_capacity;
-    struct bitset *masks; /* each once */
+    struct bitset *masks; /* no duplicates */
     struct bitset online;
     size_t ncpus;
     struct view_cpu *cpus; /* sorted by os_cpu */
@@ -183,93 +184,91 @@ struct view {
     struct view_gpu gpus[VIEW_GPUS_MAX];
     size_t nnodes;
     struct bitset node_cpus[VIEW_NODES_MAX]; /* by os_node; nnodes = the largest + 1 */
-    const struct host *host; /* borrowed: the machine beside them (host.h); NULL = not looked at */
-    double own_s;            /* CPU time that the reader took since the mark */
+    const struct host *host; /* borrowed: state of the machine (host.h); NULL = not read */
+    double own_s;            /* CPU time that the reader used since the mark */
 };
 
 void view_free(struct view *view);
 
-/* Index in masks of an equal one, which is added if there is none; -1 without memory. */
+/* Index in view->masks of an equal mask, added if missing; -1 = out of memory. */
 int view_mask(struct view *view, const struct bitset *mask);
 
-/* The next watched one from *at on, which is set behind it; NULL: there is none. */
+/* The next watched process from index *at on; *at moves past it. NULL = there is none. */
 const struct view_process *view_next_watched(const struct view *view, size_t *at);
 
-/* NULL where that pid is not there. */
+/* The process with this pid, or NULL. */
 struct view_process *view_find(const struct view *view, int pid);
 
-/* Sums over its tasks. wait: NaN where unknown. */
+/* Sums over its tasks. view_wait_s: NaN = unknown. */
 double view_oncpu_s(const struct view_process *process);
 double view_wait_s(const struct view_process *process);
 
 /*
- * CPU time of what is not in the view: of hidden processes, of those outside of a container, and of
- * those that ended. By the clock tick.
+ * CPU time that no process of the view explains: of hidden processes, of processes outside the
+ * container, and of those that ended. Clock-tick resolution.
  */
 double view_unseen_s(const struct view *view);
 
-/* CPU time that a task, or several, had or waited for, where it is known how long they waited. */
+/* Time that tasks ran or waited for a CPU; an unknown (NaN) wait counts as 0. */
 double view_wanted_s(double oncpu_s, double wait_s);
 
-/* Adds the CPUs that its busy tasks may use, or those of its first thread where none was busy. */
+/* Adds the CPUs that its busy tasks may use; those of its first thread if no task was busy. */
 void view_add_cpus(const struct view *view, const struct view_process *process,
                    struct bitset *cpus);
 
-/* Times that these CPUs were busy (steal not counted), idle and stolen. */
+/* Seconds that these CPUs were busy (without steal), idle and stolen. */
 double view_busy_s(const struct view *view, const struct bitset *cpus);
 double view_idle_s(const struct view *view, const struct bitset *cpus);
 double view_steal_s(const struct view *view, const struct bitset *cpus);
 
-/*
- * The CPUs that its cgroup lets it have, else all that are online: what a mask could be widened to.
- */
+/* The CPUs to which its mask could be widened: its cgroup's cpuset, else all online CPUs. */
 void view_allowed_cpus(const struct view *view, const struct view_process *process,
                        struct bitset *cpus);
 
-/* Its cgroup of that kind is this one of view.cgroups, or below it. */
+/* True if its cgroup of that kind is view.cgroups[cgroup] or below it. */
 bool view_is_in(const struct view *view, const struct view_process *process, int kind,
                 size_t cgroup);
 
-/* CPUs that the tightest quota from its cgroup to the root grants; NaN = none. *at: that cgroup. */
+/* CPUs granted by the tightest quota from its cgroup to the root; NaN = none. *at: that cgroup. */
 double view_quota(const struct view *view, const struct view_process *process, int *at);
 
 /*
- * The share of the periods in which it ran that its quota cut short: in these it had all that it
- * may have. NaN = unknown; 0 where it did not run.
+ * The share of the periods in which the cgroup ran and used up its quota. NaN = unknown; 0 if it
+ * did not run.
  */
 double view_throttled_share(const struct view_cgroup *cgroup);
 
-/* The most of those of its cgroups that have a quota; NaN = not told, or there is none. */
+/* The largest such share of its cgroups with a quota; NaN = unknown, or there is no quota. */
 double view_most_throttled(const struct view *view, const struct view_process *process);
 
-/* A quota stops it: what it waits then no other CPU takes away. */
+/* True if a quota stops it in 10% of the periods: more CPUs would not reduce its wait then. */
 bool view_is_throttled(const struct view *view, const struct view_process *process);
 
-/* Value of NAME among its settings, or NULL. */
+/* Value of NAME in its environment at its start, or NULL. */
 const char *view_setting(const struct view_process *process, const char *name);
 
 /*
- * The busy process above it whose helper it is, itself where there is none: the topmost of a chain
- * of parents each of which was busy. Launchers that only wait are nobody's lead.
+ * Its lead: the topmost process of the chain of busy parents above it, or the process itself. A
+ * launcher that only waits is no lead.
  */
 const struct view_process *view_lead(const struct view *view, const struct view_process *process);
 
 /*
- * Share of its time on CPUs in which its threads waited there; NaN = not known. Where we may not
- * look at the kernel's time, it is taken for that if its threads yield, or spin and then sleep.
+ * Share of its CPU time that its threads spent spinning; NaN = unknown. Missing samples of kernel
+ * time count as spinning if its threads yield, or spin and then sleep.
  */
 double view_spin_share(const struct view_process *process);
 
-/* The number of voluntary and other switches in the text of a status file; false: it has none. */
+/* Sum of voluntary and involuntary switches in a status file; false: the text has none. */
 bool view_read_switches(const char *status, uint64_t *switches);
 
-/* It is watched, and had at least this share of one CPU, waiting counted. */
+/* True if it is watched, ran at all (1%), and wanted at least 20% of a CPU, waits included. */
 bool view_is_busy(const struct view *view, const struct view_process *process);
 
 /*
- * Variables that choose a GPU, a rank, or where the ranks meet; NULL ends them. A line that is
- * typed carries those that it was started with: without them all workers of a job would be the same
- * one. The first is of use to a container's runtime alone.
+ * Variables that choose a GPU, a rank or a rendezvous address; ends with NULL. A command line to
+ * type must carry their values: without them all workers of a job would be the same one. The first
+ * variable only matters to container runtimes.
  */
 extern const char *const view_carried[];
 

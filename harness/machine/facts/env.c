@@ -19,7 +19,7 @@
 #include "harness/lib/sys/scheduler.h"
 #include "harness/machine/topo/processor.h"
 
-/* One governor for all CPUs, or "mixed". */
+/* The governor of all CPUs, or "mixed". */
 static void read_governor(const char *root, char *out, size_t size)
 {
     char path[PATH_MAX], governor[PROC_TEXT_MAX];
@@ -57,7 +57,7 @@ static void read_thp(const char *root, char *out, size_t size)
     }
 }
 
-/* Firmware has these where nobody wrote one: zeros, ones, and AMI's default. */
+/* False for placeholders of firmware: zeros, ones, and AMI's default. */
 static bool is_uuid(const char *text)
 {
     return strspn(text, "0-") < strlen(text) && strspn(text, "fF-") < strlen(text) &&
@@ -102,7 +102,7 @@ static int compare_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Without memory the list is shorter; that is not worth an error. */
+/* If memory is short the list is shorter; that is not worth an error. */
 static void gather_variables(struct environment *env)
 {
     size_t n = 0;
@@ -121,9 +121,9 @@ static void gather_variables(struct environment *env)
 }
 
 /*
- * By the control daemon's own files, where CUDA's clients look for it. With a daemon in another PID
- * namespace only the pipe shows, which may be left over: unknown. Source: NVIDIA, Multi-Process
- * Service, "Environment variables".
+ * Looks for the control daemon's files where CUDA's clients look. If the daemon is in another PID
+ * namespace, only its pipe is visible, which may be left over: unknown. Source: NVIDIA,
+ * Multi-Process Service, "Environment variables".
  */
 static double read_mps(const char *root)
 {

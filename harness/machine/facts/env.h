@@ -1,8 +1,8 @@
 /*
- * The surroundings of a result: kernel, CPU settings, limits, versions, variables.
+ * The environment of a result: kernel, CPU settings, limits, versions, variables.
  *
- * Gathered once, from /proc, /sys and libc. Whatever this machine does not have or does not show
- * is absent, never an error: "" for text, NaN for numbers, and null in JSON.
+ * Gathered once, from /proc, /sys and libc. What this machine does not have or does not show is
+ * absent, never an error: "" for text, NaN for numbers, and null in JSON.
  */
 #ifndef CONTEND_MACHINE_FACTS_ENV_H
 #define CONTEND_MACHINE_FACTS_ENV_H
@@ -31,29 +31,29 @@ struct environment {
     double memory_bytes;                 /* MemTotal; grows with use on some VMs */
     double memlock_bytes;                /* soft limit of locked memory; infinite = no limit */
     char clocksource[PROC_TEXT_MAX];     /* "tsc", "kvm-clock" */
-    double virtual_machine;              /* 1 = a hypervisor shows itself, 0 = none does */
+    double virtual_machine;              /* 1 = runs under a visible hypervisor, 0 = none visible */
     char hypervisor[PROC_TEXT_MAX];      /* such as "KVMKVMKVM": machine/topo/processor.h */
     char machine_vendor[PROC_TEXT_MAX];  /* DMI sys_vendor */
     char machine_product[PROC_TEXT_MAX]; /* DMI product_name */
     char machine_board[PROC_TEXT_MAX];   /* DMI board_name */
     char bios[PROC_TEXT_MAX];            /* DMI bios_version */
-    char machine_uuid[PROC_TEXT_MAX];    /* of the firmware, where this user may read it */
+    char machine_uuid[PROC_TEXT_MAX];    /* of the firmware, if this user may read it */
     char machine_id[PROC_TEXT_MAX];      /* of the operating system */
     struct cgroup_limits cgroup;
     char glibc[PROC_TEXT_MAX];
     char compiler[PROC_TEXT_MAX]; /* that built this program */
     char driver[PROC_TEXT_MAX];   /* of the GPUs */
-    double mps;                   /* 1 = CUDA's MPS daemon is at work: processes share a GPU side by
-                                     side, 0 = it is not: they take turns; NaN = unknown */
-    char cuda[PROC_TEXT_MAX];     /* runtime this program is linked with */
-    char nccl[PROC_TEXT_MAX];     /* that workers loaded: filled by who has their results */
+    double mps; /* 1 = CUDA's MPS daemon runs: processes share a GPU at the same time, 0 = they take
+                   turns; NaN = unknown */
+    char cuda[PROC_TEXT_MAX]; /* CUDA runtime that this program is linked with */
+    char nccl[PROC_TEXT_MAX]; /* that workers loaded; set by the code that has their results */
     size_t nvariables;
-    char **variables; /* owned "NAME=value", sorted: OMP_, KMP_, CUDA_, CUBLAS_, NCCL_ and kin */
+    char **variables; /* owned "NAME=value", sorted: OMP_, KMP_, CUDA_, CUBLAS_, NCCL_, ... */
 };
 
 /* All optional: NULL = unknown. */
 struct env_request {
-    const char *driver, *cuda; /* versions that others found out */
+    const char *driver, *cuda; /* versions, found by the caller */
     const char *root;          /* tests: /proc, /sys and /etc are looked up under it */
 };
 

@@ -104,7 +104,7 @@ static bool is_there(const char *root, const char *path)
     return access(full, F_OK) == 0;
 }
 
-/* Whether a folder has anything in it. */
+/* True if the folder is not empty. */
 static bool has_entries(const char *root, const char *path)
 {
     char full[PATH_MAX];
@@ -118,14 +118,14 @@ static bool has_entries(const char *root, const char *path)
     return any;
 }
 
-/* How many CPUs a list such as "0-3,8" has; -1 = it cannot be read. */
+/* Number of CPUs in a list such as "0-3,8"; -1 = unreadable. */
 static int count_cpus(const char *root, const char *path)
 {
     struct bitset cpus;
     return proc_read_list(root, &cpus, "%s", path) ? (int)bitset_count(&cpus) : -1;
 }
 
-/* Container engines leave these marks behind for their containers to see. */
+/* Container engines create these files in their containers. */
 static bool in_container(const char *root)
 {
     static const char *const marks[] = {"/.dockerenv", "/run/.containerenv",
@@ -147,7 +147,7 @@ static void read_memory(const char *root, struct facts *facts)
         facts->shm_bytes = (double)shm.f_blocks * (double)shm.f_frsize;
 }
 
-/* "MCE:  0  0  Machine check exceptions": the sum over the CPUs. */
+/* Sum over the CPUs of "MCE: 0 0 Machine check exceptions". */
 static double read_machine_checks(const char *root)
 {
     char path[PATH_MAX], *line = NULL;
@@ -190,7 +190,7 @@ double facts_sum_throttling(const char *root, const char *file)
     return sum;
 }
 
-/* The first line of /proc/stat: ticks of all CPUs, of which the eighth number is steal. */
+/* First line of /proc/stat: ticks of all CPUs; the eighth number is steal. */
 static bool read_ticks(const char *root, double *all, double *stolen)
 {
     char text[512];
@@ -207,7 +207,7 @@ static bool read_ticks(const char *root, double *all, double *stolen)
     return true;
 }
 
-/* The lesser of two halves of the time: one that lasts a moment is not reported. */
+/* Steal in the better of two halves of the time, so that a short disturbance is not reported. */
 static double watch_steal(const char *root, double sample_s)
 {
     const double half_s = sample_s / 2;
@@ -251,7 +251,7 @@ int facts_read(const struct facts_request *request, struct facts *facts, struct 
     (void)env_host_label(&facts->env, facts->host);
     proc_copy_text(facts->why_no_gpus, sizeof(facts->why_no_gpus), request->topo->gpu_note);
     read_settings(root, facts);
-    if (!root[0] && !bitset_empty(&request->topo->hidden)) /* that list is made up: lxcfs */
+    if (!root[0] && !bitset_empty(&request->topo->hidden)) /* lxcfs makes that list up */
         facts->cpus_online = (int)request->topo->ncpus;
     facts->steal = watch_steal(root, request->sample_s);
     int rc = facts_read_pci(root, facts, err);

@@ -1,8 +1,8 @@
 /*
  * The facts that `contend validate` judges: this machine, read once, and its measurements.
  *
- * Everything may be unknown: -1 of integers, NaN of numbers, "" of texts, and of what needs rights
- * that we may not have, a reason. Nothing here is written to or changed.
+ * Any fact may be unknown: -1 for integers, NaN for numbers, "" for text. For sources that need
+ * privileges, enum facts_source says why. Reading changes nothing.
  *
  *   struct facts facts;
  *   rc = facts_read(&request, &facts, &err);
@@ -25,26 +25,26 @@
 
 /* Whether a source could be read. */
 enum facts_source {
-    FACTS_ABSENT, /* there is none here */
-    FACTS_DENIED, /* there is one, and we may not read it */
+    FACTS_ABSENT, /* the source does not exist here */
+    FACTS_DENIED, /* the source exists, but we may not read it */
     FACTS_READ
 };
 
-/* On the PCI bus, by class: what we care for. */
+/* Kinds of PCI devices that rules use, by class. */
 enum facts_kind { FACTS_GPU, FACTS_NVSWITCH, FACTS_NIC, FACTS_NVME, FACTS_OTHER };
 
 struct facts_device {
     enum facts_kind kind;
     char bdf[PCI_BDF_MAX];
-    char slot[32];       /* as the machine's maker calls it, "5"; "" = not told */
+    char slot[32];       /* slot name by the machine's vendor, "5"; "" = unknown */
     char driver[32];     /* bound to it; "" = none */
-    double gts, gts_max; /* of its link, GT/s: now, and the most that the device can do */
+    double gts, gts_max; /* link speed, GT/s: now, and the device's maximum */
     int lanes, lanes_max;
-    int lanes_slot;                                   /* the most of the port above it */
+    int lanes_slot;                                   /* maximum of the upstream port */
     int64_t aer_fatal, aer_nonfatal, aer_correctable; /* errors since boot */
 };
 
-/* One place for a memory module. */
+/* A slot for a memory module. */
 struct facts_dimm {
     char locator[48], bank[48];
     int64_t size_mib; /* 0 = empty, -1 = unknown */
@@ -55,7 +55,7 @@ struct facts_dimm {
 struct facts_socket {
     char name[48];
     bool populated, enabled;
-    int cores, cores_enabled; /* -1 = not told */
+    int cores, cores_enabled; /* -1 = unknown */
 };
 
 enum facts_event_kind {
@@ -67,17 +67,17 @@ enum facts_event_kind {
     EVENT_OUT_OF_MEMORY
 };
 
-/* Lines of the kernel log that say the same of the same unit. */
+/* Lines of the kernel log with the same message about the same unit. */
 struct facts_event {
     enum facts_event_kind kind;
     int number;             /* of an Xid or SXid; else 0 */
-    char unit[40];          /* PCI address; "" = not told */
-    unsigned count;         /* of lines */
+    char unit[40];          /* PCI address; "" = unknown */
+    unsigned count;         /* number of lines */
     double first_s, last_s; /* since boot */
-    char line[160];         /* the first of them, one line */
+    char line[160];         /* the first of these lines */
 };
 
-/* A memory controller, or a module of it, that has counted errors. */
+/* A memory controller, or one of its modules, that has counted errors. */
 struct facts_edac {
     char name[64]; /* "mc0", or the module's label */
     int64_t corrected, uncorrected;
@@ -86,17 +86,17 @@ struct facts_edac {
 /* A port of an RDMA device. */
 struct facts_port {
     char name[64];       /* "mlx5_0 port 1" */
-    char model[48];      /* of its board: equal ones are peers */
+    char model[48];      /* of its board: ports with equal models are compared */
     int state, physical; /* as the kernel numbers them; -1 = unknown */
     double rate_gbps;
-    double symbol_errors, recoveries, downs, receive_errors; /* since they were cleared */
+    double symbol_errors, recoveries, downs, receive_errors; /* since the counters were cleared */
 };
 
 /* How a measurement went. */
 enum facts_probe_status {
-    PROBE_NOT_ASKED, /* its rules were not asked for, or the time was too short: `reason` */
+    PROBE_NOT_ASKED, /* its rules were not requested, or time was too short: `reason` */
     PROBE_ABSENT,    /* nothing here to measure: `reason` */
-    PROBE_LACKS,     /* there is something to measure, and no way to: `reason` says what it needs */
+    PROBE_LACKS,     /* it cannot be measured here: `reason` says what is missing */
     PROBE_DONE,
     PROBE_FAILED, /* should have run: `reason` */
     PROBE_HUNG    /* did not end in its time: `reason` */
@@ -105,10 +105,10 @@ enum facts_probe_status {
 struct facts_value {
     char metric[32];
     char key[DIMS_KEY_MAX];
-    double value; /* of several rounds the best; NaN = it failed, for this reason */
+    double value; /* best of several rounds; NaN = failed, see `why` */
     char why[200];
-    const char *unit, *better; /* as its metric says; NULL = unknown */
-    bool gating;               /* it is what the measurement is for */
+    const char *unit, *better; /* from its metric; NULL = unknown */
+    bool gating;               /* a gating metric of the measurement */
 };
 
 /* One measurement; the names are in validate/rules/rules.h. */
@@ -133,15 +133,15 @@ enum facts_probe_name {
     PROBE_BURN,
     PROBES
 };
-/* "memory_bandwidth": of validate.json, the same in all versions. */
+/* Names as in validate.json, such as "memory_bandwidth"; the same in all versions. */
 extern const char *const facts_probe_names[PROBES];
 
 struct facts {
     const struct topo *topo; /* borrowed: CPUs, nodes, GPUs and their health */
     struct environment env;  /* settings and limits; owned */
     char host[ENV_HOST_LABEL_MAX];
-    char why_no_gpus[200]; /* as the driver says it; "" = it shows some, or none is here */
-    char other_gpus[96];   /* on the bus, as other_gpus_format says it; "" = none */
+    char why_no_gpus[200]; /* the driver's reason; "" = it lists some, or there are none */
+    char other_gpus[96];   /* on the bus, from other_gpus_format; "" = none */
 
     bool container;                /* Docker, Podman, Kubernetes, LXC, systemd-nspawn */
     int cpus_present, cpus_online; /* logical CPUs of the whole machine */
@@ -149,7 +149,7 @@ struct facts {
     double shm_bytes;              /* size of /dev/shm */
     double swap_used_bytes;
     double steal;           /* share of the CPUs' time over a second */
-    double throttle_events; /* thermal throttling of CPUs since boot, all together */
+    double throttle_events; /* thermal throttling events since boot, all CPUs */
     double machine_checks;  /* exceptions since boot, all CPUs */
     char scaling_driver[32];
     bool peermem, rdma; /* module nvidia_peermem; an RDMA device */
@@ -160,7 +160,7 @@ struct facts {
 
     enum facts_source dmi;
     size_t ndimms, nsockets;
-    struct facts_dimm *dimms;     /* owned, as the firmware lists them, empty places too */
+    struct facts_dimm *dimms;     /* owned, in the firmware's order, with empty slots */
     struct facts_socket *sockets; /* owned */
 
     enum facts_source edac;
@@ -175,49 +175,50 @@ struct facts {
     struct facts_event *events; /* owned, in the order of their first lines */
 
     struct facts_probe probes[PROBES];
-    const struct facts *later; /* borrowed: read again behind a burn-in; NULL = there was none */
+    const struct facts *later; /* borrowed: facts read again after a burn-in; NULL = none */
 };
 
 struct facts_request {
-    const char *root;        /* "", or in tests what stands for "/" */
-    const struct topo *topo; /* outlives the facts */
-    double sample_s;         /* how long steal time is watched; 0 = it stays unknown */
+    const char *root;        /* "", or the root of a fake system in tests */
+    const struct topo *topo; /* must outlive the facts */
+    double sample_s;         /* how long to watch steal time; 0 = leave it unknown */
 };
 
-/* Free *facts with facts_free, also after an error: -ENOMEM only. */
+/* -ENOMEM only. Free *facts with facts_free, also after an error. */
 int facts_read(const struct facts_request *request, struct facts *facts, struct err *err);
 void facts_free(struct facts *facts);
 void facts_free_probes(struct facts_probe probes[static PROBES]);
 
-/* All unknown, for tests of what judges them. */
+/* Sets all facts to unknown. */
 void facts_init(struct facts *facts);
 
-/* The parts, each of which fills its own fields. */
+/* Parts of facts_read; each fills its own fields. */
 int facts_read_pci(const char *root, struct facts *facts, struct err *err);
 int facts_read_dmi(const char *root, struct facts *facts, struct err *err);
 int facts_read_edac(const char *root, struct facts *facts, struct err *err);
 int facts_read_rdma(const char *root, struct facts *facts, struct err *err);
 int facts_read_log(const char *root, struct facts *facts, struct err *err);
 
-/* Appends a value of a measurement: -ENOMEM. */
+/* Appends a value to a measurement. -ENOMEM only. */
 int facts_put(struct facts_probe *probe, const struct facts_value *value, struct err *err);
 
 /*
- * Another look at the same: of each value the better one, as disturbances only cost speed; what was
- * lost on either look is lost. One that did not end, or did not run, adds nothing. -ENOMEM.
+ * Merges a repeated measurement: keeps the better of two values, as disturbances only cost speed. A
+ * value that failed in either run is failed. A repetition that did not run or finish adds nothing.
+ * -ENOMEM.
  */
 int facts_join_looks(struct facts_probe *probe, const struct facts_probe *again, struct err *err);
 
-/* The device of that name on the bus; NULL = there is none. */
+/* The device with this PCI address; NULL = there is none. */
 const struct facts_device *facts_find_device(const struct facts *facts, const char *bdf);
 
 /*
- * The sum over all CPUs of a file of their thermal_throttle, "core_throttle_count" or
- * "core_throttle_total_time_ms"; NaN where none has it.
+ * The sum over all CPUs of a file in thermal_throttle, "core_throttle_count" or
+ * "core_throttle_total_time_ms"; NaN if no CPU has it.
  */
 double facts_sum_throttling(const char *root, const char *file);
 
-/* A CPU may take so much longer to wake up from idleness than from a busy loop, us. */
+/* Accepted extra time to wake a CPU from idle, compared with a busy loop, us. */
 enum { FACTS_IDLE_EXIT_MOST_US = 50, FACTS_IDLE_EXIT_MOST_VIRTUAL_US = 200 };
 
 /* "0000:3b:00.0 (slot 5)". Returns buf. */

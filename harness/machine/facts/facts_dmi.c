@@ -1,6 +1,6 @@
 /*
- * The firmware's tables of sockets and memory modules: SMBIOS structures of type 4 and 17.
- * The kernel shows the tables to root alone. Declared in facts.h.
+ * The firmware's tables of sockets and memory modules: SMBIOS structures of type 4 and 17. Only
+ * root may read the tables. Declared in facts.h.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 enum { TABLES_MOST = 1 << 20, TYPE_SOCKET = 4, TYPE_DIMM = 17, TYPE_END = 127, HEADER = 4 };
 
-/* One structure: its formatted part, and the strings behind it, each ended by a 0. */
+/* One structure: its formatted part, and the strings after it, each ended by a 0. */
 struct dmi {
     const unsigned char *at;
     size_t length;
@@ -34,7 +34,7 @@ static unsigned get(const struct dmi *dmi, size_t offset, size_t bytes, unsigned
     return value;
 }
 
-/* String number at `offset`, 1 = the first. */
+/* Copies the string whose number is at `offset`; 1 = the first. */
 static void get_text(const struct dmi *dmi, size_t offset, char *out, size_t size)
 {
     unsigned number = get(dmi, offset, 1, 0);
@@ -50,7 +50,7 @@ static void get_text(const struct dmi *dmi, size_t offset, char *out, size_t siz
         out[n - 1] = '\0';
 }
 
-/* 0xffff = unknown; 0x7fff = look at the extended field; bit 15 = KiB. */
+/* 0xffff = unknown; 0x7fff = use the extended field; bit 15 = KiB. */
 static int64_t dimm_size_mib(const struct dmi *dmi)
 {
     unsigned size = get(dmi, 0x0c, 2, 0xffff);
@@ -61,7 +61,7 @@ static int64_t dimm_size_mib(const struct dmi *dmi)
     return size & 0x8000 ? (int64_t)(size & 0x7fff) / 1024 : (int64_t)size;
 }
 
-/* 0xffff = look at the extended field; 0 = unknown. */
+/* 0xffff = use the extended field; 0 = unknown. */
 static int dimm_mts(const struct dmi *dmi, size_t offset, size_t extended)
 {
     unsigned mts = get(dmi, offset, 2, 0);
@@ -85,7 +85,7 @@ static int add_dimm(const struct dmi *dmi, size_t *capacity, struct facts *facts
     return 0;
 }
 
-/* Cores: 0 = unknown, 0xff = look at the field of two bytes. */
+/* Cores: 0 = unknown, 0xff = use the two-byte field. */
 static int socket_cores(const struct dmi *dmi, size_t offset, size_t wide)
 {
     unsigned cores = get(dmi, offset, 1, 0);
@@ -108,7 +108,7 @@ static int add_socket(const struct dmi *dmi, size_t *capacity, struct facts *fac
     return 0;
 }
 
-/* Where the structure that begins at `at` ends, behind its strings; 0 = it is cut off. */
+/* End of the structure at `at`, including its strings; 0 = truncated. */
 static size_t end_of(const unsigned char *tables, size_t size, size_t at)
 {
     size_t end = at + tables[at + 1];

@@ -1,8 +1,8 @@
 /*
- * The kernel's own observations: lines of its log, and counters of memory controllers. Declared in
- * facts.h. Xids as the driver prints them: "NVRM: Xid (PCI:0000:3b:00): 79, pid=..., GPU has fallen
- * off the bus." (NVIDIA, "XID Errors"); SXids: "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028,
- * Non-fatal, ..." (NVIDIA, "Fabric Manager for HGX", appendix D).
+ * Kernel log lines, and counters of memory controllers. Declared in facts.h. Xids as the driver
+ * prints them: "NVRM: Xid (PCI:0000:3b:00): 79, pid=..., GPU has fallen off the bus." (NVIDIA, "XID
+ * Errors"); SXids: "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028, Non-fatal, ..." (NVIDIA,
+ * "Fabric Manager for HGX", appendix D).
  */
 #include <dirent.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 enum { LOG_MOST = 64 << 20, RECORD_MOST = 8192, KLOG_READ_ALL = 3, KLOG_SIZE = 10 };
 
-/* Texts that mark a line of a kind; if several fit, the first counts. */
+/* Texts that identify the kind of a line; the first match counts. */
 static const struct pattern {
     const char *text, *also; /* also: NULL = any line with `text` */
     enum facts_event_kind kind;
@@ -47,7 +47,7 @@ static const struct pattern *classify(const char *line)
     return NULL;
 }
 
-/* "(PCI:0000:3b:00): 79, ..." -> its address and number. */
+/* "(PCI:0000:3b:00): 79, ..." -> address and number. */
 static void read_xid(const char *line, struct facts_event *event)
 {
     const char *at = strstr(line, "(PCI:");
@@ -60,7 +60,7 @@ static void read_xid(const char *line, struct facts_event *event)
         event->number = 0;
 }
 
-/* "pcieport 0000:00:01.0: AER: ..." -> the last address in front of it. */
+/* "pcieport 0000:00:01.0: AER: ..." -> the first address before "AER: ". */
 static void read_aer(const char *line, struct facts_event *event)
 {
     unsigned domain, bus, device, function;
@@ -129,7 +129,7 @@ static int put_records(char *text, size_t *capacity, struct facts *facts)
     return rc;
 }
 
-/* A read of /dev/kmsg gives one record, and -EPIPE where the next one was overwritten meanwhile. */
+/* A read of /dev/kmsg returns one record, or -EPIPE if the next one was overwritten meanwhile. */
 static int read_kmsg(int fd, struct facts *facts)
 {
     char text[RECORD_MOST + 1];
@@ -148,7 +148,7 @@ static int read_kmsg(int fd, struct facts *facts)
     return rc;
 }
 
-/* Where containers have no /dev/kmsg. */
+/* For containers without /dev/kmsg. */
 static int read_syslog(struct facts *facts)
 {
     size_t capacity = 0;
@@ -200,7 +200,7 @@ static int add_edac(const struct facts_edac *edac, size_t *capacity, struct fact
     return 0;
 }
 
-/* The modules of a controller; those without errors are left out. */
+/* Adds the modules of a controller that have errors. */
 static int read_modules(const char *root, const char *controller, size_t *capacity,
                         struct facts *facts)
 {
@@ -243,7 +243,7 @@ int facts_read_edac(const char *root, struct facts *facts, struct err *err)
         facts->edac = FACTS_READ;
         size_t before = facts->nedac;
         rc = read_modules(root, controller, &capacity, facts);
-        if (!rc && facts->nedac == before) /* its own counters where no module has some */
+        if (!rc && facts->nedac == before) /* no module has errors: the controller's counters */
             rc = add_edac(&edac, &capacity, facts);
     }
     if (dir)

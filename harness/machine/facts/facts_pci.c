@@ -1,4 +1,4 @@
-/* Devices on the PCI bus: links, errors, planned workers. Declared in facts.h. */
+/* Devices on the PCI bus: links, errors, slots. Declared in facts.h. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ static bool read_of(const char *root, const char *bdf, const char *name, char *o
     return proc_read_text(root, out, size, "%s/%s/%s", bus, bdf, name);
 }
 
-/* "16.0 GT/s PCIe" and "8 GT/s"; "Unknown", as virtual machines have it, is NaN. */
+/* "16.0 GT/s PCIe" or "8 GT/s"; "Unknown", as on virtual machines, is NaN. */
 static double read_speed(const char *root, const char *bdf, const char *name)
 {
     char text[64], *end;
@@ -35,7 +35,7 @@ static double read_speed(const char *root, const char *bdf, const char *name)
     return end == text || gts <= 0 || !isfinite(gts) ? (double)NAN : gts;
 }
 
-/* 0 and 255 are what a device without a link says. */
+/* A device without a link reports 0 or 255. */
 static int read_lanes(const char *root, const char *bdf, const char *name)
 {
     char text[64];
@@ -45,7 +45,7 @@ static int read_lanes(const char *root, const char *bdf, const char *name)
     return lanes < 1 || lanes > LANES_MOST ? -1 : (int)lanes;
 }
 
-/* The line "TOTAL_ERR_FATAL 0" and the like, which is the last one. */
+/* Reads the last line of the file, such as "TOTAL_ERR_FATAL 0". */
 static int64_t read_errors(const char *root, const char *bdf, const char *name, const char *total)
 {
     char path[PATH_MAX], text[32];
@@ -118,7 +118,7 @@ static bool is_address(const char *name)
     return colons == 2 && strlen(name) < PCI_BDF_MAX;
 }
 
-/* /sys/bus/pci/planned workers/NAME/address has "0000:3b:00": the device without its function. */
+/* /sys/bus/pci/slots/NAME/address has "0000:3b:00": the device without its function. */
 static void read_planned_workers(const char *root, struct facts *facts)
 {
     char path[PATH_MAX], address[PCI_BDF_MAX];

@@ -12,7 +12,7 @@
 #include "harness/lib/files/proc.h"
 #include "harness/machine/facts/facts.h"
 
-/* The number before ": ACTIVE" or " Gb/sec (4X NDR)"; NaN = there is none. */
+/* The number before ": ACTIVE" or " Gb/sec (4X NDR)"; NaN = none. */
 static double read_first_number(const char *port, const char *file)
 {
     char text[PROC_TEXT_MAX], *end;

@@ -6,7 +6,7 @@
 
 #include "harness/lib/files/sha256.h"
 
-/* The parts of a key, as lines "name=value"; longer than 64 GPUs with long names need. */
+/* The parts of a key as lines "name=value". The size is more than 64 GPUs with long names need. */
 struct lines {
     size_t used;
     char text[32768];
@@ -42,7 +42,7 @@ static bool has(const char *text)
 
 char *machine_mark(const char *text, char mark[MACHINE_KEY_MAX])
 {
-    char salted[256]; /* a hash of the bare UUID would be everybody's hash of it */
+    char salted[256]; /* the salt keeps hashes of the bare UUID by other programs from matching */
     mark[0] = '\0';
     if (!has(text))
         return mark;
@@ -104,7 +104,7 @@ void machine_parts_of(const struct environment *env, const struct topo *topo,
         take_topo(topo, parts);
 }
 
-/* The first name of a GPU behind that one in the alphabet; NULL = none. */
+/* The next name of a GPU after `last` in alphabetical order; NULL = none. */
 static const char *next_gpu_name(const struct machine_parts *parts, const char *last)
 {
     const char *next = NULL;
@@ -116,7 +116,7 @@ static const char *next_gpu_name(const struct machine_parts *parts, const char *
     return next;
 }
 
-/* Each name once: a machine that has lost one of its GPUs is still of its kind. */
+/* Adds each name once: a machine that lost one of its GPUs keeps its kind. */
 static void add_gpu_names(struct lines *lines, const struct machine_parts *parts)
 {
     for (const char *name = ""; (name = next_gpu_name(parts, name)) != NULL;)
@@ -136,7 +136,7 @@ static void add_kind(struct lines *lines, const struct machine_parts *parts)
     add_gpu_names(lines, parts);
 }
 
-/* A slice of a GPU has a UUID that changes with each division: such a GPU is its address. */
+/* The UUID of a MIG slice changes with each repartitioning: the PCI address is used instead. */
 static bool is_lasting(const char *gpu_uuid)
 {
     return has(gpu_uuid) && strncmp(gpu_uuid, "MIG", 3) != 0;

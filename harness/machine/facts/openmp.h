@@ -1,6 +1,6 @@
 /*
- * The effects of the user's own settings of OpenMP on workers, which inherit them. Pure: `get` is
- * getenv, or a test's own.
+ * Effects of the user's OpenMP settings on workers, which inherit them. Pure: `get` is getenv, or a
+ * test's replacement.
  */
 #ifndef CONTEND_MACHINE_FACTS_OPENMP_H
 #define CONTEND_MACHINE_FACTS_OPENMP_H
@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 /*
- * The one setting that is not passed on: libgomp (of gcc 12) binds by it to CPUs that the process
- * was not given, too, so that no placement would hold. The number of threads is the plan's.
+ * This setting is not passed on to workers: with it, libgomp (of gcc 12) binds threads also to CPUs
+ * outside of the process's mask, so no placement would hold. The plan sets the number of threads.
  */
 #define OPENMP_NOT_FOR_WORKERS "GOMP_CPU_AFFINITY"
 
@@ -21,10 +21,10 @@ struct openmp_notes {
     char text[OPENMP_NOTES_MAX][OPENMP_NOTE_MAX];
 };
 
-/* True where libgomp is told to bind threads. Its constructor then binds the first one. */
+/* True if libgomp is told to bind threads. Its constructor then binds the first thread. */
 bool openmp_binds(char *(*get)(const char *name));
 
-/* A sentence on each setting that makes workers of up to `threads` threads other than planned. */
+/* Writes a sentence on each setting by which workers of up to `threads` threads leave the plan. */
 void openmp_report(char *(*get)(const char *name), unsigned threads, struct openmp_notes *notes);
 
 #endif

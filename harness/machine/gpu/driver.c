@@ -12,7 +12,7 @@
 
 #include "harness/lib/sys/signals.h"
 
-/* A call of a library and the pointer it goes to. If two names have one pointer, the first wins. */
+/* A function of a library and its pointer. If two names share a pointer, the first found wins. */
 struct symbol {
     const char *name; /* NULL ends the table */
     size_t offset;
@@ -91,7 +91,7 @@ static const struct symbol nvml_symbols[] = {
     {"nvmlErrorString", offsetof(struct nvml_api, error_string), false},
     {NULL, 0, false}};
 
-/* Resolves a table into `api`. A library that is there is never closed: it may run threads. */
+/* Resolves a table into `api`. A loaded library is never closed: it may run threads. */
 static int load_library(const char *env, const char *name, const struct symbol *symbols, void *api,
                         struct err *why)
 {
@@ -144,7 +144,7 @@ const struct cuda_api *cuda_driver(struct err *why)
 static struct nvml_api nvml;
 static struct err nvml_why;
 static pthread_once_t nvml_once = PTHREAD_ONCE_INIT;
-static pid_t nvml_pid; /* whose nvmlInit it was */
+static pid_t nvml_pid; /* the process that called nvmlInit */
 
 static void init_nvml(void)
 {
@@ -167,7 +167,7 @@ static void start_nvml(void)
 const struct nvml_api *nvml_driver(struct err *why)
 {
     (void)pthread_once(&nvml_once, start_nvml);
-    if (!nvml_why.code && nvml_pid != getpid()) /* behind a fork: it has one thread */
+    if (!nvml_why.code && nvml_pid != getpid()) /* after a fork; the child has one thread */
         init_nvml();
     if (nvml_why.code && why)
         *why = nvml_why;

@@ -1,8 +1,8 @@
 /*
- * The vendor's two libraries, loaded when somebody asks: libcuda.so.1 (which GPUs a process sees,
- * and in which order) and libnvidia-ml.so.1 (what the GPUs are near, and how they are). The same
- * binary so runs without either. Only the calls below are declared, by their documented C ABI:
- * CUDA driver API reference and NVML API reference, docs.nvidia.com.
+ * The vendor's two libraries, loaded on first use: libcuda.so.1 (which GPUs a process sees, in
+ * which order) and libnvidia-ml.so.1 (NUMA nodes and state of GPUs). So one binary also runs
+ * without them. Only the calls below are declared, by their documented C ABI: CUDA driver API
+ * reference and NVML API reference, docs.nvidia.com.
  *
  * For tests, CONTEND_LIBCUDA and CONTEND_LIBNVML name other libraries to load.
  */
@@ -18,7 +18,7 @@ struct cuda_uuid {
     unsigned char bytes[16];
 };
 
-/* Calls that a library may lack are NULL; those marked * are always there. */
+/* Calls that a library may lack are NULL; those marked * always exist. */
 struct cuda_api {
     int (*init)(unsigned flags);                       /* * */
     int (*device_count)(int *count);                   /* * */
@@ -27,7 +27,7 @@ struct cuda_api {
     int (*name)(char *name, int len, int device);
     int (*uuid)(struct cuda_uuid *uuid, int device);
     int (*error_string)(int error, const char **text);
-    int (*driver_version)(int *version); /* the newest CUDA it knows: 12040 is 12.4 */
+    int (*driver_version)(int *version); /* the newest CUDA it supports: 12040 is 12.4 */
 };
 
 struct nvml_device; /* nvmlDevice_t is a pointer to it */
@@ -45,10 +45,10 @@ struct nvml_memory {
     unsigned long long total, free, used;
 };
 
-/* nvmlProcessInfo_v1_t has the first two alone, later versions all four. */
+/* nvmlProcessInfo_v1_t has only the first two fields, later versions all four. */
 struct nvml_process_v1 {
     unsigned pid;
-    unsigned long long memory_bytes; /* all ones: not known */
+    unsigned long long memory_bytes; /* all ones = unknown */
 };
 struct nvml_process {
     unsigned pid;
@@ -56,12 +56,12 @@ struct nvml_process {
     unsigned gpu_instance, compute_instance;
 };
 
-/* For ecc_errors: which errors, and since the driver was loaded or in the life of the GPU. */
+/* For ecc_errors: the kind, and the period: since the driver was loaded, or the GPU's life. */
 enum { NVML_ECC_CORRECTED = 0, NVML_ECC_UNCORRECTED = 1 };
 enum { NVML_ECC_VOLATILE = 0, NVML_ECC_AGGREGATE = 1 };
 enum { NVML_INSUFFICIENT_SIZE = 7 };
 enum { NVML_REMOTE_SWITCH = 2, NVML_REMOTE_UNKNOWN = 255 }; /* nvmlIntNvLinkDeviceType_t */
-enum { NVML_NVLINKS = 18 }; /* as many as a GPU can have: NVML_NVLINK_MAX_LINKS */
+enum { NVML_NVLINKS = 18 }; /* maximum of a GPU: NVML_NVLINK_MAX_LINKS */
 
 /* nvmlClocksEventReason*, NVML API reference. */
 enum {
@@ -87,22 +87,22 @@ struct nvml_field {
         unsigned long long ull;
     } value;
 };
-/* Its types that are whole numbers. */
+/* Integer types of its value. */
 enum { NVML_VALUE_UNSIGNED = 1, NVML_VALUE_UNSIGNED_LONG, NVML_VALUE_UNSIGNED_LONG_LONG };
 
 /*
- * NVML_FI_DEV_*: counters that only grow, but for a reset, since the driver was loaded. Those of
- * the clock event reasons by their older names, which are of the same counters: the newer ones
- * changed their numbers from driver 575 to 580.
+ * NVML_FI_DEV_*: counters since the driver was loaded, which only grow, except for resets. Clock
+ * event reasons have their older names here, for the same counters: the newer ones changed their
+ * numbers from driver 575 to 580.
  */
 enum {
     NVML_FIELD_ECC_CORRECTED = 3,
     NVML_FIELD_ECC_UNCORRECTED = 4,
-    NVML_FIELD_NVLINK_CRC_FLIT = 38, /* of all links, as the next three */
+    NVML_FIELD_NVLINK_CRC_FLIT = 38, /* of all links, like the next three */
     NVML_FIELD_NVLINK_CRC_DATA = 45,
     NVML_FIELD_NVLINK_REPLAYS = 52,
     NVML_FIELD_NVLINK_RECOVERIES = 59,
-    NVML_FIELD_LIMITED_BY_POWER = 74, /* nanoseconds, as the next five */
+    NVML_FIELD_LIMITED_BY_POWER = 74, /* nanoseconds, like the next five */
     NVML_FIELD_LIMITED_BY_HEAT = 75,
     NVML_FIELD_LIMITED_BY_SYNC_BOOST = 76,
     NVML_FIELD_LIMITED_BY_BOARD = 77,
@@ -110,25 +110,25 @@ enum {
     NVML_FIELD_LIMITED_BY_RELIABILITY = 79,
     NVML_FIELD_ENERGY = 83, /* millijoules */
     NVML_FIELD_PCIE_REPLAYS = 94,
-    NVML_FIELD_NVLINK_SENT_KIB = 138, /* of the link that `scope` names, UINT_MAX: of all */
+    NVML_FIELD_NVLINK_SENT_KIB = 138, /* of link `scope`, UINT_MAX = all */
     NVML_FIELD_NVLINK_RECEIVED_KIB = 139,
     NVML_FIELD_ROWS_CORRECTED = 142, /* remapped after corrected errors */
     NVML_FIELD_ROWS_UNCORRECTED = 143,
-    NVML_FIELD_NVLINK_SENT = 202, /* bytes, of NVLink 5; `scope` as above */
+    NVML_FIELD_NVLINK_SENT = 202, /* bytes, NVLink 5; `scope` as above */
     NVML_FIELD_NVLINK_RECEIVED = 204,
     NVML_FIELDS_AT_ONCE = 16
 };
 
-/* nvmlEventSet_t is a pointer to it; what a set tells is nvmlEventData_t. */
+/* nvmlEventSet_t is a pointer to it; its events are nvmlEventData_t. */
 struct nvml_event_set;
 struct nvml_event {
     struct nvml_device *device;
-    unsigned long long type, data; /* data: of an Xid its number */
+    unsigned long long type, data; /* data: the number of an Xid */
     unsigned gpu_instance, compute_instance;
 };
 enum { NVML_EVENT_XID = 0x8 };
 
-/* nvmlGpuFabricInfo_t: whether the fabric manager has made a GPU part of the NVLink fabric. */
+/* nvmlGpuFabricInfo_t: progress of the fabric manager in adding the GPU to the NVLink fabric. */
 enum {
     NVML_FABRIC_NOT_SUPPORTED,
     NVML_FABRIC_NOT_STARTED,
@@ -137,7 +137,7 @@ enum {
 };
 struct nvml_fabric {
     unsigned char cluster_uuid[16];
-    int status; /* nvmlReturn_t, of NVML_FABRIC_DONE */
+    int status; /* nvmlReturn_t, valid with NVML_FABRIC_DONE */
     unsigned clique;
     unsigned char state;
 };
@@ -164,7 +164,7 @@ struct nvml_api {
     int (*temperature)(struct nvml_device *device, int sensor, unsigned *celsius);
     int (*utilization)(struct nvml_device *device, struct nvml_utilization *utilization);
     int (*throttle)(struct nvml_device *device, unsigned long long *reasons);
-    /* Health. PCIe: now, the most of link and device together, and of the device alone. */
+    /* Health. PCIe: now, maximum of link and device, maximum of the device. */
     int (*pcie_generation)(struct nvml_device *device, unsigned *generation);
     int (*pcie_generation_max)(struct nvml_device *device, unsigned *generation);
     int (*pcie_generation_device)(struct nvml_device *device, unsigned *generation);
@@ -172,7 +172,7 @@ struct nvml_api {
     int (*pcie_width_max)(struct nvml_device *device, unsigned *lanes);
     int (*nvlink_state)(struct nvml_device *device, unsigned link, unsigned *active);
     int (*nvlink_version)(struct nvml_device *device, unsigned link, unsigned *version);
-    /* The other end of a link: its address, and its kind. */
+    /* The other end of a link: its address and its kind. */
     int (*nvlink_remote)(struct nvml_device *device, unsigned link, struct nvml_pci *pci);
     int (*nvlink_remote_type)(struct nvml_device *device, unsigned link, unsigned *type);
     int (*ecc_mode)(struct nvml_device *device, unsigned *now, unsigned *pending);
@@ -185,7 +185,7 @@ struct nvml_api {
     int (*mig_mode)(struct nvml_device *device, unsigned *now, unsigned *pending);
     int (*mig_most)(struct nvml_device *device, unsigned *count);
     int (*mig_by_index)(struct nvml_device *device, unsigned index, struct nvml_device **instance);
-    /* *count: in, the room; out, how many there are, also with NVML_INSUFFICIENT_SIZE. */
+    /* *count: in, the room; out, the number of processes, also with NVML_INSUFFICIENT_SIZE. */
     int (*processes)(struct nvml_device *device, unsigned *count, struct nvml_process *list);
     int (*processes_v1)(struct nvml_device *device, unsigned *count, struct nvml_process_v1 *list);
     int (*graphics)(struct nvml_device *device, unsigned *count, struct nvml_process *list);
@@ -208,23 +208,22 @@ struct nvml_api {
 };
 
 /*
- * The library, loaded and initialised once a process; NULL with the reason in *why (-ENOTSUP) when
- * it is absent, lacks a call marked *, or does not start. Thread-safe. NVML's state does not
- * survive a fork (nvmlDeviceGetCount fails behind it): a child that asks starts it again. CUDA's
- * cannot be.
+ * Returns the library, loaded and initialised once per process. NULL with the reason in *why
+ * (-ENOTSUP): it is absent, lacks a call marked *, or does not start. Thread-safe. NVML does not
+ * survive a fork (nvmlDeviceGetCount fails after it), so a child starts NVML again on first use;
+ * CUDA cannot be started again.
  */
 const struct cuda_api *cuda_driver(struct err *why);
 const struct nvml_api *nvml_driver(struct err *why);
 
-/* The values of up to NVML_FIELDS_AT_ONCE fields that are whole numbers; -1 where it is not told.
- */
+/* Reads up to NVML_FIELDS_AT_ONCE fields with integer values; -1 = unknown. */
 void nvml_read_counters(const struct nvml_api *nvml, struct nvml_device *device,
                         const unsigned *fields, unsigned n, int64_t *values);
-/* The same of fields with their scopes. */
+/* The same for fields with scopes. */
 void nvml_read_fields(const struct nvml_api *nvml, struct nvml_device *device,
                       struct nvml_field *fields, unsigned n, int64_t *values);
 
-/* Text from a driver, in place: what is not printable ASCII becomes '?'. It goes to terminals. */
+/* Replaces all but printable ASCII by '?', in place: text from a driver goes to terminals. */
 void gpu_driver_clean(char *text);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The meaning of a GPU's health and its changes: findings and one line. See health.h and watch.h.
+ * Turns a GPU's health and changes into findings, and health into one line. See health.h, watch.h.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -149,7 +149,7 @@ static void judge_mig(const struct gpu_health *h, struct findings_about *about)
 
 static void judge_power(const struct gpu_health *h, struct findings_about *about)
 {
-    /* Limits are set in whole watts, so 1% is a decision of somebody. */
+    /* Limits are whole watts, so a difference of 1% is deliberate. */
     if (h->power_limit_w < 0.99 * h->power_limit_default_w)
         findings_report(about, "gpu_power", FINDING_NOTE, "its power is limited to %.0f of %.0f W",
                         h->power_limit_w, h->power_limit_default_w);
@@ -173,7 +173,7 @@ int gpu_health_judge(const struct gpu_health *health, const char *subject,
     return about.rc;
 }
 
-/* Singular, and what stands behind it in the plural too. */
+/* The noun in the singular, and the text after it, also in the plural. */
 static const struct gain {
     const char *id;
     enum finding_severity severity;
@@ -232,7 +232,7 @@ static void append_links(const struct gpu_health *h, char *buf, size_t size)
         text_append(buf, size, "; ", "%d NVLink%s", h->nvlinks_active, plural(h->nvlinks_active));
 }
 
-/* "345/1980 MHz", now and at most; nothing where it is unknown. */
+/* "345/1980 MHz", now and maximum; nothing if unknown. */
 static void append_part(double now, double most, const char *unit, char *buf, size_t size)
 {
     if (isnan(now))

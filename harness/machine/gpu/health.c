@@ -12,7 +12,7 @@
 #include "harness/machine/gpu/driver.h"
 #include "harness/machine/gpu/processes.h"
 
-/* Beyond these a value is garbage, as broken firmware and virtual devices report it. */
+/* Larger values are garbage, as broken firmware and virtual devices report. */
 enum {
     GENERATION_MOST = 16,
     LANES_MOST = 32,
@@ -23,7 +23,7 @@ enum {
     MILLIWATTS_MOST = 100 * 1000 * 1000
 };
 
-/* Most of NVML's calls: one device, one number. */
+/* Most NVML calls take a device and return a number. */
 typedef int one_number(struct nvml_device *device, unsigned *value);
 
 static int ask(one_number *call, struct nvml_device *device, unsigned least, unsigned most)
@@ -34,7 +34,7 @@ static int ask(one_number *call, struct nvml_device *device, unsigned least, uns
     return (int)value;
 }
 
-/* All bits set are -1 of an integer and NaN of a number: both are unknown. */
+/* All bits set is -1 as an integer and NaN as a double: both mean unknown. */
 void gpu_health_init(struct gpu_health *health)
 {
     memset(health, 0xff, sizeof(*health));
@@ -54,7 +54,7 @@ static void read_pcie(const struct nvml_api *nvml, struct nvml_device *device,
     health->pcie_width_max = ask(nvml->pcie_width_max, device, 1, LANES_MOST);
 }
 
-/* A link that the GPU does not have is an error of the call, one that is down an answer. */
+/* The call fails for a link that does not exist, and succeeds for one that is down. */
 static void read_nvlinks(const struct nvml_api *nvml, struct nvml_device *device,
                          struct gpu_health *health)
 {
@@ -136,7 +136,7 @@ static void read_instance(const struct nvml_api *nvml, struct nvml_device *devic
         name[0] = '\0';
     if (nvml->uuid && nvml->uuid(device, uuid, sizeof(uuid)))
         uuid[0] = '\0';
-    /* "NVIDIA H200 MIG 1g.18gb": the GPU's own name is known. */
+    /* Drops the GPU's name from "NVIDIA H200 MIG 1g.18gb". */
     const char *profile = strstr(name, "MIG ");
     (void)snprintf(instance->name, sizeof(instance->name), "%.47s", profile ? profile : name);
     (void)snprintf(instance->uuid, sizeof(instance->uuid), "%.63s", uuid);
@@ -163,7 +163,7 @@ static void read_mig(const struct nvml_api *nvml, struct nvml_device *device,
     }
 }
 
-/* Where /proc has another process under that number there is no name rather than a wrong one. */
+/* Leaves the name empty if /proc has another process with that pid. */
 static void name_process(struct gpu_process *process)
 {
     if (gpu_pid_is_ours(process->pid) &&
@@ -179,7 +179,7 @@ static void add_process(struct gpu_health *health, unsigned pid, unsigned long l
     if (memory_bytes > INT64_MAX)
         process.memory_bytes = -1;
     name_process(&process);
-    /* MPS works for processes that are listed themselves. The kernel cuts names: "..-server". */
+    /* MPS serves processes that are listed themselves. The kernel cuts its name: "..-server". */
     if (strncmp(process.name, "nvidia-cuda-mps", strlen("nvidia-cuda-mps")) == 0)
         return;
     if (health->nprocesses < GPU_PROCESSES_MAX)
@@ -187,9 +187,7 @@ static void add_process(struct gpu_health *health, unsigned pid, unsigned long l
     health->nprocesses++;
 }
 
-/*
- * The pipe of the control daemon. Source: NVIDIA Multi-Process Service, "Environment Variables".
- */
+/* Looks for the control daemon's pipe: NVIDIA Multi-Process Service, "Environment Variables". */
 static bool has_mps(void)
 {
     char path[512];

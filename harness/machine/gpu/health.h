@@ -1,7 +1,7 @@
 /*
- * How the GPUs are: links, memory errors, modes, who else uses them. Read through NVML, which on
- * virtual machines hides much of it: every field may be unknown, and an absent call, an error or a
- * value that cannot be is just that. Source: NVML API reference, docs.nvidia.com.
+ * Health of GPUs: links, memory errors, modes, other users. Read through NVML, which hides much of
+ * it on virtual machines. Any field may be unknown: an absent call, an error or an impossible value
+ * means unknown. Source: NVML API reference, docs.nvidia.com.
  *
  *   struct gpu_health health;
  *   struct findings findings = {0};
@@ -19,7 +19,7 @@
 
 enum { GPU_INSTANCES_MAX = 8, GPU_PROCESSES_MAX = 8 };
 
-/* NVML's numbers; thread-exclusive is history. */
+/* NVML's numbers; GPU_MODE_EXCLUSIVE_THREAD is obsolete. */
 enum gpu_compute_mode {
     GPU_MODE_UNKNOWN = -1,
     GPU_MODE_DEFAULT,
@@ -28,35 +28,35 @@ enum gpu_compute_mode {
     GPU_MODE_EXCLUSIVE
 };
 
-/* Unknown: -1 in integers, NaN in doubles, "" in texts. Flags are 0 or 1. */
+/* Unknown: -1 for integers, NaN for doubles, "" for text. Flags are 0 or 1. */
 struct gpu_health {
     int pcie_generation;            /* now: an idle GPU lowers it */
-    int pcie_generation_link;       /* the most that device and link can do */
-    int pcie_generation_gpu;        /* the most that the device could do */
+    int pcie_generation_link;       /* maximum of device and link */
+    int pcie_generation_gpu;        /* maximum of the device */
     int pcie_width, pcie_width_max; /* lanes; the width does not change with load */
-    int nvlinks, nvlinks_active;    /* 0 = has none */
+    int nvlinks, nvlinks_active;    /* 0 = it has none */
     int nvlink_version;
-    int fabric_state;                       /* NVML_FABRIC_*: of NVSwitch */
-    int fabric_status;                      /* of NVML_FABRIC_DONE: 0 = it is part of the fabric */
-    int ecc, ecc_pending;                   /* on now; on after the next reset */
-    int64_t ecc_corrected, ecc_uncorrected; /* since the driver was loaded */
-    int64_t ecc_corrected_life, ecc_uncorrected_life; /* ever */
+    int fabric_state;     /* NVML_FABRIC_*, for NVSwitch */
+    int fabric_status;    /* with NVML_FABRIC_DONE: 0 = it is part of the fabric */
+    int ecc, ecc_pending; /* on now; on after the next reset */
+    int64_t ecc_corrected, ecc_uncorrected;           /* since the driver was loaded */
+    int64_t ecc_corrected_life, ecc_uncorrected_life; /* over the GPU's life */
     int rows_corrected, rows_uncorrected;             /* remapped rows of memory, by cause */
     int rows_pending, rows_failed;                    /* flags */
     int pages_pending;                                /* flag: to be retired at the next reset */
     int persistence;
     enum gpu_compute_mode compute_mode;
-    bool mps; /* an MPS daemon is here, by which processes share GPUs of the exclusive mode */
+    bool mps; /* an MPS daemon runs: it lets processes share GPUs in exclusive mode */
     int mig, mig_pending;
-    int ninstances; /* may be more than there are names for */
+    int ninstances; /* may be more than GPU_INSTANCES_MAX */
     struct gpu_instance {
         char name[48]; /* "MIG 1g.18gb" */
         char uuid[64]; /* what CUDA_VISIBLE_DEVICES takes */
     } instances[GPU_INSTANCES_MAX];
-    int nprocesses; /* with a context on it, this one not counted; may be more than listed */
+    int nprocesses; /* other processes with a context on it; may be more than listed */
     struct gpu_process {
         unsigned pid;
-        char name[32];        /* "" where it cannot be known */
+        char name[32];        /* "" = unknown */
         int64_t memory_bytes; /* -1 = unknown */
     } processes[GPU_PROCESSES_MAX];
     double clock_mhz, clock_max_mhz, memory_clock_mhz; /* clock: of the SMs */
@@ -68,23 +68,23 @@ struct gpu_health {
     uint64_t throttle_reasons; /* NVML's bits; 0 also when unknown */
 };
 
-/* All unknown. */
+/* Sets all fields to unknown. */
 void gpu_health_init(struct gpu_health *health);
 
-/* -ENOTSUP without NVML, -ENODEV when it does not know the GPU; *health is then all unknown. */
+/* -ENOTSUP without NVML, -ENODEV if NVML does not know the GPU; *health is then all unknown. */
 int gpu_health_read(const char *pci_bdf, struct gpu_health *health);
 
 /*
- * Appends what of it a user should know; free *findings with findings_free, also after an error:
- * -ENOMEM only. Pure. An unknown value is no finding, nor is a PCIe generation that is low only
- * now. FINDING_BAD costs speed or correct results; the rest are notes. Ids: gpu_pcie, gpu_nvlink,
- * gpu_ecc, gpu_memory (rows and pages that are, or must be, replaced), gpu_persistence,
+ * Appends findings on what a user should know; free *findings with findings_free, also after an
+ * error. -ENOMEM only. Pure. Unknown values, and a PCIe generation that is only low now, are no
+ * findings. FINDING_BAD costs speed or correct results; the rest are notes. Ids: gpu_pcie,
+ * gpu_nvlink, gpu_ecc, gpu_memory (rows and pages that are, or must be, replaced), gpu_persistence,
  * gpu_compute_mode, gpu_processes, gpu_mig, gpu_power, gpu_slowdown.
  */
 int gpu_health_judge(const struct gpu_health *health, const char *subject,
                      struct findings *findings, struct err *err);
 
-/* The known values, and behind "/" the most: "PCIe x16 gen 1/5; 18 NVLinks; ECC; 345/1980 MHz". */
+/* The known values, with maxima after "/": "PCIe x16 gen 1/5; 18 NVLinks; ECC; 345/1980 MHz". */
 char *gpu_health_format(const struct gpu_health *health, char *buf, size_t size);
 
 /* "default", "exclusive", "prohibited", ...; NULL when unknown. */

@@ -58,7 +58,7 @@ static bool is_gpu(const struct reader *reader, const char *pci)
     return false;
 }
 
-/* Where it ends: at a GPU of this machine, at a switch, or nobody tells. */
+/* The end of the link: a GPU of this machine, or a switch; false = unknown. */
 static bool find_end(const struct reader *reader, struct nvml_device *device, unsigned number,
                      struct gpu_link *link)
 {
@@ -92,7 +92,7 @@ static void read_gpu(struct reader *reader, const char *pci)
         (void)snprintf(link.pci, sizeof(link.pci), "%s", pci);
         if (reader->nvml->nvlink_state(device, number, &active) || active != 1)
             continue;
-        /* All links of a GPU that is part of a fabric end at switches. */
+        /* All links of a GPU in a fabric end at switches. */
         if (find_end(reader, device, number, &link) || health.fabric_state == NVML_FABRIC_DONE)
             add(reader, &link);
     }

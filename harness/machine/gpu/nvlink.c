@@ -9,13 +9,13 @@
 
 enum { KIB = 1024 };
 
-/* Bytes, of the first of the two that is told. */
+/* Bytes of the first counter that is known. */
 static int64_t either(int64_t kib, int64_t bytes)
 {
     return kib >= 0 && kib <= INT64_MAX / KIB ? kib * KIB : bytes;
 }
 
-/* Sums over the links that have the field, each by itself; -1: none has. */
+/* Sum over the links that have the field, each read by itself; -1: none has it. */
 static int64_t sum_links(const struct nvml_api *nvml, struct nvml_device *device, unsigned field)
 {
     struct nvml_field fields[NVML_NVLINKS] = {0};
@@ -46,7 +46,7 @@ static void read_gpu(const struct nvml_api *nvml, struct nvml_device *device,
     }
 }
 
-/* As NCCL has it (its src/mnnvl.cc): within one machine a fabric has no identity. */
+/* By NCCL's rule (its src/mnnvl.cc): a fabric within one machine has no identity. */
 static bool is_in_cluster(const struct nvml_api *nvml, struct nvml_device *device)
 {
     static const unsigned char none[sizeof(((struct nvml_fabric *)0)->cluster_uuid)];

@@ -18,7 +18,7 @@ static bool is_outermost(void)
     return n > 0 && strcmp(link, initial) == 0;
 }
 
-/* /dev/nvidia0, /dev/nvidiactl, /dev/nvidia-uvm: CUDA opens them first. */
+/* Looks for /dev/nvidia0, /dev/nvidiactl, /dev/nvidia-uvm: CUDA opens them first. */
 bool gpu_has_device_open(unsigned pid)
 {
     static const char device[] = "/dev/nvidia";
@@ -52,7 +52,7 @@ static void add_pid(struct gpu_users *gpu, unsigned pid, uint64_t bytes)
     gpu->bytes[gpu->n++] = bytes;
 }
 
-/* The list and its length change while one asks: room enough, and one call. Some drivers of 2023
+/* The list may change between calls, so one call with enough room reads it. Some drivers of 2023
  * wrote larger entries: there is room for twice as many. */
 int gpu_list_processes(struct nvml_device *device,
                        int (*now)(struct nvml_device *, unsigned *, struct nvml_process *),

@@ -1,7 +1,7 @@
 /*
- * Which processes use which GPUs, by NVML: those that compute and those that draw. To a container
- * with numbers of its own some drivers tell these, some nothing, and some the numbers of the host,
- * under which it has other processes, or none.
+ * The processes that use GPUs, by NVML: for compute and graphics. In a container with its own pid
+ * namespace, some drivers report pids of that namespace, some none, and some pids of the host,
+ * which belong to other processes or to none there.
  */
 #ifndef CONTEND_MACHINE_GPU_PROCESSES_H
 #define CONTEND_MACHINE_GPU_PROCESSES_H
@@ -17,34 +17,35 @@
 enum { GPU_LIST_MAX = 64, GPU_USERS_MAX = 256 };
 
 struct gpu_users {
-    char pci_bdf[32];   /* "0000:01:00.0", as sysfs writes it */
+    char pci_bdf[32];   /* "0000:01:00.0", as in sysfs */
     char name[64];      /* "" = unknown */
-    struct bitset cpus; /* near it; empty = unknown */
+    struct bitset cpus; /* CPUs near it; empty = unknown */
     unsigned n;
     unsigned pids[GPU_USERS_MAX];
-    uint64_t bytes[GPU_USERS_MAX]; /* that each has there; UINT64_MAX = unknown */
+    uint64_t bytes[GPU_USERS_MAX]; /* memory of each on this GPU; UINT64_MAX = unknown */
 };
 
 /*
- * Whether that number of NVML's is the process that /proc here has under it: always where our
- * numbers are the host's, and else where it has a device of the driver open. False also where that
- * is not ours to see.
+ * True if a pid from NVML is the process with that pid in /proc here: always in the host's pid
+ * namespace, else if that process has a device of the driver open. False if we may not see its
+ * files.
  */
 bool gpu_pid_is_ours(unsigned pid);
 
-/* It has a device of the driver open, by itself or by a fork; false where that is not ours to see.
+/*
+ * True if it has a device of the driver open, also one inherited by fork; false if we may not see.
  */
 bool gpu_has_device_open(unsigned pid);
 
-/* The processes that one of NVML's two calls lists, either of which may be NULL; its error. */
+/* Lists processes by one of NVML's two calls, either of which may be NULL. Returns NVML's error. */
 int gpu_list_processes(struct nvml_device *device,
                        int (*now)(struct nvml_device *, unsigned *, struct nvml_process *),
                        int (*v1)(struct nvml_device *, unsigned *, struct nvml_process_v1 *),
                        struct nvml_process list[GPU_USERS_MAX], unsigned *n);
 
 /*
- * All GPUs that NVML knows into a new array *gpus of *n, which the caller frees; with those of
- * their processes that are ours (gpu_pid_is_ours). -ENOTSUP without NVML, with the reason; -ENOMEM.
+ * Returns all GPUs that NVML knows in a new array *gpus of *n, which the caller frees, with those
+ * users that pass gpu_pid_is_ours. -ENOTSUP without NVML, with the reason; -ENOMEM.
  */
 int gpu_users_read(struct gpu_users **gpus, size_t *n, struct err *err);
 

@@ -13,7 +13,7 @@
 struct gpu_watched {
     struct nvml_device *device;
     int64_t before[GPU_COUNTERS];
-    int64_t heat_ns; /* at go */
+    int64_t heat_ns; /* at gpu_watch_go */
     uint64_t go_ns;
     struct gpu_change change;
 };
@@ -98,7 +98,7 @@ void gpu_watch_go(struct gpu_watch *watch)
     }
 }
 
-/* Only what is not known to be at its best: a healthy GPU is asked once. */
+/* Skips a GPU whose link was seen at its maximum: a healthy GPU is queried once. */
 static void look_at(const struct nvml_api *nvml, struct gpu_watched *gpu)
 {
     struct gpu_change *change = &gpu->change;
@@ -136,8 +136,8 @@ void gpu_watch_stop(struct gpu_watch *watch)
 }
 
 /*
- * Not 45, "preemptive cleanup": it follows another error, or the end of a process, as where we end
- * a worker at the limit.
+ * Ignores Xid 45, "preemptive cleanup": it follows another error, or the end of a process, such as
+ * a worker that contend ends at its limit.
  */
 static void take_events(const struct nvml_api *nvml, struct gpu_watch *watch)
 {
@@ -158,7 +158,7 @@ static void read_gains(const struct nvml_api *nvml, struct gpu_watched *gpu)
     int64_t after[GPU_COUNTERS];
     nvml_read_counters(nvml, gpu->device, counter_fields, GPU_COUNTERS, after);
     for (int i = 0; i < GPU_COUNTERS; i++)
-        if (gpu->before[i] >= 0 && after[i] >= gpu->before[i]) /* else it was reset, or is new */
+        if (gpu->before[i] >= 0 && after[i] >= gpu->before[i]) /* else it is unknown, or reset */
             gpu->change.gained[i] = after[i] - gpu->before[i];
 }
 
@@ -194,7 +194,7 @@ struct gpu_change gpu_change_only(const struct gpu_change *change, enum gpu_kind
     return only;
 }
 
-/* The smaller of two that are known. */
+/* The smaller known value; a negative one is unknown. */
 static int lesser(int a, int b)
 {
     return a < 0 || (b >= 0 && b < a) ? b : a;

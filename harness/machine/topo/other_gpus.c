@@ -14,7 +14,7 @@ static const struct {
 
 void other_gpus_count(struct other_gpus *others, unsigned vendor, unsigned class_code)
 {
-    /* Intel's VGA is the graphics of a CPU; its server GPUs are "display controllers". */
+    /* Intel's VGA devices are CPU graphics; its server GPUs are "display controllers". */
     bool is_graphics = vendor == vendors[1].vendor && class_code == CLASS_VGA;
     if ((class_code >> 8 != CLASS_DISPLAY && class_code != CLASS_ACCELERATOR) || is_graphics)
         return;

@@ -55,7 +55,7 @@ void processor_model(const char *root, char *out, size_t size)
         processor_name(implementer, part, out, size);
 }
 
-/* The signature of CPUID leaf 0x40000000, where the processor says that a hypervisor is there. */
+/* The signature in CPUID leaf 0x40000000, if the processor reports a hypervisor. */
 static double ask_processor(char *hypervisor, size_t size)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -78,7 +78,7 @@ static double ask_processor(char *hypervisor, size_t size)
 #endif
 }
 
-/* Bare metal of Amazon's has its name, too, and says so in that of the product. */
+/* Amazon's bare-metal machines have its vendor name too, and ".metal" in the product name. */
 static double ask_firmware(const char *root, char *hypervisor, size_t size)
 {
     static const char *const made[] = {

@@ -1,4 +1,4 @@
-/* Queries of a topology that is loaded. */
+/* Queries of a loaded topology. */
 #include <stdlib.h>
 #include <string.h>
 

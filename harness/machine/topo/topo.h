@@ -1,7 +1,7 @@
 /*
- * The machine as plain arrays: CPUs, cores, caches, nodes, GPUs and what is near what.
+ * The machine as plain arrays: CPUs, cores, caches, nodes, GPUs and their distances.
  *
- * Read once by hwloc from this machine, from another machine's XML, or from hwloc's synthetic
+ * hwloc reads it once from this machine, from another machine's XML, or from hwloc's synthetic
  * notation ("package:2 core:4 pu:2"); no hwloc type leaves topo_load.c. Kinds of index are never
  * mixed: os_* numbers are the kernel's; the plain ones (core, package, llc, node) index arrays
  * here.
@@ -22,10 +22,10 @@ struct topo_cpu {
     unsigned os_cpu;
     int core; /* index of its physical core, 0..cores-1 */
     int smt;  /* rank among its core's CPUs, 0 = first */
-    int llc;  /* index of its last-level cache, 0..llcs-1; where none is reported, one a package. Of
-                 a CPU whose own last cache is of a lower level than that of others: llcs or more */
+    int llc;  /* index of its last-level cache, 0..llcs-1; without reported caches, one per package.
+                 If its last cache is of a lower level than other CPUs': llcs or more */
     int package;  /* 0..packages-1 */
-    int node;     /* index in nodes[] of the nearest node with memory, -1 when none is known */
+    int node;     /* index in nodes[] of the nearest node with memory, -1 = unknown */
     int kind;     /* 0 = least powerful kind of core; all 0 on a machine of one kind */
     bool allowed; /* by cgroup, cpuset and the affinity of this process; see for_others */
 };
@@ -33,21 +33,21 @@ struct topo_cpu {
 struct topo_node {
     unsigned os_node;
     uint64_t memory_bytes; /* local memory; 0 when unknown */
-    uint64_t node_bytes;   /* what the kernel says of the node, where it says else of the machine */
-    bool allowed;          /* memory may be taken from it */
-    struct bitset cpus;    /* os_cpu of its local CPUs; empty for a memory-only node */
+    uint64_t node_bytes;   /* size by the kernel, if it differs from the machine's memory; else 0 */
+    bool allowed;          /* we may allocate memory on it */
+    struct bitset cpus;    /* os_cpu of local CPUs; empty for a memory-only node */
     char kind[16];         /* "" = ordinary memory, else "HBM", "NVM", ... */
 };
 
-/* Caches of one level, size and number of CPUs; a hybrid machine has several such on a level. */
+/* Caches of equal level, size and CPU count; a hybrid machine has several kinds on a level. */
 struct topo_cache {
     int level;           /* 1 = L1d; data or unified caches only */
     uint64_t size_bytes; /* of one cache; 0 when unknown */
-    unsigned count;      /* how many the machine has */
+    unsigned count;      /* number in the machine */
     unsigned cpus;       /* logical CPUs that share one */
 };
 
-/* Where a GPU's NUMA node was learned from. */
+/* The source of a GPU's NUMA node. */
 enum topo_source { TOPO_UNKNOWN, TOPO_SYSFS, TOPO_NVML, TOPO_HWLOC, TOPO_OPTION };
 
 struct gpu_health;
@@ -61,15 +61,15 @@ struct topo_gpu {
     int node;                  /* index in nodes[], -1 = unknown */
     enum topo_source source;   /* of `node` */
     struct bitset cpus;        /* os_cpu near it; empty when unknown */
-    char note[160];            /* what disagrees or is missing, in plain words; "" = nothing */
-    struct gpu_health *health; /* owned; NULL when nobody told (machine/gpu/health.h) */
+    char note[160];            /* contradictions and gaps, in plain words; "" = none */
+    struct gpu_health *health; /* owned; NULL = unknown (machine/gpu/health.h) */
 };
 
 struct topo {
     char origin[128];   /* "this machine", "xml FILE" or "synthetic ..." */
     char cpu_model[96]; /* "" when unknown */
     bool is_this_machine;
-    bool hypervisor; /* this machine is virtual: what it reports may not be what there is */
+    bool hypervisor; /* virtual machine: what it reports may not be the real hardware */
     unsigned ncpus, ncores, nllcs, npackages, nnodes, nkinds, ncaches, ngpus;
     struct topo_cpu *cpus;
     struct topo_node *nodes; /* sorted by os_node */
@@ -77,28 +77,28 @@ struct topo {
     struct topo_cache caches[8];
     unsigned *distances;  /* nnodes x nnodes, row = from; NULL when the machine has none */
     unsigned llc_level;   /* 0 when no shared cache is reported */
-    char gpu_note[200];   /* why no GPU was found, or what the drivers withhold; "" = nothing */
-    int cuda_driver;      /* the newest CUDA that the driver knows: 12040 is 12.4; 0 = unknown */
-    struct bitset hidden; /* os_cpu we may use that the list of online CPUs lacks: the mask holds */
-    struct bitset isolated;       /* os_cpu that the kernel's scheduler leaves alone (isolcpus) */
+    char gpu_note[200];   /* why no GPU was found, or what drivers withhold; "" = nothing */
+    int cuda_driver;      /* the newest CUDA that the driver supports: 12040 is 12.4; 0 = unknown */
+    struct bitset hidden; /* os_cpu in our affinity mask, not in the online list; the mask counts */
+    struct bitset isolated;       /* os_cpu that the scheduler leaves alone (isolcpus) */
     struct other_gpus other_gpus; /* of other vendors */
-    bool driver_too_old;          /* for this program's CUDA runtime; gpu_note has both versions */
+    bool driver_too_old;          /* for our CUDA runtime; gpu_note has both versions */
 };
 
 struct topo_options {
     const char *xml;       /* FILE or a synthetic description; NULL = this machine */
     const char *fake_gpus; /* tests: "BDF@NODE,BDF@NODE" adds GPUs; NULL = none */
     bool probe_gpus;       /* ask CUDA and NVML (costs the driver's start) */
-    bool only_order; /* of GPUs: their order and node; CUDA, which takes a third of a second to
-                        start, is asked only where NVML cannot tell its order */
-    bool for_others; /* every CPU is allowed: the limits of this process are not theirs */
+    bool only_order; /* read only order and node of GPUs. CUDA, which takes a third of a second to
+                        start, is used only if NVML does not tell its order */
+    bool for_others; /* every CPU is allowed: our own limits do not apply to other processes */
 };
 
 /*
- * Fills *topo; free it with topo_free, also after an error. `xml` is a file when such a file exists
- * or when it ends in ".xml". GPUs of another machine get the ordinals CUDA would give them in PCI
- * order, unless the XML names them (cuda0, ...). Errors: -ENOENT no such file, -EINVAL a malformed
- * XML or description, -ENOTSUP more CPUs than a bitset holds, -ENOMEM.
+ * Fills *topo; free it with topo_free, also after an error. `xml` is a file if such a file exists
+ * or if it ends in ".xml". GPUs of another machine get the ordinals that CUDA would give them in
+ * PCI order, unless the XML names them (cuda0, ...). -ENOENT: no such file. -EINVAL: malformed XML
+ * or description. -ENOTSUP: more CPUs than a bitset holds. -ENOMEM.
  */
 int topo_load(const struct topo_options *options, struct topo *topo, struct err *err);
 void topo_free(struct topo *topo);
@@ -109,25 +109,25 @@ void topo_allowed_cpus(const struct topo *topo, struct bitset *set);
 /* Index in nodes[]; -1 for an unknown os_node. */
 int topo_node_index(const struct topo *topo, unsigned os_node);
 
-/* False for a node (an index) that reports none where others do; none at all means not known. */
+/* False if this node (an index) has no memory. True if no node reports any: that means unknown. */
 bool topo_has_memory(const struct topo *topo, unsigned node);
 
-/* How many GPUs CUDA sees: a worker can only use these. They come first in gpus[]. */
+/* Number of GPUs that CUDA sees: workers can only use these. They come first in gpus[]. */
 unsigned topo_visible_gpus(const struct topo *topo);
 
 /*
- * The GPU's number among these under CUDA_DEVICE_ORDER=PCI_BUS_ID: what selects it in an
- * environment where CUDA_VISIBLE_DEVICES is not set, as CUDA's own order may differ there.
+ * The GPU's number among the visible ones under CUDA_DEVICE_ORDER=PCI_BUS_ID. It selects the GPU if
+ * CUDA_VISIBLE_DEVICES is not set; CUDA's own order may differ there.
  */
 unsigned topo_gpu_bus_number(const struct topo *topo, const struct topo_gpu *gpu);
 
 /*
- * The CPUs of the core that begins at cpus[*at], where a core's CPUs are neighbours; *at becomes
- * the next one's. False: there is none. A walk begins at 0.
+ * The CPUs of the core at cpus[*at] (CPUs of a core are adjacent); *at moves to the next core.
+ * Start with *at = 0. False: there are no more.
  */
 bool topo_next_core(const struct topo *topo, unsigned *at, struct bitset *core);
 
-/* "performance" or "efficiency" of two kinds of cores, else "fastest", "middle" or "slowest". */
+/* "performance" or "efficiency" if there are two kinds, else "fastest", "middle" or "slowest". */
 const char *topo_kind_name(const struct topo *topo, int kind);
 
 /* True when the CPUs are of several kinds of cores. */

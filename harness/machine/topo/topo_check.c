@@ -5,7 +5,7 @@
 
 enum { SHORT_LIST = 64 };
 
-/* With "CPUs 2-3" or "NUMA node 1" as its subject; nothing of an empty set. */
+/* Adds the finding with a subject such as "CPUs 2-3" or "NUMA node 1"; none for an empty set. */
 static int report(const struct finding *said, const char *one, const struct bitset *set,
                   struct findings *findings, struct err *err)
 {
@@ -18,7 +18,7 @@ static int report(const struct finding *said, const char *one, const struct bits
     return findings_add(findings, &finding, err);
 }
 
-/* Reports odd CPUs: those that we may use, and the others. */
+/* Reports `cpus`: the allowed ones by `in`, the rest by `out`. */
 static int report_cpus(const struct finding *in, const struct finding *out,
                        const struct bitset *cpus, const struct bitset *allowed,
                        struct findings *findings, struct err *err)
@@ -30,7 +30,7 @@ static int report_cpus(const struct finding *in, const struct finding *out,
     return rc ? rc : report(out, "CPU", &unused, findings, err);
 }
 
-/* The node that has this CPU, with memory or without; -1 = unknown. */
+/* The node of this CPU, with or without memory; -1 = unknown. */
 static int own_node(const struct topo *topo, unsigned os_cpu)
 {
     int own = -1;

@@ -1,7 +1,6 @@
 /*
- * Properties of this machine that are easily missed, as findings: CPUs that the system's list
- * hides, isolated CPUs, nodes whose CPUs have no memory of their own, GPUs that contend cannot
- * measure. Pure.
+ * Easily missed properties of this machine, as findings: CPUs missing in the system's list,
+ * isolated CPUs, nodes whose CPUs have no local memory, GPUs that contend cannot measure. Pure.
  */
 #ifndef CONTEND_MACHINE_TOPO_TOPO_CHECK_H
 #define CONTEND_MACHINE_TOPO_TOPO_CHECK_H
@@ -10,13 +9,14 @@
 #include "harness/machine/topo/topo.h"
 
 /*
- * cpus_hidden (allowed, and not listed as online), cpus_isolated (in the affinity mask, a doubt, or
- * outside it, a note), node_no_memory and node_memory_refused (of nodes with allowed CPUs),
- * other_gpus. One of each kind at most. -ENOMEM only.
+ * Finding ids: cpus_hidden (allowed, but not listed as online), cpus_unknown (in the affinity mask,
+ * but not in the topology), cpus_isolated (allowed: a doubt), cpus_isolated_out (not allowed: a
+ * note), node_no_memory and node_memory_refused (of nodes with allowed CPUs), other_gpus. At most
+ * one of each. -ENOMEM only.
  */
 int topo_check(const struct topo *topo, struct findings *findings, struct err *err);
 
-/* Whether this allowed CPU's own NUMA node has no memory that we may use. */
+/* True if the own NUMA node of this allowed CPU has no memory that we may use. */
 bool topo_lacks_memory(const struct topo *topo, unsigned os_cpu);
 
 #endif

@@ -32,7 +32,7 @@ char *topo_gpu_name(const struct topo_gpu *gpu, char *buf, size_t size)
     return buf;
 }
 
-/* As the firmware tells the kernel. */
+/* The node that the firmware gives to the kernel. */
 static int read_sysfs_node(const char *bdf)
 {
     double node = proc_read_number("", "/sys/bus/pci/devices/%s/numa_node", bdf);
@@ -41,7 +41,7 @@ static int read_sysfs_node(const char *bdf)
     return node < 0 ? NODE_REPORTED_UNKNOWN : (int)node;
 }
 
-/* The one node that all these CPUs are near to, or NODE_REPORTED_UNKNOWN. */
+/* The node of these CPUs if all have the same one, else NODE_REPORTED_UNKNOWN. */
 static int node_of_cpus(const struct topo *topo, const struct bitset *cpus)
 {
     int node = -1;
@@ -56,9 +56,9 @@ static int node_of_cpus(const struct topo *topo, const struct bitset *cpus)
 }
 
 /*
- * NVML's view: the node of the memory affinity, else of the CPU affinity. nvmlDeviceGetNumaNodeId
- * is not asked: it is the node that the GPU's own memory forms on machines such as Grace Hopper.
- * A CPU affinity that is the whole machine is NVML's way to say that it does not know.
+ * NVML's answer: the node of the memory affinity, else of the CPU affinity. nvmlDeviceGetNumaNodeId
+ * is not used: it gives the node of the GPU's own memory, on machines such as Grace Hopper. If NVML
+ * does not know the CPU affinity, it reports all CPUs.
  */
 static int read_nvml_node(const struct nvml_api *nvml, struct nvml_device *device,
                           const struct topo *topo)
@@ -170,7 +170,7 @@ static const struct topo_gpu *find_gpu(const struct topo_gpu *gpus, unsigned n, 
     return NULL;
 }
 
-/* Those that CUDA_VISIBLE_DEVICES hides, or that CUDA cannot use. */
+/* Adds GPUs that CUDA_VISIBLE_DEVICES hides or that CUDA cannot use. */
 static int add_nvml_gpus(const struct nvml_api *nvml, struct topo *topo, struct err *err)
 {
     unsigned count = 0;
@@ -194,9 +194,9 @@ static int add_nvml_gpus(const struct nvml_api *nvml, struct topo *topo, struct 
 }
 
 /*
- * CUDA's order is NVML's, by PCI address, where it is told so, or all GPUs are the same: otherwise
- * the fastest come first (CUDA_DEVICE_ORDER, CUDA C++ Programming Guide). A list of visible ones,
- * or GPUs in slices, are for CUDA to tell.
+ * True if CUDA's order is NVML's, by PCI address: if CUDA_DEVICE_ORDER says so, or all GPUs have
+ * the same name. Otherwise CUDA puts the fastest first (CUDA_DEVICE_ORDER, CUDA C++ Programming
+ * Guide). With CUDA_VISIBLE_DEVICES or MIG, only CUDA knows the order.
  */
 static bool nvml_knows_order(const struct nvml_api *nvml)
 {
@@ -218,7 +218,7 @@ static bool nvml_knows_order(const struct nvml_api *nvml)
     return count > 0;
 }
 
-/* Fills what NVML knows of a GPU and returns its node. */
+/* Fills in what NVML knows about a GPU, and returns its node. */
 static int ask_nvml(const struct nvml_api *nvml, const struct topo *topo, struct topo_gpu *gpu)
 {
     struct nvml_device *device;
@@ -232,7 +232,7 @@ static int ask_nvml(const struct nvml_api *nvml, const struct topo *topo, struct
     if (nvml->uuid && nvml->uuid(device, uuid, sizeof(uuid)) == 0) {
         if (!gpu->uuid[0])
             (void)snprintf(gpu->uuid, sizeof(gpu->uuid), "%.60s", uuid);
-        else if (strcmp(gpu->uuid, uuid) != 0) /* CUDA sees a slice of this GPU */
+        else if (strcmp(gpu->uuid, uuid) != 0) /* CUDA sees a MIG slice of this GPU */
             memcpy(gpu->uuid, "MIG", 3);
     }
     return read_nvml_node(nvml, device, topo);
@@ -282,7 +282,7 @@ static void check_versions(const struct cuda_api *cuda, struct topo *topo)
 #endif
 }
 
-/* NULL where NVML does not know the GPU. */
+/* Sets gpu->health; NULL if NVML does not know the GPU. */
 static int read_health(struct topo_gpu *gpu, struct err *err)
 {
     gpu->health = malloc(sizeof(*gpu->health));
@@ -331,7 +331,7 @@ int topo_probe_gpus(bool only_order, struct topo *topo, struct err *err)
     return rc;
 }
 
-/* One "BDF@NODE" of the list; `text` is a copy that may be cut. */
+/* Adds one "BDF@NODE" of the list; cuts `text` in place. */
 static int add_fake_gpu(struct topo *topo, char *text, struct err *err)
 {
     char *at = strchr(text, '@'), *end = NULL, bdf[PCI_BDF_MAX];

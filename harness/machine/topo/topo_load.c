@@ -15,14 +15,14 @@
 #include "harness/machine/topo/topo_source.h"
 
 enum {
-    LLC_MIN_LEVEL = 2, /* an L1 is never what workers share */
+    LLC_MIN_LEVEL = 2, /* workers never share an L1 */
     PCI_VENDOR_NVIDIA = 0x10de,
     PCI_CLASS_VGA = 0x0300,
     PCI_CLASS_3D = 0x0302,
     MPOL_F_MEMS_ALLOWED_FLAG = 4 /* linux/mempolicy.h: ask for the allowed nodes */
 };
 
-/* Copies text from outside; control characters would reach the user's terminal. */
+/* Copies untrusted text without control characters, which would reach the terminal. */
 static void copy_text(char *to, size_t size, const char *from)
 {
     (void)snprintf(to, size, "%s", from ? from : "");
@@ -33,11 +33,11 @@ static void copy_text(char *to, size_t size, const char *from)
         if (to[i] != ' ')
             used = i + 1;
     }
-    to[used] = '\0'; /* processors are named with spaces behind */
+    to[used] = '\0'; /* some processor names end with spaces */
 }
 
-/* The outermost data cache around a CPU, or what stands for it where none is reported; *level: its
- * level, 0 = of no cache. */
+/* The outermost data cache of a CPU; without caches its package, or the machine. *level: its level,
+ * 0 = no cache. */
 static hwloc_obj_t find_llc(hwloc_obj_t pu, unsigned *level)
 {
     hwloc_obj_t llc = NULL, package = NULL, top = pu;
@@ -54,7 +54,7 @@ static hwloc_obj_t find_llc(hwloc_obj_t pu, unsigned *level)
     return llc ? llc : package ? package : top;
 }
 
-/* Numbers groups in the order in which their members come by. */
+/* Numbers groups in the order of their members. */
 static int number_group(hwloc_obj_t group, hwloc_obj_t *last, unsigned *count)
 {
     if (group != *last)
@@ -63,8 +63,8 @@ static int number_group(hwloc_obj_t group, hwloc_obj_t *last, unsigned *count)
     return (int)*count - 1;
 }
 
-/* Those below the machine's last level, as of low-power cores outside of the L3, come behind the
- * others. */
+/* Last caches of a lower level than the machine's, as of low-power cores outside of the L3, are
+ * numbered after the others. */
 static void number_llcs(hwloc_topology_t hw, struct topo *topo)
 {
     unsigned level, all = 0;
@@ -161,13 +161,13 @@ static int fill_nodes(hwloc_topology_t hw, struct topo *topo, struct err *err)
     }
     topo->nnodes = (unsigned)n;
     qsort(topo->nodes, topo->nnodes, sizeof(*topo->nodes), compare_nodes);
-    /* Where other nodes report their size, none means no memory; else it means not known. */
+    /* If any node reports its size, 0 means no memory; else it means unknown. */
     for (unsigned i = 0; sizes_known && i < topo->nnodes; i++)
         topo->nodes[i].allowed &= topo->nodes[i].memory_bytes > 0;
     return 0;
 }
 
-/* Values that are not there stay 0, as those of a node that hwloc does not list. */
+/* Missing values stay 0, such as those of a node that hwloc does not list. */
 static int fill_distances(hwloc_topology_t hw, struct topo *topo, struct err *err)
 {
     struct hwloc_distances_s *found[1];
@@ -196,8 +196,8 @@ static int fill_distances(hwloc_topology_t hw, struct topo *topo, struct err *er
 }
 
 /*
- * The nearest node with ordinary memory: of those local to the CPU, the one with the fewest CPUs.
- * `weights` holds the number of local CPUs of each node. -1 when no local node has memory.
+ * The nearest of a CPU's local nodes with memory: ordinary memory comes first, then the fewest
+ * CPUs. `weights` has the number of local CPUs of each node. -1: no local node has memory.
  */
 static int local_node(const struct topo *topo, const unsigned *weights, unsigned os_cpu)
 {
@@ -214,7 +214,7 @@ static int local_node(const struct topo *topo, const unsigned *weights, unsigned
     return best;
 }
 
-/* For a CPU whose own node has no memory: the nearest one by distance, else the only one. */
+/* For a CPU whose own node has no memory: the nearest node, else the only one, else -1. */
 static int remote_node(const struct topo *topo, unsigned os_cpu)
 {
     int own = -1, best = -1;
@@ -253,7 +253,7 @@ static int assign_nodes(struct topo *topo, struct err *err)
         if (cpu->node >= 0)
             nearest[cpu->node] = true;
     }
-    /* hwloc gives memory-only nodes the CPUs around them; to us they have none of their own. */
+    /* hwloc gives memory-only nodes the CPUs around them; here they have no CPUs. */
     for (unsigned i = 0; i < topo->nnodes; i++)
         if (!nearest[i] && topo_has_memory(topo, i))
             memset(&topo->nodes[i].cpus, 0, sizeof(topo->nodes[i].cpus));
@@ -262,7 +262,7 @@ static int assign_nodes(struct topo *topo, struct err *err)
     return 0;
 }
 
-/* Only kinds that hwloc could rank by efficiency count: it says -1 for all when it could not. */
+/* Uses only kinds that hwloc ranks by efficiency; it reports -1 if it cannot. */
 static void fill_kinds(hwloc_topology_t hw, struct topo *topo)
 {
     int n = hwloc_cpukinds_get_nr(hw, 0);
@@ -287,7 +287,7 @@ static void fill_kinds(hwloc_topology_t hw, struct topo *topo)
     hwloc_bitmap_free(cpus);
 }
 
-/* Counts a cache among those of its kind; a hybrid machine has several kinds on one level. */
+/* Counts equal caches together; a hybrid machine has several kinds on one level. */
 static void count_cache(struct topo *topo, const struct topo_cache *cache)
 {
     const unsigned room = sizeof(topo->caches) / sizeof(topo->caches[0]);
@@ -339,7 +339,7 @@ static bool is_gpu(hwloc_obj_t pci)
            device_ordinal(pci, "nvml") >= 0;
 }
 
-/* The first value of this key among the device and its OS devices, or NULL. */
+/* The first value of this key in the device and its OS devices, or NULL. */
 static const char *device_info(hwloc_obj_t pci, const char *key)
 {
     const char *value = hwloc_obj_get_info_by_name(pci, key);
@@ -349,8 +349,8 @@ static const char *device_info(hwloc_obj_t pci, const char *key)
 }
 
 /*
- * A GPU is near the node of its closest non-I/O ancestor. An ancestor that is the whole machine
- * says nothing: that is where hwloc puts devices whose locality the firmware does not tell.
+ * A GPU is near the node of its closest non-I/O ancestor, unless that is the whole machine: hwloc
+ * puts devices of unknown locality there.
  */
 static void locate_gpu(hwloc_topology_t hw, hwloc_obj_t pci, struct topo *topo,
                        struct topo_gpu *gpu)
@@ -408,7 +408,7 @@ static int fill_gpus(hwloc_topology_t hw, struct topo *topo, struct err *err)
     return 0;
 }
 
-/* hwloc knows the cgroup; the affinity that taskset or a batch system gave is another limit. */
+/* hwloc applies the cgroup; the affinity mask, by taskset or a batch system, is a further limit. */
 static void apply_affinity(struct topo *topo)
 {
     struct bitset set;
@@ -416,7 +416,7 @@ static void apply_affinity(struct topo *topo)
         for (unsigned i = 0; i < topo->ncpus; i++)
             topo->cpus[i].allowed &= bitset_test(&set, topo->cpus[i].os_cpu);
     memset(&set, 0, sizeof(set));
-    /* Containers may refuse this call; the cgroup's own answer then stands. */
+    /* If a container refuses this call, the cgroup's limit stands. */
     if (syscall(SYS_get_mempolicy, NULL, set.word, (unsigned long)BITSET_BITS, NULL,
                 MPOL_F_MEMS_ALLOWED_FLAG) == 0)
         for (unsigned i = 0; i < topo->nnodes; i++)
@@ -472,8 +472,8 @@ static int fill_topo(hwloc_topology_t hw, struct topo *topo, struct err *err)
 }
 
 /*
- * The only node has all of the machine's memory. A kernel that sets up pages when they are first
- * needed reports for the node those that it has set up so far, and for the machine all of them.
+ * If there is only one node, it has all of the machine's memory. A kernel that initializes pages on
+ * demand reports only initialized pages for the node, but all pages for the machine.
  */
 static void take_memory(struct topo *topo, double machine_bytes)
 {
@@ -508,7 +508,7 @@ int topo_load(const struct topo_options *options, struct topo *topo, struct err 
         topo->is_this_machine = true;
         take_memory(topo, proc_read_memory_bytes("", "MemTotal"));
         topo->hypervisor = runs_under_hypervisor();
-        if (!topo->cpu_model[0]) /* hwloc has none of Arm's */
+        if (!topo->cpu_model[0]) /* hwloc has no model for Arm */
             processor_model("", topo->cpu_model, sizeof(topo->cpu_model));
         if (options->for_others)
             lift_limits(topo);
@@ -518,7 +518,7 @@ int topo_load(const struct topo_options *options, struct topo *topo, struct err 
         if (options->probe_gpus)
             rc = topo_probe_gpus(options->only_order, topo, err);
         else
-            topo->ngpus = 0; /* a PCI address without a driver is no GPU that a worker can use */
+            topo->ngpus = 0; /* without a driver, workers cannot use the GPU */
     }
     if (!rc && options->fake_gpus)
         rc = topo_fake_gpus(topo, options->fake_gpus, err);

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A directory of the root, and what in it is no link: the next directory, or the hidden file. */
+/* Directories of the root. `except` is no link: it is the next directory, or the hidden file. */
 static const struct {
     const char *path, *except;
 } levels[] = {{"", "sys"},
@@ -32,7 +32,7 @@ static int join(char *to, const char *root, const char *dir, const char *name)
     return n < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-/* Links of all that the machine's own directory has. */
+/* Links all entries of the machine's own directory. */
 static int fill(const struct topo_root *root, int level)
 {
     char from[PATH_MAX], to[PATH_MAX];

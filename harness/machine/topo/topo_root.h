@@ -1,8 +1,8 @@
 /*
- * A root for hwloc in which /sys/devices/system/cpu/online is missing: it then asks each CPU.
+ * Makes a root for hwloc that lacks /sys/devices/system/cpu/online, so that hwloc checks each CPU.
  *
- * lxcfs shows a container that list renumbered, 0-3 for CPUs 12-15, while affinity masks, cgroups
- * and all other files have the machine's own numbers. hwloc believes the list.
+ * In a container, lxcfs renumbers that list (0-3 for CPUs 12-15), while affinity masks, cgroups and
+ * all other files have the host's numbers. hwloc would believe the list.
  *
  *   rc = topo_root_make(&root, &err);
  *   ... hwloc_topology_load with HWLOC_FSROOT=root.path ...
@@ -19,7 +19,7 @@ struct topo_root {
     char path[PATH_MAX]; /* a directory of links in TMPDIR, /tmp or /dev/shm; "" = none */
 };
 
-/* Remove it also after an error: -errno where it can be made nowhere. */
+/* -errno if no directory can be made. Remove it also after an error. */
 int topo_root_make(struct topo_root *root, struct err *err);
 void topo_root_remove(const struct topo_root *root);
 

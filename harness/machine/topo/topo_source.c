@@ -26,8 +26,8 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /*
- * How many CPUs a synthetic description asks for: the product of its levels. hwloc would build the
- * tree first and run out of memory.
+ * Number of CPUs in a synthetic description: the product of its levels. Checked first, because
+ * hwloc would build the tree and run out of memory.
  */
 static unsigned long synthetic_cpus(const char *text)
 {
@@ -50,14 +50,14 @@ static unsigned long synthetic_cpus(const char *text)
     return product;
 }
 
-/* The source to load; neither: this machine. */
+/* The source to load; both NULL = this machine. */
 struct source {
     const char *description; /* synthetic, or NULL */
     const char *path;        /* of an XML file, or NULL */
 };
 
 /*
- * We ask the drivers ourselves; these plugins would start CUDA, OpenCL and X behind our back. "pci"
+ * Excludes plugins that would start CUDA, OpenCL and X: contend queries the drivers itself. "pci"
  * leaks, and hwloc reads the PCI bus from sysfs without it.
  */
 static void set_this_machine(hwloc_topology_t hw)
@@ -69,7 +69,7 @@ static void set_this_machine(hwloc_topology_t hw)
                                             unwanted[i]);
 }
 
-/* 0, or -1 when hwloc does not understand the source. *hw is the caller's to destroy, or NULL. */
+/* -1 if hwloc does not understand the source. The caller destroys *hw unless it is NULL. */
 static int load(const struct source *source, hwloc_topology_t *hw)
 {
     int rc = 0;
@@ -85,28 +85,27 @@ static int load(const struct source *source, hwloc_topology_t *hw)
     else
         set_this_machine(*hw);
     sigset_t before;
-    signals_hold(&before); /* its plugins load drivers */
+    signals_hold(&before); /* hwloc's plugins load drivers */
     rc = rc ? rc : hwloc_topology_load(*hw);
     signals_release(&before);
     return rc;
 }
 
-/* In a child. */
+/* Runs in a child process. */
 static int try_load(void *arg)
 {
     hwloc_topology_t hw;
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd = STDOUT_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
         (void)dup2(null, fd);
-    (void)prctl(PR_SET_DUMPABLE, 0); /* a crash here is an answer, not worth a core file */
+    (void)prctl(PR_SET_DUMPABLE, 0); /* a crash is an expected answer: no core file */
     (void)alarm(LOAD_LIMIT_S);
     return load(arg, &hw) ? 1 : 0;
 }
 
 /*
- * Loads what comes from outside, of which a child has tried before us whether hwloc survives it: a
- * malformed XML can crash it (2.9's own parser runs into NULL where a CPU set is missing). -EINVAL:
- * hwloc does not understand it.
+ * Loads an untrusted source after a child process has tried it: a malformed XML can crash hwloc
+ * (2.9's own parser dereferences NULL if a CPU set is missing). -EINVAL: hwloc cannot read it.
  */
 static int load_tried(struct source source, hwloc_topology_t *hw, struct err *err)
 {
@@ -151,7 +150,7 @@ static int load_description(const char *text, hwloc_topology_t *hw, struct err *
                                    text);
 }
 
-/* CPUs that this process may use, and that hwloc, or NULL, does not list. */
+/* CPUs that this process may use but that hwloc does not list. hw: NULL = lists none. */
 static void find_hidden(hwloc_topology_t hw, struct bitset *hidden)
 {
     hwloc_const_bitmap_t listed = hw ? hwloc_topology_get_topology_cpuset(hw) : NULL;
@@ -164,7 +163,7 @@ static void find_hidden(hwloc_topology_t hw, struct bitset *hidden)
             bitset_set(hidden, (unsigned)cpu);
 }
 
-/* CPUs that this process may use exist, even if the list of online CPUs lacks them. */
+/* Loads this machine without its list of online CPUs, which lacks CPUs that we may use. */
 static int load_past_online(hwloc_topology_t *hw, struct err *err)
 {
     static const char variable[] = "HWLOC_FSROOT", ours[] = "HWLOC_THISSYSTEM";
@@ -189,18 +188,18 @@ int topo_source_load(const char *xml, hwloc_topology_t *hw, struct bitset *hidde
     struct source this_machine = {0};
     *hw = NULL;
     *hidden = (struct bitset){0};
-    /* hwloc explains what it dislikes on stderr, in many lines; our one line is enough. */
+    /* Stops hwloc's long messages on stderr; our own message is one line. */
     (void)setenv("HWLOC_HIDE_ERRORS", "2", 0);
     if (xml)
         return topo_source_is_file(xml) ? load_file(xml, hw, err) : load_description(xml, hw, err);
     int rc = affinity_check();
-    if (rc) /* hwloc would ask again and again, with ever more CPUs */
+    if (rc) /* hwloc would retry forever with ever more CPUs */
         return err_sys(err, rc,
                        "the kernel does not tell which CPUs this process may use "
                        "(sched_getaffinity; under a sandbox?)");
-    bool failed = load(&this_machine, hw); /* as where the list names no CPU that there is */
+    bool failed = load(&this_machine, hw); /* fails if the online list has no existing CPU */
     find_hidden(failed ? NULL : *hw, hidden);
-    bool elsewhere = getenv("HWLOC_FSROOT") || getenv("HWLOC_THISSYSTEM"); /* by the caller */
+    bool elsewhere = getenv("HWLOC_FSROOT") || getenv("HWLOC_THISSYSTEM"); /* set by the caller */
     if (!bitset_empty(hidden) && !elsewhere)
         return load_past_online(hw, err);
     return failed ? err_set(err, -EIO, "hwloc cannot read this machine's topology") : 0;
