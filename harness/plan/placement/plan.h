@@ -43,7 +43,7 @@ struct placement_info {
 /* Indexed by enum placement. */
 extern const struct placement_info placement_infos[PLACEMENTS];
 
-/* -EINVAL with the list of names. */
+/* -EINVAL: an unknown name; the message lists the known ones. */
 int placement_parse(const char *name, enum placement *placement, struct err *err);
 
 /* Parses "none,partition"; keeps the order, drops repeats. Returns how many, or -EINVAL. */
