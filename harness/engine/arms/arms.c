@@ -29,7 +29,7 @@ bool arm_same_plan(const struct arm *a, const struct arm *b)
     return true;
 }
 
-/* A slice that a baseline may have: as large as the first one's, and of no worker before it. */
+/* True if a baseline may use this slice: as many CPUs as slot 0, and no earlier slot is equal. */
 static bool is_slice(const struct arm *arm, unsigned slot)
 {
     const struct plan_worker *workers = arm->plan.workers;
@@ -39,7 +39,7 @@ static bool is_slice(const struct arm *arm, unsigned slot)
     return bitset_count(&workers[slot].cpus) == bitset_count(&workers[0].cpus);
 }
 
-/* The slot of the next such slice, or arm->planned workers. */
+/* The slot of the next such slice, or arm->planned_workers. */
 static unsigned next_slice(const struct arm *arm, unsigned slot)
 {
     do
@@ -68,7 +68,7 @@ unsigned arms_slot(const struct arm *arm, uint64_t seed, unsigned round)
     return slot;
 }
 
-/* In each round the same worker, alone. */
+/* True when both baselines run the same worker in each round. */
 static bool same_slices(const struct arm *a, const struct arm *b)
 {
     unsigned i = 0, j = 0;
@@ -119,7 +119,7 @@ static int add_arm(const struct topo *topo, const struct arms_request *request, 
         .canary = request->canary,
         .same_as = -1,
     };
-    /* The smallest of several counts has to be possible: a curve ends where CPUs do. */
+    /* Only the smallest of several counts must be possible: a curve ends where CPUs run out. */
     bool optional =
         (request->optional && request->optional[p]) || planned_workers > least_count(request);
     int rc = optional ? plan_make_or_skip(topo, &plan_request, &arm.plan, err)
@@ -140,7 +140,7 @@ static int add_arm(const struct topo *topo, const struct arms_request *request, 
     return 0;
 }
 
-/* One worker of the plan owns its share of the CPUs, as those of no baseline so far do. */
+/* True if the arm added last has disjoint slices, and no baseline of its kind has any so far. */
 static bool is_first_slice(const struct result *result)
 {
     const struct arm *arm = &result->arms[result->narms - 1];
@@ -155,7 +155,7 @@ static bool is_first_slice(const struct result *result)
     return true;
 }
 
-/* The baseline of workers that run by themselves, or the one of a team; of the arm added last. */
+/* True if the arm added last needs a baseline; `have_team`: the team has its only one already. */
 static bool wants_baseline(const struct arms_request *request, const struct result *result,
                            bool have_team)
 {
@@ -205,7 +205,7 @@ void arms_free(struct result *result)
     result->narms = 0;
 }
 
-/* The seed of a round's chance. */
+/* The seed of all random choices of a round. */
 static uint64_t seed_of(uint64_t seed, unsigned round)
 {
     return seed ^ ((uint64_t)round << 32);

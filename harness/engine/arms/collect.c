@@ -43,7 +43,7 @@ static int copy_values(const struct value_log *log, struct worker_result *out)
     return 0;
 }
 
-/* None where nobody asked, or steps were not divided. */
+/* There are none unless a trace was requested and steps have stages. */
 static int copy_staged(const struct shared_worker *worker, struct worker_result *out)
 {
     size_t n = worker->nstaged < SHARED_STAGED ? worker->nstaged : SHARED_STAGED;
@@ -82,9 +82,9 @@ static int copy_cpu_samples(const struct cpu_samples *log, struct worker_result 
 }
 
 /*
- * The step that the limit ended counts as done at the limit: a lower bound of its time. The workers
- * went on while they were looked at and killed: of one whose last step ended, or began, behind
- * that moment there is no such step.
+ * The step that the limit ended counts as done at the limit: a lower bound of its time. Workers run
+ * on until they are killed: if the last step ended or began after killed_ns, there is no censored
+ * sample.
  */
 static void add_censored(const struct shared_worker *worker, uint64_t go_ns, uint64_t killed_ns,
                          struct worker_result *out)
@@ -142,7 +142,7 @@ int collect_worker(const struct shared_worker *worker, uint64_t go_ns, uint64_t 
     if (killed_ns)
         add_censored(worker, go_ns, killed_ns, out);
     if (out->nsamples && !worker->at_go.at_ns)
-        usage_forget(&out->usage); /* ended before it was first looked at: not from its start on */
+        usage_forget(&out->usage); /* no reading at go to subtract: its usage is unknown */
     else if (out->nsamples && worker->at_end.at_ns)
         usage_diff(&worker->at_go, &worker->at_end, out->go_ns, out->end_ns, &worker->cpu_samples,
                    &out->usage);
@@ -152,7 +152,7 @@ int collect_worker(const struct shared_worker *worker, uint64_t go_ns, uint64_t 
     return rc ? rc : copy_cpu_samples(&worker->cpu_samples, out);
 }
 
-/* When the last of the first n came to that state; 0 = none did. */
+/* When the last of the first n workers reached the state; 0 = none did. */
 static uint64_t last_to(const struct shared *shared, unsigned n, enum worker_state state)
 {
     uint64_t last_ns = 0;
@@ -174,7 +174,7 @@ void collect_phases(const struct shared *shared, unsigned foreground, uint64_t b
         bool joint = p != PHASE_SETTLE && p != PHASE_MEASURE;
         uint64_t end_ns = last_to(shared, joint ? shared->nworkers : foreground, ends[p]);
         if (end_ns <= begin_ns)
-            continue; /* its time is that of the next one that was come to */
+            continue; /* its time goes to the next phase that was reached */
         out->phase_s[p] = (double)(end_ns - begin_ns) * 1e-9;
         begin_ns = end_ns;
     }
@@ -192,7 +192,8 @@ void collect_machine(const struct usage_machine *go, const struct usage_machine 
         wall_s > 0 ? fmin((end->psi_cpu_some_s - go->psi_cpu_some_s) / wall_s, 1) : (double)NAN;
 }
 
-/* The worker that decides: the worst, and among equals one that was a cause, not a casualty. */
+/* The worker that decides the status: the worst of those that were not only ended because another
+ * worker was lost (-ECANCELED). */
 static const struct worker_result *worst_worker(const struct observation *o)
 {
     const struct worker_result *worst = NULL;
@@ -219,7 +220,7 @@ static void name_worker(const struct observation *out, const struct worker_resul
         (void)snprintf(name + used, 100 - (size_t)used, " (host %.63s)", worker->host);
 }
 
-/* The GPU that heat held back the longest; NULL where none was. */
+/* The GPU that heat held back the longest; NULL: none beyond COLLECT_NOISY_HEAT. */
 static const struct gpu_change *hottest(const struct observation *o)
 {
     const struct gpu_change *hottest = NULL;
@@ -266,7 +267,6 @@ void collect_verdict(struct observation *out)
     }
 }
 
-/* A command that has left the CPUs of its placement shows nothing about it. */
 void collect_masks(struct observation *out)
 {
     for (unsigned i = 0; i < out->nworkers && out->status == STATUS_OK; i++) {

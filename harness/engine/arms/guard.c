@@ -15,7 +15,7 @@
 #include "harness/lib/say/log.h"
 #include "harness/lib/sys/clock.h"
 
-/* The orders for a guard, by argv[3 + it]. */
+/* Orders for a guard: run argv[3 + order]. */
 enum order { ORDER_BEFORE, ORDER_AFTER, ORDER_CHECK, ORDERS };
 static const char *const order_names[ORDERS] = {"before", "after", "check"};
 
@@ -25,14 +25,14 @@ struct request {
 };
 
 struct answer {
-    unsigned serial; /* of the request: one that nobody waited for any more is not the next one's */
-    int status;      /* of the command: 0 = it went well; GUARD_LATE */
+    unsigned serial; /* of the request, to discard late answers to earlier requests */
+    int status;      /* of the command: exit code, 128 + signal, GUARD_LATE or GUARD_REFUSED */
     char text[VARIANT_READ_BACK_MAX];
 };
 
 enum { TICK_MS = 20, LIMIT_S = 60, GUARD_LATE = -1, GUARD_REFUSED = -2 };
 
-/* In the guard. */
+/* ---- in the guard ---- */
 
 struct command {
     const char *text;
@@ -45,7 +45,7 @@ static int become_shell(void *arg)
     return process_become_shell(command->text, command->out_fd, command->out_fd);
 }
 
-/* Takes what has been said so far; of what does not fit nothing. */
+/* Reads the output so far; drops what does not fit. */
 static void take_output(int fd, struct answer *answer, size_t *used)
 {
     char piece[512];
@@ -58,13 +58,13 @@ static void take_output(int fd, struct answer *answer, size_t *used)
     }
 }
 
-/* The first line. */
+/* Keeps the first line. */
 static void trim(char *text)
 {
     text[strcspn(text, "\n")] = '\0';
 }
 
-/* Until the command has ended: what it left behind may hold its output open. */
+/* Waits for the command's exit: its output may stay open in processes that it left behind. */
 static void await(struct process *process, int out_fd, struct answer *answer)
 {
     uint64_t until_ns = clock_now_ns() + UINT64_C(1000000000) * LIMIT_S;
@@ -74,7 +74,7 @@ static void await(struct process *process, int out_fd, struct answer *answer)
     while (!process_ended(process, &status)) {
         struct pollfd more = {.fd = out_fd, .events = POLLIN};
         if (poll(&more, 1, TICK_MS) > 0 && (more.revents & POLLHUP))
-            (void)usleep(1000); /* it closed its output, and goes on */
+            (void)usleep(1000); /* it closed its output and runs on */
         take_output(out_fd, answer, &used);
         late = late || clock_now_ns() >= until_ns;
         if (late)
@@ -112,7 +112,7 @@ int guard_main(int argc, char **argv)
     struct answer answer;
     if (argc < ARGUMENTS)
         return 2;
-    (void)prctl(PR_SET_PDEATHSIG, 0); /* of process_start: we are the one who stays */
+    (void)prctl(PR_SET_PDEATHSIG, 0); /* undo process_start's: a guard outlives its parent */
     int fd = (int)strtol(argv[2], NULL, 10);
     (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
     for (struct request request;
@@ -130,7 +130,7 @@ int guard_main(int argc, char **argv)
     return 0;
 }
 
-/* In the one that measures. */
+/* ---- in the process that measures ---- */
 
 static const char *command_of(const struct variant *variant, enum order order)
 {
@@ -154,8 +154,8 @@ static int refuse(const struct variant *variant, enum order order, const struct 
 }
 
 /*
- * 0; -EINTR: a signal asks us to end, and the guard undoes by itself; -ECHILD: it is gone. Ctrl-Z
- * stops us, and not the guard, whose command comes to its end.
+ * Returns 0; -EINTR: a signal asks us to end, and the guard undoes by itself; -ECHILD: the guard is
+ * gone. Ctrl-Z stops us (*stopped), but not the guard, whose command runs to its end.
  */
 static int await_answer(const struct guard *guard, struct signals *signals, struct answer *answer,
                         bool *stopped)
@@ -201,7 +201,7 @@ static int ask(struct guards *guards, size_t v, enum order order, struct signals
     answer->text[sizeof(answer->text) - 1] = '\0';
     if (!rc && answer->status)
         rc = refuse(variant, order, answer, err);
-    /* A stop does not spoil a check: its output holds, and it measures nothing. */
+    /* A check stays valid after a stop, as it measures nothing. */
     return !rc && stopped && order != ORDER_CHECK ? -ERESTART : rc;
 }
 
@@ -249,7 +249,7 @@ int guards_open(struct guards *guards, struct variants *variants, struct signals
     return rc;
 }
 
-/* VARIANTS_MAX: the arm has none. */
+/* The index of the arm's variant; VARIANTS_MAX = none. */
 static size_t index_of(const struct guards *guards, const struct arm *arm)
 {
     for (size_t v = 0; guards->variants && v < guards->variants->n; v++)
@@ -289,7 +289,7 @@ static void report_read_back(const struct variant *variant, const struct variant
                  variant->name, state->initial);
 }
 
-/* The last look at how things are, where nobody has asked us to end. */
+/* Runs `check` for the final state. `none` has no signals: this check is not interrupted. */
 static void look_again(struct guards *guards, size_t v)
 {
     struct variant_state *state = &guards->variants->state[v];

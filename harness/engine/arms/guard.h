@@ -1,12 +1,12 @@
 /*
- * The commands of a variant (variant.h), run by a process of its own that outlives us: whatever
- * ends this one, a crash, a kill or an interrupt, `after` is run where `before` was begun.
+ * A guard is a process that runs the commands of a variant (variant.h) and outlives contend. If
+ * contend crashes, is killed or interrupted after `before` was begun, the guard still runs `after`.
  *
  * The guard is this program again (engine/worker/launch.h), in a process group of its own, with
- * signals blocked. It runs one command at a time, by /bin/sh -c with stdin /dev/null, and keeps
- * what the command says; one that does not end within a minute is killed. When our end of its
- * socket is closed, it undoes what is to be undone, and ends. A kill of it, too, as of a whole
- * container, nobody can answer.
+ * signals blocked. It runs one command at a time, by /bin/sh -c with stdin /dev/null, and keeps the
+ * first line of the output. It kills a command that does not end within a minute. When our end of
+ * its socket is closed, the guard runs `after` if that is due, and ends. If the guard is killed
+ * too, as with a whole container, nothing is undone.
  */
 #ifndef CONTEND_ENGINE_ARMS_GUARD_H
 #define CONTEND_ENGINE_ARMS_GUARD_H
@@ -26,22 +26,25 @@ struct guards {
 };
 
 /*
- * Starts them, and asks `check` how things are. `variants` may be NULL. Close with guards_close,
- * also after an error: -errno of what could not be started, -ECANCELED a command failed, -EINTR.
+ * Starts the guards, and runs `check` for the initial state. `variants` may be NULL. Close with
+ * guards_close, also after an error: -errno: a guard could not be started; -ECANCELED: a command
+ * failed; -ECHILD: a guard is gone; -EINTR: a signal asked to end.
  */
 int guards_open(struct guards *guards, struct variants *variants, struct signals *signals,
                 struct err *err);
 
 /*
- * Before and after an observation of an arm; nothing where its variant has no commands. After an
- * error of the first, the second is to be called, too. Errors as above.
+ * Run `before` and `after` around an observation of an arm; do nothing if its variant has no
+ * commands. Call guards_after also after an error of guards_before. Errors as above; -ERESTART: we
+ * were stopped (Ctrl-Z) meanwhile.
  */
 int guards_before(struct guards *guards, const struct arm *arm, struct signals *signals,
                   struct err *err);
 int guards_after(struct guards *guards, const struct arm *arm, struct signals *signals,
                  struct err *err);
 
-/* Waits until all is undone; warns where `check` does not say so, or what was to change did not. */
+/* Waits until all is undone. Warns if `check` prints something else than at first, or if `before`
+ * did not change what `check` prints. */
 void guards_close(struct guards *guards);
 
 /* Main of a guard: argv[2] is its socket, argv[3] to argv[5] are before, after and check. */

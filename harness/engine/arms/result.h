@@ -38,23 +38,23 @@ struct worker_result {
     enum status status;
     struct err err; /* why not ok */
     bool background;
-    char library[BENCH_LIBRARY_MAX]; /* that it loaded at run time, "NCCL 2.28.9"; "" = none */
+    char library[BENCH_LIBRARY_MAX]; /* loaded at run time, "NCCL 2.28.9"; "" = none */
     int64_t pid;
-    char host[64];                  /* of a rank of a job; "" = this one, where there is no job */
-    struct bitset cpus_actual;      /* read back in the worker, all its threads together */
-    struct bitset cpus_threads;     /* the same once more at the end, where OpenMP was told to bind
-                                       threads and left them only a part; else empty */
-    unsigned least_team;            /* threads in its smallest OpenMP team; 0 = it made none */
+    char host[64];                  /* of a rank of a job; "" = this host, no job */
+    struct bitset cpus_actual;      /* read back in the worker: union over its threads */
+    struct bitset cpus_threads;     /* read back again at the end, if OpenMP was told to bind
+                                       threads and narrowed their masks; else empty */
+    unsigned least_team;            /* threads in its smallest OpenMP team; 0 = no team */
     struct bitset mem_nodes_actual; /* read back by get_mempolicy; empty = default policy */
     enum mem_policy mem_policy_actual;
     uint64_t go_ns, end_ns; /* end of its last measured step */
     size_t nsamples;
-    struct sample *samples; /* owned; of the background from go on; a censored last one has
+    struct sample *samples; /* owned; of the background: from go on. A censored last sample has
                                elapsed_ns = time until the limit */
     bool censored;          /* the last sample is a lower bound */
     /*
-     * For a user's command: threads bound as nobody planned, output that was cut, and runs that
-     * were killed as they did not end.
+     * For a user's command: threads whose binding differs from the plan, bytes of output that were
+     * dropped, and runs that were killed because they did not end.
      */
     unsigned nmasks;
     struct tree_mask masks[TREE_MASKS];
@@ -63,13 +63,13 @@ struct worker_result {
     struct usage usage;
     struct stage_sums stages;
     size_t nstaged;
-    struct stage_step *staged; /* owned: of its first samples, with a trace; not in a job */
+    struct stage_step *staged; /* owned: stages of the first samples, with a trace; not in a job */
     uint64_t pages_on_node[BENCH_NODES]; /* of the published buffer, by os_node */
-    uint64_t pages_elsewhere;            /* not present, or the kernel would not say */
+    uint64_t pages_elsewhere;            /* not present, or unknown */
     size_t nvalues;
-    struct value *values; /* owned: what a scan emitted, in that order */
+    struct value *values; /* owned: values of a scan, in the order of emission */
     size_t nreasons;
-    struct err *reasons; /* owned: why some of them are absent */
+    struct err *reasons; /* owned: why some values are absent */
     size_t ncpu_samples;
     struct cpu_sample_point {
         uint64_t at_ns;
@@ -78,25 +78,25 @@ struct worker_result {
     } * cpu_samples; /* owned, sorted by time; only of the first round */
 };
 
-/* One arm in one round. */
-/* Where the time of an observation goes, one after the other; until the last worker is through. */
+/* Consecutive parts of an observation's time; each lasts until the last worker has left it. */
 enum phase {
-    PHASE_START,   /* processes are made, and their programs loaded */
+    PHASE_START,   /* create processes, load their programs */
     PHASE_SETUP,   /* inputs, buffers, the GPU */
-    PHASE_WARM_UP, /* steps that do not count, and turns at that */
-    PHASE_SETTLE,  /* the same together */
+    PHASE_WARM_UP, /* uncounted steps, one worker after the other if they share CPUs */
+    PHASE_SETTLE,  /* uncounted steps of all workers together */
     PHASE_MEASURE,
-    PHASE_CHECK, /* is the result right? */
-    PHASE_END,   /* memory and processes go */
+    PHASE_CHECK, /* verify results */
+    PHASE_END,   /* free memory, end processes */
     PHASES
 };
 const char *phase_name(enum phase phase);
 
+/* One arm in one round. */
 struct observation {
-    double took_s;          /* from before its workers were started until all had ended */
-    double phase_s[PHASES]; /* 0 = it had none */
+    double took_s;          /* from before the first worker's start until all have ended */
+    double phase_s[PHASES]; /* 0 = no such phase */
     unsigned round, order;  /* order: position of the arm in this round's shuffle */
-    unsigned slot;      /* in the plan, of its first worker: whose slice a baseline had; else 0 */
+    unsigned slot;      /* plan index of its first worker: whose slice a baseline used; else 0 */
     enum status status; /* the worst of its workers, or noisy */
     char reason[256];
     unsigned nworkers; /* foreground, then background */
@@ -105,40 +105,37 @@ struct observation {
     double foreign_cpu;               /* share used by processes that are not our workers; or NaN */
     double psi_cpu_some;              /* share of wall time in which a task waited; or NaN */
     double gpu_clock_mhz, gpu_temp_c; /* means over the GPUs in use at the end; NaN = unknown */
-    uint64_t gpu_throttle_reasons;    /* NVML bits, or of all GPUs in use */
+    uint64_t gpu_throttle_reasons;    /* NVML bits, ORed over the GPUs in use */
     unsigned ngpus;
-    struct gpu_change *gpus; /* owned: of the GPUs in use, what changed meanwhile */
+    struct gpu_change *gpus; /* owned: changes of the GPUs in use */
     uint64_t start_ns;       /* of the go signal */
 };
 
 /* One (scenario, params, workers, placement, variant) cell. */
 struct arm {
-    const struct bench *bench; /* borrowed, as the params; equal pointers mean equal parameters */
+    const struct bench *bench; /* borrowed, as params; equal pointers mean equal parameters */
     const void *params;
-    const struct variant *variant; /* borrowed; NULL = none, as everywhere but in an ab */
+    const struct variant *variant; /* borrowed; NULL = none */
     enum placement placement;
-    unsigned workers; /* foreground: planned workers, or 1 for a baseline of workers that run by
-                         themselves */
+    unsigned workers; /* foreground: planned_workers, or 1 for a baseline of independent workers */
     unsigned planned_workers; /* the machine is planned for this many foreground workers */
-    bool alone; /* baseline, on the idle machine: one worker of the plan for `planned_workers`, each
-                   in its turn (arms_slot), or, where it is a scan `gang`, all of them without the
-                   background */
-    bool idle;  /* it is not measured in the coming round: a search has no use for it */
-    double limit_s;   /* a step is cut off after so long, where the run's own limit is longer; 0 =
-                         by that alone */
-    double cpu_max;   /* CPUs whose time each of its workers gets; 0 = no quota */
-    struct dose dose; /* of contention, which the last worker of its plan gives the others; idle =
-                         none */
-    bool canary; /* shows how the machine itself is, beside the arms of a run: behind them all */
-    int same_as; /* index of an earlier baseline with the identical plans, else -1 */
-    struct plan plan; /* whole plan for `planned_workers`, background included */
+    bool alone; /* baseline, on the idle machine: one worker of the plan for `planned_workers`, in
+                   turns (arms_slot); of a scan `gang`, all workers without the background */
+    bool idle;  /* not measured in the next round: a search or the verdict does not need it */
+    double limit_s;   /* a step is cut off after this time, if the run's limit is not shorter; 0 =
+                         only the run's limit */
+    double cpu_max;   /* quota of CPU time of each worker, in CPUs; 0 = no quota */
+    struct dose dose; /* of contention, applied by the last worker of its plan; idle = none */
+    bool canary;      /* a control that shows the state of the machine; after all other arms */
+    int same_as;      /* index of an earlier baseline with the identical plans, else -1 */
+    struct plan plan; /* for all `planned_workers`, background included */
     size_t nobservations;
     struct observation *observations; /* finished ones, in round order */
     size_t norders;
-    unsigned *orders; /* of an arm from files, by round: observation.order; owned by its reader */
+    unsigned *orders; /* observation.order by round, of an arm from files; owned by its reader */
 };
 
-/* Who chose the arms, and so what is said of them. */
+/* What chose the arms; reports differ by it. */
 enum purpose {
     PURPOSE_RUN,    /* a scenario's placements, or variants: `contend run`, `bench`, `ab` */
     PURPOSE_TUNE,   /* settings under search, and fresh rounds of a few: verdict/search/tune.h */
@@ -146,7 +143,7 @@ enum purpose {
     PURPOSE_DOSE,   /* the same under more and more contention: verdict/search/dosing.h */
     PURPOSES
 };
-/* "run", "tune", "sizing", "dose"; of another name PURPOSE_RUN. */
+/* "run", "tune", "sizing", "dose"; PURPOSE_RUN for an unknown name. */
 const char *purpose_name(enum purpose purpose);
 enum purpose purpose_find(const char *name);
 
@@ -154,58 +151,58 @@ struct result {
     enum purpose purpose;
     char run_id[64];
     const char *scenario;           /* name */
-    const char *program;            /* as a shell finds it from here; NULL = "contend" */
-    enum device device;             /* of the arms whose benchmark needs one or its stand-in */
+    const char *program;            /* contend, as a shell finds it; NULL = "contend" */
+    enum device device;             /* of arms whose benchmark needs a device or its simulation */
     enum device transport;          /* of the arms of collectives: nccl or mpi */
-    const struct bench *background; /* that only makes load; NULL = none */
-    struct variants *variants;      /* of an ab, borrowed; NULL = of none */
-    char **command;                 /* of the user, that all arms run, borrowed; or NULL */
-    char plan_options[300];         /* what all plans were told, as on a command line */
+    const struct bench *background; /* that only generates load; NULL = none */
+    struct variants *variants;      /* of an ab, borrowed; NULL = none */
+    char **command;                 /* the user's, which all arms run, borrowed; or NULL */
+    char plan_options[300];         /* options of all plans, as on a command line */
     unsigned rounds_planned, rounds_done;
-    unsigned rounds_least; /* behind so many, none that would end more than rounds_s after the */
-    double rounds_s;       /* start: fewer are planned then; 0 = all are measured */
-    bool solo_turns;       /* in each round one of the baselines of as many workers */
-    bool until_clear;      /* rounds end when what they show is clear (verdict/advice/clear.h): what
-                              is told of them holds whenever that is */
+    unsigned rounds_least; /* after these, no round is begun that would end after rounds_s */
+    double rounds_s;       /* from the start, and fewer are planned; 0 = all are measured */
+    bool solo_turns;       /* a round measures only one of the baselines of a worker count */
+    bool until_clear; /* rounds end when the result is clear (verdict/advice/clear.h); intervals
+                         hold whenever that is */
     uint64_t seed;
-    double within; /* a share: who is so near to the best is as good; 0 = RESULT_WITHIN */
+    double within; /* a setting within this share of the best is as good; 0 = RESULT_WITHIN */
     size_t narms;
     struct arm *arms;
 };
 
-/* In front of the name of a setting that a search measures again, for proof
+/* Prefix of the name of a setting that a search measures again to confirm it
  * (verdict/search/tune.h). */
 #define ARM_FRESH "fresh."
 bool arm_is_fresh(const struct arm *arm);
-/* Its setting: "partition", or the name of its variant, without that mark. */
+/* Its setting: "partition", or the name of its variant without ARM_FRESH. */
 const char *arm_name(const struct arm *arm);
 
-/* The place of the arm in the order of that round; 0 where it was not in it. */
+/* The arm's position in the order of the round; 0 if it was not measured in it. */
 unsigned arm_order(const struct arm *arm, unsigned round);
 
-/* Workers that make load behind the arm's own, or give them a dose: 0 for a baseline. */
+/* How many workers generate background load or apply a dose: 0 for a baseline. */
 unsigned arm_background(const struct arm *arm);
 
-/* Its dose is a quota of CPU time, which its workers have cgroups for. */
+/* True if its dose is a quota of CPU time, for which its workers need cgroups. */
 bool arm_is_throttled(const struct arm *arm);
 
-/* The plan of one of its workers; NULL: the plan does not have it. */
+/* The plan of one of the observation's workers; NULL if it is beyond the plan. */
 const struct plan_worker *
 observation_planned(const struct arm *arm, const struct observation *observation, unsigned worker);
 
-/* Some of its arms have a dose: its background is the benchmark that gives them. */
+/* True if arms have doses: the background is then the benchmark that applies them. */
 bool result_has_doses(const struct result *result);
 
-/* The dose that all of its measured arms but baselines have; NULL = none, or not one for all. */
+/* The dose of all measured arms except baselines; NULL if they have none or several. */
 const struct dose *result_dose(const struct result *result);
 
 #define RESULT_WITHIN 0.05
 double result_within(const struct result *result);
 
-/* How many of the arms are the run's own: those that watch the machine stand behind them. */
+/* How many arms are the run's own; the controls come after them. */
 size_t result_measured(const struct result *result);
 
-/* The next larger number of workers among arms with steps; 0 = there is none. */
+/* The smallest worker count above `after` among arms that are no scans; 0 = none. */
 unsigned result_next_workers(const struct result *result, unsigned after);
 
 void observation_free(struct observation *observation);

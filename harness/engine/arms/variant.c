@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Kinds with one value; the others are taken apart below. */
+/* Kinds whose value is one text; add_change handles the others. */
 static const struct kind {
     const char *name;
     size_t offset; /* of a const char * in struct variant */
@@ -64,7 +64,7 @@ static int add_pair(struct opt_texts *pairs, const char *text, const char *value
     return 0;
 }
 
-/* The plan's own (machine/facts/openmp.h): a worker would not get them. */
+/* Refuses variables that the plan sets (machine/facts/openmp.h): workers would not get these. */
 static int add_env(struct variant *variant, const char *text, const char *value, struct err *err)
 {
     static const char *const planned[] = {"OMP_NUM_THREADS=", "GOMP_CPU_AFFINITY="};
@@ -77,7 +77,7 @@ static int add_env(struct variant *variant, const char *text, const char *value,
     return add_pair(&variant->env, text, value, err);
 }
 
-/* As bench/ finds it: by a variable. */
+/* Sets the variable by which bench/ finds the library. */
 static int add_library(struct variant *variant, const char *text, const char *value,
                        struct err *err)
 {
@@ -138,7 +138,7 @@ static int set_cpu_max(struct variant *variant, const char *text, const char *va
     return 0;
 }
 
-/* Adds the change behind "NAME=". */
+/* Adds the change that follows "NAME=". */
 static int add_change(struct variant *variant, const char *text, const char *change,
                       struct err *err)
 {

@@ -1,8 +1,8 @@
 /*
- * The variants of `contend ab`: what is changed between arms that are otherwise the same. Pure.
+ * The variants of `contend ab`: changes between arms that are otherwise the same. Pure.
  *
- * Each comes from texts such as "patient=env:OMP_WAIT_POLICY=passive", one or more of a name; a
- * name alone changes nothing. The first name is the base, which the others are compared with.
+ * A variant comes from one or more texts such as "patient=env:OMP_WAIT_POLICY=passive" with the
+ * same name; a name alone changes nothing. The first variant is the base of all comparisons.
  */
 #ifndef CONTEND_ENGINE_ARMS_VARIANT_H
 #define CONTEND_ENGINE_ARMS_VARIANT_H
@@ -22,32 +22,31 @@ enum {
 
 struct variant {
     /*
-     * Made from letters, digits, '_', '-', '+' and '.'; the user's are shorter than
-     * VARIANT_NAME_MAX.
+     * Letters, digits, '_', '-', '+' and '.'; a user's name is shorter than VARIANT_NAME_MAX.
      */
     char name[VARIANT_NAME_MAX + 16];
     struct opt_texts env;       /* "VAR=VALUE", for its workers */
-    char library[512];          /* one of them, from lib:nccl=PATH; "" = none */
+    char library[512];          /* one of env, from lib:nccl=PATH; "" = none */
     struct opt_texts params;    /* "K=V" */
-    const char *placement;      /* NULL = that of the others */
-    double cpu_max;             /* CPUs whose time each worker gets; 0 = as the others */
-    unsigned threads;           /* of the team of each worker; 0 = as the placement has it */
-    const char *before, *after; /* for /bin/sh -c, around each of its observations; or NULL */
-    const char *check;          /* the same: what it prints says how things are; or NULL */
+    const char *placement;      /* NULL = as the other variants */
+    double cpu_max;             /* quota of each worker, in CPUs; 0 = as the others */
+    unsigned threads;           /* team size of each worker; 0 = the placement's */
+    const char *before, *after; /* for /bin/sh -c, around each observation; or NULL */
+    const char *check;          /* the same: prints the state that they change; or NULL */
     const char *build;          /* path of another program; NULL = this one */
     char **argv;                /* words of a command, borrowed; NULL = the same for all, or none */
 };
 
 /*
- * The variants that were compared, and the least change that counts. Zeroed = none. Borrows the
+ * The variants that are compared, and the least change that counts. Zeroed = none. Borrows the
  * texts.
  */
 struct variants {
     size_t n;
     struct variant all[VARIANTS_MAX];
     double threshold; /* a smaller change than this share is SAME */
-    double clock_s;   /* what a reading of the clock takes: a change of a time below it is SAME */
-    /* The output of `check`: before anything, with `before` done, and at the end. "" = none. */
+    double clock_s;   /* cost of a clock reading: a smaller change of a time is SAME */
+    /* First line of `check`: at first, after `before`, and at the end. "" = none. */
     struct variant_state {
         char initial[VARIANT_READ_BACK_MAX], during[VARIANT_READ_BACK_MAX],
             final[VARIANT_READ_BACK_MAX];

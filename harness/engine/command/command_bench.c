@@ -20,13 +20,13 @@
 #include "harness/lib/sys/process.h"
 
 /*
- * Between two looks at its processes: as long as hundred times what one takes, so that looking
- * costs 1% of a CPU at most.
+ * Pause between two looks at its processes: a hundred times the CPU time of a look, so that looking
+ * costs at most 1% of a CPU.
  */
 enum { LOOK_LEAST_MS = 20, LOOK_MOST_MS = 2000, LOOK_COST_SHARE = 100 };
-/* Helpers of a command may end a moment after it. */
+/* LEFT_MS: helpers of a command may end a moment after it. */
 enum { LEFT_MS = 300, PIPE_BYTES = 1 << 16, METRIC_FILE_MOST = 1 << 24 };
-/* A worker that comes back to its command after so long has missed lines, which are no steps. */
+/* Lines printed while the worker was away from its command for longer are no steps. */
 enum { AWAY_MS = 50 };
 static const uint64_t ms_ns = 1000000;
 
@@ -38,18 +38,18 @@ struct run {
     int log_fd; /* -1 = output is not kept */
     uint64_t log_bytes;
 
-    struct process process; /* the command; none between runs */
-    int out_fd;             /* where its output comes from; -1 = none */
+    struct process process; /* the command; zeroed between runs */
+    int out_fd;             /* its output; -1 = none */
     uint64_t started_ns, next_look_ns, left_ns;
-    uint64_t term_ns; /* when it was told to end; 0 = it was not */
-    bool cut;         /* told to end, before its time */
+    uint64_t term_ns; /* when SIGTERM was sent; 0 = not */
+    bool cut;         /* told to end before its time */
     bool was_killed;
 
-    char text[COMMAND_LINE_MAX]; /* the line under way, cut */
+    char text[COMMAND_LINE_MAX]; /* the current line, cut */
     size_t used;
-    char last[160];  /* line that was not empty */
-    char number[64]; /* the last match */
-    uint64_t lines;  /* that counted, since the start */
+    char last[160];  /* the last line that was not empty */
+    char number[64]; /* the last match of the metric */
+    uint64_t lines;  /* that count, since the start */
 };
 
 static int elapsed_ms(uint64_t until_ns)
@@ -58,7 +58,7 @@ static int elapsed_ms(uint64_t until_ns)
     return until_ns > now_ns ? (int)((until_ns - now_ns) / ms_ns) + 1 : 0;
 }
 
-/* Bounded over all runs and rounds: the file is appended to. */
+/* The limit holds over all runs and rounds, which append to the same file. */
 static void keep_output(struct run *run, const char *bytes, size_t n)
 {
     size_t room = run->log_bytes < COMMAND_OUTPUT_MAX ? COMMAND_OUTPUT_MAX - run->log_bytes : 0;
@@ -71,7 +71,7 @@ static void keep_output(struct run *run, const char *bytes, size_t n)
     run->seat->report->cut_bytes += n - kept;
 }
 
-/* A group that did not take part, or a number too long to be one, gives nothing. */
+/* A match without its group counts as no match; a number too long is cut. */
 static void match_metric(struct run *run, const char *line)
 {
     regmatch_t match[2];
@@ -105,11 +105,11 @@ static void take_lines(struct run *run, const char *bytes, size_t n)
             run->text[run->used++] = bytes[i];
 }
 
-/* Reads the output that is there now. False: nobody can write to it any more. */
+/* Reads the output that is there now. False: end of file. */
 static bool read_output(struct run *run)
 {
     char bytes[PIPE_BYTES];
-    for (int i = 0; i < 16; i++) { /* a flood must not keep us from all else */
+    for (int i = 0; i < 16; i++) { /* endless output must not keep us from other work */
         ssize_t n = read(run->out_fd, bytes, sizeof(bytes));
         if (n < 0)
             return errno == EAGAIN || errno == EINTR;
@@ -137,7 +137,7 @@ static void note_visit(void *arg, int tid, unsigned os_cpu, uint64_t at_ns)
 
 static void look(struct run *run)
 {
-    uint64_t begin_ns = clock_thread_cpu_ns(); /* it may wait long for a CPU */
+    uint64_t begin_ns = clock_thread_cpu_ns(); /* CPU time: a look may wait long for a CPU */
     tree_look(&run->seat->report->tree, note_visit, run->ctx->cpu_samples);
     uint64_t pause_ns = (clock_thread_cpu_ns() - begin_ns) * LOOK_COST_SHARE;
     pause_ns = pause_ns < LOOK_LEAST_MS * ms_ns ? LOOK_LEAST_MS * ms_ns : pause_ns;
@@ -152,7 +152,7 @@ static int start(struct run *run)
     run->lines = 0;
     run->term_ns = 0;
     run->cut = run->was_killed = false;
-    if (run->seat->command.options.metric_file) /* that of an earlier run is none of this one's */
+    if (run->seat->command.options.metric_file) /* an earlier run's file must not count */
         (void)unlink(run->seat->command.options.metric_file);
     run->started_ns = run->next_look_ns = clock_now_ns();
     tree_begin(&run->seat->report->tree, &run->seat->cpus);
@@ -169,13 +169,13 @@ static void report_to_end(struct run *run, bool cut)
     (void)process_signal_below(getpid(), SIGTERM);
 }
 
-/* The load of a run that nobody waits for any more is cut. */
+/* True for load that no other worker needs any more: the run is then cut. */
 static bool is_unwanted(const struct run *run)
 {
     return !run->ctx->measuring && atomic_load(run->seat->stop);
 }
 
-/* Ends the command when its time is over, first gently. Returns ms to the next look. */
+/* Ends the command when its time is over: SIGTERM, then SIGKILL. Returns ms to the next event. */
 static int keep_time(struct run *run)
 {
     const struct command_options *options = &run->seat->command.options;
@@ -202,11 +202,11 @@ static int keep_time(struct run *run)
     return elapsed_ms(next_ns);
 }
 
-/* Sleeps until there is output, the command has ended, or a time has come. */
+/* Sleeps until there is output, the command ends, or the next event is due. */
 static void wait_for_news(struct run *run)
 {
     int pause_ms = keep_time(run);
-    bool blind = run->process.pidfd < 0; /* nothing tells its end */
+    bool blind = run->process.pidfd < 0; /* no notice of its end */
     struct pollfd fds[] = {{.fd = run->process.pidfd, .events = POLLIN},
                            {.fd = run->out_fd, .events = POLLIN}};
     (void)poll(fds, 2, blind && pause_ms > 2 ? 2 : pause_ms);
@@ -220,7 +220,7 @@ static const char *format_last(const struct run *run, char *buf, size_t size)
     return buf;
 }
 
-/* How it ended, where that is no success. */
+/* An error if the command ended without success, and not because we told it to end. */
 static int judge_status(const struct run *run, int status)
 {
     struct err *err = run->ctx->err;
@@ -237,7 +237,7 @@ static int judge_status(const struct run *run, int status)
     return err_set(err, -ECHILD, "nothing says how the command ended");
 }
 
-/* Those that it has left behind may go by themselves; who stays has gone into the background. */
+/* Processes that the command left may end by themselves; any that remain are in the background. */
 static int end_others(struct run *run)
 {
     struct tree_process left[TREE_PROCESSES];
@@ -259,11 +259,11 @@ static int end_others(struct run *run)
     return 0;
 }
 
-/* It has ended: all that is to be known of the run, and nothing of it stays. */
+/* After its end: collects what is known of the run, and ends all its processes. */
 static int finish(struct run *run)
 {
     int status = 0;
-    look(run); /* before it is waited for: its own wait for a CPU is exact */
+    look(run); /* before it is reaped, while its run-queue wait is exact */
     process_wait(&run->process, &status);
     if (run->out_fd >= 0)
         (void)read_output(run);
@@ -274,7 +274,7 @@ static int finish(struct run *run)
     return failed ? failed : rc;
 }
 
-/* Errors of what is left of a run do not matter: its own is known, or it is not wanted. */
+/* Ends a run. Ignores errors: the run's own error is known already, or the run is not needed. */
 static void abandon(struct run *run)
 {
     struct err ignored, *err = run->ctx->err;
@@ -306,7 +306,7 @@ static int read_metric_file(struct run *run)
     return 0;
 }
 
-/* The rate that a run stands for. */
+/* Sets the sample's rate from the run's metric. */
 static int take_metric(struct run *run, struct sample *sample)
 {
     const struct command_options *options = &run->seat->command.options;
@@ -347,7 +347,7 @@ static int run_for_metric(struct bench_ctx *ctx, uint64_t iters, struct sample *
     return rc || run->cut ? rc : take_metric(run, sample);
 }
 
-/* One that ends by itself is started again, which is a part of the step. */
+/* Restarts a command that ended by itself; that counts as part of the step. */
 static int start_again(struct run *run)
 {
     if (run->process.pid) {
@@ -361,7 +361,7 @@ static int start_again(struct run *run)
     return start(run);
 }
 
-/* Lines that came while the worker waited for others are no work of this step. */
+/* Drops lines that came while the worker waited for other workers: they are not this step's. */
 static void skip_missed(struct run *run)
 {
     if (run->process.pid && run->out_fd >= 0 && clock_now_ns() - run->left_ns > AWAY_MS * ms_ns &&
@@ -412,11 +412,11 @@ static int open_log(struct run *run)
     return 0;
 }
 
-/* The process's own environment: the worker ends with it. */
+/* Changes the process's own environment: the worker runs nothing else. */
 static int export_all(const struct opt_texts *env, struct err *err)
 {
     for (size_t i = 0; i < env->n; i++)
-        if (putenv((char *)(uintptr_t)env->text[i])) /* of our argv, which stays */
+        if (putenv((char *)(uintptr_t)env->text[i])) /* points into our argv, which stays valid */
             return err_set(err, -ENOMEM, "no memory for the command's environment");
     return 0;
 }

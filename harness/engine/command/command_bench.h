@@ -1,13 +1,13 @@
 /*
- * A user's command as a benchmark: the worker starts it as its child, in a session of its own
- * without a terminal, bound as the worker is, and waits. Nothing of it is left behind a run.
+ * A user's command as a benchmark: the worker starts the command as its child, in a session of its
+ * own without a terminal, bound as the worker is, and waits. No process of it outlives a run.
  *
- *   command         a step is one run of it
- *   command_lines   it goes on; a step is one line of its output
- *   command_metric  a step is one run, and what counts is the number that it gives
- *   command_cost    the same of one that is the better the less it is
+ *   command         a step is one run of the command
+ *   command_lines   the command runs on; a step is one line of its output
+ *   command_metric  a step is one run; its result is the number that the command gives
+ *   command_cost    the same for a number of which less is better
  *
- * A run that fails ends the worker with the reason; so does one that leaves processes behind.
+ * A run that fails, or leaves processes behind, ends the worker with the reason.
  */
 #ifndef CONTEND_ENGINE_COMMAND_COMMAND_BENCH_H
 #define CONTEND_ENGINE_COMMAND_COMMAND_BENCH_H
@@ -24,19 +24,19 @@ enum { COMMAND_OUTPUT_MAX = 1 << 20, COMMAND_LINE_MAX = 4096 };
 /* The report of a worker on its command, in shared memory. Zeroed = nothing. */
 struct command_report {
     struct tree tree;
-    uint64_t cut_bytes; /* of its output, that were not kept */
+    uint64_t cut_bytes; /* of its output that were dropped */
     uint32_t killed;    /* runs that did not end at SIGTERM */
 };
 
-/* Where the harness gives the orders to such a benchmark, and takes the report: ctx->command. */
+/* ctx->command of such a benchmark: its orders, and its report. */
 struct command_seat {
     struct user_command command;
     struct command_report *report;
-    struct bitset cpus;           /* that it is bound to */
-    const _Atomic uint32_t *stop; /* 1 = load for others is not needed any more */
+    struct bitset cpus;           /* to bind it to */
+    const _Atomic uint32_t *stop; /* 1 = other workers need no more load */
 };
 
-/* NULL where none of them has that name. */
+/* NULL if none of these benchmarks has the name. */
 const struct bench *command_bench_find(const char *name);
 
 #endif

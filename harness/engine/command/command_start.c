@@ -33,7 +33,7 @@ static int become_command(void *arg)
     return 127;
 }
 
-/* 0, or why it could not be executed: the pipe closes where it could. */
+/* 0, or the -errno of exec: a successful exec closes the pipe. */
 static int await_exec(int fd)
 {
     int code = 0;

@@ -1,4 +1,4 @@
-/* How a user's command comes to be: bound, in a session of its own, its output in a pipe. */
+/* Starts a user's command: bound, in a session of its own, with its output in a pipe. */
 #ifndef CONTEND_ENGINE_COMMAND_COMMAND_START_H
 #define CONTEND_ENGINE_COMMAND_COMMAND_START_H
 
@@ -7,9 +7,9 @@
 #include "harness/lib/sys/process.h"
 
 /*
- * Starts it on these CPUs, without a terminal. *out_fd, where what it prints is read without
- * waiting, is the caller's to close from when it is set, also after an error: -ENOEXEC, in words,
- * where it cannot be executed; -errno of pipe and fork.
+ * Starts the command on these CPUs, without a terminal. *out_fd is the non-blocking end of its
+ * output; once set, the caller closes it, also after an error. -ENOEXEC: it cannot be executed, and
+ * the message says why; -errno of pipe and fork.
  */
 int command_start(char *const *argv, const struct bitset *cpus, struct process *process,
                   int *out_fd, struct err *err);

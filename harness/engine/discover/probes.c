@@ -12,15 +12,15 @@
 #include "harness/lib/say/progress.h"
 #include "harness/lib/sys/clock.h"
 
-/* Those that tell most a second first: where the time is short, the last ones are left out. */
+/* The most informative per second first: if time is short, the last ones are left out. */
 static const enum facts_probe_name probe_order[PROBES] = {
     PROBE_CPU_SPEED,         PROBE_IDLE_EXIT,      PROBE_GPU_COPY,   PROBE_COLLECTIVE,
     PROBE_MEMORY_BANDWIDTH,  PROBE_GPU_MATMUL,     PROBE_GPU_MEMORY, PROBE_GPU_STREAM,
     PROBE_COLLECTIVE_STAGED, PROBE_NODE_BANDWIDTH, PROBE_BURN};
 
-/* How long one takes: start, set-up and end beside what is measured, for each part. */
+/* Start, set-up and end of each part, in addition to the measured time. */
 static const double start_s = 2, start_gpu_s = 5;
-/* A worker that is not ready by then, and a measurement that is not done, hang. */
+/* A worker that is not ready, or a measurement that is not done, within these counts as hung. */
 static const double setup_limit_s = 40, limit_s = 30;
 static const double times[] = {[PROBES_QUICK] = 1, [PROBES_STANDARD] = 3, [PROBES_LONG] = 5};
 static const unsigned rounds[] = {[PROBES_QUICK] = 1, [PROBES_STANDARD] = 3, [PROBES_LONG] = 9};
@@ -48,14 +48,14 @@ static const struct scenario_part collective_parts[] = {
     {.foreground = "collective", .params = "begin=32M;end=32M", .placements = "none"},
     {.foreground = NULL}};
 
-/* The benchmarks behind a probe's name. */
+/* The benchmarks of each probe. */
 static const struct probe {
     const struct scenario_part *parts;
     double measure_s;         /* of a part, on the quick level */
-    double a_cpu_s;           /* as long as that a CPU, and no more than measure_s: 0 = measure_s */
-    unsigned gpus, nodes;     /* so many have to be here */
-    const char *name, *value; /* of the environment while it runs; NULL = nothing is set */
-    bool is_burn;             /* asked for by its length: burn_s of the request, once */
+    double a_cpu_s;           /* measured time per CPU, at most measure_s; 0 = measure_s */
+    unsigned gpus, nodes;     /* the machine needs at least this many */
+    const char *name, *value; /* variable set while it runs; NULL = none */
+    bool is_burn;             /* one round of the request's burn_s */
 } probes[PROBES] = {
     [PROBE_CPU_SPEED] = {.parts = speed_parts, .measure_s = 12, .a_cpu_s = 0.25},
     [PROBE_IDLE_EXIT] = {.parts = idle_parts, .measure_s = 1.5},
@@ -98,7 +98,7 @@ static unsigned rounds_of(const struct probes_request *request, const struct pro
     return probe->is_burn ? 1 : rounds[request->level];
 }
 
-/* The time of the whole probe. */
+/* The expected time of the whole probe. */
 static double expect_s(const struct probes_request *request, const struct probe *probe)
 {
     unsigned parts = 0;
@@ -108,7 +108,7 @@ static double expect_s(const struct probes_request *request, const struct probe 
     return once_s * parts * rounds_of(request, probe);
 }
 
-/* Whether there is something here to measure, and else why not. */
+/* True if the machine has what the probe measures; else out->reason says why not. */
 static bool applies(const struct probes_request *request, const struct probe *probe,
                     struct facts_probe *out)
 {
@@ -161,7 +161,7 @@ static void on_wait(void *arg)
     progress_tick();
 }
 
-/* Keeps the best of several rounds, as of several looks. */
+/* Keeps the best of several rounds, as facts_join_looks does of several measurements. */
 static int put_value(struct facts_probe *out, const struct bench_metric *metric, const char *key,
                      double number, const char *why, struct err *err)
 {
@@ -174,7 +174,8 @@ static int put_value(struct facts_probe *out, const struct bench_metric *metric,
     return facts_join_looks(out, &round, err);
 }
 
-/* Keeps a node's own memory only from numa_matrix, "from=1;to=1" as "node=1". False: leave out. */
+/* Writes the value's key. Of numa_matrix it keeps only a node's own memory, "from=1;to=1" as
+ * "node=1". False: leave the value out. */
 static bool name_place(enum facts_probe_name name, const struct bench *bench, const struct dims *at,
                        char key[static DIMS_KEY_MAX])
 {
@@ -202,7 +203,7 @@ static int put_worker(enum facts_probe_name name, const struct bench *bench,
     return rc;
 }
 
-/* The worst of the observations is how it went. */
+/* The worst observation decides the status. */
 static int read_result(enum facts_probe_name name, const struct result *result,
                        struct facts_probe *out, struct err *err)
 {
@@ -231,7 +232,7 @@ static int read_result(enum facts_probe_name name, const struct result *result,
         [STATUS_FAILED] = PROBE_FAILED, [STATUS_HUNG] = PROBE_HUNG,
     };
     out->status = meaning[worst];
-    if (out->n && worst == STATUS_FAILED) /* the rest was measured, and says what was lost */
+    if (out->n && worst == STATUS_FAILED) /* NaN values already report the failed part */
         for (size_t i = 0; i < out->n; i++)
             if (isnan(out->values[i].value))
                 out->status = PROBE_DONE;

@@ -1,7 +1,7 @@
 /*
- * The measurements that rules of `contend validate` need: short runs of benchmarks, each in workers
- * of its own as `contend run` starts them, and each in a box of time, so that one that hangs is
- * ended and reported. Nothing of the machine is changed.
+ * Probes: the measurements that rules of `contend validate` need. Each is a short run of benchmarks
+ * in workers of its own, as `contend run` starts them, with a time limit: a probe that hangs is
+ * ended and reported. Probes change nothing on the machine.
  *
  *   const struct probes_request request = {.benches = env->benches, .topo = &topo,
  *                                          .wanted = rules_probes(...), .limit_s = 150};
@@ -24,18 +24,18 @@ struct probes_request {
     const struct topo *topo;
     unsigned wanted; /* bits of enum facts_probe_name */
     enum probes_level level;
-    double limit_s; /* for all: one that would not fit any more is left out, and says so */
-    double burn_s;  /* how long all parts are busy together; 0 = not at all */
-    bool backwards; /* in the other order: another look */
+    double limit_s; /* of all probes: a probe that no longer fits is left out and says so */
+    double burn_s;  /* how long PROBE_BURN keeps all parts busy; 0 = no such probe */
+    bool backwards; /* in reverse order, for a second measurement */
 };
 
-/* How long they will take together, s, as far as limit_s has room for them. */
+/* Expected time in s of all wanted probes that fit into limit_s. */
 double probes_expect(const struct probes_request *request);
 
 /*
- * Fills facts->probes of those that are wanted, and gives the others a reason; what
- * was there before is let go of. -EINTR: a signal asked to stop; -ENOMEM. That one cannot run,
- * fails or hangs is no error, but its status.
+ * Fills facts->probes: wanted probes with values, the others with a reason. Frees earlier values.
+ * -EINTR: a signal asked to stop; -ENOMEM. A probe that cannot run, fails or hangs is no error: its
+ * status says so.
  */
 int probes_measure(const struct probes_request *request, struct facts *facts, struct err *err);
 

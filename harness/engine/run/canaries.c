@@ -17,7 +17,7 @@ static bool is_measured(const struct result *result, const struct bench *bench)
     return false;
 }
 
-/* How many GPUs the arms use: scans that are no team go over all. */
+/* How many GPUs the arms use; a scan that is not `gang` uses all. */
 static unsigned count_gpus(const struct topo *topo, const struct result *result)
 {
     struct bitset used = {0};

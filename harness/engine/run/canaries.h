@@ -1,6 +1,6 @@
 /*
- * Arms beside those that a run is for, which show how the machine itself is: the benchmarks
- * `canary` and `gpu_canary`, where the program has them, once a round each.
+ * Controls: additional arms that show the state of the machine itself. They run the benchmarks
+ * `canary` and `gpu_canary`, if the program has them, once a round each.
  */
 #ifndef CONTEND_ENGINE_RUN_CANARIES_H
 #define CONTEND_ENGINE_RUN_CANARIES_H
@@ -8,14 +8,14 @@
 #include "harness/engine/run/setup.h"
 
 /*
- * Appends them behind the arms that are planned. None where the user wants none, in a job of
- * several ranks, whose arms all of them would have to meet in, and of what is measured anyway; on
- * GPUs one worker for each that the arms use, and none where they use none.
+ * Appends the controls after the planned arms. There are none if the user wants none, in an ab, in
+ * a job of several ranks (all ranks would have to take part), and of a benchmark that the run
+ * measures anyway. gpu_canary has one worker for each GPU that the arms use.
  */
 int canaries_add(const struct bench *const *benches, const struct run_options *options,
                  const struct topo *topo, struct result *result, struct err *err);
 
-/* Their time in a round, for estimates. */
+/* The controls' time in a round, s, for estimates. */
 double canaries_seconds(const struct result *result);
 
 #endif

@@ -19,14 +19,14 @@
 
 enum { TICK_MS = 200 };
 
-/* A worker was lost for which others would wait for ever. */
+/* True if a worker was lost for which others would wait forever. */
 static bool rank_lost(const struct observer *o)
 {
     const struct bench *behind = o->config->run->background;
     return (o->arm->bench->gang || (behind && behind->gang)) && observe_any_lost(o);
 }
 
-/* The least state of the first n workers; WORKER_STATES when all are gone. */
+/* The least state of the first n workers; WORKER_STATES when all have exited. */
 static uint32_t least_state(const struct observer *o, unsigned n)
 {
     uint32_t least = WORKER_STATES;
@@ -50,7 +50,7 @@ static int report_rank_ops(struct observer *o, bool interrupted)
     return o->rank_ops->step(o->rank_ops->arg, &beat, idle, o->err);
 }
 
-/* With what it has started. */
+/* Signals the worker and all that it has started. */
 static void signal_worker(const struct observer *o, unsigned i, int signal)
 {
     const struct process *process = &o->child[i].process;
@@ -59,9 +59,8 @@ static void signal_worker(const struct observer *o, unsigned i, int signal)
 }
 
 /*
- * Ctrl-Z: the workers have process groups of their own, and would go on without us. A measurement
- * over a stop is no result. In a job, ranks would be taken for lost that wait for each
- * other.
+ * Ctrl-Z: workers have process groups of their own, so we stop them too. A measurement with a stop
+ * in it is no result. A job is not stopped: the other ranks would take the stopped rank for lost.
  */
 static int obey_stop(struct observer *o)
 {
@@ -79,8 +78,8 @@ static int obey_stop(struct observer *o)
 }
 
 /*
- * Sleeps until a worker or a signal has news, `until_ns`, or a tick. -EINTR: asked to end;
- * -ERESTART: stopped meanwhile; in a job, also -EIO: a rank is lost.
+ * Sleeps until a worker changes its state, a signal comes, until_ns, or a tick. -EINTR: asked to
+ * end; -ERESTART: stopped meanwhile; in a job, also -EIO: a rank is lost.
  */
 static int wait_for_news(struct observer *o, uint64_t until_ns)
 {
@@ -90,7 +89,7 @@ static int wait_for_news(struct observer *o, uint64_t until_ns)
                            {.fd = o->event_fd, .events = POLLIN}};
     int most_ms = o->rank_ops ? o->rank_ops->pause_ms(o->rank_ops->arg) : TICK_MS;
     int pause_ms = left_ms < (uint64_t)most_ms ? (int)left_ms : most_ms;
-    /* Behind until_ns a job goes on, since all ranks have to hear of it. */
+    /* After until_ns a job goes on until all ranks know, but must not spin. */
     (void)poll(fds, 2, o->rank_ops && pause_ms < 1 ? 1 : pause_ms);
     uint64_t events;
     if (fds[1].revents & POLLIN)
@@ -110,7 +109,7 @@ static uint64_t deadline(double seconds)
     return clock_now_ns() + (uint64_t)(seconds * 1e9);
 }
 
-/* Behind the last worker whose turn comes with worker i's: ranks that meet have one together. */
+/* Index after the last worker of worker i's turn: coupled ranks have their turn together. */
 static unsigned turn_end(const struct observer *o, unsigned i)
 {
     bool behind = i >= o->foreground;
@@ -120,9 +119,9 @@ static unsigned turn_end(const struct observer *o, unsigned i)
 }
 
 /*
- * Gives leave to warm up; returns behind the last worker that has it. Workers that share CPUs go
- * one after the other: in a collapse one step takes seconds, and the fight itself is measured after
- * go, not here.
+ * Lets workers warm up; returns the index after the last of them. Workers that share CPUs warm up
+ * one after the other: in a collapse one step takes seconds, and contention is measured after go,
+ * not here.
  */
 static unsigned grant_warm_up(struct observer *o, bool one_by_one)
 {
@@ -136,7 +135,8 @@ static unsigned grant_warm_up(struct observer *o, bool one_by_one)
     return o->nworkers;
 }
 
-/* Not in a job: its ranks meet, and CPUs of the same number may be of two machines. */
+/* True if workers must take turns outside of the measured time. Never in a job: its ranks meet, and
+ * equal CPU numbers may be of different machines. */
 static bool takes_turns(const struct observer *o)
 {
     const struct plan *plan = &o->arm->plan;
@@ -145,8 +145,8 @@ static bool takes_turns(const struct observer *o)
 }
 
 /*
- * 0: all are ready. -ECANCELED: a worker was lost, there is nothing to measure. Each turn has time
- * of its own, in which a step may take as long as one that is measured.
+ * Returns 0 when all are ready; -ECANCELED: a worker was lost, so there is nothing to measure. Each
+ * turn has its own time limit, in which a step may take as long as a measured one.
  */
 static int prepare(struct observer *o)
 {
@@ -174,7 +174,7 @@ static int prepare(struct observer *o)
     return observe_any_lost(o) ? -ECANCELED : 0;
 }
 
-/* Steps that are still under way become lower bounds; what the kernel knows is read first. */
+/* Ends workers that are still in a step, whose time becomes a lower bound; reads usage first. */
 static void censor_running(struct observer *o)
 {
     for (unsigned i = 0; i < o->foreground; i++) {
@@ -194,14 +194,14 @@ static void censor_running(struct observer *o)
             observe_end(o, i);
 }
 
-/* Commands have processes below them, and so have scans that measure processes. */
+/* Includes child processes, which commands and scans that measure processes have. */
 static double worker_cpu_s(const struct observer *o, pid_t pid)
 {
     const struct bench *bench = o->arm->bench;
     return bench->runs_command || bench->scan ? tree_cpu_s(pid) : usage_process_cpu_s(pid);
 }
 
-/* Reads the CPUs in use only: others disturb nobody, and would hide what happens on these. */
+/* Reads only the CPUs in use: others disturb no worker, and would dilute the shares of these. */
 static void read_machine(struct observer *o, struct observer_reading *reading)
 {
     bool in_mpi = false;
@@ -214,7 +214,7 @@ static void read_machine(struct observer *o, struct observer_reading *reading)
         in_mpi |= o->child[i].in_mpi;
     }
     if (o->rank_ops && !in_mpi &&
-        o->rank_ops->pid(o->rank_ops->arg)) /* it carries the ranks' messages */
+        o->rank_ops->pid(o->rank_ops->arg)) /* its MPI process carries the ranks' messages */
         reading->helpers_s += usage_process_cpu_s(o->rank_ops->pid(o->rank_ops->arg));
     usage_machine_read(&o->cpus, &reading->machine);
 }
@@ -224,7 +224,7 @@ static bool time_is_over(const struct observer *o)
     return o->rank_ops ? o->rank_ops->late(o->rank_ops->arg) : clock_now_ns() >= o->late_ns;
 }
 
-/* Waits for those in front to come to `state`, at most until o->late_ns. */
+/* Waits until the foreground workers reach `state`, at most until o->late_ns. */
 static int await_foreground(struct observer *o, enum worker_state state)
 {
     int rc = 0;
@@ -234,19 +234,19 @@ static int await_foreground(struct observer *o, enum worker_state state)
         if (!rc && time_is_over(o))
             break;
         if (!rc && rank_lost(o))
-            rc = -ECANCELED; /* the others would wait for it for ever */
+            rc = -ECANCELED; /* other workers would wait for it forever */
     }
     return rc;
 }
 
-/* The machine where what is measured begins. */
+/* Reads the machine at the begin of the measured time. */
 static void read_go(struct observer *o)
 {
     read_machine(o, &o->at_go);
     gpu_watch_go(&o->watch);
 }
 
-/* Measured is from when the last one counts its steps. */
+/* The measured time begins when the last worker counts its steps. */
 static int observe_measure(struct observer *o)
 {
     read_go(o);
@@ -262,7 +262,7 @@ static int observe_measure(struct observer *o)
         rc = await_foreground(o, WORKER_DONE);
     o->late_ns = 0;
     read_machine(o, &o->at_end);
-    gpu_watch_look(&o->watch); /* a short load may have had none */
+    gpu_watch_look(&o->watch); /* a short load may have had no look so far */
     gpu_watch_stop(&o->watch);
     if (!rc && o->arm->bench->scan)
         observe_give_up_all(o, o->foreground, WORKER_DONE, o->shared->limit_s);
@@ -271,7 +271,7 @@ static int observe_measure(struct observer *o)
     return rc;
 }
 
-/* Workers first .. end - 1. */
+/* Signals workers first .. end - 1. */
 static void signal_all(const struct observer *o, unsigned first, unsigned end, int signal)
 {
     for (unsigned i = first; i < end; i++)
@@ -279,7 +279,7 @@ static void signal_all(const struct observer *o, unsigned first, unsigned end, i
             (void)process_signal(&o->child[i].process, signal);
 }
 
-/* Until all ranks' workers are gone: while one has to meet the others, ours is asked, too. */
+/* Waits until the workers of all ranks are gone. Ours must keep meeting the others until then. */
 static int finish_rank_ops(struct observer *o)
 {
     uint64_t until_ns = deadline(o->config->setup_s);
@@ -297,8 +297,8 @@ static int finish_rank_ops(struct observer *o)
 }
 
 /*
- * The last, uncounted step and the check take one worker milliseconds, and workers that share CPUs
- * as long as the measuring itself: those are held, and let go one after the other.
+ * The last, uncounted step and the check take milliseconds, but of workers that share CPUs as long
+ * as the measuring itself. So these workers are stopped, and continued one after the other.
  */
 static int finish(struct observer *o)
 {
@@ -306,7 +306,7 @@ static int finish(struct observer *o)
     double limit_s = o->config->setup_s;
     if (o->rank_ops)
         return finish_rank_ops(o);
-    /* Held before they are told, or a quick one is stopped on its way out of the process. */
+    /* Stopped before they are told to end, or a quick worker is stopped while it exits. */
     if (one_by_one)
         signal_all(o, 0, o->nworkers, SIGSTOP);
     futex_set(&o->shared->stop, 1);
@@ -325,13 +325,13 @@ static int finish(struct observer *o)
             if (clock_now_ns() < until_ns)
                 continue;
             observe_give_up(o, i, WORKER_FINISHED, limit_s);
-            break; /* it is waited for once more where all are ended */
+            break; /* observe_end_all waits for it again */
         }
     }
     return 0;
 }
 
-/* GPUs in use, while they still work: clocks and temperatures fall within milliseconds. */
+/* Reads GPUs while they still work: clocks and temperatures fall within milliseconds. */
 static void read_gpus(const struct observer *o, struct observation *out)
 {
     out->gpu_clock_mhz = out->gpu_temp_c = NAN;
@@ -379,7 +379,7 @@ static int collect_all(const struct observer *o, struct observation *out, struct
     return 0;
 }
 
-/* Our part of the observation becomes that of all ranks. */
+/* Turns our part of the observation into that of all ranks. */
 static int join_rank_ops(const struct observer *o, int rc, struct observation *out, struct err *err)
 {
     const struct rank_ops_readings readings = {
@@ -416,7 +416,7 @@ static int run_phases(struct observer *o, struct observation *out, struct err *e
     return o->rank_ops ? join_rank_ops(o, rc, out, err) : rc;
 }
 
-/* Processes of a user's command stay below a worker, which ends them unless it is killed. */
+/* A worker ends all processes of its command, unless it is killed itself: then we end them. */
 static int observe_command(struct observer *o, struct observation *out, struct err *err)
 {
     struct process_known known;
@@ -453,7 +453,7 @@ int observe_arm(const struct observe_config *config, const struct arm *arm, bool
         rc = arm->bench->runs_command ? observe_command(&o, out, err) : run_phases(&o, out, err);
     }
     observe_close(&o);
-    if (rc && rc != -EINTR && rank_ops) /* the others know nothing of it, and would wait */
+    if (rc && rc != -EINTR && rank_ops) /* other ranks do not know the error, and would wait */
         rank_ops->fail(rank_ops->arg, err->msg);
     return rc;
 }

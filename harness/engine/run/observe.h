@@ -25,32 +25,32 @@ struct observe_config {
     const struct topo *topo;
     const struct result *run; /* its devices, background and seed */
     const void *background_params;
-    double warmup_s;       /* steps that do not count, at least one, and before go: alone */
-    double least_warmup_s; /* so long at least, and then until steps take as long as those before
-                              them, or warmup_s is over; warmup_s = no shorter */
-    double settle_s;       /* behind go, of several workers: at least one such step together */
+    double warmup_s;       /* uncounted steps before go, alone; at least one step */
+    double least_warmup_s; /* warm-up ends after this time once steps are steady, at the latest
+                              after warmup_s; equal to warmup_s = always then */
+    double settle_s;       /* uncounted steps together after go, of several workers; at least one */
     double measure_s;      /* budget of the measured part, at least 3 steps within limit_s */
-    double limit_s;        /* so long after those, a step still under way is censored; of arms
-                              with a shorter limit of their own, after that */
+    double limit_s;        /* a step still under way this long after settling is censored; an arm's
+                              own limit_s holds if it is shorter */
     const struct rank_ops *rank_ops;    /* NULL = all workers are ours */
     const struct user_command *command; /* of the user, for benchmarks that run one; NULL = none */
-    const char *outputs;                /* directory for what it prints; NULL = nowhere */
-    struct cgroups *cgroups;            /* that workers go into; NULL = none */
-    double setup_s;                     /* watchdog of everything that is not a measured step */
-    bool traced;                        /* the first round is kept step by step, for a trace */
-    void (*on_wait)(void *arg);         /* called a few times a second while waiting; NULL = none */
+    const char *outputs;                /* directory for its output; NULL = output is not kept */
+    struct cgroups *cgroups;            /* for the workers; NULL = none */
+    double setup_s;                     /* time limit of everything that is not a measured step */
+    bool traced;                /* keep stages of each step of the first round, for a trace */
+    void (*on_wait)(void *arg); /* called a few times a second while waiting; NULL = none */
     void *on_wait_arg;
-    /* Who observes variants in place of observe_arm, with the same errors; NULL = nobody. */
+    /* Observes arms with a variant in place of observe_arm, with the same errors; or NULL. */
     int (*observe)(void *arg, const struct arm *arm, struct signals *signals,
                    struct observation *out, struct err *err);
     void *observe_arg;
 };
 
 /*
- * Fills *out (its round, order and arm are the caller's); free it with observation_free, also
- * after an error. A worker that fails, hangs or dies makes the observation failed, with its reason,
- * and returns 0. Errors: -EINTR when a signal asked to end; -ERESTART when it was stopped (Ctrl-Z)
- * and goes on now: do it again; -errno when nothing could be started.
+ * Fills *out; the caller sets its round, order and slot. Free it with observation_free, also after
+ * an error. If a worker fails, hangs or dies, the observation is failed, with the reason, and the
+ * function returns 0. Errors: -EINTR: a signal asked to end; -ERESTART: the program was stopped
+ * (Ctrl-Z) and continued: observe again; -errno: nothing could be started.
  */
 int observe_arm(const struct observe_config *config, const struct arm *arm, bool record_cpu_samples,
                 struct signals *signals, struct observation *out, struct err *err);

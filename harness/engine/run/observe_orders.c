@@ -22,7 +22,7 @@ static void describe_gpus(const struct topo *topo, struct bench_machine *machine
     }
 }
 
-/* The part of the topology that benchmarks may know; each worker keeps what it is bound to. */
+/* The part of the topology that benchmarks see; each worker keeps only the CPUs of its plan. */
 static void describe_machine(const struct topo *topo, struct bench_machine *machine)
 {
     for (unsigned i = 0; i < topo->ncpus && machine->ncpus < BITSET_BITS; i++) {
@@ -48,7 +48,7 @@ void observe_write_orders(struct observer *o)
     const struct observe_config *config = o->config;
     o->shared->warmup_s = config->warmup_s;
     o->shared->least_warmup_s = config->least_warmup_s;
-    /* One alone has nobody to get used to. */
+    /* A single worker has no other workers to settle with. */
     bool joint = o->nworkers > 1 || o->arm->workers > 1;
     o->shared->settle_s = joint && !o->arm->bench->scan ? config->settle_s : 0;
     o->shared->measure_s = config->measure_s;
@@ -72,7 +72,7 @@ void observe_write_orders(struct observer *o)
         worker->device = bench_device(bench, config->run->device, config->run->transport);
         worker->seed = config->run->seed + slot;
         worker->round_seed = arms_round_seed(config->run->seed, o->round);
-        worker->step_ops = bench->one_shot; /* of a run that is cut off: one */
+        worker->step_ops = bench->one_shot; /* a whole run that is cut off counts as one */
         (void)snprintf(worker->bench, sizeof(worker->bench), "%s", bench->name);
         assert(bench->params_size <= sizeof(worker->params));
         if (params)
@@ -83,7 +83,7 @@ void observe_write_orders(struct observer *o)
     }
 }
 
-/* Appends what is not among them. */
+/* Appends the GPU unless it is in the list. Returns the new length. */
 static unsigned add_gpu(char (*pci_bdfs)[PCI_BDF_MAX], unsigned n, const char *pci_bdf)
 {
     for (unsigned i = 0; i < n; i++)

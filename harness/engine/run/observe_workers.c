@@ -53,13 +53,13 @@ static void note_canceled(struct shared_worker *worker)
     atomic_store(&worker->state, WORKER_FAILED);
 }
 
-/* A worker is gone: if it could not say why, we do. */
+/* A worker's process is gone: sets its state and reason, if the worker did not. */
 static void note_exit(struct observer *o, unsigned i, int status)
 {
     struct shared_worker *worker = &o->shared->worker[i];
     enum worker_state state = shared_state(worker);
     o->child[i].pid = 0;
-    if (o->child[i].canceled) { /* it may have been writing its own state and reason as it died */
+    if (o->child[i].canceled) { /* its own state and reason may be half-written */
         note_canceled(worker);
         return;
     }
@@ -77,7 +77,7 @@ static void note_exit(struct observer *o, unsigned i, int status)
     atomic_store(&worker->state, WORKER_FAILED);
 }
 
-/* It is asked only when it has said its last: else its CPU is left alone. */
+/* Asks its process only after the worker's last report, so as not to disturb its CPU. */
 static void reap_in_mpi(struct observer *o, unsigned i)
 {
     int status = 0;
@@ -98,15 +98,15 @@ void observe_reap(struct observer *o)
             note_exit(o, i, status);
 }
 
-/* A launcher that has told us to stop, or has seen a rank end, kills us soon. */
+/* True if the launcher will kill us soon: it told us to stop, or has seen a rank end. */
 static bool in_hurry(const struct observer *o)
 {
     return o->rank_ops && (o->signals->interrupted || o->rank_ops->broken(o->rank_ops->arg));
 }
 
 /*
- * A thread in MPI cannot be ended: after a moment to come back, it is left where it is; at once
- * where nobody carries its messages any more.
+ * A thread in MPI cannot be ended. It gets a moment to return, but none if we are in a hurry, and
+ * is then left where it is.
  */
 static void end_in_mpi(struct observer *o, unsigned i)
 {
@@ -123,7 +123,7 @@ static void end_in_mpi(struct observer *o, unsigned i)
     o->child[i].pid = 0;
 }
 
-/* A command's processes have sessions of their own, and go while their worker is still there. */
+/* A command's processes have sessions of their own, so they are ended before their worker. */
 static void end_own(struct observer *o, unsigned i)
 {
     const struct process *process = &o->child[i].process;
@@ -141,8 +141,9 @@ void observe_end(struct observer *o, unsigned i)
 }
 
 /*
- * One that used a GPU can take seconds to go, in which the driver frees its memory; one that the
- * kernel holds, as for a disk that does not answer, never goes. False: it is still there.
+ * Waits for a killed worker. A worker that used a GPU can take seconds, in which the driver frees
+ * its memory; a worker that the kernel holds, as for a disk that does not answer, never ends.
+ * False: it is still there.
  */
 static bool reap_killed(struct observer *o, unsigned i, uint64_t until_ns)
 {
@@ -152,7 +153,7 @@ static bool reap_killed(struct observer *o, unsigned i, uint64_t until_ns)
         return true;
     while (!process_ended(process, &status)) {
         if (clock_now_ns() >= until_ns)
-            return false; /* it is as good as dead, and init's when we are */
+            return false; /* init reaps it after we have ended */
         (void)usleep(1000);
     }
     note_exit(o, i, status);
@@ -185,7 +186,7 @@ void observe_give_up(struct observer *o, unsigned i, enum worker_state state, do
 {
     struct shared_worker *worker = &o->shared->worker[i];
     if (ended(o, i))
-        observe_end(o, i); /* it has said its last and does not go */
+        observe_end(o, i); /* its last report is made, but it does not exit */
     if (observe_past(o, i, state))
         return;
     bool has_turn = shared_state(worker) != WORKER_PRIMED || atomic_load(&worker->warm);
@@ -199,7 +200,7 @@ void observe_give_up(struct observer *o, unsigned i, enum worker_state state, do
                       worker_state_name(shared_state(worker)));
     atomic_store(&worker->state, WORKER_HUNG);
     observe_end(o, i);
-    atomic_store(&worker->state, WORKER_HUNG); /* one in MPI may have come to its end meanwhile */
+    atomic_store(&worker->state, WORKER_HUNG); /* a worker in MPI may have ended meanwhile */
 }
 
 void observe_give_up_all(struct observer *o, unsigned n, enum worker_state state, double limit_s)
@@ -217,14 +218,14 @@ static int launch_in_mpi(struct observer *o, unsigned i, struct err *err)
 
 enum { COMMAND_ENV_MOST = 8 };
 
-/* A worker's copy of the command, and what that is made of. */
+/* A worker's copy of the command, and the memory that it uses. */
 struct own_command {
     struct user_command command;
     char output[4096];
     char *env[COMMAND_ENV_MOST], *metric_file, **argv; /* owned */
 };
 
-/* OMP_NUM_THREADS is the user's where the placement leaves threads to their default. */
+/* False if the placement leaves threads at their default: OMP_NUM_THREADS is then the user's. */
 static bool sets_threads(const struct arm *arm, const struct plan_worker *plan)
 {
     bool is_default = arm->placement == PLACE_NONE || arm->placement == PLACE_PASSIVE;
@@ -241,7 +242,7 @@ static void set_env(struct own_command *own, const char *name, const char *value
         env->text[env->n++] = *text;
 }
 
-/* The one that it sees; where the command asks for its number, it sees all. */
+/* Shows the command only its own GPU, but all GPUs if it uses {gpu}. */
 static void choose_gpu(const struct topo_gpu *gpu, const struct placeholder_values *values,
                        struct own_command *own)
 {
@@ -249,7 +250,7 @@ static void choose_gpu(const struct topo_gpu *gpu, const struct placeholder_valu
     for (size_t i = 0; own->command.argv[i]; i++)
         asks = asks || placeholders_use(own->command.argv[i], PLACEHOLDER_GPU);
     set_env(own, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
-    if (!asks) /* a number means another one once the variable is set */
+    if (!asks) /* numbers change once the variable is set */
         set_env(own, "CUDA_VISIBLE_DEVICES",
                 getenv("CUDA_VISIBLE_DEVICES") && gpu->uuid[0] ? gpu->uuid : values->gpu);
 }
@@ -283,7 +284,7 @@ static void free_own(struct own_command *own)
         free(own->env[i]);
 }
 
-/* Free it also after an error. */
+/* The caller frees *own with free_own, also after an error. */
 static int make_own(const struct observer *o, unsigned i, struct own_command *own, struct err *err)
 {
     const struct arm *arm = o->arm;
@@ -294,7 +295,7 @@ static int make_own(const struct observer *o, unsigned i, struct own_command *ow
         own->command.argv = arm->variant->argv;
     own->command.sets_threads = sets_threads(arm, &worker->plan);
     placeholders_of(o->config->topo, &arm->plan, o->slot + o->first + i, &values);
-    /* Counts those that run: one alone is the first of one. */
+    /* Number and count are those of running workers: a baseline is worker 0 of 1. */
     (void)snprintf(values.number, sizeof(values.number), "%u", worker->index);
     (void)snprintf(values.workers, sizeof(values.workers), "%u", worker->team);
     set_env(own, "CONTEND_WORKER", values.number);
@@ -319,7 +320,7 @@ static bool runs_command(const struct observer *o, unsigned i)
     return i < o->foreground && o->arm->bench->runs_command && o->config->command;
 }
 
-/* A dose of throttled time begins with a quota that stops nobody, and sets it then. */
+/* Doses of throttling begin with a quota of all CPUs, which stops no worker, and lower it later. */
 static double find_cpu_max(const struct observer *o, unsigned i)
 {
     if (i >= o->foreground && o->arm->plan.has_dose)

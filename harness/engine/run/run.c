@@ -35,7 +35,7 @@ void run_drop_round(struct result *result, unsigned round)
         result->rounds_done = round;
 }
 
-/* Baselines that take turns with that one, itself included. */
+/* True if baseline a takes turns with baseline b; true for b itself. */
 static bool shares_turns(const struct arm *a, const struct arm *b)
 {
     return arm_runs(a) && a->alone && a->bench == b->bench && a->params == b->params &&
@@ -46,7 +46,7 @@ static bool has_turn(const struct result *result, const struct arm *arm, unsigne
 {
     unsigned all = 0, own = 0;
     if (result->solo_turns && arm->canary && device_infos[arm_device(result, arm)].on_gpus)
-        return round % 2 == 0; /* its process starts the driver for one kernel */
+        return round % 2 == 0; /* costly: it starts the driver for one kernel */
     if (!result->solo_turns || !arm->alone)
         return true;
     for (size_t i = 0; i < result->narms; i++) {
@@ -78,7 +78,7 @@ struct runner {
     size_t *order; /* of the arms, in this round */
 };
 
-/* Of all but the end. */
+/* The time of all phases except the end. */
 static double phases_s(const struct observation *observation)
 {
     double sum_s = 0;
@@ -87,7 +87,7 @@ static double phases_s(const struct observation *observation)
     return sum_s;
 }
 
-/* With what the arm's variant has done before and after it. */
+/* Observes an arm between the `before` and `after` commands of its variant. */
 static int observe_variant(struct runner *runner, const struct arm *arm,
                            struct observation *observation, struct err *err)
 {
@@ -134,9 +134,8 @@ static int run_round(struct runner *runner, unsigned round, struct result *resul
     return 0;
 }
 
-/* Whether there is a further one: on a machine that takes longer than was expected there are fewer
- * than planned; and one more of those that end when they are clear, if nobody says that they are.
- */
+/* Updates rounds_planned after a round: fewer than planned if rounds take too long. With
+ * until_clear one more, if there is time, unless on_round lowers it because the result is clear. */
 static void plan_next(struct result *result, double elapsed_s)
 {
     unsigned done = result->rounds_done;
@@ -152,7 +151,7 @@ static void plan_next(struct result *result, double elapsed_s)
     result->rounds_planned = done;
 }
 
-/* The order of a round, of as many arms as there are by then. */
+/* Sets the order of a round; hooks may have added arms. */
 static int order_arms(struct runner *runner, const struct result *result, unsigned round,
                       struct err *err)
 {
@@ -165,7 +164,7 @@ static int order_arms(struct runner *runner, const struct result *result, unsign
     return 0;
 }
 
-/* What the rounds took that were measured before this program started. */
+/* The time of rounds that an earlier run of the program measured. */
 static double spent_s(const struct result *result)
 {
     double sum_s = 0;

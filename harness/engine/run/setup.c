@@ -25,7 +25,7 @@ static const bool have_cuda = true;
 static const bool have_cuda = false;
 #endif
 
-/* Who asks for a GPU by name must not get rows without one, whatever the benchmark makes of it. */
+/* With device cuda a user must not get rows without a GPU, even if the benchmark needs none. */
 static int refuse_cuda(const struct topo *topo, const struct bench *bench, struct err *err)
 {
     bool has_model = bench->needs & NEED_DEVICE;
@@ -39,7 +39,7 @@ static int refuse_cuda(const struct topo *topo, const struct bench *bench, struc
                    has_model ? "; use --device sim" : "");
 }
 
-/* A run has one device for all arms that need one, and one transport for all collectives. */
+/* A run has one device for all arms that need a device, and one transport for all collectives. */
 static int choose_device(const struct run_options *options, const struct topo *topo,
                          const struct bench *bench, struct result *result, struct err *err)
 {
@@ -60,7 +60,7 @@ static int choose_device(const struct run_options *options, const struct topo *t
     return 0;
 }
 
-/* One a GPU, at least 2; of collectives one a GPU, as two ranks cannot share one. */
+/* One per GPU, at least 2; for collectives at least 1, as two ranks cannot share a GPU. */
 static unsigned default_workers(const struct topo *topo, const struct bench *bench)
 {
     unsigned gpus = topo_visible_gpus(topo);
@@ -74,7 +74,7 @@ static bool has_count(const unsigned *counts, int n, unsigned count)
     return n > 0;
 }
 
-/* "4", "1..4" or "1-4", as lists of CPUs have it; false: that is no count. */
+/* Parses "4", "1..4" or "1-4" at *text, and moves *text after it. False: not a count. */
 static bool parse_counts(const char **text, unsigned long *first, unsigned long *last)
 {
     char *end;
@@ -105,7 +105,8 @@ static int parse_workers(const char *text, const struct topo *topo, const struct
         if (!parse_counts(&at, &first, &last))
             break;
         for (; first <= last && n <= MAX_COUNTS; first++)
-            if (!has_count(counts, n, (unsigned)first) && n++ < MAX_COUNTS) /* two have one key */
+            if (!has_count(counts, n, (unsigned)first) &&
+                n++ < MAX_COUNTS) /* equal counts have equal keys */
                 counts[n - 1] = (unsigned)first;
         if (!*at && n <= MAX_COUNTS)
             return n;
@@ -118,7 +119,7 @@ static int parse_workers(const char *text, const struct topo *topo, const struct
                    text, MAX_COUNTS, RUN_WORKERS_MAX);
 }
 
-/* As far as the benchmark knows them; `used` notes which it knew. */
+/* Sets the pairs that the benchmark has options for, and marks these in `used`. */
 static int set_pairs(const struct bench *bench, const char *const *pairs, size_t n, bool *used,
                      void *params, struct err *err)
 {
@@ -165,9 +166,8 @@ int run_setup_find_bench(const struct bench *const *benches, const char *name,
 }
 
 /*
- * The part's placements, or the user's. Returns how many. A placement that the user names and
- * cannot have is an error; of what we choose, a refused plan is a skipped arm (such as `partition`
- * on one CPU).
+ * The user's placements, else the part's. Returns how many. A refused plan is an error if the user
+ * named the placement, but a skipped arm if the part named it (such as `partition` on one CPU).
  */
 static int choose_placements(const struct scenario_part *part, const char *text,
                              enum placement *placements, bool *optional, struct err *err)
@@ -179,8 +179,8 @@ static int choose_placements(const struct scenario_part *part, const char *text,
 }
 
 /*
- * The default of ab: `partition` where the part has it, since unbound workers vary more from launch
- * to launch, else the part's first. One alone, so that rounds are short.
+ * The default of ab: one placement, so that rounds are short. `partition` if the part has it, since
+ * unbound workers vary more from launch to launch; else the part's first.
  */
 static int choose_simplest(const struct scenario_part *part, enum placement *placements,
                            bool *optional, struct err *err)
@@ -200,7 +200,7 @@ static uint64_t draw_seed(void)
     return (seed & ((UINT64_C(1) << 48) - 1)) | 1; /* short enough to type back with --seed */
 }
 
-/* In a job each rank is a worker, and this machine plans for its own. */
+/* In a job each rank is a worker, and this machine plans its own ranks. */
 static int count_ranks(const struct run_options *options, const struct bench *bench,
                        unsigned counts[MAX_COUNTS], int ncounts, struct err *err)
 {
@@ -216,7 +216,8 @@ static int count_ranks(const struct run_options *options, const struct bench *be
     return 1;
 }
 
-/* Arms are paired by their order, which is the same where all variants have as many. */
+/* True if a variant sets a placement. Arms of variants are paired by their order, so each variant
+ * must have equally many. */
 static bool any_placement(const struct variants *variants)
 {
     for (size_t i = 0; variants && i < variants->n; i++)
@@ -261,7 +262,7 @@ static int plan_part(const struct run_options *options, const struct topo *topo,
     return arrange->add(arrange->arg, topo, &request, result, err);
 }
 
-/* No benchmark knows it: of several the one with the most similar parameter says what it knows. */
+/* Refuses a pair that no benchmark knows, by the benchmark with the most similar option. */
 static int refuse_pair(const struct bench *const *benches, struct run_setup *setup,
                        const char *pair, struct err *err)
 {
@@ -278,17 +279,17 @@ static int refuse_pair(const struct bench *const *benches, struct run_setup *set
     return opts_set_pair(opts, setup->background_params, pair, err);
 }
 
-/* The scenario's parts are made from these. */
+/* What is needed to add the scenario's parts. */
 struct parts {
     const struct bench *const *benches;
     const struct run_options *options;
     const struct cli *cli;
     struct run_setup *setup;
-    struct arms_request request; /* what all have in common */
-    bool used[CLI_LIST_MAX];     /* of the command line's parameters */
+    struct arms_request request; /* common to all parts */
+    bool used[CLI_LIST_MAX];     /* by index in cli->pairs */
 };
 
-/* The benchmark of a user's command, in the unit that the user names; NULL: there is none. */
+/* The benchmark of the user's command, in the user's unit; NULL: `name` is no such benchmark. */
 static const struct bench *find_command_bench(const struct parts *parts, const char *name)
 {
     struct run_setup *setup = parts->setup;
@@ -332,7 +333,7 @@ static int add_part(struct parts *parts, size_t index, const struct variant *var
     return plan_part(parts->options, topo, part, &request, result, err);
 }
 
-/* All parts under one variant, or NULL. */
+/* Adds all parts for one variant; NULL = no ab. */
 static int add_variant(struct parts *parts, size_t index, const struct variant *variant,
                        struct err *err)
 {
@@ -403,7 +404,8 @@ static int check_text(const char *text, struct err *err)
     return expanded ? 0 : -EINVAL;
 }
 
-/* Now, and not when all has been started; what a worker lacks it tells itself. */
+/* Refuses unknown placeholders before anything starts. Values that a worker lacks are refused when
+ * the worker is launched. */
 static int check_placeholders(const struct command_options *options, char *const *argv,
                               struct err *err)
 {

@@ -1,4 +1,4 @@
-/* Options + topology + scenario -> arms and times: what a run is told, and what that means here. */
+/* Turns options, topology and scenario into the arms and times of a run. */
 #ifndef CONTEND_ENGINE_RUN_SETUP_H
 #define CONTEND_ENGINE_RUN_SETUP_H
 
@@ -12,7 +12,7 @@
 #include "harness/machine/topo/topo.h"
 #include "harness/plan/placement/options.h"
 
-enum { RUN_WORKERS_MAX = 1024 }; /* of one worker count */
+enum { RUN_WORKERS_MAX = 1024 }; /* the largest worker count */
 
 enum profile { PROFILE_QUICK, PROFILE_STANDARD, PROFILE_FULL };
 
@@ -29,63 +29,62 @@ struct run_options {
     const char *begin, *end, *factor; /* sizes, as parameters of the measured benchmark */
     const char *background;
     int64_t background_workers;
-    const char *dose; /* "cpu=20%": of all arms; of an arrangement a list; NULL = none */
+    const char *dose; /* "cpu=20%", for all arms; with `arrange` a list; NULL = none */
     const char *out, *host;
-    unsigned ranks, ranks_here; /* of a job, and of them on this machine; 0 = not in a job */
+    unsigned ranks, ranks_here; /* of a job: all, and those on this machine; 0 = no job */
     bool no_baselines, no_canary, no_plots, json, dry_run;
-    struct opt_texts variants; /* of an ab, which then has no baselines */
-    double threshold;          /* of an ab, in percent */
-    double max_time_s;         /* of an ab or a tune: of all its rounds; of a run: of all its
-                                  scenarios, 0 = as the profile says */
-    double budget_s; /* of a run: about so long it takes at most, its figures included; 0 = as the
-                        profile says */
-    const char *fail_on; /* of an ab: "slower,missing" */
-    const char *junit;   /* a file, of an ab; or NULL */
-    bool markdown;       /* of an ab */
-    bool verbose;        /* details in what is printed at the end */
+    struct opt_texts variants; /* ab: its variants; there are no baselines then */
+    double threshold;          /* ab: in percent */
+    double max_time_s;         /* ab, tune: of all rounds; run: of all scenarios, 0 = the
+                                  profile's */
+    double budget_s;     /* run: its longest time, roughly, figures included; 0 = the profile's */
+    const char *fail_on; /* ab: "slower,missing" */
+    const char *junit;   /* ab: a file, or NULL */
+    bool markdown;       /* ab */
+    bool verbose;        /* print details at the end */
     bool strict;         /* a machine too busy for evidence has an exit code of its own */
     int bind;            /* 0 mask, 1 cgroup */
-    double cpu_max;      /* CPUs whose time each worker gets; 0 = no quota */
+    double cpu_max;      /* quota of each worker, in CPUs; 0 = no quota */
     const char *trace;   /* a file; or NULL */
     struct plan_options plan;
     struct topo_options topo;
-    const char *try_threads, *try_reserve, *try_wait; /* of a tune: lists; NULL = its own */
-    bool cores;                    /* of a tune: how many cores workers need, and no search */
-    const char *try_cores;         /* counts of those, a list; NULL = chosen */
-    const struct arrange *arrange; /* or NULL; chooses the arms of the scenario's one part */
+    const char *try_threads, *try_reserve, *try_wait; /* tune: lists; NULL = its defaults */
+    bool cores;                    /* tune: find how many cores workers need, without a search */
+    const char *try_cores;         /* list of core counts; NULL = tune chooses */
+    const struct arrange *arrange; /* chooses the arms of the scenario's only part; or NULL */
     /*
-     * Commands of the user, borrowed: none, one that all arms run, or of an ab one a variant. With
-     * them a part's benchmark is one of engine/command/command_bench.h.
+     * The user's commands, borrowed: none, one that all arms run, or in an ab one per variant. If
+     * there are any, a part's benchmark is one of engine/command/command_bench.h.
      */
     char **commands[VARIANTS_MAX];
     size_t ncommands;
-    struct command_options command; /* of all of them */
+    struct command_options command; /* of all commands */
     bool sample;                    /* the sample worker is the command */
 };
 
 /* One scenario, resolved: everything a run needs. Zeroed = empty; free with run_setup_free. */
 struct run_setup {
     const struct scenario *scenario;
-    struct variants variants; /* n = 0: of none */
-    /* By variant (the first alone where there are none) and part; the arms borrow them. */
+    struct variants variants; /* n = 0: no ab */
+    /* By variant (0 if there are none) and part; the arms borrow these. */
     unsigned char params[VARIANTS_MAX][SCENARIO_PARTS_MAX][BENCH_PARAMS_MAX];
     unsigned char background_params[BENCH_PARAMS_MAX];
-    struct user_command command; /* of options->commands, in part */
-    struct bench command_bench;  /* and its benchmark, where that has the user's unit */
+    struct user_command command; /* its options, and the first of options->commands */
+    struct bench command_bench;  /* its benchmark, if the user names a unit */
     char command_unit[COMMAND_UNIT_MAX];
-    struct cgroups cgroups; /* the configuration borrows it */
+    struct cgroups cgroups; /* config borrows it */
     struct observe_config config;
     struct result result; /* arms planned, nothing observed */
-    double expected_s;    /* estimate of the whole run */
+    double expected_s;    /* estimate for the whole run */
 };
 
-/* -EINVAL: there is none of that name. */
+/* -EINVAL: no benchmark has that name. */
 int run_setup_find_bench(const struct bench *const *benches, const char *name,
                          const struct bench **bench, struct err *err);
 
 /*
- * Decides device, worker counts, placements, parameters and times, and plans every arm. Of
- * `cli` only the -p parameters count. -EINVAL and kin: one message that names the value; nothing
+ * Decides device, worker counts, placements, parameters and times, and plans every arm. Uses only
+ * the -p parameters of `cli`. -EINVAL and similar errors: one message that names the value; nothing
  * was started.
  */
 int run_setup_make(const struct bench *const *benches, const struct scenario *scenario,

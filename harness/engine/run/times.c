@@ -6,15 +6,14 @@
 #include "harness/engine/run/canaries.h"
 
 /*
- * Where nothing is compared, and in scans, quick has `rounds` of them, of steps up to `most_rounds`
- * where target_s has room for them if an arm is measured for short_s, and the measured time of an
- * arm is what is left of target_s for each launch, within [least_s, most_s]. Rounds before time,
- * since what collapses is another in each launch. Five and no more: their range holds the true
- * median in 94% of cases (stats.h), and the narrower bootstrap interval of six to eight in fewer.
- * Where they take longer than expected, none is begun that would end behind box_s.
+ * Times of scans and of runs that compare nothing. There are `rounds` rounds, or up to most_rounds
+ * without scans, if they fit into target_s with arms measured for short_s. An arm is then measured
+ * for its share of target_s, within [least_s, most_s]. More rounds come before more time, since a
+ * collapse differs from launch to launch. Quick has five at most: the range of five holds the true
+ * median in 94% of cases (stats.h), the narrower bootstrap interval of six to eight in fewer. If
+ * rounds take longer than expected, none is begun that would end after box_s.
  *
- * A run that is told how long it may take divides that up in the same way, but has to do with one
- * round where no more fit.
+ * A run with a time budget (budget_s) divides it in the same way, but one round is enough.
  */
 static const struct profile_times {
     unsigned rounds, most_rounds;
@@ -25,30 +24,30 @@ static const struct profile_times {
     [PROFILE_FULL] = {11, 11, 3600, 0, 5, 5, 10, 1, 60},
 };
 /*
- * Settings that are compared by steps: rounds end when what they show is clear
- * (verdict/advice/clear.h), each arm is measured for short_s and no longer, and none is begun that
- * would end behind clear_s. At least so many that the test can show anything.
+ * Runs that compare settings by steps end when the result is clear (verdict/advice/clear.h). Each
+ * arm is measured for short_s, and no round is begun that would end after clear_s. CLEAR_ROUNDS is
+ * the least number of rounds with which the test can show anything.
  */
 static const double clear_s[] = {
     [PROFILE_QUICK] = 25, [PROFILE_STANDARD] = 600, [PROFILE_FULL] = 3600};
-/* The least warm-up of a quick run, whose rounds are many, and the time that workers get used to
- * each other. */
+/* Quick runs have many rounds: their shorter least warm-up, and shorter settling of workers. */
 static const double steady_s = 0.05, together_s = 0.1;
 enum { CLEAR_ROUNDS = 6, CLEAR_ROUNDS_FULL = 11 };
 
-/* A scan has many points to share its time: more at most, and far longer before it hangs. */
+/* A scan divides its time among many points: factors of its most_s, and of its time until it counts
+ * as hung. */
 static const double scan_times = 1.6, scan_limits = 10;
-/* Start, set-up and end of an arm, for estimates only: of a scan, and of steps, of which workers on
- * GPUs wait for the driver. */
+/* Start, set-up and end of an arm, for estimates only: of a scan, of steps, and of steps on GPUs,
+ * which wait for the driver. */
 static const double scan_launch_s = 0.7, launch_s = 0.35, cuda_launch_s = 0.55;
 
 /*
- * A user's command takes what it takes: a run of it is cut off only where a collapse would take
- * the day. Whole runs have no warm-up unless the user says so: each begins as it does in life.
+ * The time of a user's command is unknown: a run is cut off only so that a collapse does not take
+ * all day. Whole runs start cold, as in practice, unless the user asks for a warm-up.
  */
 static const double command_limit_s = 600;
 
-/* Share of a run's time: the rest is for figures and for launches that take longer. */
+/* Share of budget_s to plan with: the rest is for figures and for launches that take longer. */
 static const double target_share = 0.8;
 
 static struct profile_times times_of(const struct run_options *options)
@@ -63,7 +62,7 @@ static struct profile_times times_of(const struct run_options *options)
     return times;
 }
 
-/* The arms of a run that runs commands all do. */
+/* The benchmark, if the arms run a user's command (all do, or none); else NULL. */
 static const struct bench *commands_of(const struct result *result)
 {
     const struct bench *bench = result->narms ? result->arms[0].bench : NULL;
@@ -79,10 +78,10 @@ static double warmup_s(const struct run_options *options, const struct result *r
     return command && command->one_shot ? 0 : fallback_s;
 }
 
-/* Behind go the loops of doses find their level. */
+/* Time after go in which the control loops of doses reach their level. */
 static const double dose_settle_s = 1;
 
-/* Behind go, until workers are used to each other; whole runs have none. */
+/* Time after go in which workers settle; whole runs have none. */
 static double settle_s(const struct result *result, double fallback_s)
 {
     return result_has_doses(result) && fallback_s > 0 ? fmax(fallback_s, dose_settle_s)
@@ -97,7 +96,7 @@ static double limit_s(const struct run_options *options, const struct result *re
     return commands_of(result) ? command_limit_s : profile->limit_s;
 }
 
-/* As many as there is time for. */
+/* As many rounds as there is time for. */
 static unsigned choose_rounds(const struct run_options *options,
                               const struct profile_times *profile, double launches, double before_s,
                               double watch_s)
@@ -110,9 +109,8 @@ static unsigned choose_rounds(const struct run_options *options,
 }
 
 /*
- * Rounds of an ab are many and short: what it pairs is a round, so that a launch more tells more
- * than a longer one. With --rounds as many as that; else as many as there is time for, which the
- * rounds themselves decide.
+ * An ab has many short rounds: it pairs rounds, so one more launch tells more than a longer one.
+ * There are as many as --rounds says; else as many as there is time for, decided while they run.
  */
 static void set_ab_times(const struct run_options *options, double launches, double before_s,
                          struct run_setup *setup)
@@ -131,8 +129,7 @@ static void set_ab_times(const struct run_options *options, double launches, dou
         options->rounds ? (unsigned)options->rounds : (unsigned)fmin(fmax(2 * room, 1), 100000);
     result->rounds_least = 1;
     result->rounds_s = options->rounds ? 0 : options->max_time_s;
-    if (result->purpose ==
-        PURPOSE_TUNE) { /* which says after each round whether there is another */
+    if (result->purpose == PURPOSE_TUNE) { /* tune decides after each round */
         result->rounds_planned = 1;
         result->rounds_s = 0;
     }
@@ -140,7 +137,7 @@ static void set_ab_times(const struct run_options *options, double launches, dou
         options->rounds ? launches * arm_s * result->rounds_planned : options->max_time_s;
 }
 
-/* Whether the rounds of a run compare settings by steps, and their number is left to it. */
+/* True if the rounds compare settings by steps and end when the result is clear. */
 static bool ends_when_clear(const struct run_options *options, const struct result *result)
 {
     size_t settings = 0;
@@ -154,7 +151,7 @@ static bool ends_when_clear(const struct run_options *options, const struct resu
            !options->ranks && settings > 1;
 }
 
-/* start_s, watch_s: of a launch, and of what watches the machine in a round. */
+/* start_s: of a launch; watch_s: of the controls in a round. */
 static void set_clear_times(const struct run_options *options, double start_s, double watch_s,
                             struct run_setup *setup)
 {
@@ -219,8 +216,8 @@ void times_set(const struct run_options *options, struct run_setup *setup)
         return;
     }
     struct profile_times rounds = times;
-    if (scans || options->ranks) /* time before rounds: arrays and points grow with it; and ranks
-                                    must agree, whatever their machines */
+    if (scans || options->ranks) /* more time, not rounds: arrays and points grow with time; and
+                                    ranks must agree on rounds */
         rounds.most_rounds = profiles[options->profile].rounds;
     result->rounds_planned = choose_rounds(options, &rounds, launches, before_s, watch_s);
     result->rounds_least = times.rounds;

@@ -4,7 +4,7 @@
 
 #include "harness/engine/run/setup.h"
 
-/* Into config, rounds and expected_s of the setup, whose arms are there. */
+/* Sets config, rounds and expected_s of the setup, after its arms were added. */
 void times_set(const struct run_options *options, struct run_setup *setup);
 
 #endif

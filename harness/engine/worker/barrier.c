@@ -50,7 +50,7 @@ void barrier_join(struct barrier *barrier, struct barrier_rank *seat, unsigned r
     *peers = (struct peers){.rank = rank, .size = size, .gather = barrier_gather, .impl = seat};
 }
 
-/* `held` first: seen in the other order, a rank that is just released would seem to wait. */
+/* Reads `held` first: in the other order, a rank that was just released could seem to wait. */
 bool barrier_waits(const struct barrier *barrier, unsigned rank)
 {
     uint32_t held = atomic_load(&barrier->held);

@@ -1,9 +1,9 @@
 /*
- * Where the workers of one role meet: shared memory behind struct peers.
+ * A barrier for the workers of one role, in shared memory: the implementation of struct peers.
  *
- * The last rank to come releases the others. On several nodes (relay) each node has one rank: it
- * posts its block and wakes its parent, which gathers the blocks of all nodes and then releases it
- * with barrier_release.
+ * The last rank to arrive releases the others. In a job (relay) each parent has one rank: the rank
+ * posts its block and wakes its parent, which gathers the blocks of all ranks and then releases the
+ * rank with barrier_release.
  */
 #ifndef CONTEND_ENGINE_WORKER_BARRIER_H
 #define CONTEND_ENGINE_WORKER_BARRIER_H
@@ -19,33 +19,34 @@ enum { BARRIER_RANKS = 1024 };
 /* Zeroed = empty. Sparse: pages of ranks that do not exist are never touched. */
 struct barrier {
     uint32_t relay;
-    _Atomic uint32_t arrived;             /* ranks that wait in the barrier under way */
-    _Atomic uint32_t held;                /* futex: how many have been held */
-    _Atomic uint32_t posted;              /* relay: barriers that our rank has asked for */
-    uint32_t bytes;                       /* of a block in it */
-    _Atomic uint32_t came[BARRIER_RANKS]; /* to so many barriers, by rank: who is missing? */
-    /* Two, in turn: a slow rank may still read the last barrier's while the next one fills up. */
+    _Atomic uint32_t arrived;             /* ranks that wait in the current barrier */
+    _Atomic uint32_t held;                /* futex: number of completed barriers */
+    _Atomic uint32_t posted;              /* relay: barriers that our rank has entered */
+    uint32_t bytes;                       /* relay: block size in the last of these */
+    _Atomic uint32_t came[BARRIER_RANKS]; /* by rank: barriers that it has entered */
+    /* Two, alternating: a slow rank may still read the blocks of one while the next fills. */
     unsigned char block[2][BARRIER_RANKS][PEERS_BLOCK_MAX];
 };
 
-/* A rank's view of it. */
+/* A rank's view of the barrier. */
 struct barrier_rank {
     struct barrier *barrier;
-    uint32_t next;           /* of the barrier that this rank attends next */
+    uint32_t next;           /* number of the barrier that this rank enters next */
     void (*wake)(void *arg); /* relay: tells the parent that a block is posted */
     void *wake_arg;
 };
 
-/* Makes *peers the rank's way to the others. `size` is at most BARRIER_RANKS. */
+/* Fills *peers for the rank; *seat stays in use. `size` is at most BARRIER_RANKS. */
 void barrier_join(struct barrier *barrier, struct barrier_rank *seat, unsigned rank, unsigned size,
                   struct peers *peers);
 
-/* Parent: true while the rank waits for others in a barrier. */
+/* Parent: true while the rank waits for other ranks in a barrier. */
 bool barrier_waits(const struct barrier *barrier, unsigned rank);
 
 /*
- * Parent, relay: blocks, the rank's own and those of others, go to barrier_block. Counted are the
- * barriers that it has asked for; `bytes` is of a block in the last of them.
+ * For the parent, with relay. barrier_posted returns how many barriers our rank has entered; *bytes
+ * is the block size in the last one. barrier_block is where a rank's block is, our own or one to be
+ * filled in before barrier_release.
  */
 uint32_t barrier_posted(const struct barrier *barrier, uint32_t *bytes);
 unsigned char *barrier_block(struct barrier *barrier, unsigned rank);

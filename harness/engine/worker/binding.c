@@ -31,11 +31,11 @@ static int read_back_memory(struct shared_worker *slot)
     int mode = 0;
     if (get_mempolicy(&mode, slot->mem_nodes_actual.word, BITSET_BITS, NULL, 0)) {
         if (slot->plan.mem_policy == MEM_DEFAULT)
-            return 0; /* nothing was asked for, so nothing has to be proven */
+            return 0; /* no policy was planned, so none is checked */
         return err_sys(&slot->err, -ENOTSUP, "the memory policy cannot be read back");
     }
     bool is_known = mode >= 0 && (size_t)mode < sizeof(policies) / sizeof(policies[0]);
-    if (slot->plan.mem_policy == MEM_DEFAULT) { /* that of who started us, whatever it is */
+    if (slot->plan.mem_policy == MEM_DEFAULT) { /* inherited: any policy is right */
         slot->mem_policy_actual = is_known ? policies[mode] : MEM_DEFAULT;
         return 0;
     }
@@ -98,7 +98,7 @@ void binding_count_pages(const struct bench_ctx *ctx, struct shared_worker *slot
     uintptr_t first = ((uintptr_t)ctx->buffer + page_bytes - 1) & ~(uintptr_t)(page_bytes - 1);
     for (size_t i = 0; i < n; i++) {
         page[i] = (void *)(first + i * (pages - 1) / n * page_bytes);
-        /* NUMA balancing unmaps pages to see who comes back; move_pages then calls them absent. */
+        /* NUMA balancing unmaps pages to see who uses them; move_pages then calls them absent. */
         (void)*(const volatile char *)page[i];
     }
     bool known = !move_pages(0, n, page, NULL, node, 0);

@@ -11,19 +11,20 @@
 #include "harness/engine/worker/shared.h"
 
 /*
- * A thread of the MPI process (`is_thread`) was bound here, a process before its libraries came:
- * libgomp has bound it further by now, where the user's environment tells it to.
- * -EXDEV where it is not what was planned, in slot->err as the rest.
+ * Reads back CPUs and memory policy at the start. A thread of the MPI process (`is_thread`) has
+ * just bound itself. A worker process was bound before its libraries were loaded: if the user's
+ * environment makes libgomp bind threads, the mask at process start counts. -EXDEV: the binding is
+ * not the planned one. Errors are in slot->err.
  */
 int binding_read_back(struct shared_worker *slot, bool is_thread);
 
 /*
- * Libraries are known to shrink masks behind one's back: `all` threads again, after the run, or
- * this one where the process has others than the worker's.
+ * Checks the masks again after the run, as libraries may shrink them: of `all` threads of the
+ * process, or only of this thread if not all threads belong to the worker.
  */
 int binding_read_back_threads(struct shared_worker *slot, bool all);
 
-/* Asks the kernel where the pages of the published buffer lie; at most 4096 evenly chosen ones. */
+/* Asks the kernel for the nodes of the published buffer's pages; of at most 4096, evenly spaced. */
 void binding_count_pages(const struct bench_ctx *ctx, struct shared_worker *slot);
 
 #endif

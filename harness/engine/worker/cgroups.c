@@ -74,7 +74,7 @@ int cgroups_join(const struct cgroups *cgroups, unsigned index, const struct pla
     return !rc && cgroups->cpuset ? check_mask(plan, err) : rc;
 }
 
-/* The time that the quota kept from one worker. */
+/* Adds how often, and how long, the quota stopped one worker. */
 static void add_throttled(struct cgroups *cgroups, const char *dir)
 {
     struct groups_quota quota = groups_read_quota(dir);

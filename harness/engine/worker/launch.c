@@ -17,12 +17,12 @@ extern char **environ;
 
 enum { EXIT_BEFORE_EXEC = 127 };
 
-/* Also when the file that it was started from has been replaced, as a build does meanwhile. */
+/* Leads to this program even if its file was replaced since the start, as by a build. */
 static const char this_program[] = "/proc/self/exe";
 
 /*
- * Variables that the plan decides: see machine/facts/openmp.h. GOMP_SPINCOUNT would outdo the
- * policy.
+ * True for variables that the plan decides: see machine/facts/openmp.h. GOMP_SPINCOUNT would
+ * override OMP_WAIT_POLICY.
  */
 static bool is_ours(const char *variable, const struct plan_worker *plan, bool sets_threads)
 {
@@ -35,7 +35,7 @@ static bool is_ours(const char *variable, const struct plan_worker *plan, bool s
     return false;
 }
 
-/* Whether one of these sets the same. */
+/* True if `env` sets the same variable. */
 static bool is_set(const char *variable, const struct opt_texts *env)
 {
     for (size_t i = 0; env && i < env->n; i++)
@@ -45,8 +45,8 @@ static bool is_set(const char *variable, const struct opt_texts *env)
 }
 
 /*
- * A copy of the environment with `env` and what the plan decides; NULL without memory. `threads`
- * NULL: their number is left to the user.
+ * A copy of the environment with `env` and the plan's variables; NULL: no memory. `threads`:
+ * "OMP_NUM_THREADS=N", or NULL to leave the number to the user.
  */
 static char **build_environment(const struct plan_worker *plan, const struct opt_texts *env,
                                 char *threads)
@@ -113,7 +113,7 @@ static void redirect_standard_streams(void)
 /* The child's data between fork and exec. */
 struct image {
     char **argv, **envp;
-    struct shared *shared; /* of a worker */
+    struct shared *shared; /* these and the next: of a worker */
     struct shared_worker *worker;
     const struct launch_request *request;
     unsigned index;
@@ -170,7 +170,7 @@ void launch_take_name(void)
     (void)prctl(PR_SET_NAME, program_invocation_short_name);
 }
 
-/* A limit on processes is the usual reason, and EAGAIN's own words do not say so. */
+/* EAGAIN usually means a limit on processes, which its own message does not say. */
 static int refuse(int rc, struct err *err)
 {
     return err_sys(err, rc, "cannot be started%s",
@@ -178,10 +178,10 @@ static int refuse(int rc, struct err *err)
                                  : "");
 }
 
-/* Words in front of those of a command. */
+/* Words before those of the command. */
 enum { WORKER_WORDS = 4 };
 
-/* The worker's command line; NULL without memory. */
+/* The worker's command line; NULL: no memory. */
 static char **build_words(char *const own[WORKER_WORDS], const struct user_command *command)
 {
     char **words =
@@ -227,7 +227,8 @@ static int become_other(void *arg)
     return EXIT_BEFORE_EXEC;
 }
 
-/* This program again, as `what`, with up to three words behind the descriptor. */
+/* Starts this program as `command`, with up to three words after the descriptor; messages call it
+ * `what`. */
 static int launch_other(const char *command, int fd, const char *const words[3],
                         struct process *process, const char *what, struct err *err)
 {

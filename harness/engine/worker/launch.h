@@ -1,4 +1,4 @@
-/* Starting the processes that this one works with: workers, MPI's, and guards of variants. */
+/* Starts the helper processes of a run: workers, the MPI process, and guards of variants. */
 #ifndef CONTEND_ENGINE_WORKER_LAUNCH_H
 #define CONTEND_ENGINE_WORKER_LAUNCH_H
 
@@ -10,34 +10,34 @@
 #include "harness/lib/sys/process.h"
 
 /*
- * argv[1] of a worker; argv[2] is the descriptor of its shared memory, argv[3] its number; behind
- * it, the words of the user's command that it is to run.
+ * argv[1] of a worker; argv[2] is the descriptor of its shared memory, argv[3] its number; then
+ * come the words of the user's command that it runs.
  */
 #define LAUNCH_WORKER_COMMAND "__worker"
 
 /* argv[1] of an MPI process (ranks/mpi/server.h); argv[2] is the file descriptor of its socket. */
 #define LAUNCH_MPI_COMMAND "__mpi"
 
-/* argv[1] of who runs the commands of a variant (engine/arms/guard.h); argv[2] is its socket. */
+/* argv[1] of a guard (engine/arms/guard.h); argv[2] is the file descriptor of its socket. */
 #define LAUNCH_GUARD_COMMAND "__guard"
 
 /*
- * A variable that names a file of uint64_t, one for each worker, in which workers count what they
- * have done (bench_progress): for who watches them from outside. 'contend bench' then also takes
- * OMP_NUM_THREADS for --threads, as any program does that is started so.
+ * A variable that names a file of uint64_t, one for each worker, in which workers count their work
+ * (bench_progress) for a process that watches from outside. If it is set, 'contend bench' takes
+ * OMP_NUM_THREADS for --threads, as other programs do.
  */
 #define LAUNCH_PROGRESS "CONTEND_PROGRESS"
 
 /*
- * The path that this program was started from, under which there may be another one by now: for
- * what lies beside it, and for argv[0]. Errors: -errno, without /proc.
+ * The path that this program was started from, for argv[0] and to find files in its folder. Another
+ * program may have that path by now. Errors: -errno, such as without /proc.
  */
 int launch_find_program(char *program, size_t size, struct err *err);
 
-/* In the new image: the kernel calls it "exe", after the link that it was started by. */
+/* Names the process of the new image, which the kernel calls "exe" after /proc/self/exe. */
 void launch_take_name(void);
 
-/* Options of a worker beside its plan; each NULL = none. */
+/* Options of a worker in addition to its plan; each NULL = none. */
 struct launch_request {
     const struct opt_texts *env; /* "VAR=VALUE", set in its environment */
     const struct user_command *command;
@@ -50,33 +50,33 @@ struct launch_request {
  * takes a process group of its own, asks to be killed with its parent, and binds itself to the CPUs
  * and memory of its plan: so every library of the new image sees only what the worker owns
  * (libgomp, NCCL and libnuma read the mask once, at start). OMP_NUM_THREADS is set to the plan's
- * threads, and GOMP_CPU_AFFINITY left out (machine/facts/openmp.h); the environment is passed on
- * unchanged otherwise, but for what request->env sets. stdin is /dev/null,
- * stdout goes to stderr. With a command OMP_NUM_THREADS is the user's unless
- * command->sets_threads. With cgroups it goes into its own first, and a cpuset stands for the mask.
+ * threads, GOMP_CPU_AFFINITY is left out (machine/facts/openmp.h), and request->env is added; the
+ * rest of the environment is passed on unchanged. stdin is /dev/null, stdout goes to stderr. With a
+ * command, OMP_NUM_THREADS is the user's unless command->sets_threads. With cgroups the child first
+ * joins its own, and a cpuset replaces the mask.
  *
- * A child that cannot bind or exec reports through its slot: WORKER_SKIPPED where the kernel
- * refuses a memory policy (containers) or a cgroup, else WORKER_FAILED. Errors: -errno of fork, in
- * words that go on after "worker 0: ".
+ * A child that cannot bind or exec reports through its slot: WORKER_SKIPPED if the kernel refuses a
+ * memory policy (containers) or a cgroup, else WORKER_FAILED. Errors: -errno of fork; the message
+ * continues "worker 0: ".
  */
 int launch_worker(struct shared *shared, int shared_fd, unsigned index,
                   const struct launch_request *request, struct process *process, struct err *err);
 
 /*
- * Re-executes this program as the MPI process of this rank, with `fd`, the same environment, and
- * the signals of this process still blocked: who asks it to end is this process. Errors: -errno.
+ * Re-executes this program as the MPI process of this rank, with `fd` and the same environment. Its
+ * signals stay blocked as in this process, which alone asks it to end. Errors: -errno.
  */
 int launch_mpi(int fd, struct process *process, struct err *err);
 
 /*
- * The same as the guard of a variant, with `fd` and its three commands, before, after and check.
- * Errors: -errno.
+ * Re-executes this program as the guard of a variant, with `fd` and three commands: before, after
+ * and check. Errors: -errno.
  */
 int launch_guard(int fd, const char *const *commands, struct process *process, struct err *err);
 
 /*
- * Binds the calling thread to the CPUs and memory of the plan. WORKER_LAUNCHED, or the state that
- * the worker ends in, with the reason: see above.
+ * Binds the calling thread to the CPUs and memory of the plan. Returns WORKER_LAUNCHED, or with the
+ * reason in err the state in which the worker ends: see launch_worker.
  */
 enum worker_state launch_bind(const struct plan_worker *plan, struct err *err);
 

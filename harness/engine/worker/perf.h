@@ -17,15 +17,15 @@ struct perf {
     int fd[PERF_COUNTERS]; /* -1 = refused */
 };
 
-/* Call before any library starts threads. Never fails: what is refused stays absent. */
+/* Call before any library starts threads. Never fails: refused counters stay absent. */
 void perf_open(struct perf *perf);
 
-/* Puts the counts into so_far, scaled where the kernel multiplexed: all of them or none. */
+/* Writes all counts into so_far, or none; they are scaled if the kernel multiplexed counters. */
 void perf_read(const struct perf *perf, struct usage_snapshot *snapshot);
 
 void perf_close(struct perf *perf);
 
-/* Why counters are refused here, in the parent, once: 0, or a negative errno with the reason. */
+/* For the parent: 0 if counters are available, else a negative errno with the reason. */
 int perf_probe(struct err *err);
 
 #endif

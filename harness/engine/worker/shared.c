@@ -10,7 +10,7 @@
 
 enum { SHARED_MAGIC_BASE = 0x636e7464 };
 
-/* Parent and worker are the same file; the size stands in for the layout all the same. */
+/* Parent and worker are the same file; nevertheless the struct's size checks the layout. */
 static uint32_t magic(void)
 {
     return SHARED_MAGIC_BASE ^ (uint32_t)sizeof(struct shared_worker);

@@ -1,8 +1,8 @@
 /*
  * The memory that a parent and its workers share for one observation: orders down, samples up.
  *
- * A memfd, inherited by file descriptor: it has no name, so nothing is left behind however the
- * processes end. Sparse: only pages that are written exist. Everything is plain data.
+ * A memfd, inherited by file descriptor: it has no name, so nothing is left behind, no matter how
+ * the processes end. Sparse: only pages that are written exist. Everything is plain data.
  */
 #ifndef CONTEND_ENGINE_WORKER_SHARED_H
 #define CONTEND_ENGINE_WORKER_SHARED_H
@@ -31,17 +31,17 @@ enum { SHARED_SAMPLES = 1 << 18, SHARED_STAGED = 1 << 14, SHARED_BENCH_NAME_MAX 
 enum worker_state {
     WORKER_LAUNCHED, /* forked; not yet in its main */
     WORKER_SETUP,    /* bound and read back; setting up */
-    WORKER_PRIMED,   /* set up; waits for leave to warm up */
+    WORKER_PRIMED,   /* set up; waits for permission to warm up */
     WORKER_WARMING,  /* steps that do not count */
     WORKER_READY,    /* waits for go */
     WORKER_SETTLING, /* first steps of all together, which do not count */
     WORKER_RUNNING,  /* measured steps */
     WORKER_DONE,     /* measured; keeps the load up for the others */
-    WORKER_CHECKING, /* told to stop; is the result right? */
+    WORKER_CHECKING, /* told to stop; verifies the result */
     WORKER_FINISHED, /* all went well; about to exit */
     WORKER_SKIPPED,  /* cannot run here; err says why */
     WORKER_FAILED,   /* err says why */
-    WORKER_HUNG,     /* no progress within the watchdog's time */
+    WORKER_HUNG,     /* no progress within the time limit */
     WORKER_STATES
 };
 const char *worker_state_name(enum worker_state state);
@@ -52,15 +52,15 @@ struct shared_worker {
     unsigned char params[BENCH_PARAMS_MAX];
     struct plan_worker plan;
     unsigned index, team;     /* index among `team` workers of the same role */
-    unsigned planned_workers; /* that the machine was planned for */
+    unsigned planned_workers; /* worker count of the whole plan */
     enum device device;
     char pci_bdf[PCI_BDF_MAX];
     uint64_t seed, round_seed;
-    _Atomic uint32_t warm; /* futex: 1 = leave to warm up */
+    _Atomic uint32_t warm; /* futex: 1 = may warm up */
 
     /* Report. */
     _Atomic uint32_t state;                 /* enum worker_state */
-    uint64_t since_ns[WORKER_FINISHED + 1]; /* that it is in each; 0 = it was not */
+    uint64_t since_ns[WORKER_FINISHED + 1]; /* when it entered each; 0 = never */
     struct err err;                         /* why SKIPPED or FAILED */
     struct bitset cpus_actual, mem_nodes_actual;
     struct bitset cpus_first;   /* of the first thread, when main began */
@@ -69,7 +69,7 @@ struct shared_worker {
     enum mem_policy mem_policy_actual;
     uint64_t go_ns, end_ns;
     uint64_t step_ops;             /* of the latest step, also in warm-up */
-    _Atomic uint64_t step_started; /* clock of the measured call under way; 0 = none */
+    _Atomic uint64_t step_started; /* start of the current measured call; 0 = none */
     _Atomic uint64_t nsamples;
     struct usage_snapshot at_go, at_end;
     char library[BENCH_LIBRARY_MAX];
@@ -85,7 +85,7 @@ struct shared_worker {
 };
 
 struct shared {
-    uint32_t magic; /* SHARED_MAGIC: layout of this very build */
+    uint32_t magic; /* identifies the layout of this build */
     uint32_t nworkers;
     uint32_t record_cpu_samples, record_stages;
     double warmup_s, least_warmup_s, settle_s, measure_s, limit_s; /* as in struct observe_config */
@@ -103,7 +103,7 @@ struct shared {
 /* Maps new memory for nworkers; *fd is the memfd, close-on-exec. NULL with err. */
 struct shared *shared_create(unsigned nworkers, int *fd, struct err *err);
 
-/* Maps an inherited one in a worker and checks that it is of this build. NULL with err. */
+/* Worker: maps inherited shared memory and checks that it is of this build. NULL with err. */
 struct shared *shared_attach(int fd, struct err *err);
 
 void shared_destroy(struct shared *shared);
@@ -111,10 +111,11 @@ void shared_destroy(struct shared *shared);
 /* Worker: moves to `state` and tells the parent. */
 void shared_set_state(struct shared *shared, struct shared_worker *worker, enum worker_state state);
 
-/* Worker: makes the parent look. */
+/* Worker: wakes the parent. */
 void shared_wake(const struct shared *shared);
 
-/* For a process that has the eventfd by another number than its parent; -1 = by the same. */
+/* For a process whose eventfd has another number than its parent's; -1 = the same. Owns event_fd:
+ * the next call closes it. */
 void shared_wake_through(int event_fd);
 
 static inline enum worker_state shared_state(const struct shared_worker *worker)

@@ -1,9 +1,9 @@
 /*
- * How ranks that wait for each other in every step agree on their last one, without a barrier:
- * a barrier between steps would line them up, and hide who comes late into the next.
+ * How ranks that meet in every step agree on the last step without a barrier. A barrier between
+ * steps would align the ranks and hide which ranks enter the next step late.
  *
- * Rank 0 decides before it begins a step whether that step is the last; all ranks ask behind it.
- * They see the same: a step ends for nobody before rank 0 has come into it.
+ * Rank 0 decides before it begins a step whether that step is the last; all ranks ask after the
+ * step. All get the same answer: no rank ends a step before rank 0 has entered it.
  *
  *   for (uint64_t step = 1;; step++) {
  *       if (rank == 0 && it is enough)
@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* In shared memory; zeroed = no end in sight. */
+/* In shared memory; zeroed = not decided. */
 struct step_limit {
     _Atomic uint64_t last; /* 0 = not decided */
 };
@@ -31,7 +31,7 @@ static inline void step_limit_end_with(struct step_limit *step_limit, uint64_t s
     atomic_store(&step_limit->last, step);
 }
 
-/* Any rank, behind step `step`. */
+/* Any rank, after step `step`. */
 static inline bool step_limit_ends(const struct step_limit *step_limit, uint64_t step)
 {
     return atomic_load(&step_limit->last) == step;

@@ -32,7 +32,7 @@ static bool read_task_file(pid_t pid, int tid, const char *name, char *buf, size
                : proc_read_text("", buf, size, "/proc/self/task/%d/%s", tid, name);
 }
 
-/* Adds the number behind `key` in text, if it is there, to the sum, NaN so far without any. */
+/* Adds the number after `key` in `text`, if any, to the sum; the sum is NaN before the first. */
 static void add_number(const char *text, const char *key, double *sum)
 {
     const char *at = strstr(text, key);
@@ -43,7 +43,7 @@ static void add_number(const char *text, const char *key, double *sum)
     *sum = (isnan(*sum) ? 0 : *sum) + (double)strtoull(at, NULL, 10);
 }
 
-/* Field `number` (1-based, from 3 on) of a stat file, behind the name's closing bracket. */
+/* Field `number` (1-based, at least 3) of a stat file; counts after the name's closing bracket. */
 static uint64_t stat_field(const char *stat, int number)
 {
     const char *at = strrchr(stat, ')');
@@ -91,7 +91,8 @@ static const struct usage_thread *find_thread(const struct usage_snapshot *snaps
     return NULL;
 }
 
-/* From each such thread: the process's time less that of the team would hold what each lags. */
+/* Reads each helper thread: subtracting the team's time from the process's would add up the lags of
+ * all counters. */
 static void add_helper_time(pid_t pid, int tid, struct usage_snapshot *out)
 {
     struct usage_thread helper = {.tid = tid};
@@ -180,8 +181,8 @@ static double count_cpus(const struct cpu_samples *cpu_samples)
 }
 
 /*
- * Splits wall time. A counter of the scheduler may lag by a tick, so the three parts are fitted to
- * the wall: the wait first, then the time on a CPU, and what is left was blocked.
+ * Splits wall time. The scheduler's counters may lag by a tick, so the three parts are limited to
+ * the wall time: first the wait, then the time on a CPU; the rest is blocked.
  */
 static void split_wall(const struct usage_snapshot *go, const struct usage_snapshot *end,
                        struct usage *out)
@@ -205,9 +206,9 @@ static void split_wall(const struct usage_snapshot *go, const struct usage_snaps
 }
 
 /*
- * Moves time under a quota out of the wait: a thread of each CPU that had one to run. The other
- * threads there would have waited for that one without a quota, too. A quota that workers share
- * stops each alike.
+ * Moves the time stopped by a quota out of the wait. The kernel counts one stopped thread for each
+ * CPU with runnable threads; the other threads there would have waited without a quota, too. A
+ * quota that workers share stops all of them alike.
  */
 static void split_throttled(const struct usage_snapshot *go, const struct usage_snapshot *end,
                             struct usage *out)
@@ -231,15 +232,14 @@ void usage_diff(const struct usage_snapshot *go, const struct usage_snapshot *en
     for (const struct usage_field *field = usage_fields; field->name; field++)
         set(out, field, usage_get(&end->so_far, field) - usage_get(&go->so_far, field));
     if (out->helper_cpu_s < 0)
-        out->helper_cpu_s = 0; /* one that has ended took its time with it */
+        out->helper_cpu_s = 0; /* a helper that ended took its time with it */
     out->wall_s = (double)(end_ns - go_ns) * 1e-9;
     split_wall(go, end, out);
     split_throttled(go, end, out);
     out->cpus_visited = count_cpus(cpu_samples);
 }
 
-/* "cpu3 1 2 ..."; "cpu  1 2 ..." is of all CPUs, and passed over, as those not asked for. False:
- * it is none of `cpus`. */
+/* Adds the line "cpu3 1 2 ..." of one of `cpus`. False: another line, as the sum "cpu  1 2 ...". */
 static bool add_cpu_line(const char *line, const struct bitset *cpus, struct usage_machine *out)
 {
     uint64_t t[8];
@@ -276,7 +276,7 @@ void usage_machine_read(const struct bitset *cpus, struct usage_machine *out)
         found += add_cpu_line(buf, cpus, out);
     if (stat)
         (void)fclose(stat);
-    if (found < bitset_count(cpus)) /* renumbered, as by lxcfs: the others are not ours either */
+    if (found < bitset_count(cpus)) /* renumbered, as by lxcfs: no line is reliable */
         out->cpu_s = out->busy_s = out->steal_s = NAN;
     if (PROC_TEXT("", buf, "/proc/pressure/cpu") &&
         sscanf(buf, "some avg10=%*f avg60=%*f avg300=%*f total=%" SCNu64, &total_us) == 1)

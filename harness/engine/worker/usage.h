@@ -24,21 +24,21 @@
 
 /*
  * The fields of struct usage, a line each. A new hardware counter is a line in USAGE_COUNTERS, and
- * one in perf.c that says what the kernel calls it.
+ * one in perf.c with the kernel's name for it.
  *
  *   X(field, per_step, metric, unit, better, absent)
  *
- * `field` is its key in run.json, too. `metric` is its name in rows.csv, NULL where it is only a
- * part of another one: the mean over the workers, each one's divided by its steps if `per_step`.
- * `absent` is the reason of a skipped row where nobody could read it; NULL = no row. Four lists,
- * since metrics of another origin stand between them in rows.csv.
+ * `field` is also its key in run.json. `metric` is its name in rows.csv, NULL if it is only a part
+ * of another metric: the mean over the workers, divided by each worker's steps if `per_step`.
+ * `absent` is the reason of a skipped row if no worker has a value; NULL = no row. Four lists,
+ * since metrics from other sources come between them in rows.csv.
  */
 /* clang-format off */
 
 /*
- * The parts of wall time, on a CPU, in the run queue, stopped by a quota and blocked, are means over
- * the team's threads; the others of the process, but
- * helper_cpu_s: CPU time of threads that are neither its first nor of the team, the driver's own.
+ * The parts of wall time (on a CPU, in the run queue, stopped by a quota, blocked) are means over
+ * the team's threads. helper_cpu_s is the CPU time of threads such as the GPU driver's, neither the
+ * first nor of the team. The other fields are of the whole process.
  */
 #define USAGE_SCHEDULER(X)                                                                         \
     X(wall_s, true, "step_time_mean", "s", "lower", USAGE_NO_ACCOUNTING)                           \
@@ -56,11 +56,11 @@
     X(minor_faults, true, NULL, "count", "lower", NULL)                                            \
     X(major_faults, true, NULL, "count", "lower", NULL)
 
-/* Distinct CPUs, by cpu_samples. */
+/* Distinct CPUs in cpu_samples. */
 #define USAGE_CPUS(X)                                                                              \
     X(cpus_visited, false, "cpus_visited", "count", "none", NULL)
 
-/* User mode, all threads; perf.h. */
+/* User mode, all threads; see perf.h. */
 #define USAGE_COUNTERS(X)                                                                          \
     X(instructions, true, "instructions_per_step", "count", "lower", NULL)                         \
     X(cycles, true, "cycles_per_step", "count", "lower", NULL)                                     \
@@ -72,9 +72,9 @@
 /*
  * The kernel's account of a worker between go and the end of its last measured step. A field that
  * could not be read is NaN. The parts of wall time add up to wall_s; without schedstat, runqueue_s
- * is NaN and blocked_s holds the wait too. To the kernel who is stopped by a quota of CPU time
- * (cpu.max) waits in the run queue: that is taken out of runqueue_s, and is throttled_s; NaN
- * without a quota, when it is part of none.
+ * is NaN and blocked_s holds the wait too. The kernel counts threads that a quota of CPU time
+ * (cpu.max) stops as waiting in the run queue: throttled_s is that time, and runqueue_s excludes
+ * it. throttled_s is NaN without a quota, and then no part of wall_s.
  */
 struct usage {
 #define USAGE_MEMBER(field, ...) double field;
@@ -83,7 +83,7 @@ struct usage {
     unsigned team_threads; /* how many threads the means are over */
 };
 
-/* The same lines as data, in their order. */
+/* The fields as data, in the same order. */
 struct usage_field {
     const char *name;
     size_t offset; /* of a double in struct usage */
@@ -109,41 +109,41 @@ struct usage_snapshot {
     uint64_t at_ns;
     unsigned nthreads; /* team threads in thread[] */
     struct usage_thread thread[CPU_SAMPLE_THREADS];
-    struct cgroup_throttled throttled; /* so far; read where `sharers` is not 0 */
-    unsigned sharers;                  /* workers that divide throttled.shared_s among them */
-    double stands_for;                 /* threads whose mean each of thread[] is; 0 = 1 */
+    struct cgroup_throttled throttled; /* so far; valid if `sharers` is not 0 */
+    unsigned sharers;                  /* workers that share the quota of throttled.shared_s */
+    double stands_for;                 /* number of threads that each thread[] averages; 0 = 1 */
     bool has_schedstat;  /* else oncpu_ns comes from stat's ticks and runqueue_ns is 0 */
-    struct usage so_far; /* what is counted from the start of the process; the rest is NaN */
+    struct usage so_far; /* counted from the start of the process; other fields are NaN */
 };
 
 /*
  * Reads process `pid` (0 = the caller). The team is the threads registered in `cpu_samples`, or the
- * main thread where none has registered. Counters are not read here, but NaN; see perf.h.
+ * main thread if none has registered. Counters are NaN: perf.h reads them.
  */
 void usage_read(pid_t pid, const struct cpu_samples *cpu_samples, struct usage_snapshot *out);
 
 /*
- * The same of a command, as its worker has last seen it: the team is one thread then, the mean of
- * those that were busy.
+ * The same for a command, as its worker last saw it: the team is then one thread, the mean of the
+ * busy threads.
  */
 void usage_read_tree(const struct tree_used *used, struct usage_snapshot *out);
 
 /*
- * Adds what quotas have stopped of process `pid` (0 = the caller), one of `sharers` workers of the
- * parent of those.
+ * Adds the time for which quotas stopped process `pid` (0 = the caller). `sharers`: workers of the
+ * same parent, which share the quotas of the parent's cgroup.
  */
 void usage_read_quota(pid_t pid, unsigned sharers, struct usage_snapshot *out);
 
-/* Nothing is known: all its fields are NaN. */
+/* Sets all fields to NaN: nothing is known. */
 void usage_forget(struct usage *usage);
 
 /* Differences over the team's threads; wall_s = end_ns - go_ns. */
 void usage_diff(const struct usage_snapshot *go, const struct usage_snapshot *end, uint64_t go_ns,
                 uint64_t end_ns, const struct cpu_samples *cpu_samples, struct usage *out);
 
-/* CPUs of this machine. Fields that cannot be read are NaN, also where one CPU's cannot. */
+/* Totals over some CPUs. Fields that cannot be read, even of one CPU only, are NaN. */
 struct usage_machine {
-    double cpu_s, busy_s, steal_s; /* of these CPUs: total, not idle, stolen; source /proc/stat */
+    double cpu_s, busy_s, steal_s; /* total, busy, stolen; source: /proc/stat */
     double psi_cpu_some_s;         /* time in which some task waited for a CPU */
     uint64_t at_ns;
 };

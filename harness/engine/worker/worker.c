@@ -31,12 +31,12 @@ struct worker {
     const struct mpi_ops *mpi; /* not NULL: a thread of the MPI process */
     struct perf perf;
     struct stage_clock stages;
-    double stage_ns;  /* of steps that did not count, the shortest mean between reads of it */
-    uint64_t iters;   /* per sample, so that the clock stays small beside it */
+    double stage_ns;  /* shortest mean time between clock reads in an uncounted step */
+    uint64_t iters;   /* per sample, so that the cost of the clock stays small */
     uint64_t step_ns; /* time of the latest sample */
 };
 
-/* Ranks that meet in every step: then each has to do as many as the others, or they hang. */
+/* True if ranks meet in every step. All must then do the same number of steps, or they hang. */
 static bool is_coupled(const struct worker *w)
 {
     return w->bench->gang && !w->bench->scan && w->peers.size > 1;
@@ -62,8 +62,7 @@ static int run_once(struct worker *w, struct sample *sample)
 }
 
 /*
- * The result of a warm-up step; coupled ranks go by the least patient clock and the last to be
- * done.
+ * The result of a warm-up step. Of coupled ranks, a result that is true for one rank holds for all.
  */
 struct warmth {
     bool too_short; /* the interval, for the clock */
@@ -84,7 +83,7 @@ static int share_warmth(struct worker *w, struct warmth *warmth)
     return rc;
 }
 
-/* A whole run has no warm-up but the one that the user asks for, and no clock is too coarse. */
+/* Whole runs are warmed up only if the user asks for it, and are long enough for any clock. */
 static int warm_up_whole(struct worker *w)
 {
     uint64_t end_ns = clock_now_ns() + (uint64_t)(w->shared->warmup_s * 1e9);
@@ -97,14 +96,14 @@ static int warm_up_whole(struct worker *w)
     return rc;
 }
 
-/* The latest steps, to see whether they have come to rest. */
+/* Times of the latest steps, to see whether steps have become steady. */
 enum { STEADY_STEPS = 3 };
 struct steadiness {
     double step_ns[STEADY_STEPS];
     unsigned n;
 };
 
-/* With this one: each of the latest took about as long as the shortest of them. */
+/* Adds a step. True if the latest steps took at most 10% longer than the shortest of them. */
 static bool is_steady(struct steadiness *of, double step_ns)
 {
     static const double alike = 1.1;
@@ -118,8 +117,8 @@ static bool is_steady(struct steadiness *of, double step_ns)
 }
 
 /*
- * Steps that do not count: thread teams, page faults, lazy loading, clocks. Also finds how many
- * iterations make an interval that the clock can time and the sample buffer can hold.
+ * Uncounted steps, for thread teams, page faults, lazy loading and clock frequencies. Also finds
+ * how many iterations make an interval long enough for the clock and for the sample buffer.
  */
 static int warm_up(struct worker *w)
 {
@@ -159,9 +158,9 @@ static void take_snapshot(struct worker *w, struct usage_snapshot *snapshot)
 }
 
 /*
- * The fight begins at go, and its first steps are not like those that follow: teams that were
- * asleep wake up, and workers that had warmed up alone meet. So steps do not count until `settle_s`
- * have passed, at least one. Coupled ranks do as many as rank 0.
+ * Contention begins at go, and the first steps differ from later ones: sleeping teams wake up, and
+ * workers that warmed up alone meet. So steps do not count until settle_s have passed, at least one
+ * step. Coupled ranks do as many as rank 0.
  */
 static int settle(struct worker *w)
 {
@@ -184,14 +183,13 @@ static int settle(struct worker *w)
     return 0;
 }
 
-/* When measuring may end: the budget, and where steps are long the time that the least steps take.
- */
+/* When measuring ends: at end_ns, or, if steps are long, after the least number of steps. */
 struct budget {
     uint64_t end_ns;
     uint64_t most_ns; /* a step that ends later is censored */
 };
 
-/* Behind `n` steps, at `at_ns`. */
+/* True if measuring ends after `n` steps, at `at_ns`. */
 static bool is_spent(const struct worker *w, const struct budget *budget, uint64_t n,
                      uint64_t at_ns)
 {
@@ -201,7 +199,8 @@ static bool is_spent(const struct worker *w, const struct budget *budget, uint64
     return n >= least && at_ns >= budget->end_ns;
 }
 
-/* Rank 0 looks a step ahead: with the next one, as long as the last, the budget will be spent. */
+/* Rank 0 decides a step ahead: the next step is the last if it spends the budget, assuming that it
+ * takes as long as the latest. */
 static void set_step_limit(struct worker *w, uint64_t next, const struct budget *budget)
 {
     if (is_coupled(w) && w->peers.rank == 0 &&
@@ -217,7 +216,7 @@ static bool is_enough(const struct worker *w, uint64_t n, const struct budget *b
                          : is_spent(w, budget, n, w->slot->end_ns);
 }
 
-/* Intervals that are too short for the clock would be it in part. */
+/* Stages too short for the clock are not measured: its cost would be a part of them. */
 static void judge_stages(struct worker *w, double cost_ns)
 {
     w->stages.on = w->stage_ns >= CLOCK_MIN_INTERVAL_CALLS * cost_ns;
@@ -283,7 +282,7 @@ static bool is_stopped(const struct worker *w)
     return atomic_load_explicit(&w->shared->stop, memory_order_acquire);
 }
 
-/* A step that is not measured; in the background it is noted what it did, while there is room. */
+/* Runs a step that is not measured; in the background its sample is kept, while there is room. */
 static int load_once(struct worker *w)
 {
     struct shared_worker *slot = w->slot;
@@ -297,7 +296,7 @@ static int load_once(struct worker *w)
     return rc;
 }
 
-/* Load of coupled ranks in the background: they end with the same step, soon behind the stop. */
+/* Load of coupled ranks in the background: all end with the same step, soon after the stop. */
 static int keep_coupled_load(struct worker *w)
 {
     int rc = 0;
@@ -311,13 +310,13 @@ static int keep_coupled_load(struct worker *w)
     return rc;
 }
 
-/* The others are still measuring: stay the load that they were promised. */
+/* Keeps up the load until all other workers have measured. */
 static int keep_load(struct worker *w)
 {
     int rc = 0;
     if (is_coupled(w) && w->ctx.background)
         return keep_coupled_load(w);
-    /* A scan owes nobody load, and coupled ranks were done with measuring at the same step. */
+    /* A scan is no load for others, and coupled ranks all end measuring with the same step. */
     if (w->bench->scan || is_coupled(w))
         futex_wait_while(&w->shared->stop, 0);
     while (!rc && !is_stopped(w))
@@ -326,8 +325,8 @@ static int keep_load(struct worker *w)
 }
 
 /*
- * A scan leaves out what it could not measure well. One that had to leave out everything would
- * otherwise end well and without a row.
+ * A scan leaves out what it could not measure well. A scan that left out everything must not
+ * succeed without a row.
  */
 static int require_values(const struct worker *w)
 {
@@ -383,7 +382,7 @@ static void report_end(struct worker *w, int rc)
 {
     struct err *err = &w->slot->err;
     if (shared_state(w->slot) >= WORKER_FINISHED)
-        return; /* it is said, or the parent has given up */
+        return; /* already reported, or the parent has given up */
     if (rc && !err->code)
         (void)err_sys(err, rc, "%s failed without saying why", w->bench->name);
     if (rc == -ENOTSUP || rc == -EPERM || rc == -ENOSYS)
@@ -400,7 +399,7 @@ static int run_bench(struct worker *w)
     rc = bench_open(w->bench, &w->ctx);
     if (!rc)
         rc = run_phases(w);
-    if (rc) /* now: a communicator that lost a rank can hang in its teardown */
+    if (rc) /* before bench_close: a communicator that lost a rank can hang there */
         report_end(w, rc);
     bench_close(w->bench, &w->ctx);
     return rc;
@@ -411,7 +410,7 @@ static void wake_parent(void *arg)
     shared_wake(arg);
 }
 
-/* Its number in the file that LAUNCH_PROGRESS names; NULL: nobody asks. */
+/* The worker's counter in the file that LAUNCH_PROGRESS names; NULL: there is no such file. */
 static _Atomic uint64_t *map_progress(unsigned index)
 {
     const char *path = getenv(LAUNCH_PROGRESS);
@@ -469,7 +468,7 @@ static void fill_context(struct worker *w)
     memcpy(w->ctx.pci_bdf, slot->pci_bdf, sizeof(w->ctx.pci_bdf));
 }
 
-/* From the binding to the last report. */
+/* Runs a bound worker until its last report. */
 static void serve(struct worker *w)
 {
     char name[32];
@@ -509,7 +508,7 @@ int worker_main(const struct bench *const *benches, int argc, char **argv)
         log_error("worker cannot start: %s", err.msg);
         return 2;
     }
-    /* Not for the programs that a benchmark, or the user's command, starts. */
+    /* Programs that a benchmark or the user's command starts must not inherit these. */
     (void)fcntl(shared_fd, F_SETFD, FD_CLOEXEC);
     (void)fcntl(atomic_load(&w.shared->event_fd), F_SETFD, FD_CLOEXEC);
     w.slot = &w.shared->worker[index];
@@ -530,6 +529,6 @@ void worker_serve(const struct bench *bench, struct shared *shared, unsigned ind
     static struct worker w; /* as in worker_main */
     w = (struct worker){
         .shared = shared, .slot = &shared->worker[index], .bench = bench, .mpi = mpi};
-    cpu_samples_mark(&w.slot->cpu_samples); /* this thread, not the process's first, is who works */
+    cpu_samples_mark(&w.slot->cpu_samples); /* the worker is this thread, not the first */
     serve(&w);
 }

@@ -1,4 +1,4 @@
-/* Containers: Docker, and pods of Kubernetes. In a container its one GPU is number 0. */
+/* Containers: Docker, and pods of Kubernetes. A container sees its only GPU as number 0. */
 #include <errno.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ static bool is_inside(const struct emit_variable *variable)
     return strcmp(variable->name, "CUDA_VISIBLE_DEVICES") != 0;
 }
 
-/* A daemon refuses nodes that its own cgroup has not. */
+/* A Docker daemon refuses nodes that its own cgroup does not have. */
 static const char mems_function[] =
     "# mems WORKER NODES: takes them where the daemon does\n"
     "mems() {\n"
@@ -52,7 +52,7 @@ static void add_docker(struct strbuf *out, const struct emit *emit,
     emit_words(out, worker, quote_shell);
 }
 
-/* A container that sees one GPU cannot copy to the others of its job. */
+/* A container that sees one GPU cannot copy to the other GPUs of its job. */
 static bool hides_peers(const struct emit *emit)
 {
     return emit->gpus && !emit->numbers_gpu && emit->nworkers > 1;
@@ -100,8 +100,8 @@ int emit_docker(const struct emit *emit, struct strbuf *out, struct err *err)
     return 0;
 }
 
-/* Which CPUs the plan has, and which the system keeps: cores of which the plan has none, also those
- * that we may not use, as the kubelet gives pods all that is not reserved. */
+/* The plan's CPUs, and the CPUs reserved for the system: all cores without a CPU of the plan. These
+ * include cores that we may not use, as the kubelet gives pods every CPU that is not reserved. */
 struct shares {
     struct bitset planned, reserved;
 };
@@ -124,8 +124,8 @@ bool emit_leaves_core(const struct topo *topo, const struct plan *plan)
 }
 
 /*
- * How many CPUs a pod asks for: a core that no other worker has part of counts whole, as the
- * kubelet fills cores, and of `cores` a pod would get half of them.
+ * How many CPUs a pod requests. A core that no other worker uses counts with all its CPUs: the
+ * kubelet fills cores, so a `cores` pod that requests one CPU a core gets half as many cores.
  */
 static unsigned pod_cpus(const struct emit *emit, const struct shares *shares, unsigned w)
 {
@@ -144,7 +144,7 @@ static unsigned pod_cpus(const struct emit *emit, const struct shares *shares, u
     return n;
 }
 
-/* The kubelet rejects any other pod under full-pcpus-only. */
+/* True if all pods request whole cores: the kubelet rejects other pods under full-pcpus-only. */
 static bool all_fill_cores(const struct emit *emit, const struct shares *shares)
 {
     unsigned fewest, threads;
@@ -198,7 +198,7 @@ static int add_pod(struct strbuf *out, const struct emit *emit, const struct sha
     return 0;
 }
 
-/* A core is left for the system only where there are more than workers. */
+/* --reserve helps only if there are more cores than workers. */
 static int refuse_full(const struct emit *emit, struct err *err)
 {
     unsigned cores = 0;
@@ -272,8 +272,8 @@ static void add_k8s_head(struct strbuf *out, const struct emit *emit)
 }
 
 /* Source: kubernetes.io, "Control Topology Management Policies on a node" and "Utilizing the
- * NUMA-aware Memory Manager": the sum of reservedMemory is what the kubelet keeps by its other
- * settings, of which evictionHard has 100Mi by default. */
+ * NUMA-aware Memory Manager". reservedMemory must sum up to what the kubelet's other settings
+ * reserve, of which evictionHard is 100Mi by default. */
 static void add_k8s_nodes(struct strbuf *out, const struct emit *emit)
 {
     enum { KUBELET_NODES = 8 };

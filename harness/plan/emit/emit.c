@@ -11,8 +11,8 @@
 
 struct format {
     emit_fn *make;
-    bool ranks;  /* it starts equal tasks: none of them is in the background */
-    bool chosen; /* the CPUs are chosen by whoever starts the worker */
+    bool ranks;  /* it starts equal tasks, so no background workers */
+    bool chosen; /* the program that starts the workers chooses their CPUs */
 };
 
 static const struct format formats[EMIT_FORMATS] = {
@@ -47,9 +47,9 @@ static void set_variable(struct emit_worker *worker, const char *name, const cha
 }
 
 /*
- * How an environment selects the worker's GPU: by its place on the bus, as CUDA's own order may be
- * another in another environment. Once CUDA_VISIBLE_DEVICES is set, not all GPUs are known here,
- * and only the UUID still means the same one.
+ * Selects the worker's GPU by its number in PCI bus order: CUDA's default order may differ in
+ * another environment. If CUDA_VISIBLE_DEVICES is set here, not all GPUs are known, and only the
+ * UUID identifies the same GPU.
  */
 static void set_gpu(const struct emit *emit, struct emit_worker *worker)
 {
@@ -90,8 +90,8 @@ static int expand(const struct emit *emit, struct emit_worker *worker, unsigned 
     return 0;
 }
 
-/* `all`: the CPUs of the machine. Our own mask would be no reason to leave a list out: who is
- * started by a daemon, as containers and units are, has not inherited it. */
+/* `all`: the CPUs of the machine. A worker gets no CPU list only if it has all of them. Having all
+ * of our own mask is not enough: a daemon starts containers and units, which do not inherit it. */
 static int prepare_worker(const struct emit *emit, unsigned w, const struct bitset *all,
                           struct placeholder_values *values, struct err *err)
 {
@@ -142,7 +142,7 @@ static int check_command(struct emit *emit, struct err *err)
     return 0;
 }
 
-/* Free with let_go, also after an error. */
+/* The caller frees *emit with let_go, also after an error. */
 static int prepare(const struct emit_job *job, struct emit *emit, struct err *err)
 {
     struct bitset all = {0};
@@ -193,7 +193,7 @@ bool emit_has_soft_memory(const struct emit *emit)
     return false;
 }
 
-/* Wrapped, so that a comment is read without scrolling. */
+/* Wraps the text, so that a comment needs no scrolling. Modifies `text`. */
 static void add_comment(struct strbuf *out, char *text, const char *comment, const char *newline)
 {
     enum { WIDTH = 96 };

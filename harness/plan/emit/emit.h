@@ -1,9 +1,9 @@
 /*
- * A plan as text that applies it, for whoever starts the workers: a shell, systemd, Slurm, ...
+ * Writes a plan as text for the program that starts the workers: a shell, systemd, Slurm, ...
  *
- * Pure: a plan and a command in, text out. A word of the command reaches its program as it is,
- * whatever is in it: each language has its own quoting (plan/emit/quote.h). No text gives a worker
- * a CPU that whoever runs it does not have: it refuses instead. docs/placements.md has each format.
+ * Pure: takes a plan and a command, returns text. Each word of the command reaches its program
+ * unchanged: each language has its own quoting (plan/emit/quote.h). The text refuses to run instead
+ * of giving a worker a CPU that it is not allowed. docs/placements.md describes each format.
  */
 #ifndef CONTEND_PLAN_EMIT_EMIT_H
 #define CONTEND_PLAN_EMIT_EMIT_H
@@ -28,26 +28,26 @@ enum emit_format {
     EMIT_FORMATS
 };
 
-/* Their names, "commands" first; NULL behind the last. */
+/* Names of the formats, "commands" first, NULL-terminated. */
 extern const char *const emit_names[EMIT_FORMATS + 1];
 
 struct emit_job {
     const struct topo *topo;
     const struct plan *plan;  /* not skipped, and of one host */
     const char *const *words; /* the user's command, NULL-terminated; NULL = ./your_command */
-    bool renumbered; /* CUDA_VISIBLE_DEVICES is set here: only UUIDs name a GPU elsewhere */
+    bool renumbered; /* CUDA_VISIBLE_DEVICES is set here: only UUIDs identify a GPU elsewhere */
     const struct findings *findings; /* about the plan, as comments in the text; NULL = none */
-    char *(*get)(const char *name);  /* the environment that `commands` are pasted into; NULL =
-                                        none of plan/emit/inherited.h is set there */
-    bool memory_refused;             /* there memory cannot be bound, and `commands` do not try */
+    char *(*get)(const char *name);  /* getenv where `commands` are pasted; NULL = no variable
+                                        of plan/emit/inherited.h is set there */
+    bool memory_refused;             /* memory cannot be bound there: `commands` do not try */
 };
 
-/* True when some core has no CPU of the plan: a kubelet needs one that it keeps for the system. */
+/* True when some core has no CPU of the plan: a kubelet needs such a core for the system. */
 bool emit_leaves_core(const struct topo *topo, const struct plan *plan);
 
 /*
- * The whole text, which the caller frees. NULL: a placeholder that is unknown or has no value, or
- * something that this format cannot express (-EINVAL in err), or no memory (-ENOMEM).
+ * Returns the whole text; the caller frees it. NULL: a placeholder is unknown or has no value, or
+ * the format cannot express the job (-EINVAL in err), or no memory (-ENOMEM).
  */
 char *emit_text(enum emit_format format, const struct emit_job *job, struct err *err);
 

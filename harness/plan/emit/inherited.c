@@ -9,17 +9,17 @@
 const char *const inherited_teams[INHERITED_TEAMS] = {"OMP_NUM_THREADS", "MKL_NUM_THREADS",
                                                       "OPENBLAS_NUM_THREADS"};
 
-/* libgomp's manual, chapter "Environment Variables"; LLVM/OpenMP runtimes, "Environment Variables";
- * the manuals of MKL and OpenBLAS. */
+/* Sources: libgomp's manual, chapter "Environment Variables"; LLVM/OpenMP runtimes, "Environment
+ * Variables"; the manuals of MKL and OpenBLAS. */
 static const char *const undoing[] = {
-    /* They bind threads. */
+    /* These bind threads. */
     "OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY", "KMP_HW_SUBSET",
     "KMP_PLACE_THREADS",
-    /* They size teams. */
+    /* These set the size of teams. */
     "OMP_THREAD_LIMIT", "OMP_DYNAMIC", "KMP_ALL_THREADS", "MKL_DOMAIN_NUM_THREADS",
     "GOTO_NUM_THREADS"};
 
-/* They let threads spin, which a plan with passive waiting forbids. */
+/* These let threads spin, which a plan with passive waiting forbids. */
 static const char *const spinning[] = {"GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY"};
 
 static bool is_passive(const struct plan *plan)

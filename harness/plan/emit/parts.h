@@ -1,4 +1,4 @@
-/* A job with all that its text is made of worked out: what the files of emit/ share. */
+/* A job with all values that its text needs, computed once. Shared by the files of emit/. */
 #ifndef CONTEND_PLAN_EMIT_PARTS_H
 #define CONTEND_PLAN_EMIT_PARTS_H
 
@@ -13,9 +13,9 @@ struct emit_variable {
 
 struct emit_worker {
     const struct plan_worker *plan;
-    char cpus[BITSET_LIST_MAX];  /* "" = all of the machine */
-    char nodes[BITSET_LIST_MAX]; /* of its memory policy; "" = it has none */
-    char gpu[64];                /* number in the order of the bus, or UUID; "" = no GPU */
+    char cpus[BITSET_LIST_MAX];  /* "" = all CPUs of the machine */
+    char nodes[BITSET_LIST_MAX]; /* of its memory policy; "" = no policy */
+    char gpu[64];                /* number in PCI bus order, or UUID; "" = no GPU */
     struct emit_variable variable[4 + INHERITED_TEAMS];
     unsigned nvariables;
     char **words; /* its command, placeholders replaced; NULL-terminated, owned */
@@ -25,32 +25,32 @@ struct emit {
     const struct emit_job *job;
     struct emit_worker *worker; /* as many as the plan has */
     unsigned nworkers;
-    bool gpus;        /* some worker has one */
-    bool own_gpus;    /* each worker has one that no other has */
-    bool numbers_gpu; /* the command has {gpu}: it sees all GPUs, and takes its own by number */
-    bool pinned;      /* by its placement; otherwise threads move within the CPUs of the plan */
-    bool binds_cpus, binds_memory; /* some worker has a list of them */
+    bool gpus;        /* some worker has a GPU */
+    bool own_gpus;    /* each worker has a GPU of its own */
+    bool numbers_gpu; /* the command has {gpu}: it sees all GPUs and selects its own by number */
+    bool pinned;      /* by the placement; otherwise threads move within the CPUs of the plan */
+    bool binds_cpus, binds_memory; /* some worker has a list of CPUs, or of nodes */
 };
 
-/* " --membind=0-1", or what its policy is in numactl; "" for none. */
+/* Appends "--membind=0-1", or numactl's option for another policy; nothing for the default. */
 void emit_numactl_option(struct strbuf *out, const struct emit_worker *worker);
 
-/* The command, each word behind a blank and quoted. */
+/* Appends the words of the command, each quoted and preceded by a blank. */
 void emit_words(struct strbuf *out, const struct emit_worker *worker,
                 void (*quote)(struct strbuf *out, const char *word));
 
-/* Some worker prefers or interleaves nodes, where a cpuset could only forbid the others. */
+/* True if some worker prefers or interleaves nodes. A cpuset cannot: it only forbids nodes. */
 bool emit_has_soft_memory(const struct emit *emit);
 
-/* The findings of the job, each behind `comment`, such as "# "; control characters and what else a
- * comment might not hide become blanks. */
+/* Appends the findings of the job as lines that begin with `comment`, such as "# ". Control
+ * characters, and characters that may have a meaning even in a comment, become blanks. */
 void emit_findings(struct strbuf *out, const struct emit *emit, const char *comment,
                    const char *newline);
 
-/* "# worker 0: CPUs 0-3, 4 threads", as a comment of shells. */
+/* Appends a shell comment such as "# worker 0: CPUs 0-3, 4 threads". */
 void emit_title(struct strbuf *out, const struct emit *emit, unsigned w);
 
-/* One format each. -EINVAL: this plan or command cannot be said in it. */
+/* Each appends the text in one format. -EINVAL: the format cannot express this plan or command. */
 typedef int emit_fn(const struct emit *emit, struct strbuf *out, struct err *err);
 emit_fn emit_commands, emit_sh, emit_numactl, emit_env, emit_systemd, emit_docker, emit_k8s,
     emit_slurm, emit_torchrun, emit_mpirun, emit_wsl_bat;

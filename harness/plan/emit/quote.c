@@ -16,7 +16,7 @@ void quote_shell(struct strbuf *out, const char *word)
     free(quoted);
 }
 
-/* The word with each of `marks` twice. */
+/* A copy with each character of `marks` doubled; the caller frees it. NULL: no memory. */
 static char *doubled(const char *word, const char *marks)
 {
     struct strbuf out = {0};
@@ -56,7 +56,7 @@ void quote_unit(struct strbuf *out, const char *word)
     strbuf_addc(out, '"');
 }
 
-/* The character that the sequence of `length` bytes stands for. */
+/* Decodes a valid UTF-8 sequence of `length` bytes. */
 static unsigned code_point(const char *at, size_t length)
 {
     static const unsigned char first[] = {0, 0x7f, 0x1f, 0x0f, 0x07};

@@ -1,4 +1,4 @@
-/* One word of a command as another language reads it back, whatever is in it. */
+/* Each function appends one word of a command so that another language reads it back unchanged. */
 #ifndef CONTEND_PLAN_EMIT_QUOTE_H
 #define CONTEND_PLAN_EMIT_QUOTE_H
 
@@ -15,19 +15,19 @@ void quote_shell(struct strbuf *out, const char *word);
  */
 void quote_unit(struct strbuf *out, const char *word);
 
-/* A word for systemd-run on a shell's command line: the manager replaces $NAME there too. */
+/* A word for systemd-run on a shell's command line: doubles $, as the manager expands $NAME too. */
 void quote_systemd_run(struct strbuf *out, const char *word);
 
 /*
- * A YAML string of Kubernetes' `command` and `args`, which replace $(NAME): between double quotes,
- * in ASCII. False: it is no UTF-8, and YAML has no word for it.
+ * A YAML string for Kubernetes' `command` and `args`, which expand $(NAME): between double quotes,
+ * in ASCII. False: the word is not UTF-8, which YAML cannot express.
  */
 bool quote_yaml_arg(struct strbuf *out, const char *word);
 
 /* RFC 4648, without line breaks. */
 void quote_base64(struct strbuf *out, const char *text, size_t length);
 
-/* True where a batch file, wsl.exe and a shell take the word as it is. */
+/* True when a batch file, wsl.exe and a shell all take the word as it is. */
 bool quote_is_plain_everywhere(const char *word);
 
 #endif

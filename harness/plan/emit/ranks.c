@@ -1,4 +1,4 @@
-/* Starters of equal tasks, which learn their rank: Slurm, torchrun, mpirun. */
+/* Launchers of equal tasks, each of which learns its rank: Slurm, torchrun, mpirun. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -6,9 +6,9 @@
 #include "harness/plan/emit/script.h"
 
 /*
- * The program of each task: binds what its launcher has left unbound, never what that has kept
- * back, and becomes the worker. `rank` is the shell's expression for its number, `without` a
- * variable that its launcher sets.
+ * Shell code that each task runs: binds the task, but never to CPUs that the launcher withholds,
+ * then execs the worker. `rank` is a shell expression for the task's number. `without` names a
+ * variable that is set outside the task, or is NULL.
  */
 static void add_task(struct strbuf *out, const struct emit *emit, const char *rank,
                      const char *without)
@@ -46,7 +46,7 @@ static void add_task(struct strbuf *out, const struct emit *emit, const char *ra
     free(text);
 }
 
-/* "0xff00": the CPUs as Slurm and taskset write masks. */
+/* Appends the CPUs as a mask in the format of Slurm and taskset: "0xff00". */
 static void add_mask(struct strbuf *out, const struct bitset *cpus)
 {
     unsigned word = BITSET_WORDS - 1;
@@ -58,9 +58,9 @@ static void add_mask(struct strbuf *out, const struct bitset *cpus)
 }
 
 /*
- * The step has all GPUs of the node, unbound, and each task takes its own by its number on the bus:
- * of --gpus-per-task and map_gpu, Slurm counts among the GPUs of the step alone, and a task that
- * sees but its own GPU cannot copy to another.
+ * The step gets all GPUs of the node, unbound, and each task selects its GPU by PCI bus order.
+ * --gpus-per-task and map_gpu do not work here: Slurm numbers only the GPUs of the step, and a task
+ * that sees only its own GPU cannot copy to another GPU.
  */
 int emit_slurm(const struct emit *emit, struct strbuf *out, struct err *err)
 {
@@ -86,7 +86,7 @@ int emit_slurm(const struct emit *emit, struct strbuf *out, struct err *err)
     return 0;
 }
 
-/* All processes of a job of PyTorch see the GPUs, and take that of their local rank. */
+/* All processes of a PyTorch job see all GPUs and use the GPU of their local rank. */
 int emit_torchrun(const struct emit *emit, struct strbuf *out, struct err *err)
 {
     (void)err;
@@ -114,7 +114,7 @@ int emit_mpirun(const struct emit *emit, struct strbuf *out, struct err *err)
     (void)err;
     bool binds = emit->binds_cpus && !plan_overlaps(emit->job->plan);
     script_begin(out, emit, "");
-    script_allowed(out, emit, true); /* here too: Open MPI binds to CPUs that it was not given */
+    script_allowed(out, emit, true); /* here too: Open MPI may bind to disallowed CPUs */
     add_task(out, emit, "${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-${PMI_RANK:-}}}", NULL);
     strbuf_adds(out, "# Each task binds itself, and Intel MPI must not: I_MPI_PIN is its own.\n"
                      "export I_MPI_PIN=0\n"

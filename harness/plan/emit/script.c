@@ -4,7 +4,7 @@
 
 #include "harness/plan/emit/quote.h"
 
-/* Without single quotes: some of it goes between them. */
+/* Has no single quotes, so that the text can stand between single quotes. */
 static const char allowed[] =
     "# The CPUs of a list such as 0-3,8, with blanks around each.\n"
     "cpus_of() (\n"
@@ -57,7 +57,7 @@ void script_allowed(struct strbuf *out, const struct emit *emit, bool calls)
             strbuf_addf(out, "may %s\n", emit->worker[w].cpus);
 }
 
-/* numactl may be missing, or refused by a sandbox: it is tried before it becomes the worker. */
+/* numactl may be missing, or a sandbox may refuse it: the script tries it before it execs it. */
 void script_bound(struct strbuf *out, const char *session)
 {
     static const char options[] = "${cpus:+\"--physcpubind=$cpus\"} ${memory:+\"$memory\"} --";

@@ -1,16 +1,15 @@
-/* Starters of the workers from a shell: lines to paste, and scripts. */
+/* Formats that start the workers from a shell: lines to paste, and scripts. */
 #include <string.h>
 
 #include "harness/plan/emit/quote.h"
 #include "harness/plan/emit/script.h"
 
-/* Libraries fall back to OMP_NUM_THREADS, and a line stays short. */
+/* MKL and OpenBLAS fall back to OMP_NUM_THREADS; leaving out their own keeps the line short. */
 static bool is_fallback(const char *name)
 {
     return !strcmp(name, inherited_teams[1]) || !strcmp(name, inherited_teams[2]);
 }
 
-/* One line for a shell. */
 static void add_command(struct strbuf *out, const struct emit *emit,
                         const struct emit_worker *worker)
 {
@@ -34,7 +33,7 @@ static void add_command(struct strbuf *out, const struct emit *emit,
     strbuf_adds(out, " &\n");
 }
 
-/* To be pasted as one block: they run side by side, and it ends when all have ended. */
+/* To be pasted as one block: the workers run side by side, and `wait` ends when all have ended. */
 int emit_commands(const struct emit *emit, struct strbuf *out, struct err *err)
 {
     (void)err;
@@ -90,7 +89,8 @@ int emit_numactl(const struct emit *emit, struct strbuf *out, struct err *err)
     return 0;
 }
 
-/* Each CPU is a place: "{0}:4,{8}:2"; or all are one, within which threads move: "{0:4,8:2}". */
+/* For OMP_PLACES. With `each`, one place per CPU: "{0}:4,{8}:2"; else one place of all CPUs, within
+ * which threads move: "{0:4,8:2}". */
 static void add_places(struct strbuf *out, const struct bitset *cpus, bool each)
 {
     const char *before = each ? "" : "{";
@@ -106,8 +106,8 @@ static void add_places(struct strbuf *out, const struct bitset *cpus, bool each)
 }
 
 /*
- * Keeps the threads of a worker on its CPUs: all CPUs are one place, which a process forked by the
- * worker and a plain thread inherit too. The user must ask for each thread on a CPU of its own.
+ * Keeps the threads of a worker on its CPUs: all CPUs are one place, which forked processes and
+ * plain threads inherit too. One CPU per thread is up to the user: OPENMP=each.
  */
 static void add_binding(struct strbuf *out, const struct emit *emit,
                         const struct emit_worker *worker)
@@ -132,7 +132,7 @@ static const char bind_usage[] =
     "it\n"
     "#   forks, such as data loaders, and all plain threads that it starts share that CPU.\n";
 
-/* OpenMP does not say so. */
+/* OpenMP gives no error when it may not bind threads, so the script warns. */
 static const char refused[] =
     "if command -v taskset >/dev/null && ! taskset -c \"$given\" true 2>/dev/null; then\n"
     "    echo \"CPUs cannot be bound here: workers run on all CPUs allowed, $given\" >&2\n"

@@ -1,4 +1,4 @@
-/* Units of systemd: transient ones that run now, and files of units that stay. */
+/* systemd: transient units that run now, and unit files to install. */
 #include <stdlib.h>
 
 #include "harness/plan/emit/quote.h"
@@ -9,7 +9,7 @@ static const char *numa_policy(const struct emit_worker *worker)
     return mem_policy_name(worker->plan->mem_policy);
 }
 
-/* Names alone, with blanks between. */
+/* Appends the names, separated by blanks. */
 static void add_unset(struct strbuf *out, const struct emit *emit)
 {
     struct strbuf names = {0};
@@ -20,7 +20,7 @@ static void add_unset(struct strbuf *out, const struct emit *emit)
     free(text);
 }
 
-/* Whether the manager may bind memory: as in the first unit that does. */
+/* Tests whether the manager may bind memory, with the policy of the first worker that has one. */
 static void add_probe(struct strbuf *out, const struct emit *emit)
 {
     unsigned w = 0;
@@ -84,7 +84,7 @@ static void add_units(struct strbuf *out, const struct emit *emit)
     strbuf_adds(out, "    exit\nfi\n");
 }
 
-/* The shell that is the unit's program takes relative names and finds it in the PATH. */
+/* The unit's program is a shell, which accepts relative names and finds the command in PATH. */
 static void add_run(struct strbuf *out, const struct emit *emit, unsigned w)
 {
     const struct emit_worker *worker = &emit->worker[w];

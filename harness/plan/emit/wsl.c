@@ -1,7 +1,7 @@
 /*
- * A Windows batch file that starts the workers through wsl.exe. A batch file, Windows' command
- * lines and wsl.exe each have quoting of their own, and no two agree: a command of plain words is
- * written as it is, any other one in base64, for a shell on the other side.
+ * A Windows batch file that starts the workers through wsl.exe. Batch files, Windows' command lines
+ * and wsl.exe each have their own quoting, and no two agree. So a command of plain words is written
+ * as it is, and any other command in base64, which a shell in WSL decodes.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static bool is_plain(const struct emit_worker *worker)
     return true;
 }
 
-/* For eval with neither words nor patterns; what is plain needs no shell. */
+/* Undoes the IFS= and set -f under which eval gets the script; a plain command needs no shell. */
 static const char prologue[] = "unset IFS; set +f\nexec ";
 
 static void add_script(struct strbuf *out, const struct emit_worker *worker)
@@ -36,7 +36,7 @@ static void add_script(struct strbuf *out, const struct emit_worker *worker)
     emit_words(out, worker, quote_shell);
 }
 
-/* Batch files and Windows see these double quotes alike, as there are none within. */
+/* Batch files and Windows parse these double quotes alike, as no quotes are nested. */
 static void add_worker(struct strbuf *out, const struct emit_worker *worker, unsigned w)
 {
     struct strbuf script = {0};

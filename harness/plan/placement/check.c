@@ -9,10 +9,10 @@
 
 #include "harness/machine/topo/topo_check.h"
 
-/* Lists are cut to what fits into one readable line. */
+/* Lists are cut to fit into one readable line. */
 enum { SHORT_LIST = 64 };
 
-/* Reports on these workers, or CPUs; nothing where there are none. */
+/* Reports a finding about the workers or CPUs in `set`; nothing if the set is empty. */
 __attribute__((format(printf, 6, 7))) static void
 report(struct findings_about *about, const char *id, enum finding_severity severity,
        const char *what, const struct bitset *set, const char *fmt, ...)
@@ -42,8 +42,8 @@ static int owner_of(const struct plan *plan, unsigned os_cpu)
     return -1;
 }
 
-/* True when this placement has a plan for as many workers with their GPUs on the same CPUs; `used`
- * gets the CPUs of its foreground workers, and may be NULL. */
+/* True if `placement` has a plan for the same numbers of workers, GPUs and CPUs as `plan`. Adds the
+ * CPUs of its foreground workers to `used`, which may be NULL. */
 static bool can_use(const struct topo *topo, const struct plan *plan, enum placement placement,
                     struct bitset *used)
 {
@@ -70,7 +70,7 @@ static bool can_have(const struct topo *topo, const struct plan *plan, enum plac
     return can_use(topo, plan, placement, NULL);
 }
 
-/* "; ..." where pcores would give all workers cores of one kind, and this is another placement. */
+/* "; ..." if the plan is not pcores and pcores gives all workers cores of one kind; else "". */
 static const char *advise_pcores(const struct topo *topo, const struct plan *plan)
 {
     struct bitset used = {0};
@@ -80,7 +80,8 @@ static const char *advise_pcores(const struct topo *topo, const struct plan *pla
                : "";
 }
 
-/* True when CPUs of the set have several values of the member, an int; -1 = unknown. */
+/* True if CPUs of the set differ in a member of struct topo_cpu. `member` is the offset of an int;
+ * negative values mean unknown and are ignored. */
 static bool spans(const struct topo *topo, const struct bitset *cpus, size_t member)
 {
     int first = -1;
@@ -96,7 +97,7 @@ static bool spans(const struct topo *topo, const struct bitset *cpus, size_t mem
     return false;
 }
 
-/* The borders that a slice may cross, and what that costs. */
+/* A boundary that a slice may cross, and the cost of crossing it. */
 struct span {
     const char *id, *part, *cost;
 };
@@ -124,7 +125,7 @@ static void check_spans(const struct topo *topo, const struct plan *plan,
         const struct bitset *cpus = &plan->workers[w].cpus;
         if (spans(topo, cpus, offsetof(struct topo_cpu, package)))
             bitset_set(&packages, w);
-        else if (plan->placement != PLACE_PACKAGE_LOCAL && /* promises that */
+        else if (plan->placement != PLACE_PACKAGE_LOCAL && /* spans nodes by design */
                  spans(topo, cpus, offsetof(struct topo_cpu, node)))
             bitset_set(&nodes, w);
     }
@@ -142,8 +143,8 @@ static struct bitset nodes_of(const struct topo *topo, const struct bitset *cpus
     return nodes;
 }
 
-/* True when the worker's GPU is known to be near other CPUs than all of its own. Plans of earlier
- * runs may have GPUs that this topology does not tell of. */
+/* True if the GPU's node is known and has CPUs, and the worker has none of them. Plans of earlier
+ * runs may have GPUs that this topology does not list. */
 static bool is_far(const struct topo *topo, const struct plan_worker *worker)
 {
     bool told = worker->gpu >= 0 && worker->gpu < (int)topo->ngpus;
@@ -190,7 +191,7 @@ static void check_gpus(const struct topo *topo, const struct plan *plan,
         report_far(topo, plan, &far, about);
 }
 
-/* Cores whose threads have several owners: how many, their CPUs, and the owners. */
+/* Cores whose CPUs belong to several workers: how many, their CPUs, and these workers. */
 struct divided {
     unsigned ncores;
     struct bitset cpus, workers;
@@ -234,7 +235,8 @@ static void check_cores(const struct topo *topo, const struct plan *plan,
            cores >= plan->nworkers ? "; cores gives each worker cores of its own" : "");
 }
 
-/* CPUs of cores of which no worker has one; what `cores` leaves of its own cores is meant. */
+/* Reports CPUs of cores that no worker uses. Unused siblings of a used core do not count: `cores`
+ * leaves them idle on purpose. */
 static void check_left(const struct topo *topo, const struct plan *plan,
                        struct findings_about *about)
 {
@@ -281,7 +283,7 @@ static void check_teams(const struct topo *topo, const struct plan *plan,
                advise_pcores(topo, plan));
 }
 
-/* Threads beyond the quota are stopped together with all others. */
+/* When the quota of a period is used up, the kernel stops all threads of the cgroup. */
 static void check_quota(const struct plan *plan, struct findings_about *about)
 {
     unsigned threads = 0, allowed = bitset_count(&plan->dealt);
@@ -305,7 +307,7 @@ static void check_quota(const struct plan *plan, struct findings_about *about)
                     fits ? "" : advice);
 }
 
-/* How many of the set's CPUs. */
+/* How many CPUs of the set have no usable memory on their own node. */
 static unsigned without_memory(const struct topo *topo, const struct bitset *cpus)
 {
     unsigned n = 0;
@@ -314,7 +316,7 @@ static unsigned without_memory(const struct topo *topo, const struct bitset *cpu
     return n;
 }
 
-/* Workers whose CPUs do not have what a worker expects of them. */
+/* Reports workers on CPUs without local memory, and teams on isolated CPUs. */
 static void check_cpus(const struct topo *topo, const struct plan *plan,
                        struct findings_about *about)
 {

@@ -1,7 +1,7 @@
 /*
- * Options that shape every plan, for each command that plans: put a struct plan_options into the
- * command's own struct, PLAN_OPTIONS(its_name, member) into its table, and call
- * plan_options_apply on the request. workers and placement stay the command's business.
+ * Options that shape every plan. A command that plans puts a struct plan_options into its own
+ * struct and PLAN_OPTIONS(its_name, member) into its table, and calls plan_options_apply on the
+ * request. The command itself sets workers and placement.
  */
 #ifndef CONTEND_PLAN_PLACEMENT_OPTIONS_H
 #define CONTEND_PLAN_PLACEMENT_OPTIONS_H
@@ -20,7 +20,7 @@ struct plan_options {
     int wait;           /* index in plan_wait_choices */
 };
 
-/* "auto" (what the placement says), then the names of enum mem_policy. */
+/* "auto" (the placement's own), then the names of enum mem_policy. */
 extern const char *const plan_mem_choices[];
 /* "auto", "passive". */
 extern const char *const plan_wait_choices[];
@@ -45,20 +45,21 @@ extern const char *const plan_wait_choices[];
                "(OMP_WAIT_POLICY)",                                                                \
                .level = OPT_RARE),                                                                 \
     PLAN_MEM_OPTION(owner, member)
-/* For commands that know the machine by a struct topo_options. */
+/* For commands that find the topology by a struct topo_options. */
 #define PLAN_GPUS_OPTION(owner, field)                                                             \
     OPT_TEXT("gpus", owner, field, NULL, "BDF@NODE,..",                                            \
              "Add GPUs that are not here, as 0000:01:00.0@0 (PCI address, NUMA node)",             \
              .level = OPT_RARE)
 /* clang-format on */
 
-/* Fills what the request has of these. -EINVAL: a malformed list. */
+/* Writes the options into the request. -EINVAL: a malformed list of CPUs. */
 int plan_options_apply(const struct plan_options *options, struct plan_request *request,
                        struct err *err);
 
 /*
- * The differences from the defaults, as on a command line: " --reserve 4 --mem bind", "" for none.
- * CPUs are those that plan_options_apply accepted, written anew. Returns buf.
+ * Writes the options that differ from their defaults, as on a command line:
+ * " --reserve 4 --mem bind", "" for none. CPUs are those that plan_options_apply accepted, in the
+ * format of bitset_format. Returns buf.
  */
 char *plan_options_format(const struct plan_options *options, char *buf, size_t size);
 

@@ -63,7 +63,7 @@ static const char *value_of(const struct placeholder_values *values, enum placeh
     return values->node;
 }
 
-/* In a text, from its first brace to behind the last one. */
+/* A placeholder in a text: [start, end) includes the braces, letters[0..length) does not. */
 struct name {
     const char *start, *end;
     const char *letters;
@@ -83,7 +83,7 @@ static bool is_name(const char *text, const char *at, struct name *name)
     return true;
 }
 
-/* The first one at or behind `from` in the text. */
+/* Finds the first placeholder at or after `from`, which points into `text`. */
 static bool find_name(const char *from, const char *text, struct name *name)
 {
     for (const char *at = strchr(from, '{'); at; at = strchr(at + 1, '{'))
@@ -92,7 +92,7 @@ static bool find_name(const char *from, const char *text, struct name *name)
     return false;
 }
 
-/* Its index, or -EINVAL. */
+/* Returns the enum placeholder of the name, or -EINVAL. */
 static int find_known(const struct name *name, struct err *err)
 {
     char hint[SIMILAR_HINT_MAX];
@@ -111,7 +111,7 @@ static int find_known(const struct name *name, struct err *err)
                    name->letters, shown, name->letters);
 }
 
-/* The value of the name; NULL: none. */
+/* The value of the name; NULL: unknown name, or the worker has no value. */
 static const char *find_value(const struct placeholder_values *values, const struct name *name,
                               struct err *err)
 {

@@ -9,7 +9,6 @@
 #include "harness/lib/base/similar.h"
 #include "harness/plan/placement/policy.h"
 
-/* The table of DESIGN.md. */
 const struct placement_info placement_infos[PLACEMENTS] = {
     [PLACE_NONE] = {"none",
                     "the scheduler decides, and every worker sizes its threads from all allowed "
@@ -48,7 +47,7 @@ const struct placement_info placement_infos[PLACEMENTS] = {
                       true, true, 5},
 };
 
-/* As many as CPUs a bitset can hold; also keeps sums of unsigned counts from wrapping. */
+/* As many workers as a bitset holds CPUs; also keeps sums of two counts from overflowing. */
 enum { PLAN_WORKERS_MAX = BITSET_BITS };
 
 const char *mem_policy_name(enum mem_policy policy)
@@ -104,7 +103,7 @@ int placement_parse_list(const char *text, enum placement out[PLACEMENTS], struc
     }
 }
 
-/* Lists are cut to what fits into one readable line. */
+/* Lists are cut to fit into one readable line. */
 enum { SHORT_LIST = 64 };
 
 static int take_requested(const struct plan_request *request, struct bitset *available,
@@ -125,7 +124,7 @@ static int take_requested(const struct plan_request *request, struct bitset *ava
     return 0;
 }
 
-/* Takes the CPUs of the first cores, with all their siblings. Returns the number of cores. */
+/* Adds the CPUs of the first `cores` cores of `cpus` to `first`. Returns how many `cpus` has. */
 static unsigned take_cores(const struct topo *topo, const struct bitset *cpus, unsigned cores,
                            struct bitset *first)
 {
@@ -166,15 +165,15 @@ static int check_request(const struct plan_request *request, struct err *err)
     return 0;
 }
 
-/* True when the node has both CPUs that are dealt and memory, or is not known (-1). */
+/* True if the node has usable memory and CPUs in `dealt`, or is unknown (-1). */
 static bool may_be_home(const struct topo *topo, const struct bitset *dealt, int node)
 {
     return node < 0 ||
            (topo->nodes[node].allowed && bitset_intersects(&topo->nodes[node].cpus, dealt));
 }
 
-/* Takes n of the GPUs: one after the other from the node that has given the fewest, and those of
- * nodes where no worker can be at last. */
+/* Chooses n GPUs, each from the node with the fewest chosen so far. GPUs of nodes where no worker
+ * can be placed come last. */
 static int take_gpus(const struct topo *topo, const struct bitset *dealt, unsigned n, bool *taken,
                      struct err *err)
 {
@@ -199,7 +198,7 @@ static int take_gpus(const struct topo *topo, const struct bitset *dealt, unsign
     return 0;
 }
 
-/* In order, as slices of CPUs are dealt. */
+/* Gives GPUs to workers in order, as slices of CPUs are given. */
 static int give_gpus(const struct topo *topo, unsigned nworkers, struct plan *plan, struct err *err)
 {
     unsigned visible = topo_visible_gpus(topo), next = 0;
@@ -232,9 +231,9 @@ static int make_workers(const struct topo *topo, const struct plan_request *requ
 }
 
 /*
- * The nodes a memory policy names for a worker that has none of its own: those local to its CPUs,
- * or all when it may run anywhere and wants its pages spread. `preferred` takes one node only in
- * the kernel: the one with most of the CPUs.
+ * Sets the memory nodes of a worker whose placement sets none: the nodes local to its CPUs, or all
+ * nodes of ordinary memory if an unpinned worker interleaves. The kernel takes one node only for
+ * `preferred`: the node with most of the worker's CPUs.
  */
 static void find_mem_nodes(const struct topo *topo, bool pinned, enum mem_policy policy,
                            struct plan_worker *worker)
@@ -298,7 +297,7 @@ static int finish_memory(const struct topo *topo, const struct plan_request *req
     return 0;
 }
 
-/* How many threads of a worker the quota lets run at once. */
+/* How many threads of a worker the quota lets run at once; UINT_MAX = no limit. */
 static unsigned quota_threads(const struct plan_request *request, const struct plan *plan)
 {
     bool as_people_run = plan->placement == PLACE_NONE || plan->placement == PLACE_PASSIVE ||
@@ -404,10 +403,10 @@ unsigned plan_requested(const struct plan *plan)
     return plan->nworkers - plan->has_dose;
 }
 
-/* One probes, and one at least makes the load. */
+/* CPUs of a dose: one for its probe, at least one for its load. */
 enum { BESIDE_LEAST = 2 };
 
-/* CPUs that the workers do not get. */
+/* Finds the allowed CPUs that the workers do not get. -EINVAL: fewer than BESIDE_LEAST. */
 static int find_beside(const struct topo *topo, enum dose_kind kind, const struct plan *plan,
                        struct bitset *cpus, struct err *err)
 {

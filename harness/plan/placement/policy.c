@@ -107,7 +107,7 @@ static int deal_blocks(const struct plan_space *space, const struct bitset *avai
     return rc;
 }
 
-/* As people count CPUs; but who asks for so many cores each means whole ones. */
+/* Deals CPUs by number, as people write CPU lists; with cores_each it deals whole cores. */
 static int place_partition(const struct plan_space *space, struct plan *plan, struct err *err)
 {
     enum unit_kind kind = space->request->cores_each ? UNIT_CORE : UNIT_CPU;
@@ -116,7 +116,8 @@ static int place_partition(const struct plan_space *space, struct plan *plan, st
 
 /* ---- spread, cores, llc: by cores and caches ---- */
 
-/* In one cache there is nothing to spread over; left are whole cores, and as many of each kind. */
+/* In one cache there is nothing to spread over. `spread` then differs from `partition` only by
+ * dealing whole cores and equal numbers of each kind of core. */
 static void why_not_spread(const struct plan_space *space, struct plan *plan)
 {
     if (!space_has_one_llc(space)) /* one cache is one package: a cache never spans two */
@@ -132,9 +133,9 @@ static void why_not_spread(const struct plan_space *space, struct plan *plan)
 }
 
 /*
- * Cores as cards, in cache order: a cache with at least as many cores as there are workers gives
- * some to every worker, and from a smaller one no worker gets two, so that each slice touches as
- * many caches, and with them packages, as it can.
+ * Deals cores round-robin, in cache order. A cache with at least as many cores as workers gives
+ * some to every worker, and no worker gets two cores of a smaller cache. So each slice touches as
+ * many caches and packages as possible.
  */
 static int place_spread(const struct plan_space *space, struct plan *plan, struct err *err)
 {
@@ -153,7 +154,8 @@ static int place_cores(const struct plan_space *space, struct plan *plan, struct
     return deal_blocks(space, &space->available, UNIT_THREAD, plan, 0, plan->nworkers, err);
 }
 
-/* With one thread a core the two differ where Linux numbers cores otherwise than they lie. */
+/* With one thread a core, `cores` and `partition` differ only if Linux numbers the CPUs in another
+ * order than that of the topology. */
 static void why_not_cores(const struct plan_space *space, struct plan *plan)
 {
     struct err err;
@@ -182,7 +184,7 @@ static void why_not_llc(const struct plan_space *space, struct plan *plan)
                       space->topo->llc_level);
 }
 
-/* More workers than caches: each cache hosts some, and its cores are dealt among them. */
+/* More workers than caches: each cache hosts some workers, and its cores are dealt among them. */
 static int share_llcs(const struct plan_space *space, struct plan *plan, struct err *err)
 {
     struct units cores;
@@ -233,8 +235,9 @@ static void why_not_pcores(const struct plan_space *space, struct plan *plan)
 }
 
 /*
- * The kinds that count as performance cores: the most powerful one, and those below it only while
- * there are fewer cores than workers; the weakest never. Writes the CPUs of both sides.
+ * Splits the CPUs into performance cores (strong) and others (weak). The most powerful kind is
+ * strong; weaker kinds are added only while there are fewer cores than workers. The weakest kind is
+ * never strong.
  */
 static int split_kinds(const struct plan_space *space, struct bitset *strong, struct bitset *weak,
                        struct err *err)

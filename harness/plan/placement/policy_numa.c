@@ -7,7 +7,7 @@
 #include "harness/plan/placement/policy.h"
 #include "harness/plan/placement/slices.h"
 
-/* Usable cores by node, for nodes whose memory may be used too. */
+/* Usable cores by node, of nodes whose memory is usable too. */
 struct numa {
     struct units cores;
     unsigned usable; /* cores on such nodes */
@@ -23,8 +23,8 @@ static void numa_free(struct numa *numa)
     free(numa->home);
 }
 
-/* Usable, as is the memory of its own node: where that has none, its node is another one, far away.
- */
+/* True if the CPU and the memory of its own node are usable. A CPU whose own node has no memory has
+ * another, distant node as cpu->node. */
 static bool has_own_node(const struct plan_space *space, const struct topo_cpu *cpu)
 {
     if (cpu->node < 0 || !bitset_test(&space->available, cpu->os_cpu))
@@ -83,7 +83,7 @@ static int deal_nodes(const struct plan_space *space, const struct numa *numa, s
     return groups_deal(&numa->cores, numa->nodes, numa->nnodes, numa->home, plan, err);
 }
 
-/* As numa_init; then finds homes near the GPUs, as far as nodes are filled alike. */
+/* Like numa_init; then assigns home nodes near the GPUs, as long as nodes stay evenly filled. */
 static int numa_fill(const struct plan_space *space, const struct plan *plan, struct numa *numa,
                      struct err *err)
 {
@@ -118,7 +118,7 @@ static bool node_is_usable(const struct plan_space *space, int node)
     return false;
 }
 
-/* Why a node is not usable. */
+/* What an unusable node lacks, for a message. */
 static const char *what_node_lacks(const struct plan_space *space, int index)
 {
     const struct topo_node *node = &space->topo->nodes[index];
@@ -187,8 +187,8 @@ unsigned policy_distance(const struct topo *topo, int from, int to)
     return topo->distances ? topo->distances[(size_t)from * topo->nnodes + (size_t)to] : 0;
 }
 
-/* The farthest of the other nodes; of equally far ones that which lends the least, so that workers
- * do not share what each would have alone; then the next in order. */
+/* The node farthest from `home`. Among equally far nodes, the node that lends memory to the fewest
+ * workers, so that workers do not share memory needlessly; then the next in order. */
 static int far_node(const struct topo *topo, struct numa *numa, unsigned home)
 {
     assert(numa->nnodes > 1); /* else policy_why_not_numa refuses */
@@ -204,8 +204,8 @@ static int far_node(const struct topo *topo, struct numa *numa, unsigned home)
     return far->key;
 }
 
-/* True when GPU a is the worse one, as wanted here: idle, since shared it would measure that;
- * beside the far memory, else far. */
+/* True if GPU a suits the negative control better than b: first by fewer users, since sharing would
+ * disturb the measurement; then on the node of the far memory; then by distance from `home`. */
 static bool is_more_remote(const struct topo *topo, int home, int memory, const unsigned *users,
                            unsigned a, unsigned b)
 {
@@ -219,7 +219,8 @@ static bool is_more_remote(const struct topo *topo, int home, int memory, const 
     return far_a > far_b;
 }
 
-/* A visible GPU that is known to be of another node than `home`, or `otherwise`. */
+/* Chooses and counts a visible GPU known to be on another node than `home`; if there is none,
+ * returns `otherwise`. */
 static int remote_gpu(const struct topo *topo, int home, int memory, unsigned *users, int otherwise)
 {
     int best = -1;

@@ -1,7 +1,7 @@
 /*
  * The placement package-local: where a package has several NUMA nodes (SNC, NPS), workers near the
- * GPUs of one node share the whole package. Each has part of the near node, and as much of the
- * nodes beside it as makes all shares equal.
+ * GPUs of one node share the whole package. Each gets part of the node near its GPU, and as many
+ * cores of the package's other nodes as make all shares equal.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,16 +10,16 @@
 #include "harness/plan/placement/policy.h"
 #include "harness/plan/placement/slices.h"
 
-/* Who lives where; package and node are those of the worker's GPU. */
+/* A worker in its package; package and node are those of the worker's GPU. */
 struct guest {
-    int package, node; /* node: -1 = none is near, as of background workers */
-    unsigned share;    /* cores that it is to have */
-    unsigned has;
+    int package, node; /* node: -1 = none, as for background workers */
+    unsigned share;    /* cores that it should get */
+    unsigned has;      /* cores that it has got so far */
 };
 
 struct packages {
     struct units cores;
-    bool *taken;             /* of cores */
+    bool *taken;             /* by core */
     unsigned *size, *guests; /* by package: usable cores, workers */
     struct guest *guest;
 };
@@ -33,7 +33,7 @@ static void packages_free(struct packages *packages)
     free(packages->guest);
 }
 
-/* -1: the node has no CPUs. */
+/* -1: the node is unknown or has no CPUs. */
 static int package_of_node(const struct topo *topo, int node)
 {
     for (unsigned i = 0; node >= 0 && i < topo->ncpus; i++)
@@ -95,7 +95,7 @@ static int packages_init(const struct plan_space *space, const struct plan *plan
     return 0;
 }
 
-/* Background workers go where a worker has the most cores. */
+/* The package with the most cores per worker, for a background worker. */
 static int roomiest(const struct packages *packages, unsigned npackages)
 {
     unsigned best = 0;
@@ -141,7 +141,7 @@ static void take(struct packages *packages, struct plan *plan, unsigned w, unsig
     packages->guest[w].has++;
 }
 
-/* Each node among those whose GPU is near it, up to their shares. */
+/* Deals the cores of each node to the workers whose GPU is near the node, up to their shares. */
 static void deal_near(const struct topo *topo, struct packages *packages, struct plan *plan)
 {
     for (unsigned node = 0; node < topo->nnodes; node++) {
@@ -164,7 +164,7 @@ static void deal_near(const struct topo *topo, struct packages *packages, struct
     }
 }
 
-/* The nearest core of the package that nobody has; there is one while shares are not full. */
+/* The nearest free core of the guest's package; one exists as long as its share is not full. */
 static unsigned nearest(const struct topo *topo, const struct packages *packages,
                         const struct guest *guest)
 {

@@ -26,7 +26,7 @@ static int compare_os_cpu(const void *a, const void *b)
     return (x->os_cpu > y->os_cpu) - (x->os_cpu < y->os_cpu);
 }
 
-/* The available CPUs in the order in which this kind of unit is dealt. Returns how many. */
+/* Lists the available CPUs in the order in which this kind of unit is dealt. Returns how many. */
 static unsigned list_cpus(const struct topo *topo, const struct bitset *available,
                           enum unit_kind kind, const struct topo_cpu **list)
 {
@@ -112,7 +112,7 @@ int units_group(struct units *units, bool by_node, struct group **groups, struct
     *groups = calloc(units->n + 1, sizeof(**groups));
     if (!*groups)
         return err_set(err, -ENOMEM, "no memory to group %u units", units->n);
-    /* Caches nest in the topology's order already; nodes need not. */
+    /* The topology's order keeps the CPUs of a cache together, but not those of a node. */
     if (by_node && units->n)
         qsort(units->unit, units->n, sizeof(*units->unit), compare_node);
     for (unsigned i = 0; i < units->n; i++) {
@@ -126,7 +126,7 @@ int units_group(struct units *units, bool by_node, struct group **groups, struct
     return n;
 }
 
-/* True when `a` is the better home for one more worker: see groups_fill. */
+/* True if `a` is the better home for one more worker: see groups_fill. */
 static bool offers_more(const struct group *a, const struct group *b)
 {
     uint64_t share_a = (uint64_t)a->count * (b->workers + 1);
@@ -139,7 +139,8 @@ static bool offers_more(const struct group *a, const struct group *b)
     return share_a > share_b || (share_a == share_b && a->workers < b->workers);
 }
 
-/* Those that want a node and find room there; of several groups of it, where there is most. */
+/* Assigns workers to vacant places on the nodes that they want; if a node has several groups, to
+ * the group with the most vacant places. The others get home[w] = ngroups. */
 static void give_wanted(struct group *groups, unsigned ngroups, unsigned nworkers,
                         const int *wanted, unsigned *home)
 {

@@ -1,7 +1,7 @@
 /*
- * Slices for placements: ordered units of CPUs, and the ways to deal them to workers. A unit
- * is never split; a policy is a choice of unit, of order and of deal. Only policy.c and plan.c
- * use this.
+ * Slices for placements: ordered units of CPUs, and the ways to deal (distribute) them to workers.
+ * A unit is never split. A policy chooses the kind of unit, the order and the way to deal. Only the
+ * policy files use this.
  */
 #ifndef CONTEND_PLAN_PLACEMENT_SLICES_H
 #define CONTEND_PLAN_PLACEMENT_SLICES_H
@@ -17,7 +17,7 @@ enum unit_kind {
 
 struct unit {
     unsigned first, ncpus; /* its CPUs are units.os_cpu[first .. first + ncpus) */
-    int llc, package;      /* of its first CPU, as are the next two */
+    int llc, package;      /* these and the next two: of its first CPU */
     int node;
     int kind;
 };
@@ -37,13 +37,13 @@ void units_free(struct units *units);
 void units_give(const struct units *units, unsigned unit, struct plan_worker *worker);
 
 /*
- * Deals `count` units from `first` on to workers in order, neighbours together; shares differ by
- * at most one unit, the larger ones first. Needs count >= nworkers for none to go empty.
+ * Deals `count` units from `first` on to workers in order; neighbours stay together. Shares differ
+ * by at most one unit, the larger first. With count < nworkers some workers get no unit.
  */
 void units_deal_blocks(const struct units *units, unsigned first, unsigned count,
                        struct plan_worker *const *workers, unsigned nworkers);
 
-/* Deals unit after unit to worker after worker, as cards: neighbours go to different workers. */
+/* Deals units round-robin, like cards: neighbouring units go to different workers. */
 void units_deal_cards(const struct units *units, struct plan_worker *workers, unsigned nworkers);
 
 /* Part of a machine that hosts some of the workers: a node, or a cache. */
@@ -52,28 +52,29 @@ struct group {
     int node;              /* of its first CPU */
     unsigned first, count; /* its units */
     unsigned workers;      /* how many it hosts */
-    unsigned vacant;       /* of these, homes not yet given out */
-    unsigned wanted;       /* workers without a home so far that want its node */
-    unsigned lends;        /* workers of other nodes that have its memory */
+    unsigned vacant;       /* of `workers`, places not yet assigned to a worker */
+    unsigned wanted;       /* workers not yet placed that want its node */
+    unsigned lends;        /* workers of other nodes that use its memory */
 };
 
 /*
- * Sorts the units by node (or by llc) and finds the groups; units with key -1 belong to none.
- * Returns how many groups, written to a new array *groups that the caller frees, or -ENOMEM.
+ * Sorts the units by node (by_node), or takes them by llc, and finds the groups; units with key -1
+ * belong to no group. Returns the number of groups, or -ENOMEM. The caller frees *groups.
  */
 int units_group(struct units *units, bool by_node, struct group **groups, struct err *err);
 
 /*
- * Finds homes for further workers: empty groups first, of these those of nodes that are wanted,
- * then where the share will be largest, so that no group is idle while another is shared, and
- * unequal ones are filled in proportion. A worker gets a home of the node wanted[w] where there is
- * one left (wanted or one of it may be NULL or -1); the others are given out in turn: home[w] =
- * index of w's group. Needs a unit for each worker, those already there too.
+ * Assigns each of nworkers further workers a group, its home: home[w] = index of the group. Fills
+ * empty groups first, beginning with groups of wanted nodes; then the group where the share will be
+ * largest. So no group is idle while another is shared, and unequal groups are filled in
+ * proportion. Worker w gets a place on node wanted[w] while one is left; other places are assigned
+ * round-robin. `wanted` may be NULL, wanted[w] = -1 means any node. Needs a unit for each worker,
+ * including workers already in the groups.
  */
 void groups_fill(struct group *groups, unsigned ngroups, unsigned nworkers, const int *wanted,
                  unsigned *home);
 
-/* Deals the units of each group to the workers whose home it is, in blocks. -ENOMEM only. */
+/* Deals the units of each group in blocks to the workers whose home it is. Only -ENOMEM. */
 int groups_deal(const struct units *units, const struct group *groups, unsigned ngroups,
                 const unsigned *home, struct plan *plan, struct err *err);
 

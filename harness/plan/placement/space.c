@@ -8,7 +8,7 @@ const struct topo_cpu *space_first_cpu(const struct plan_space *space)
     return cpu;
 }
 
-/* The next usable topology CPU from index *i on, which moves behind it; NULL = no more. */
+/* The next usable CPU at index *i or later; advances *i past it. NULL = no more. */
 static const struct topo_cpu *next_cpu(const struct plan_space *space, unsigned *i)
 {
     while (*i < space->topo->ncpus) {
@@ -19,7 +19,7 @@ static const struct topo_cpu *next_cpu(const struct plan_space *space, unsigned 
     return NULL;
 }
 
-/* Siblings are neighbours in the topology. */
+/* Relies on siblings being neighbours in the topology. */
 unsigned space_count_cores(const struct plan_space *space)
 {
     unsigned n = 0, i = 0;
@@ -63,7 +63,7 @@ bool space_is_uniform(const struct plan_space *space)
     return true;
 }
 
-/* False where it has no plan. Free it in both cases. */
+/* False if `partition` has no plan. The caller frees *plan in both cases. */
 static bool make_partition(const struct plan_space *space, struct plan *plan)
 {
     struct err err;

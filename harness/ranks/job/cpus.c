@@ -9,7 +9,7 @@
 #include "harness/lib/files/proc.h"
 #include "harness/lib/sys/affinity.h"
 
-/* The kernel decides which of `cpus` this thread gets. */
+/* Binds this thread to `cpus`; *got is the part of them that the kernel grants. */
 static void try_cpus(const struct bitset *cpus, struct bitset *got)
 {
     (void)affinity_set(0, cpus);
@@ -21,7 +21,7 @@ static void describe_self(struct job_rank *self)
     memset(self, 0, sizeof(*self));
     if (gethostname(self->host, sizeof(self->host) - 1))
         (void)snprintf(self->host, sizeof(self->host), "unknown");
-    /* One kernel, one machine: containers and network namespaces have host names of their own. */
+    /* By kernel, not host name: containers and namespaces have host names of their own. */
     if (!PROC_TEXT("", self->machine, "/proc/sys/kernel/random/boot_id"))
         (void)snprintf(self->machine, sizeof(self->machine), "%s", self->host);
     (void)affinity_get(0, &self->cpus);
@@ -32,7 +32,7 @@ static bool same_machine(const struct job *job, unsigned rank)
     return strcmp(job->ranks[rank].machine, job->ranks[job->world.rank].machine) == 0;
 }
 
-/* True when our machine's ranks, all of them, could take `cpus`. */
+/* *could: true when all ranks of our machine say that they could (`mine`). */
 static int all_could(struct job *job, bool mine, bool *could, struct err *err)
 {
     assert(job->world.size);
@@ -45,7 +45,7 @@ static int all_could(struct job *job, bool mine, bool *could, struct err *err)
     return rc;
 }
 
-/* Says so where the machine has more CPUs for us than the launcher gave. */
+/* Notes in cpus_note if the machine allows us more CPUs than the launcher gave. */
 static void note_binding(struct job *job, const struct bitset *shared)
 {
     struct bitset everything, widest;

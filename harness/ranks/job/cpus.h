@@ -1,4 +1,4 @@
-/* On which CPUs the ranks of one machine are planned. */
+/* Finds the CPUs on which the ranks of one machine are planned. */
 #ifndef CONTEND_RANKS_JOB_CPUS_H
 #define CONTEND_RANKS_JOB_CPUS_H
 
@@ -6,10 +6,10 @@
 #include "harness/ranks/job/job.h"
 
 /*
- * Fills job->ranks, plan_rank, plan_size and cpus_note. mpirun binds each rank to a core or two
- * unless told otherwise; a placement of ours would have nothing left to divide up. So each process
- * takes all CPUs that the ranks of its machine have together. Where the kernel refuses (a cpuset
- * for each task), a rank is planned alone, on its own. Needs the messages of the job, no more.
+ * Fills job->ranks, plan_rank, plan_size, leaders, leaders_before and cpus_note. By default mpirun
+ * binds each rank to a core or two, which leaves a placement nothing to divide. So each process
+ * binds itself to all CPUs that the ranks of its machine have together. If the kernel refuses (a
+ * cpuset for each task), each rank is planned alone, on its own CPUs. Needs only an open job.
  */
 int job_share_cpus(struct job *job, struct err *err);
 

@@ -10,11 +10,11 @@
 #include "harness/engine/worker/barrier.h"
 #include "harness/lib/sys/clock.h"
 
-/* A launcher kills a second after SIGTERM: until then the others must be heard and all written. */
+/* A launcher sends SIGKILL a second after SIGTERM: messages and files must be done by then. */
 static const double last_words_s = 0.3;
-static const double lines_s = 1; /* for news of who was lost, where nobody has asked us to stop */
+static const double lines_s = 1; /* wait for news of a lost rank, unless asked to stop */
 static const double default_patience_s = 70, line_limit_s = 2;
-static const double results_s = 2; /* that rank 0 takes to write them */
+static const double results_s = 2; /* time for rank 0 to write results */
 static const long longest_nap_ns = 1000000;
 
 char *job_rank_name(const struct job *job, unsigned rank, char *buf, size_t size)
@@ -26,9 +26,10 @@ char *job_rank_name(const struct job *job, unsigned rank, char *buf, size_t size
     return buf;
 }
 
-/* ---- who is lost ---- */
+/* ---- lost ranks ---- */
 
-/* Nothing can be exchanged any more: job->why says who is lost, and how. Returns -EIO. */
+/* Marks the job as lost: nothing can be exchanged any more. job->why names the lost rank and `how`.
+ * Returns -EIO. */
 static int set_lost(struct job *job, unsigned rank, const char *how, struct err *err)
 {
     char name[100];
@@ -39,7 +40,7 @@ static int set_lost(struct job *job, unsigned rank, const char *how, struct err 
     return err_set(err, -EIO, "%s", job->why);
 }
 
-/* The same, with words of its own. */
+/* The same, with the rank's own message. */
 static int set_lost_words(struct job *job, unsigned rank, const char *words, struct err *err)
 {
     char how[100];
@@ -47,7 +48,7 @@ static int set_lost_words(struct job *job, unsigned rank, const char *words, str
     return set_lost(job, rank, how, err);
 }
 
-/* -EIO where a line says that a rank is lost. */
+/* -EIO if a lifeline says that a rank is lost. */
 static int check_lines(struct job *job, struct err *err)
 {
     enum lifeline_end end;
@@ -59,7 +60,7 @@ static int check_lines(struct job *job, struct err *err)
                                   : set_lost_words(job, (unsigned)rank, words, err);
 }
 
-/* The words of a rank that ended because of another one: better than nothing. */
+/* If no cause is known, names a rank that ended because another one did. 0: no such rank. */
 static int take_follower(struct job *job, struct err *err)
 {
     const char *words;
@@ -73,7 +74,7 @@ bool job_past_last_words(const struct job *job)
            clock_now_ns() - job->signals->since_ns >= (uint64_t)(last_words_s * 1e9);
 }
 
-/* MPI has ended, or hangs, as it does when a rank is lost: at rank 0 a line may tell which. */
+/* MPI has ended or hangs, as it does when a rank is lost: at rank 0 a lifeline may tell which. */
 static int await_lines(struct job *job, struct err *err)
 {
     uint64_t until_ns = clock_now_ns() + (uint64_t)(lines_s * 1e9);
@@ -86,7 +87,7 @@ static int await_lines(struct job *job, struct err *err)
     return rc ? rc : take_follower(job, err);
 }
 
-/* A call about `rank` has failed. */
+/* Handles a failed call that concerned `rank`. */
 static int lose(struct job *job, unsigned rank, int rc, const char *msg, struct err *err)
 {
     bool gone = rc == -ECHILD || rc == -ECONNABORTED;
@@ -108,7 +109,7 @@ static int begin(struct job *job, const void *mine, void *all, size_t bytes, boo
     if (job_is_lost(job))
         return err_set(err, -EIO, "%s", job->why);
     job->awaited = 0;
-    if (job_is_first(job)) /* it may be names, which are told where it fails */
+    if (job_is_first(job)) /* a failure below names ranks by job->ranks, which may be `all` */
         memcpy(all, mine, bytes);
     int rc = job->calls->begin(mine, bytes, all, spread, msg, sizeof(msg));
     return rc ? lose(job, 0, rc, msg, err) : 0;
@@ -159,7 +160,7 @@ static void nap(long *ns)
     *ns = *ns * 2 < longest_nap_ns ? *ns * 2 : longest_nap_ns;
 }
 
-/* Sleeps until the requests are done. A signal to end leaves the others a moment to answer. */
+/* Sleeps until the requests are done. After a signal to end, other ranks get a moment to answer. */
 static int await(struct job *job, int (*test)(struct job *, struct err *), struct err *err)
 {
     long nap_ns = 20000;
@@ -244,7 +245,7 @@ static int start_mpi(struct job *job, const struct job_env *env, struct err *err
     if (env->size > BARRIER_RANKS)
         return err_set(err, -EINVAL, "%s started %u tasks: at most %d can meet", env->launcher,
                        env->size, BARRIER_RANKS);
-    if (!env->wired) /* MPI would only end with a page of its own words */
+    if (!env->wired) /* MPI would only end with a page of errors */
         return err_set(err, -EINVAL,
                        "%s started %u tasks and no way for them to meet: try srun --mpi=pmix (or "
                        "pmi2; srun --mpi=list), or mpirun",
@@ -269,7 +270,7 @@ static int take_lines(struct job *job, struct err *err)
     return job_gather_test(job, err);
 }
 
-/* Rank 0 takes lines until all ranks have said whether they have one. */
+/* Rank 0 accepts lifelines until all ranks have said whether they have one. */
 static int settle_lines(struct job *job, bool mine, struct err *err)
 {
     bool *made = calloc(job->world.size, sizeof(*made));
@@ -315,8 +316,8 @@ int job_open(struct job *job, const struct job_env *env, struct signals *signals
 }
 
 /*
- * The others wait for the end of rank 0, which may still be patient with the rank that is lost, and
- * has results to write. Without MPI the exit code is left: the launcher ends the others for it.
+ * Other ranks wait until rank 0 ends, which may still wait for the lost rank, and has results to
+ * write. If our MPI process has ended, only the exit code remains to make the launcher end all.
  */
 static void abort_all(struct job *job, int code)
 {

@@ -1,19 +1,19 @@
 /*
  * Several processes that mpirun or srun started as one run: one process = one rank.
  *
- * All ranks parse the same options and follow the same steps; rank 0 writes the results. Their
- * messages go through rank 0, in small messages between the main threads, which sleep
- * while they wait. So rank 0 can name the rank that does not answer.
+ * All ranks parse the same options and follow the same steps; rank 0 writes the results. The main
+ * threads exchange small messages through rank 0, and sleep while they wait. So rank 0 can name the
+ * rank that does not answer.
  *
  *   job_env_read(getenv, &env);                     before anything is printed
  *   if (env.launcher) rc = job_open(&job, &env, &signals, &err);
  *   rc = job_agree(&job, rc, &err);                 wherever one rank alone may have failed
  *   code = job_close(&job, code);
  *
- * A zeroed struct job is a run of one process: job_agree returns what it is given, job_close its
- * code. MPI is in the module contend_mpi.so alone (harness/contract/mpi_ops.h), and is called in a
- * process of its own (ranks/mpi/client.h). The module is looked for at $CONTEND_MPI_MODULE, else
- * beside the program, in lib/ there, and in ../lib/contend.
+ * A zeroed struct job is a run of one process: job_agree returns its rc, job_close its code. Only
+ * the module contend_mpi.so uses MPI (harness/contract/mpi_ops.h), in a process of its own
+ * (ranks/mpi/client.h). The module is $CONTEND_MPI_MODULE if that is set; else it is searched in
+ * the program's folder, in lib/ there, and in ../lib/contend.
  */
 #ifndef CONTEND_RANKS_JOB_JOB_H
 #define CONTEND_RANKS_JOB_JOB_H
@@ -34,17 +34,17 @@ enum { JOB_TEXT_MAX = 64 };
 
 struct job_rank {
     char host[JOB_TEXT_MAX];
-    char machine[JOB_TEXT_MAX]; /* the same for ranks on one machine, whatever its hosts' names */
+    char machine[JOB_TEXT_MAX]; /* the same for ranks on one machine, even if host names differ */
     struct bitset cpus;         /* os_cpu it was started on */
 };
 
-/* How far a job has come to its end: a later one holds for the earlier ones, too. */
+/* How a job is ending, by severity: later values include what earlier ones mean. */
 enum job_end {
     JOB_GOES_ON,
-    JOB_STUCK,  /* all end, interrupted, and our worker is in MPI: it cannot be finalized */
+    JOB_STUCK,  /* all ranks were interrupted; our worker is in MPI, so no MPI_Finalize */
     JOB_OVER,   /* no further arm can be started */
-    JOB_LOST,   /* somebody does not answer: nothing more can be exchanged */
-    JOB_TOLD,   /* by a signal, and the others did not answer in time: none of them is lost */
+    JOB_LOST,   /* a rank does not answer: nothing more can be exchanged */
+    JOB_TOLD,   /* a signal ended the wait for other ranks: no rank is lost */
     JOB_CUT_OFF /* our MPI process has ended */
 };
 
@@ -53,16 +53,16 @@ struct job {
     const char *launcher;
     struct mpi_ops_world world;
     struct job_rank *ranks; /* world.size of them */
-    /* Among the ranks whose CPUs are planned together; the first one starts their background. */
+    /* Among the ranks whose CPUs are planned together; the first starts their background. */
     unsigned plan_rank, plan_size;
-    unsigned leaders, leaders_before; /* such first ones, of all ranks and of those before ours */
-    char cpus_note[300]; /* what the launcher's binding means for the plan; "" = nothing */
+    unsigned leaders, leaders_before; /* ranks with plan_rank 0: of all, of those before ours */
+    char cpus_note[300];              /* effect of the launcher's binding on the plan, or "" */
     struct signals *signals;
-    double patience_s; /* a rank that does not answer for so long is lost */
+    double patience_s; /* a rank that does not answer within this time is lost */
     unsigned awaited;  /* a rank whose message is missing */
     struct lifeline lines;
     enum job_end end;
-    char why[252]; /* of JOB_OVER and what comes after it */
+    char why[252]; /* reason of JOB_OVER and later ends */
 };
 
 /*
@@ -72,14 +72,13 @@ struct job {
  */
 int job_open(struct job *job, const struct job_env *env, struct signals *signals, struct err *err);
 
-/* A line from each rank to rank 0, where there is a way (ranks/mpi/lifeline.h). Needs job->ranks
- * filled.
+/* Connects each rank to rank 0 by a lifeline, if possible (ranks/mpi/lifeline.h). Needs job->ranks.
  */
 int job_make_lines(struct job *job, struct err *err);
 
 /*
- * Ends the job in good order, or all of it by MPI_Abort where a rank is lost or stuck. Returns this
- * process's exit code: in good order rank 0's own, 0 of others, so that the launcher reports rank
+ * Ends the job in good order, or by MPI_Abort if a rank is lost or stuck. Returns this process's
+ * exit code: `code`, but in good order 0 for ranks other than 0, so that the launcher reports rank
  * 0's.
  */
 int job_close(struct job *job, int code);
@@ -90,30 +89,29 @@ int job_close(struct job *job, int code);
  */
 int job_gather(struct job *job, const void *mine, void *all, size_t bytes, struct err *err);
 
-/* The same in two steps, for one who has other things to do: 1 = done, 0 = not yet, -EIO. */
+/* The same in two steps, without waiting. job_gather_test returns 1: done, 0: not yet, or -EIO. */
 int job_gather_begin(struct job *job, const void *mine, void *all, size_t bytes, struct err *err);
 int job_gather_test(struct job *job, struct err *err);
 
-/* For who waited longer than patience_s for job_gather_test: finds who is lost. Returns -EIO. */
+/* Call when job_gather_test took longer than patience_s: finds the lost rank. Returns -EIO. */
 int job_lose(struct job *job, struct err *err);
 
-/* The same in rank 0 alone; of others, `all` may be NULL. */
+/* Like job_gather, but only rank 0 gets the data; `all` of other ranks may be NULL. */
 int job_collect(struct job *job, const void *mine, void *all, size_t bytes, struct err *err);
 
-/* All ranks return the same: 0, or the code of the first that had one, with its name and message.
- */
+/* All ranks return the same: 0, or the code of the first rank with an error, and its message. */
 int job_agree(struct job *job, int rc, struct err *err);
 
 /* -EINVAL on all ranks unless `text` is the same in all; `what` names it in the message. */
 int job_require_same(struct job *job, const char *what, const char *text, struct err *err);
 
 /*
- * Whether a signal has asked us to stop, so long ago that ranks that have not answered will not
- * before the launcher kills us.
+ * True if a signal asked us to stop so long ago that we cannot wait for other ranks any longer: the
+ * launcher kills us soon.
  */
 bool job_past_last_words(const struct job *job);
 
-/* Tells the others, where there is a line, that this rank ends for a reason of its own. */
+/* Tells other ranks, if there is a lifeline, that this rank ends because of its own error. */
 void job_fail(struct job *job, const char *why);
 
 /* "rank 1 (host b)" in buf. */

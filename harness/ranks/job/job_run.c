@@ -25,7 +25,7 @@ void job_run_silence(const struct job_env *env)
     log_set_quiet(true);
 }
 
-/* The arguments in one text, cut where it is too long to differ by mistake. */
+/* Joins version and arguments into one text, cut at `size`: a difference after that is unlikely. */
 static void join_arguments(int argc, char **argv, char *text, size_t size)
 {
     size_t used = (size_t)snprintf(text, size, "%s", CONTEND_VERSION);
@@ -39,7 +39,7 @@ int job_run_open(struct job *job, const struct job_env *env, struct signals *sig
     char arguments[4096];
     if (!env->launcher)
         return 0;
-    log_set_quiet(false); /* who cannot join cannot leave it to rank 0 to say so */
+    log_set_quiet(false); /* a rank that cannot join must report it itself */
     int rc = job_open(job, env, signals, err);
     if (!rc)
         rc = job_share_cpus(job, err);
@@ -59,8 +59,8 @@ int job_run_open(struct job *job, const struct job_env *env, struct signals *sig
 }
 
 /*
- * Rank 0's seed and identity, and the times that it chose by the number of arms: where another
- * machine has to skip some, ranks with a budget of their own would count other numbers of
+ * Takes rank 0's seed, run id, and times, which depend on the number of arms. If another machine
+ * has to skip some arms, its own times would differ, and ranks would count different numbers of
  * operations.
  */
 static int take_identity(struct job *job, struct run_setup *setup, struct err *err)

@@ -8,28 +8,29 @@
 #include "harness/ranks/job/job.h"
 #include "harness/ranks/job/rank_ops.h"
 
-/* First of all: a rank other than the first prints nothing, not even the help. */
+/* Call before anything is printed: only rank 0 prints, even of the help. */
 void job_run_silence(const struct job_env *env);
 
 /*
- * Opens the job where mpirun or srun started several tasks, and tells the options. All ranks must
- * be of one version and have the same arguments. Errors, the same on all ranks: those of
- * job_open and job_share_cpus.
+ * Opens the job if mpirun or srun started several tasks, and sets options->ranks and ranks_here.
+ * All ranks must have the same version and arguments (-EINVAL). Other errors, the same on all
+ * ranks: those of job_open and job_share_cpus.
  */
 int job_run_open(struct job *job, const struct job_env *env, struct signals *signals, int argc,
                  char **argv, struct run_options *options, struct err *err);
 
 /*
- * After run_setup_make, which returned `rc`: rank 0's seed and run id, one transport, one plan of
- * all machines; `rank_ops` is made, and the setup's. Without a job it returns rc.
+ * Call after run_setup_make, with its `rc`. All ranks take rank 0's seed, times and run id, check
+ * that they have one transport, and join their plans. Fills `rank_ops`, which the setup borrows.
+ * Without a job it returns rc.
  */
 int job_run_join(struct job *job, struct job_rank_ops *rank_ops, const struct topo *topo, int rc,
                  struct run_setup *setup, struct err *err);
 
-/* After a round is written, or not (`rc`): an error ends the run on all ranks. */
+/* Call after a round was written; `rc` is the result. An error ends the run on all ranks. */
 int job_run_round(struct job *job, int rc, struct err *err);
 
-/* One line for run.json: how many ranks on which hosts, started by what. */
+/* One line for run.json: number of ranks, launcher, MPI library and hosts. Returns buf. */
 char *job_run_describe(const struct job *job, char *buf, size_t size);
 
 #endif

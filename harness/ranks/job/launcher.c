@@ -9,7 +9,7 @@ static const struct source {
     const char *needs;       /* this must be set too; NULL = nothing */
 } sources[] = {
     {"mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", NULL},
-    /* Before Slurm's: Hydra runs inside of a step, too, of one task or of one a node. */
+    /* Before Slurm's: Hydra may run inside a step that has one task, or one task a node. */
     {"mpirun", "PMI_SIZE", "PMI_RANK", NULL},
     {"srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_STEP_ID"},
 };
@@ -24,7 +24,7 @@ static bool read_number(const char *text, unsigned *number)
     return !*end;
 }
 
-/* srun speaks PMI itself, and then says the same twice. */
+/* True if PMI's rank and size are those of the Slurm step: srun itself then serves PMI. */
 static bool is_step(char *(*get)(const char *name), unsigned rank, unsigned size)
 {
     unsigned step_rank, step_size;

@@ -1,6 +1,6 @@
 /*
- * Was this process started as one of several, by mpirun, srun or their kin? What the launchers say
- * about it in the environment, before MPI itself is asked.
+ * Finds out from the environment, before MPI is started, whether mpirun, srun or a similar launcher
+ * started this process as one of several.
  */
 #ifndef CONTEND_RANKS_JOB_LAUNCHER_H
 #define CONTEND_RANKS_JOB_LAUNCHER_H
@@ -8,15 +8,15 @@
 #include <stdbool.h>
 
 struct job_env {
-    const char *launcher; /* "mpirun" or "srun"; NULL = started alone, or as the only one */
+    const char *launcher; /* "mpirun" or "srun"; NULL = started alone, or as the only task */
     unsigned rank, size;
-    bool wired; /* the launcher offers what MPI needs to find the others: PMI, PMIx, or its own */
+    bool wired; /* the launcher offers what MPI needs to find other ranks: PMI, PMIx, or its own */
 };
 
 /*
- * Reads Open MPI's OMPI_COMM_WORLD_*, the PMI_* of MPICH and its kin, and the SLURM_* of a job step
- * of several tasks. A shell inside an allocation, and a job of one task, are not a job to us.
- * `get` is getenv, or a test's own.
+ * Reads Open MPI's OMPI_COMM_WORLD_*, the PMI_* of MPICH and its relatives, and the SLURM_* of a
+ * job step of several tasks. A shell inside an allocation, or a job of one task, does not count as
+ * a job. `get` is getenv, or a test's substitute.
  */
 void job_env_read(char *(*get)(const char *name), struct job_env *env);
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The report of one rank on one arm. */
+/* The message of one rank about one arm. */
 struct share {
-    char arm[64]; /* its name, to see that all speak of the same */
+    char arm[64]; /* its name, to check that all ranks mean the same arm */
     int status;   /* enum plan_status */
     unsigned background;
     char reason[sizeof(((struct plan *)NULL)->reason)];
@@ -24,7 +24,7 @@ static void sign(const struct job *job, const struct topo *topo, struct plan_wor
 static void describe(const struct job *job, const struct topo *topo, const struct arm *arm,
                      struct share *share)
 {
-    memset(share, 0, sizeof(*share)); /* its padding is sent, too */
+    memset(share, 0, sizeof(*share)); /* padding is sent, too */
     (void)snprintf(share->arm, sizeof(share->arm), "%s %s%s", arm->bench->name,
                    placement_infos[arm->placement].name, arm->alone ? " alone" : "");
     share->status = (int)arm->plan.status;
@@ -36,7 +36,7 @@ static void describe(const struct job *job, const struct topo *topo, const struc
     sign(job, topo, &share->mine);
 }
 
-/* The background of each machine comes from its first rank; other ranks' blocks are empty. */
+/* Collects each machine's background workers from its first rank; other ranks send empty blocks. */
 static int join_background(struct job *job, const struct topo *topo, struct arm *arm,
                            struct plan_worker *into, struct err *err)
 {
@@ -50,7 +50,7 @@ static int join_background(struct job *job, const struct topo *topo, struct arm 
     struct plan_worker *mine = &arm->plan.workers[arm->planned_workers];
     for (unsigned i = 0; i < each; i++) {
         sign(job, topo, &mine[i]);
-        mine[i].background = job->plan_rank == 0; /* of others: not to be started */
+        mine[i].background = job->plan_rank == 0; /* false marks an empty block */
     }
     int rc = job_gather(job, mine, all, bytes, err);
     for (unsigned i = 0; !rc && i < job->world.size * each; i++)
@@ -79,7 +79,7 @@ static int join_plans(struct job *job, const struct topo *topo, const struct sha
     return rc;
 }
 
-/* The first rank that cannot; NULL when all can. */
+/* The first rank that cannot express the arm; NULL: all can. */
 static const struct share *find_skipped(const struct job *job, const struct share *all)
 {
     for (unsigned r = 0; r < job->world.size; r++)
@@ -88,7 +88,7 @@ static const struct share *find_skipped(const struct job *job, const struct shar
     return NULL;
 }
 
-/* Named is who cannot, unless nobody can, for the same reason. */
+/* Skips the arm on all ranks. Names the rank that cannot express it, unless all have one reason. */
 static void skip_everywhere(const struct job *job, const struct share *all,
                             const struct share *skipped, struct arm *arm)
 {
@@ -107,7 +107,7 @@ static void skip_everywhere(const struct job *job, const struct share *all,
     arm->planned_workers = arm->workers = job->world.size;
 }
 
-/* All must speak of the same arm, and of as many background workers. */
+/* -EINVAL unless all ranks mean the same arm and, if all `can`, equally many background workers. */
 static int compare_shares(const struct job *job, const struct share *all, bool can, struct err *err)
 {
     char name[100];

@@ -10,7 +10,7 @@
 #include "harness/ranks/mpi/client.h"
 
 static const uint64_t ms_ns = 1000000;
-/* Between beats, and between looks for their answers while our workers work, or wait for others. */
+/* Pauses between beats, and between checks for answers, while our workers work or wait (IDLE). */
 enum { BUSY_MS = 50, BUSY_LOOK_MS = 10, IDLE_MS = 1 };
 
 static struct job *job_of(void *arg)
@@ -51,7 +51,7 @@ static void rank_ops_close(void *arg)
     struct job_rank_ops *rank_ops = arg;
     free(rank_ops->beats);
     free(rank_ops->next);
-    /* It is closed again where the next is not opened. */
+    /* Zeroed, since it is closed again if the next open does not happen. */
     *rank_ops = (struct job_rank_ops){.rank_ops = rank_ops->rank_ops, .job = rank_ops->job};
 }
 
@@ -120,14 +120,14 @@ static bool has_news(const struct job_rank_ops *rank_ops, const struct rank_ops_
     return memcmp(&rank_ops->mine, mine, sizeof(*mine)) != 0;
 }
 
-/* A rank that was told to end has little time; the others would have answered in it. */
+/* True if other ranks took too long to answer: patience_s, or much less after a signal to end. */
 static bool out_of_patience(const struct job_rank_ops *rank_ops)
 {
     return clock_now_ns() - rank_ops->begun_ns > (uint64_t)(rank_ops->job->patience_s * 1e9) ||
            job_past_last_words(rank_ops->job);
 }
 
-/* Never waits, except for a barrier that all ranks have come to. */
+/* Never waits, except for a barrier that all ranks have entered. */
 static int rank_ops_step(void *arg, const struct rank_ops_beat *mine, bool idle, struct err *err)
 {
     struct job_rank_ops *rank_ops = arg;
@@ -184,7 +184,7 @@ static bool rank_ops_broken(void *arg)
     return job_is_lost(job_of(arg));
 }
 
-/* An observation that cannot be shared has failed. */
+/* An observation that cannot be joined, since a rank is lost, is a failed one. */
 static int rank_ops_join(void *arg, const struct arm *arm, const struct rank_ops_readings *readings,
                          int rc, struct observation *out, struct err *err)
 {

@@ -1,11 +1,11 @@
 /*
- * The ranks of a job as the rank operations of a run (engine/arms/rank_ops.h).
+ * Implements the rank operations of a run (engine/arms/rank_ops.h) for the ranks of a job.
  *
- * While they observe one arm, their parents exchange beats, a few dozen a second and at once when a
- * worker has news; every decision is taken from the last exchanged beats, which are the same in all
- * ranks, so that all take the same. The barriers of the foreground workers
- * (engine/worker/barrier.h, relay) are held on the way. Between beats the parents sleep: they must
- * not take CPUs from what is measured.
+ * While ranks observe an arm, their parents exchange beats (status messages), a few dozen a second
+ * and at once when a worker changes its state. Decisions depend only on the last exchanged beats,
+ * which are the same in all ranks, so all ranks decide alike. The parents also complete the
+ * barriers of the foreground workers (engine/worker/barrier.h, relay). Between beats the parents
+ * sleep: they must not take CPUs from the workers.
  */
 #ifndef CONTEND_RANKS_JOB_RANK_OPS_H
 #define CONTEND_RANKS_JOB_RANK_OPS_H
@@ -21,11 +21,11 @@ struct job_rank_ops {
     /* The current observation. */
     struct barrier *barrier;
     struct rank_ops_beat mine;
-    struct rank_ops_beat *beats; /* of the last exchange; zeroed = nobody has come anywhere */
-    struct rank_ops_beat *next;  /* of the one under way */
+    struct rank_ops_beat *beats; /* of the last exchange; zeroed = no exchange yet */
+    struct rank_ops_beat *next;  /* of the current exchange */
     bool under_way, idle;
     uint64_t begun_ns, next_ns;
-    uint32_t held; /* barriers */
+    uint32_t held; /* completed barriers */
 };
 
 /* Borrows the job, and must not be moved afterwards. */

@@ -9,7 +9,7 @@
 #include "harness/engine/arms/collect.h"
 #include "harness/engine/arms/parcel.h"
 
-/* Sent by each rank to all others before its workers' results go to rank 0. */
+/* Each rank sends this to all ranks before it sends its workers' results to rank 0. */
 struct share {
     size_t bytes;
     unsigned workers, gpus;
@@ -18,7 +18,8 @@ struct share {
     uint64_t gpu_throttle_reasons;
 };
 
-/* Moves a rank's workers to their places: the first is in front, the others behind. */
+/* Moves a rank's workers to their plan indices: the first is its foreground worker, the rest its
+ * background. */
 static void place_workers(const struct job *job, unsigned rank, struct worker_result *from,
                           unsigned n, struct observation *into, unsigned *behind)
 {
@@ -33,7 +34,7 @@ static void place_workers(const struct job *job, unsigned rank, struct worker_re
     }
 }
 
-/* Appends a rank's GPUs, but for those that another rank of its host has watched, too. */
+/* Appends a rank's GPUs, except those that another rank of its host has watched, too. */
 static bool place_gpus(const struct job *job, unsigned rank, const struct gpu_change *from,
                        unsigned n, struct observation *into)
 {
@@ -93,8 +94,8 @@ static int join_workers(struct job *job, const struct arm *arm, const struct sha
 }
 
 /*
- * Adds one rank's readings of its CPUs. Workers of ranks that share some of them are not foreign
- * there, nor are those of its machine's ranks that are bound to none. The worst is kept.
+ * Adds one rank's readings of its CPUs; the worst values are kept. Not foreign on its CPUs are
+ * workers of ranks that share some of them, and the unbound helpers of all ranks of its machine.
  */
 static void add_rank(const struct job *job, const struct share *shares, unsigned rank,
                      struct observation *out)
@@ -118,7 +119,7 @@ static void add_rank(const struct job *job, const struct share *shares, unsigned
 static void join_readings(const struct job *job, const struct share *shares,
                           struct observation *out)
 {
-    out->steal = out->foreign_cpu = out->psi_cpu_some = NAN; /* fmax leaves NaN for a number */
+    out->steal = out->foreign_cpu = out->psi_cpu_some = NAN; /* fmax prefers a number to NaN */
     double clock_mhz = 0, temp_c = 0;
     unsigned gpus = 0;
     for (unsigned r = 0; r < job->world.size; r++) {
@@ -134,7 +135,7 @@ static void join_readings(const struct job *job, const struct share *shares,
     out->gpu_temp_c = gpus ? temp_c / gpus : (double)NAN;
 }
 
-/* Rank 0's verdict becomes everyone's. */
+/* All ranks take rank 0's status and reason. */
 static int share_verdict(struct job *job, struct observation *out, struct err *err)
 {
     struct verdict {
@@ -163,7 +164,7 @@ static void note_stuck(struct job *job, const struct share *shares, const struct
         }
 }
 
-/* At rank 0 out becomes that of all ranks. */
+/* Sends results to rank 0, whose `out` becomes the observation of all ranks. */
 static int send_results(struct job *job, const struct arm *arm, const struct share *shares,
                         struct observation *out, struct err *err)
 {

@@ -16,13 +16,12 @@
 #include "harness/ranks/mpi/link.h"
 
 /*
- * Patience with the process where nothing else tells: with a call; with the start and the end of
- * MPI, which wait for the slowest rank, to be started and to draw its figures; with an abort; with
- * its exit.
+ * How long to wait for the process: for a call, an abort, and its exit. The start and the end of
+ * MPI wait for the slowest rank, which may start late or still draw its figures.
  */
 enum { CALL_MS = 180000, START_MS = 600000, END_MS = 600000, ABORT_MS = 5000, EXIT_MS = 5000 };
 
-/* A socket that polls as writable takes that much at once (net/unix/af_unix.c, unix_writable). */
+/* A socket that polls as writable takes this much at once (net/unix/af_unix.c, unix_writable). */
 enum { CHUNK = 32768 };
 
 static struct client {
@@ -30,14 +29,14 @@ static struct client {
     int fd;
     bool reaped;
     int status;  /* for waitpid's macros */
-    bool silent; /* it missed a call: what it says now would be the answer to another */
-    bool ending; /* the ranks wait for each other, as the launcher lets them */
+    bool silent; /* it missed a call: its next reply would answer an earlier one */
+    bool ending; /* in the end of MPI, signals do not shorten the wait */
     int patience_ms;
     struct signals *signals;
     int watched_fd; /* -1 = none */
     double last_words_s;
     struct mpi_ops_world world;
-    void *all; /* of the exchange that is under way: for what all ranks give */
+    void *all; /* of the current exchange: buffer for the data of all ranks */
     size_t all_bytes;
 } client = {.fd = -1, .watched_fd = -1};
 
@@ -71,14 +70,14 @@ pid_t mpi_client_pid(void)
     return client.process.pid;
 }
 
-/* The socket is closed: the process is dead, or about to be. */
+/* For a closed socket: waits for the process's end, and says how it ended. */
 static int explain_end(char *msg, size_t size)
 {
     if (client.process.pid)
         process_wait(&client.process, &client.status);
     client.reaped = true;
     int signal = WIFSIGNALED(client.status) ? WTERMSIG(client.status) : 0;
-    /* Not by MPI's own doing, as SIGABRT and SIGPIPE are. */
+    /* Other signals, such as SIGABRT and SIGPIPE, may come from MPI itself. */
     bool killed = signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
                   signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE;
     if (signal)
@@ -92,8 +91,8 @@ static int explain_end(char *msg, size_t size)
 }
 
 /*
- * Until the process has something to say (POLLIN) or room for more (POLLOUT); not for long once we
- * were asked to stop, or a line has news.
+ * Waits until the process has sent something (POLLIN) or has room (POLLOUT). Waits last_words_s at
+ * most once we were asked to stop, or a lifeline has news. -ETIME.
  */
 static int await_process(short events)
 {
@@ -155,7 +154,7 @@ static int send_whole(const char *data, size_t bytes)
     return rc;
 }
 
-/* A call, with the payload of `bytes` where it has one. */
+/* Sends a call, with its payload of call->bytes unless that is NULL. */
 static int report(const struct mpi_link_call *call, const void *payload, const int *fds, char *msg,
                   size_t size)
 {
@@ -232,7 +231,7 @@ static int client_test(bool *done, unsigned *rank, char *msg, size_t size)
 
 /* ---- the end ---- */
 
-/* MPI has ended; what it does at exit can still hang. */
+/* Waits for the exit after the end of MPI, where MPI's exit handlers can still hang. */
 static void await_exit(void)
 {
     int status;

@@ -1,6 +1,6 @@
 /*
- * The module contend_mpi.so: harness/contract/mpi_ops.h over whatever MPI it was built with. The
- * only file that includes mpi.h, and the only part that is linked with MPI.
+ * The module contend_mpi.so: implements harness/contract/mpi_ops.h with the MPI it was built with.
+ * The only file that includes mpi.h, and the only part that is linked with MPI.
  *
  * Source: MPI: A Message-Passing Interface Standard, version 3.1, chapters 3, 5, 8 and 12.4.
  */
@@ -88,7 +88,7 @@ static int too_large(size_t count, char *msg, size_t size)
     return -ENOTSUP;
 }
 
-/* MPI's own handle, an int or a pointer, lives in ours. */
+/* MPI's handle, an int or a pointer, is stored in ours. */
 static MPI_Request *handle_of(struct mpi_ops_request *request)
 {
     return (MPI_Request *)(void *)&request->handle;

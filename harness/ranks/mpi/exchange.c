@@ -59,7 +59,7 @@ static int test_all(struct exchange *exchange, bool *all, unsigned *rank, char *
     return rc;
 }
 
-/* Tells the next ones. */
+/* Sends the answer to further ranks, with at most exchange->most unfinished sends. */
 static int answer(struct exchange *exchange, unsigned *rank, char *msg, size_t size)
 {
     const unsigned n = exchange->world->size;
@@ -85,7 +85,7 @@ int exchange_test(struct exchange *exchange, bool *done, unsigned *rank, char *m
         if (!rc)
             rc = test_all(exchange, done, rank, msg, size);
         if (exchange->told == before)
-            break; /* those under way come first */
+            break; /* first the unfinished sends must end */
     }
     *done &= !exchange->answering || exchange->told == exchange->world->size;
     return rc;

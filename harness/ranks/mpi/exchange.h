@@ -1,7 +1,7 @@
 /*
- * An exchange between the ranks, in their MPI processes: all give the same number of bytes, rank 0
- * gets them, and then, if they are to be spread, all ranks. One at a time; nobody is waited for, so
- * that rank 0 knows whose are missing.
+ * An exchange between the ranks, in their MPI processes: all send the same number of bytes to rank
+ * 0, which with `spread` sends all of them to all ranks. One at a time. No call waits, so that rank
+ * 0 knows which rank's data are missing.
  *
  *   struct exchange exchange = {.ops = ops, .world = &world, .most = 32};
  *   rc = exchange_begin(&exchange, mine, bytes, true, &rank, msg, sizeof(msg));
@@ -18,22 +18,22 @@
 struct exchange {
     const struct mpi_ops *ops;
     const struct mpi_ops_world *world;
-    unsigned most;                   /* answers under way at once: MPI has a copy of each */
-    void *mine;                      /* owned */
-    char *all;                       /* owned: of rank r at [r * bytes]; NULL: not for this rank */
-    struct mpi_ops_request *request; /* owned, one a rank */
+    unsigned most; /* unfinished answers at once: MPI has a copy of each */
+    void *mine;    /* owned */
+    char *all;     /* owned: rank r's data at [r * bytes]; NULL: not for this rank */
+    struct mpi_ops_request *request; /* owned, one per rank */
     size_t bytes;
-    bool spread, answering; /* rank 0 has heard all and tells them */
-    unsigned told;          /* ranks below have been sent the answer */
+    bool spread, answering; /* answering: rank 0 has all data and sends answers */
+    unsigned told;          /* ranks below this number have been sent the answer */
 };
 
 /*
- * `mine` is from malloc, and belongs to the exchange from now on. Errors: -ENOMEM, and the
- * module's, which are about *rank.
+ * `mine` is from malloc; the exchange owns it from now on, also after an error. Errors: -ENOMEM,
+ * and the module's, which concern *rank.
  */
 int exchange_begin(struct exchange *exchange, void *mine, size_t bytes, bool spread, unsigned *rank,
                    char *msg, size_t size);
-/* *rank: which one an error is about, or is waited for. */
+/* *rank: the rank that an error concerns, or that is waited for. */
 int exchange_test(struct exchange *exchange, bool *done, unsigned *rank, char *msg, size_t size);
 void exchange_free(struct exchange *exchange);
 

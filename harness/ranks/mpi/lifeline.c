@@ -19,13 +19,12 @@
 
 enum {
     HALF = LIFELINE_TOKEN / 2,
-    BACKLOG = 4096,  /* all ranks come at once; the kernel has a limit of its own */
-    SPARE_FILES = 64 /* that rank 0 needs for other things than lines */
+    BACKLOG = 4096,  /* all ranks connect at once; the kernel has a limit of its own */
+    SPARE_FILES = 64 /* descriptors that rank 0 needs for other things */
 };
 
 /*
- * The greeting of a rank, which rank 0 answers with the token's other half; and how the rank
- * leaves.
+ * The greeting of a rank, which rank 0 answers with the token's other half; and its last message.
  */
 struct greeting {
     unsigned char half[HALF];
@@ -36,7 +35,7 @@ struct farewell {
     char words[LIFELINE_WORDS];
 };
 
-/* A machine without power closes nothing: the kernel asks it now and then. */
+/* TCP keepalive, s: a machine that lost power closes no connection. */
 enum { QUIET_S = 10, ASK_AGAIN_S = 5, ASK_TIMES = 3 };
 
 static int left_ms(uint64_t until_ns)
@@ -51,7 +50,7 @@ static bool ready(int fd, short events, uint64_t until_ns)
     return poll(&poll_fd, 1, left_ms(until_ns)) == 1;
 }
 
-/* Small messages of ours, which come in one piece or not at all. */
+/* For small messages, which arrive in one piece or count as lost. */
 static bool read_whole(int fd, void *data, size_t bytes, uint64_t until_ns)
 {
     return ready(fd, POLLIN, until_ns) && recv(fd, data, bytes, MSG_DONTWAIT) == (ssize_t)bytes;
@@ -77,7 +76,7 @@ static bool make_lines(struct lifeline *lines, unsigned n)
     return true;
 }
 
-/* From now on it is heard. */
+/* Turns keepalive on for line i, and adds it to the epoll. */
 static void keep(struct lifeline *lines, unsigned i)
 {
     const int options[][2] = {
@@ -96,9 +95,10 @@ static void drop(struct line *line)
     line->fd = -1;
 }
 
-/* A stranger who says nothing is not waited for; a rank may have been stopped before it spoke. */
+/* Time limits: for a greeting or its answer, as connections may be from other programs and a rank
+ * may be stopped; and for connecting to an address. */
 static const uint64_t guest_ns = UINT64_C(10000000000);
-static const uint64_t try_ns = 250000000; /* an address that leads nowhere */
+static const uint64_t try_ns = 250000000;
 
 /* ---- making them ---- */
 
@@ -109,7 +109,7 @@ static bool is_loopback(const struct lifeline_address *address)
                                       : !memcmp(address->bytes, six, sizeof(six));
 }
 
-/* Those of the loopback, or the others. */
+/* Appends the loopback addresses, or all other addresses. */
 static void list_addresses(const struct ifaddrs *all, bool loopback, struct lifeline_offer *offer)
 {
     for (const struct ifaddrs *at = all; at && offer->naddresses < LIFELINE_ADDRESSES;
@@ -126,7 +126,7 @@ static void list_addresses(const struct ifaddrs *all, bool loopback, struct life
         } else if (address->family == AF_INET6) {
             memcpy(&in6, at->ifa_addr, sizeof(in6));
             if (IN6_IS_ADDR_LINKLOCAL(&in6.sin6_addr))
-                continue; /* means nothing without an interface */
+                continue; /* needs the name of an interface */
             memcpy(address->bytes, &in6.sin6_addr, sizeof(in6.sin6_addr));
         } else {
             continue;
@@ -136,7 +136,7 @@ static void list_addresses(const struct ifaddrs *all, bool loopback, struct life
     }
 }
 
-/* `address` becomes what the kernel gave; -1. */
+/* Returns the listening socket, with its address and port in *address; -1 = error. */
 static int listen_on(struct sockaddr *address, socklen_t size)
 {
     int off = 0, fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -150,7 +150,7 @@ static int listen_on(struct sockaddr *address, socklen_t size)
     return -1;
 }
 
-/* Both families where the kernel has both. */
+/* Listens on IPv6 and IPv4, or on IPv4 alone if the kernel has no IPv6. */
 static int listen_anywhere(uint16_t *port)
 {
     struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_ANY_INIT};
@@ -202,7 +202,7 @@ static int connect_to(const struct lifeline_address *address, uint16_t port, uin
     return -1;
 }
 
-/* A stranger may listen there: it does not know the answer. */
+/* Sends the greeting. True if the answer is right: another program may listen at the address. */
 static bool is_welcome(int fd, const struct lifeline_offer *offer, unsigned rank)
 {
     struct greeting greeting = {.rank = rank};
@@ -213,7 +213,7 @@ static bool is_welcome(int fd, const struct lifeline_offer *offer, unsigned rank
            !memcmp(answer, offer->token + HALF, HALF);
 }
 
-/* Each address once; *late: one of them did not answer in time. */
+/* Tries each address once; *late: one of them did not answer in time. */
 static bool try_addresses(struct lifeline *lines, const struct lifeline_offer *offer, unsigned rank,
                           bool same_machine, bool *late)
 {
@@ -236,7 +236,7 @@ static bool try_addresses(struct lifeline *lines, const struct lifeline_offer *o
     return false;
 }
 
-/* Again where one was late: the kernel drops who comes while too many wait. */
+/* Tries again if an address was late: the kernel drops connections while its backlog is full. */
 bool lifeline_connect(struct lifeline *lines, const struct lifeline_offer *offer, unsigned rank,
                       bool same_machine, double limit_s)
 {
@@ -256,7 +256,7 @@ static bool is_spare(int fd)
     return !getrlimit(RLIMIT_NOFILE, &limit) && (rlim_t)fd + SPARE_FILES < limit.rlim_cur;
 }
 
-/* True when nothing more is expected of who came: it is a line, or closed. */
+/* Reads a greeting. True when the connection is done with: it became a line, or was closed. */
 static bool greet(struct lifeline *lines, int fd)
 {
     struct greeting greeting;
@@ -273,7 +273,7 @@ static bool greet(struct lifeline *lines, int fd)
     }
     struct line *line = &lines->line[greeting.rank];
     if (line->fd >= 0)
-        drop(line); /* it gave that one up */
+        drop(line); /* the rank gave up that connection */
     line->fd = fd;
     return true;
 }
@@ -315,9 +315,9 @@ void lifeline_settle(struct lifeline *lines, const bool *made)
             drop(&lines->line[r]);
 }
 
-/* ---- what they say ---- */
+/* ---- reading them ---- */
 
-/* Our side stays open until we end: who waits for us sees when. */
+/* Reads the end of a line. Our side stays open until we end: the other rank may wait for that. */
 static void hear(struct lifeline *lines, struct line *line)
 {
     struct farewell farewell;
@@ -336,7 +336,7 @@ static void hear(struct lifeline *lines, struct line *line)
 int lifeline_lost(struct lifeline *lines, enum lifeline_end *end, const char **words)
 {
     struct epoll_event event;
-    /* One at a time: the kernel has them in the order in which they came. */
+    /* One event at a time: the kernel returns events in the order of arrival. */
     while (lines->n && epoll_wait(lines->poll_fd, &event, 1, 0) == 1) {
         struct line *line = &lines->line[event.data.u32];
         hear(lines, line);
@@ -370,7 +370,7 @@ void lifeline_report(struct lifeline *lines, enum lifeline_end end, const char *
     for (unsigned i = 0; i < lines->n; i++)
         if (lines->line[i].fd >= 0) {
             (void)write_whole(lines->line[i].fd, &farewell, sizeof(farewell));
-            /* Later data goes nowhere. */
+            /* So later calls send nothing. */
             (void)shutdown(lines->line[i].fd, SHUT_WR);
         }
 }

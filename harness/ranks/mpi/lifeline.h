@@ -1,12 +1,13 @@
 /*
- * A connection from every rank of a job to rank 0, on which nothing is said but last words: the
- * kernel closes it when a rank's process ends, however. So rank 0 can tell who was lost, where MPI
- * only ends, or hangs (client.h). It is TCP beside MPI, and each line is optional: a rank that
- * cannot reach rank 0 so is found by its silence.
+ * A TCP connection (line) from every rank of a job to rank 0, which carries only a last message.
+ * The kernel closes it when a rank's process ends in any way. So rank 0 knows which rank was lost,
+ * when MPI only ends or hangs (client.h). Each line is optional: the loss of a rank without one is
+ * found because it does not answer.
  *
- * Rank 0 listens while the lines are made. It gave out random bytes through MPI: who comes says one
- * half of them, rank 0 answers with the other, and the guests tell through MPI whether they were
- * answered; of one that had given up by then there is no line, and no loss.
+ * Rank 0 listens while the lines are made. Before, it sends random bytes, a token, through MPI. A
+ * rank that connects (a guest) sends one half of the token, and rank 0 answers with the other half.
+ * Guests then tell through MPI whether they got the answer; a guest that gave up has no line, and
+ * does not count as lost.
  */
 #ifndef CONTEND_RANKS_MPI_LIFELINE_H
 #define CONTEND_RANKS_MPI_LIFELINE_H
@@ -17,7 +18,7 @@
 
 enum { LIFELINE_ADDRESSES = 8, LIFELINE_TOKEN = 16, LIFELINE_WORDS = 128, LIFELINE_COMING = 64 };
 
-/* Where rank 0 can be reached: sent through MPI. */
+/* Addresses of rank 0, sent through MPI. */
 struct lifeline_offer {
     unsigned char token[LIFELINE_TOKEN];
     uint16_t port; /* 0 = nowhere */
@@ -30,65 +31,65 @@ struct lifeline_offer {
 
 enum lifeline_end {
     LIFELINE_ALIVE,
-    LIFELINE_LEFT,    /* in good order */
-    LIFELINE_FAILED,  /* its words say why */
-    LIFELINE_FOLLOWS, /* it ends because another one was lost */
-    LIFELINE_CLOSED   /* without a word: it was killed, or its machine is gone */
+    LIFELINE_LEFT,    /* it ended in good order */
+    LIFELINE_FAILED,  /* it failed; its words say why */
+    LIFELINE_FOLLOWS, /* it ended because another rank was lost */
+    LIFELINE_CLOSED   /* no last message: it was killed, or its machine is gone */
 };
 
 struct lifeline {
-    unsigned n; /* lines; 0 = none at all, and nothing is open */
-    bool guest; /* not rank 0's */
+    unsigned n; /* number of lines; 0 = none, and nothing is open */
+    bool guest; /* of a rank other than 0 */
     struct line {
         int fd; /* -1 = none */
         enum lifeline_end end;
         char words[LIFELINE_WORDS];
-    } * line; /* of rank 0: by rank, its own unused; of others: one, to rank 0 */
+    } * line; /* at rank 0: by rank, its own unused; else: one, to rank 0 */
     int listen_fd;
     unsigned char token[LIFELINE_TOKEN];
     unsigned ncoming;
-    struct lifeline_coming { /* who has not said yet who it is */
+    struct lifeline_coming { /* connections that have not sent a greeting yet */
         int fd;
         uint64_t until_ns;
     } coming[LIFELINE_COMING];
-    int poll_fd; /* readable when a line has news: an epoll */
+    int poll_fd; /* an epoll: readable when a line has news */
 };
 
-/* Rank 0: listens, and fills the offer; port 0 where it cannot. `size` ranks. */
+/* Rank 0 of `size` ranks: listens, and fills the offer; port 0 if it cannot listen. */
 void lifeline_offer(struct lifeline *lines, unsigned size, struct lifeline_offer *offer);
 
 /*
- * Other ranks: tries the addresses for about limit_s; the loopback only if rank 0 is on the same
- * machine. False: there is no line.
+ * Other ranks: tries the addresses for about limit_s, loopback addresses only if rank 0 is on the
+ * same machine. False: there is no line.
  */
 bool lifeline_connect(struct lifeline *lines, const struct lifeline_offer *offer, unsigned rank,
                       bool same_machine, double limit_s);
 
-/* Rank 0: answers those who have come, without waiting for others. To be called again and again. */
+/* Rank 0: answers guests that have connected, without waiting. Call it repeatedly. */
 void lifeline_take(struct lifeline *lines);
 
-/* Rank 0: stops listening; from now on the lines of ranks r are heard whose made[r] is true. */
+/* Rank 0: stops listening; keeps the lines of ranks r with made[r], and watches them. */
 void lifeline_settle(struct lifeline *lines, const bool *made);
 
-/* Reads what there is, without waiting: the first rank that is lost, with how; -1 = nobody. */
+/* Reads news without waiting. Returns the first lost rank, with *end and *words; -1 = none. */
 int lifeline_lost(struct lifeline *lines, enum lifeline_end *end, const char **words);
 
-/* Rank 0: whether that rank has a line, and nothing was heard of its end. */
+/* Rank 0: true if that rank has a line, and no news of its end came. */
 static inline bool lifeline_holds(const struct lifeline *lines, unsigned rank)
 {
     return rank < lines->n && lines->line[rank].fd >= 0 && !lines->line[rank].end;
 }
 
-/* The first by number of the ranks that ended because of another one, with its words; -1. */
+/* The lowest rank that ended because another one was lost, and its words; -1 = none. */
 int lifeline_follower(const struct lifeline *lines, const char **words);
 
-/* Says how this process ends; the first time counts. The other side's end can still be heard. */
+/* Sends how this process ends; only the first call counts. News of the other side still arrive. */
 void lifeline_report(struct lifeline *lines, enum lifeline_end end, const char *words);
 
-/* Guests: until rank 0 has closed its side, for at most limit_s. False at once without a line. */
+/* Guests: waits until rank 0 closes its side, at most limit_s. False at once without a line. */
 bool lifeline_await_first(struct lifeline *lines, double limit_s);
 
-/* Closes all lines; what was not said before is LIFELINE_LEFT. */
+/* Closes all lines, with LIFELINE_LEFT unless lifeline_report was called before. */
 void lifeline_close(struct lifeline *lines);
 
 #endif

@@ -35,13 +35,13 @@ int mpi_link_read(int fd, void *data, size_t bytes)
     return move_whole(fd, data, bytes, false);
 }
 
-/* Room for the descriptors of one call, aligned as the kernel wants it. */
+/* Room for the descriptors of one call, aligned as the kernel requires. */
 union control {
     struct cmsghdr header;
     char room[CMSG_SPACE(MPI_LINK_FDS * sizeof(int))];
 };
 
-/* The first byte brings the descriptors; what the socket does not take at once follows. */
+/* Sends one byte with the descriptors, then the rest: the socket may not take all at once. */
 int mpi_link_write_call(int fd, const struct mpi_link_call *call, const int *fds)
 {
     union control control = {.room = {0}};

@@ -25,9 +25,9 @@ struct server {
     const struct mpi_ops *ops;
     struct mpi_ops_world world;
     struct exchange exchange;
-    struct mpi_link_reply state; /* of the exchange: one that failed is the last */
+    struct mpi_link_reply state; /* of the exchange; after a failure there is no further one */
     /* The worker. */
-    struct shared *shared; /* NULL = there is none */
+    struct shared *shared; /* NULL = no worker */
     unsigned index;
     pthread_t thread;
     _Atomic bool ended;
@@ -77,7 +77,7 @@ static int reply_with(const struct server *server, struct mpi_link_reply reply, 
     return rc || !payload ? rc : mpi_link_write(server->fd, payload, reply.bytes);
 }
 
-/* Tells the client how it went. */
+/* Starts MPI, and tells the client whether it started. */
 static int start(struct server *server)
 {
     struct err err = {0};
@@ -96,7 +96,7 @@ static int start(struct server *server)
 
 /* ---- messages ---- */
 
-/* -errno of the link or no memory, other errors are told when it is asked. */
+/* Returns -errno of the link, or -ENOMEM; test_exchange reports errors of the exchange. */
 static int begin_exchange(struct server *server, const struct mpi_link_call *call)
 {
     struct mpi_link_reply *state = &server->state;
