@@ -1,4 +1,4 @@
-/* contend-validate, which `contend` starts: joins benchmarks and rules. */
+/* contend-validate, the program that `contend validate` starts: links benchmarks and rules. */
 #include <stdlib.h>
 
 #include "bench/registry.h"

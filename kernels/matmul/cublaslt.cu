@@ -11,9 +11,9 @@
 #include "kernels/matmul/gpu_matmul.h"
 
 static struct cublaslt_api api;
-static char reason[200]; /* why there is none */
+static char reason[200]; /* why no library is loaded */
 static bool loaded, started;
-static unsigned next_file; /* the first that was not tried */
+static unsigned next_file; /* the first file not yet tried */
 
 static const struct {
     const char *name;
@@ -36,8 +36,8 @@ static const struct {
 };
 
 /*
- * Versions in their order: that of the headers, which is the runtime's, since a process must not
- * mix two; then the newest. Each where the loader looks, then in folders of toolkits.
+ * Order of versions: first that of the headers, which is the runtime's, because a process must not
+ * mix two; then the newest. Each is searched where the loader looks, then in folders of toolkits.
  */
 enum { PLACES = 4, FILES = 3 * PLACES };
 
@@ -54,7 +54,7 @@ static unsigned version_at(unsigned i)
     return 0;
 }
 
-/* "" where there is no such place. */
+/* "" if there is no such place. */
 static void name_file(unsigned file, char *path, size_t size)
 {
     const char *roots[PLACES] = {"", getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
@@ -66,7 +66,7 @@ static void name_file(unsigned file, char *path, size_t size)
     (void)snprintf(path, size, "%s%slibcublasLt.so.%u", root, root[0] ? "/lib64/" : "", version);
 }
 
-/* Into api; a library that is there is never closed: it may run threads. */
+/* Fills `api` from the library. An opened library is never closed: it may run threads. */
 static bool take_library(void *library)
 {
     struct cublaslt_api found = {};
@@ -89,7 +89,7 @@ static bool open_file(const char *path)
     return library && take_library(library);
 }
 
-/* The next one that is there and whole. */
+/* Loads the next library that exists and is complete. */
 static bool load_next(void)
 {
     char path[512];
@@ -132,7 +132,7 @@ int cublaslt_load(char *msg, size_t size)
     return -ENOTSUP;
 }
 
-/* The first library's own reason stays where no other one does better. */
+/* If no other library works, the first library's error stays. */
 cublasStatus_t cublaslt_start(cublasLtHandle_t *handle)
 {
     const struct cublaslt_api first = api;

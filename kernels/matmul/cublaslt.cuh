@@ -1,6 +1,4 @@
-/*
- * cuBLASLt without linking it, for .cu files: its calls by its own header, resolved at run time.
- */
+/* cuBLASLt without linking, for .cu files: functions, typed by its header, resolved at run time. */
 #ifndef CONTEND_KERNELS_MATMUL_CUBLASLT_CUH
 #define CONTEND_KERNELS_MATMUL_CUBLASLT_CUH
 
@@ -25,16 +23,16 @@ struct cublaslt_api {
     decltype(&cublasLtGetVersion) version;
 };
 
-/* The calls, after a good cublaslt_load. */
+/* The functions; valid after a successful cublaslt_load. */
 const struct cublaslt_api *cublaslt(void);
 
 /*
- * cublasLtCreate. Where the first handle of the process cannot be made for another reason than
- * memory, by the next library that is there and can make one: cublaslt() is that one from then on.
+ * cublasLtCreate. If the process's first handle fails for another reason than memory, it tries the
+ * next library that exists; cublaslt() then returns the functions of the library that works.
  */
 extern "C" cublasStatus_t cublaslt_start(cublasLtHandle_t *handle);
 
-/* Once a process; -ENOTSUP with the reason. gpu_matmul_load says where it looks. */
+/* Loads once per process; -ENOTSUP with the reason. gpu_matmul_load says where it searches. */
 int cublaslt_load(char *msg, size_t size);
 
 #endif

@@ -11,9 +11,8 @@
 #include "kernels/matmul/gpu_matmul_lt.cuh"
 
 enum { CANDIDATES = 8 };
-static const size_t workspace_bytes = 64 << 20; /* what Hopper's and later algorithms ask for */
+static const size_t workspace_bytes = 64 << 20; /* as Hopper's and later algorithms need */
 
-/* The sizes of A, B and C. */
 static size_t a_bytes(enum matmul_type type, const struct matmul_shape *shape)
 {
     return shape->m * shape->k * matmul_in_bytes(type);
@@ -34,7 +33,7 @@ int gpu_matmul_load(char *msg, size_t size)
     return cublaslt_load(msg, size);
 }
 
-/* cuBLASLt has bf16 and tf32 from 8.0 on, fp8 from 8.9 on, and int8, as it lies here, from 7.5. */
+/* cuBLASLt supports bf16 and tf32 from 8.0 on, fp8 from 8.9, int8 in this layout from 7.5. */
 bool gpu_matmul_has(enum matmul_type type, int cc)
 {
     if (type == MATMUL_FP8)
@@ -80,7 +79,7 @@ struct gpu_matmul {
     cudaStream_t stream;
     cudaEvent_t begin[GPU_MATMUL_SLOTS], end[GPU_MATMUL_SLOTS];
     void *a, *b, *c, *workspace;
-    float *one; /* the product's */
+    float *one; /* product.one */
     double guess_s, first_s;
 };
 
@@ -144,7 +143,7 @@ static int open_matrices(struct gpu_matmul *gpu, char *msg, size_t size)
     return rc ? rc : gpu_matmul_poison(gpu, msg, size);
 }
 
-/* For struct matmul_trials: by the algorithm that is in use. */
+/* For struct matmul_trials: multiplies by the algorithm in use. */
 static double multiply_some(void *arg, int, unsigned count)
 {
     struct gpu_matmul *gpu = (struct gpu_matmul *)arg;
@@ -193,7 +192,7 @@ static int choose(struct gpu_matmul *gpu, char *msg, size_t size)
     return 0;
 }
 
-/* Tried here too: the code is loaded for each GPU. */
+/* Takes the algorithm of `like`. A trial here loads its code on this GPU, too. */
 static int take_algorithm(struct gpu_matmul *gpu, const struct gpu_matmul *like, char *msg,
                           size_t size)
 {
@@ -284,7 +283,7 @@ int gpu_matmul_wait(struct gpu_matmul *gpu, unsigned slot, double *seconds, char
     return rc;
 }
 
-/* NaN; of int32 what no sum can be (gpu_matmul_data.h). */
+/* 0xff bytes are NaN; for int32, 0x80 bytes are a value that no sum has (gpu_matmul_data.h). */
 int gpu_matmul_poison(struct gpu_matmul *gpu, char *msg, size_t size)
 {
     enum matmul_type type = gpu->product.type;

@@ -1,10 +1,10 @@
 /*
- * Matrix products C = A B by cuBLASLt, which is loaded at run time, on data that looks normal
- * (gpu_matmul_data.h). It takes the algorithm of cuBLASLt that is fastest here.
+ * Matrix products C = A B by cuBLASLt, which is loaded at run time, on data close to a normal
+ * distribution (gpu_matmul_data.h), with the algorithm of cuBLASLt that is fastest here.
  *
- * One handle holds matrices of one type on one GPU and belongs to one thread. Functions return 0 or
- * a code of gpu/gpu_common.h with its message; -ENOTSUP: no cuBLASLt, or none that does this type
- * in this shape here. Source: cuBLAS documentation, "Using the cuBLASLt API".
+ * One handle holds matrices of one type on one GPU, and belongs to one thread. Functions return 0
+ * or a code of gpu/gpu_common.h with its message; -ENOTSUP: no cuBLASLt, or it does not support
+ * this type and shape here. Source: cuBLAS documentation, "Using the cuBLASLt API".
  *
  *   gpu_matmul_load(msg, sizeof(msg));
  *   gpu_matmul_open(&config, &gpu, msg, sizeof(msg));
@@ -27,7 +27,7 @@ extern "C" {
 
 struct gpu_matmul;
 
-/* Products between two events that can be queued at once, so that a GPU never waits for us. */
+/* Slots: products between two events. Two can be queued, so that the GPU never waits. */
 enum { GPU_MATMUL_SLOTS = 2 };
 
 struct gpu_matmul_config {
@@ -35,8 +35,7 @@ struct gpu_matmul_config {
     enum matmul_type type;
     struct matmul_shape shape;
     uint64_t seed;
-    const struct gpu_matmul
-        *like; /* take its algorithm (same type, shape, model); NULL = measure */
+    const struct gpu_matmul *like; /* use its algorithm (same type, shape, model); NULL = measure */
 };
 
 struct gpu_matmul_device {
@@ -45,58 +44,58 @@ struct gpu_matmul_device {
 };
 
 /*
- * Loads cuBLASLt once a process: the file that CONTEND_CUBLASLT names, else libcublasLt.so of the
- * CUDA that built this, or .13 or .12, each where the loader looks, or in lib64 of $CUDA_HOME,
- * $CUDA_PATH and /usr/local/cuda. Where the first open finds that one does not start, the next.
+ * Loads cuBLASLt once per process. It opens the file that CONTEND_CUBLASLT names; without that,
+ * libcublasLt.so of the CUDA version that built this program, then .13 and .12. Each is searched
+ * where the loader looks, then in lib64 of $CUDA_HOME, $CUDA_PATH and /usr/local/cuda. If the first
+ * gpu_matmul_open finds that a library does not start, it tries the next.
  */
 int gpu_matmul_load(char *msg, size_t size);
 
 /* The version of the loaded library, "13.0.2", in buf; "" = none. */
 char *gpu_matmul_library(char *buf, size_t size);
 
-/* Creates no context. */
+/* Reads name and compute capability. Creates no context. */
 int gpu_matmul_device(const char *pci_bdf, struct gpu_matmul_device *device, char *msg,
                       size_t size);
 
 /* The free memory of the GPU. Creates the context. */
 int gpu_matmul_free_bytes(const char *pci_bdf, uint64_t *bytes, char *msg, size_t size);
 
-/* Whether GPUs of that compute capability have units for the type. */
+/* True if GPUs of that compute capability have units for the type. */
 bool gpu_matmul_has(enum matmul_type type, int cc);
 
 /* Bytes of GPU memory that a handle takes. */
 uint64_t gpu_matmul_bytes(enum matmul_type type, const struct matmul_shape *shape);
 
-/* After gpu_matmul_load. Fills A and B, poisons C, chooses. *gpu is NULL after an error. k is at
- * most MATMUL_K_MAX. */
+/* Opens a handle; call gpu_matmul_load first. Fills A and B, poisons C, chooses the algorithm. *gpu
+ * is NULL after an error. k is at most MATMUL_K_MAX. */
 int gpu_matmul_open(const struct gpu_matmul_config *config, struct gpu_matmul **gpu, char *msg,
                     size_t size);
 
-/* Seconds that one product took when the algorithm was chosen. */
+/* Seconds per product, as measured when the algorithm was chosen. */
 double gpu_matmul_guess(const struct gpu_matmul *gpu);
 
-/* The same of the algorithm that cuBLASLt proposes first; 0 = not tried (`like`), or does not work.
- */
+/* The same for cuBLASLt's first proposal; 0 = not tried (`like`), or the proposal does not work. */
 double gpu_matmul_first(const struct gpu_matmul *gpu);
 
 /* Queues `count` products between the two events of an idle slot. */
 int gpu_matmul_queue(struct gpu_matmul *gpu, unsigned slot, unsigned count, char *msg, size_t size);
 
-/* Whether the slot's products are done; does not wait. */
+/* Tests whether the slot's products are done; does not wait. */
 int gpu_matmul_done(struct gpu_matmul *gpu, unsigned slot, bool *done, char *msg, size_t size);
 
-/* Sleeps until they are; *seconds is the time between the events. */
+/* Sleeps until the slot's products are done; *seconds is the time between the events. */
 int gpu_matmul_wait(struct gpu_matmul *gpu, unsigned slot, double *seconds, char *msg, size_t size);
 
-/* Overwrites C with NaN, or what no sum of int8 can be; every slot idle. */
+/* Overwrites C with NaN, or for int8 with a value that no sum can have. All slots must be idle. */
 int gpu_matmul_poison(struct gpu_matmul *gpu, char *msg, size_t size);
 
-/* Where C lies on the device, for what wants to see or spoil it; every slot idle. */
+/* C on the device, for tests that read or corrupt it. All slots must be idle. */
 void *gpu_matmul_c(struct gpu_matmul *gpu);
 
 /*
- * All of C against A and B (gpu_matmul_freivalds.h); every slot idle. -EBADMSG, with the place in
- * msg, where it is no product of them. Takes about as long as a few products in double.
+ * Checks all of C against A and B (gpu_matmul_freivalds.h). All slots must be idle. -EBADMSG, with
+ * the place in msg: C is not their product. Takes about as long as a few products in double.
  */
 int gpu_matmul_check(struct gpu_matmul *gpu, char *msg, size_t size);
 

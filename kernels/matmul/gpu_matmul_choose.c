@@ -27,7 +27,7 @@ static int best_of(const double *seconds, int n)
     return best;
 }
 
-/* The better of the passes: in the first one, the GPU's clocks may still rise. */
+/* The faster of the passes counts, because in the first one the GPU's clocks may still rise. */
 int matmul_choose(struct matmul_trials *trials, int n, double *seconds)
 {
     double took_s[MOST] = {0};

@@ -8,7 +8,7 @@
 #include "kernels/matmul/gpu_matmul_data.h"
 #include "kernels/matmul/gpu_matmul_entries.cuh"
 
-/* CHUNK: residuals of a row at once, of which a block of threads does TILE for TILE rows. */
+/* CHUNK: residual columns per launch; a thread block computes TILE of them for TILE rows. */
 enum { FILL_THREADS = 256, FILL_BLOCKS = 4096, TILE = 16, CHUNK = 64 };
 
 template <typename ENTRY>
@@ -38,16 +38,16 @@ cudaError_t matmul_data_fill(const struct matmul_data *data)
     return cudaGetLastError();
 }
 
-/* The findings of a block of threads; `at`: row * TILE + column of the worst, within the block. */
+/* The result of a thread block; `at`: row * TILE + column of the worst residual in the block. */
 struct partial {
     double squares, worst;
     unsigned at;
 };
 
 /*
- * Sums, by their signs, the entries of a group in a row of n that begins at `entries`, one each
- * `step`. Residual column `column` is group column % groups of vector column / groups; behind the
- * last, 0.
+ * Sums the entries of a group with their signs. The row of n entries begins at `entries`, `step`
+ * apart. Residual column `column` is group column % groups of vector column / groups, or 0 after
+ * the last.
  */
 template <typename ENTRY>
 static __device__ double signed_sum(const ENTRY *entries, size_t step, size_t n, size_t column,
@@ -63,7 +63,7 @@ static __device__ double signed_sum(const ENTRY *entries, size_t step, size_t n,
     return sum;
 }
 
-/* v = B r, CHUNK columns of k. */
+/* v = B r, for CHUNK residual columns. */
 template <typename ENTRY>
 __global__ void project(const ENTRY *b, double *v, struct matmul_shape shape, size_t column,
                         uint64_t seed)
@@ -75,7 +75,7 @@ __global__ void project(const ENTRY *b, double *v, struct matmul_shape shape, si
                        column + blockIdx.y, seed);
 }
 
-/* C r - A v, TILE rows and TILE columns a block. */
+/* C r - A v, for TILE rows and TILE residual columns per thread block. */
 template <typename IN, typename OUT>
 __global__ void __launch_bounds__(TILE *TILE)
     find_residuals(const IN *a, const OUT *c, const double *v, struct matmul_shape shape,
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(TILE *TILE)
 {
     __shared__ double rows[TILE][TILE + 1], columns[TILE][TILE + 1];
     unsigned tx = threadIdx.x, ty = threadIdx.y;
-    /* Threads that are neighbours in tx read what lies side by side. */
+    /* Threads adjacent in tx read adjacent entries. */
     bool by_rows = matmul_a_is_transposed(&shape);
     unsigned from_row = by_rows ? ty : tx, from_at = by_rows ? tx : ty;
     size_t base = (size_t)blockIdx.x * TILE, row = base + ty, first = (size_t)blockIdx.y * TILE;
@@ -136,7 +136,7 @@ static void queue_chunk(const struct matmul_data *data, size_t column, double *v
                                                      *shape, column, data->seed, partials);
 }
 
-/* Adds the findings of blocks for residual columns column .. column + CHUNK - 1. */
+/* Adds the results of thread blocks for residual columns column .. column + CHUNK - 1. */
 static void add_chunk(const struct matmul_shape *shape, size_t column,
                       const struct partial *partials, struct freivalds *sums)
 {

@@ -1,6 +1,6 @@
 /*
- * The matrices of gpu_matmul.h on the device: their fill, and the residuals of a product
- * (gpu_matmul_freivalds.h); for .cu files. The caller's GPU is the one they are on.
+ * The matrices of gpu_matmul.h on the device, for .cu files: their fill, and the residuals of a
+ * product (gpu_matmul_freivalds.h). The caller's current GPU must be the one that holds them.
  */
 #ifndef CONTEND_KERNELS_MATMUL_GPU_MATMUL_DATA_CUH
 #define CONTEND_KERNELS_MATMUL_GPU_MATMUL_DATA_CUH
@@ -17,7 +17,7 @@ struct matmul_data {
     struct matmul_shape shape;
     uint64_t seed;
     void *a, *b, *c;
-    void *scratch; /* for the residuals; 64 MiB do for the largest shape */
+    void *scratch; /* for residuals; 64 MiB is enough for the largest shape */
     size_t scratch_bytes;
     cudaStream_t stream;
 };
@@ -25,7 +25,7 @@ struct matmul_data {
 /* Queues the fill of A and B. */
 cudaError_t matmul_data_fill(const struct matmul_data *data);
 
-/* Residuals of C, which nothing writes meanwhile. 0 or a code of gpu_common.h. */
+/* Adds the residuals of C, which must not be written meanwhile. 0 or a code of gpu_common.h. */
 int matmul_data_residuals(const struct matmul_data *data, struct freivalds *sums, char *msg,
                           size_t size);
 

@@ -1,10 +1,10 @@
 /*
- * The matrices of gpu_matmul.h, entry by entry, the same on the CPU and the GPU: close to normal,
- * mean 0, variance 1. The data decides how many bits switch, and so the power that a matrix
- * unit draws and the clock it keeps: constant matrices give a rate that no job sees.
+ * The matrices of gpu_matmul.h, entry by entry, equal on the CPU and the GPU: close to normal, mean
+ * 0, variance 1. The data decides how many bits switch, and so the power that a matrix unit draws
+ * and the clock that it keeps. Constant matrices give a rate that no real job reaches.
  *
- * The sum of four independent uniform numbers of 16 bits (Irwin-Hall), scaled by a factor with a
- * full mantissa, rounded once: no entry is above 3.47.
+ * An entry is the sum of four independent uniform numbers of 16 bits (Irwin-Hall), scaled by a
+ * factor with a full mantissa and rounded once. No entry is above 3.47.
  */
 #ifndef CONTEND_KERNELS_MATMUL_GPU_MATMUL_DATA_H
 #define CONTEND_KERNELS_MATMUL_GPU_MATMUL_DATA_H
@@ -20,8 +20,8 @@
 #endif
 
 /*
- * int8 stores these times SCALE: at most 111, so that no sum of up to MATMUL_K_MAX products leaves
- * int32, nor equals four bytes of 0x80 there.
+ * int8 stores entries times MATMUL_INT8_SCALE: at most 111. So no sum of up to MATMUL_K_MAX
+ * products leaves int32, or equals four bytes of 0x80 there.
  */
 enum { MATMUL_INT8_SCALE = 32, MATMUL_K_MAX = 65536 };
 

@@ -1,4 +1,4 @@
-/* Entries as the types store them, and back, on the device; for .cu files. */
+/* Conversion of entries to and from the stored types, on the device; for .cu files. */
 #ifndef CONTEND_KERNELS_MATMUL_GPU_MATMUL_ENTRIES_CUH
 #define CONTEND_KERNELS_MATMUL_GPU_MATMUL_ENTRIES_CUH
 
@@ -8,7 +8,7 @@
 
 #include "kernels/matmul/gpu_matmul_data.h"
 
-/* Entries as the type stores them; matmul_stored does the same on the CPU. */
+/* Stores an entry; matmul_stored does the same on the CPU. */
 static __device__ inline void store(double *to, double value)
 {
     *to = value;
@@ -39,8 +39,8 @@ static __device__ inline void store(signed char *to, double value)
     *to = (signed char)__double2int_rn(value * MATMUL_INT8_SCALE);
 }
 
-/* tf32 keeps 10 of float's 23 bits behind the point. Rounded here, so that what hardware does to
- * the rest of a float does not matter. */
+/* tf32 keeps 10 of float's 23 fraction bits. Entries are rounded here, so that it does not matter
+ * what hardware does with the other bits. */
 struct tf32 {
     float value;
 };

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 static const double deviations = 10;
-static const size_t least_k = 64; /* for these */
+static const size_t least_k = 64; /* least k for the test by deviations */
 
 void freivalds_add(struct freivalds *sums, double squares, double worst, size_t count, size_t row,
                    size_t group)

@@ -27,7 +27,7 @@ int lt_checked(cublasStatus_t status, const char *what, char *msg, size_t size)
         return -ENOMEM;
     case CUBLAS_STATUS_NOT_SUPPORTED:
     case CUBLAS_STATUS_ARCH_MISMATCH:
-    case CUBLAS_STATUS_NOT_INITIALIZED: /* also a driver that is too old for this cuBLASLt */
+    case CUBLAS_STATUS_NOT_INITIALIZED: /* also if the driver is too old for this cuBLASLt */
         return -ENOTSUP;
     default:
         return -EIO;
@@ -62,7 +62,7 @@ static cublasStatus_t describe_fp8(struct lt_product *product)
     return status;
 }
 
-/* A matrix of rows x columns, or its transpose in its place, without gaps. */
+/* Describes a matrix of rows x columns without gaps, or its transpose. */
 static cublasStatus_t describe_matrix(cublasLtMatrixLayout_t *layout, cudaDataType_t type,
                                       size_t rows, size_t columns, bool transposed)
 {
@@ -94,7 +94,7 @@ int lt_product_open(struct lt_product *product, char *msg, size_t size)
     return rc ? rc : lt_checked(describe(product), "description of a matrix product", msg, size);
 }
 
-/* A combination that it never heard of is invalid to it: not supported as well. */
+/* cuBLASLt calls a combination that it does not know an invalid value; that is -ENOTSUP, too. */
 int lt_product_propose(const struct lt_product *product, size_t workspace_bytes,
                        cublasLtMatmulHeuristicResult_t *results, int most, int *found, char *msg,
                        size_t size)

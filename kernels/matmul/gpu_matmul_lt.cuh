@@ -1,6 +1,6 @@
 /*
- * One product of gpu_matmul.h as cuBLASLt is told it, for .cu files: types, layouts, algorithms.
- * Functions with a msg return 0 or a code of gpu/gpu_common.h. Its memory is the caller's.
+ * The description of one product for cuBLASLt, for .cu files: types, layouts, algorithms. Functions
+ * with a msg return 0 or a code of gpu/gpu_common.h. The caller owns the memory.
  *
  *   struct lt_product product = {.type = MATMUL_INT8, .shape = {m, n, k, MATMUL_TN}, .one = one};
  *   rc = lt_product_open(&product, msg, size);
@@ -21,36 +21,36 @@ struct lt_product {
     enum matmul_type type;
     struct matmul_shape shape;
     const float *one; /* on the device: the scale of fp8 */
-    /* From lt_product_open on. */
+    /* Set by lt_product_open. */
     cublasLtHandle_t handle;
     cublasLtMatmulDesc_t desc;
     cublasLtMatrixLayout_t a, b, c;
-    /* In use. */
+    /* Set by lt_product_use. */
     cublasLtMatmulAlgo_t algo;
     size_t algo_workspace_bytes;
 };
 
-/* On the device; entries lie as gpu_matmul_shape.h says. */
+/* On the device; gpu_matmul_shape.h says where entries are. */
 struct lt_memory {
     const void *a, *b;
     void *c, *workspace;
     cudaStream_t stream;
 };
 
-/* 0, or cuBLASLt's name of the status behind `what`. */
+/* 0, or an error with `what` and cuBLASLt's name of the status in msg. */
 int lt_checked(cublasStatus_t status, const char *what, char *msg, size_t size);
 
-/* lt_product_close closes what this opened, also after an error. */
+/* Call lt_product_close also after an error. */
 int lt_product_open(struct lt_product *product, char *msg, size_t size);
 
-/* At most `most` algorithms, the one of most promise first. -ENOTSUP: it has none for this. */
+/* Proposes at most `most` algorithms, the best first by its estimate. -ENOTSUP: none. */
 int lt_product_propose(const struct lt_product *product, size_t workspace_bytes,
                        cublasLtMatmulHeuristicResult_t *results, int most, int *found, char *msg,
                        size_t size);
 
 void lt_product_use(struct lt_product *product, const cublasLtMatmulHeuristicResult_t *result);
 
-/* Queues one. */
+/* Queues one product. */
 cublasStatus_t lt_product_multiply(const struct lt_product *product,
                                    const struct lt_memory *memory);
 

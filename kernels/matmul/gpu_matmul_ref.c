@@ -8,11 +8,11 @@
 static const struct format {
     const char *name;
     size_t in_bytes, out_bytes; /* of an entry */
-    int out_bits;               /* significant ones */
+    int out_bits;               /* significant bits */
     bool truncates;
     int sum_bits; /* eps = 2^-sum_bits */
     double step;
-    unsigned multiple; /* of which m, k and the length of B's columns in memory must be */
+    unsigned multiple; /* m, k and the length of B's columns in memory must be multiples */
 } formats[MATMUL_TYPES] = {
     [MATMUL_FP64] = {"fp64", 8, 8, 53, false, 53, 1, 1},
     [MATMUL_FP32] = {"fp32", 4, 4, 24, false, 24, 1, 1},
@@ -28,7 +28,7 @@ const char *matmul_type_name(enum matmul_type type)
     return formats[type].name;
 }
 
-/* Source: cuBLAS documentation, cublasLtMatmul: what kernels for int8 and fp8 require. */
+/* Source: cuBLAS documentation, cublasLtMatmul: requirements of int8 and fp8 kernels. */
 int matmul_takes(enum matmul_type type, const struct matmul_shape *shape, char *msg, size_t size)
 {
     unsigned multiple = formats[type].multiple;
@@ -60,6 +60,6 @@ double matmul_ref_limit(enum matmul_type type, size_t k, double want)
         return 0;
     double sums = format->truncates ? ceil(terms / format->step) * eps * 4 * sqrt(terms)
                                     : 8 * eps * terms / sqrt(6);
-    /* An entry has at least the error of one product's last bit, also where k is 1. */
+    /* An entry has at least the error of one product's last bit, also if k is 1. */
     return sums + 2 * ldexp(fabs(want), -format->out_bits) + eps;
 }

@@ -1,8 +1,8 @@
 /*
- * The same as gpu_matmul.h, entry by entry in double precision, and how far off a GPU may be.
+ * The reference for gpu_matmul.h, entry by entry in double precision, and how far off a GPU may be.
  *
- *   C = A B: the entry of A that lies at i is entry i of matrix 0, that of B entry i of matrix 1
- *   (gpu_matmul_data.h), each rounded to the type; gpu_matmul_shape.h says where entries lie.
+ * C = A B: the entry of A at index i in memory is entry i of matrix 0, that of B entry i of matrix
+ * 1 (gpu_matmul_data.h), each rounded to the type; gpu_matmul_shape.h says where entries are.
  */
 #ifndef CONTEND_KERNELS_MATMUL_GPU_MATMUL_REF_H
 #define CONTEND_KERNELS_MATMUL_GPU_MATMUL_REF_H
@@ -17,8 +17,8 @@ extern "C" {
 #endif
 
 /*
- * fp8 is e4m3 and writes bf16; int8 writes and adds int32; all others write what they read. tf32 is
- * stored as float.
+ * fp8 is e4m3 and writes bf16. int8 adds and writes int32. All others write the type that they
+ * read. tf32 is stored as float.
  */
 enum matmul_type {
     MATMUL_FP64,
@@ -35,8 +35,8 @@ enum matmul_type {
 const char *matmul_type_name(enum matmul_type type);
 
 /*
- * Whether units for the type take such a shape: what they load at once must not begin inside of an
- * entry's neighbours. -ENOTSUP with the reason in msg.
+ * Tests whether units for the type support the shape: their loads of several entries must be
+ * aligned in every column. -ENOTSUP with the reason in msg.
  */
 int matmul_takes(enum matmul_type type, const struct matmul_shape *shape, char *msg, size_t size);
 
@@ -45,17 +45,16 @@ size_t matmul_in_bytes(enum matmul_type type);
 size_t matmul_out_bytes(enum matmul_type type);
 
 /*
- * How far an entry of the GPU's C may lie from `want`: the rounding of the output, twice, and the
+ * How far an entry of the GPU's C may be from `want`: the rounding of the output, twice, and the
  * errors of k additions. Sums of t products grow as sqrt(t) here. int8: 0, its sums are exact.
  *
- * fp64, fp32 round each sum to nearest: errors of either sign, eps sqrt(t) each, together about
- * eps k / sqrt(6), of which 8 times is allowed. Matrix units of the other types truncate: errors of
- * one sign, so (k / step) eps times the largest sum, taken as 4 sqrt(k), where a unit adds `step`
- * products at once. eps = 2^-23 and step = 4, the least of any unit; fp8, which Hopper adds with 14
- * bits, 2^-13 and 32.
- * Source: M. Fasi et al., "Numerical behavior of NVIDIA tensor cores", PeerJ CS 7 (2021);
- * DeepSeek-AI, "DeepSeek-V3 Technical Report" (2024), 3.3.2; Higham, "Accuracy and Stability of
- * Numerical Algorithms", 4.2.
+ * fp64 and fp32 round each sum to nearest: errors of either sign, eps sqrt(t) each, together about
+ * eps k / sqrt(6); 8 times that is allowed. Matrix units of the other types truncate: errors of one
+ * sign, so (k / step) eps times the largest sum, taken as 4 sqrt(k), where a unit adds `step`
+ * products at once. eps = 2^-23 and step = 4, the least of any unit; for fp8, which Hopper adds
+ * with 14 bits, 2^-13 and 32. Source: M. Fasi et al., "Numerical behavior of NVIDIA tensor cores",
+ * PeerJ CS 7 (2021); DeepSeek-AI, "DeepSeek-V3 Technical Report" (2024), 3.3.2; Higham, "Accuracy
+ * and Stability of Numerical Algorithms", 4.2.
  */
 double matmul_ref_limit(enum matmul_type type, size_t k, double want);
 

@@ -1,8 +1,8 @@
 /*
- * The shape of a product C = A B, and where its entries lie: A is m x k, B k x n, C m x n.
+ * The shape of a product C = A B, and where its entries are: A is m x k, B k x n, C m x n.
  *
- * All lie in columns, as BLAS has them. A layout is two letters, of A and of B: `n`, the matrix
- * lies as it is multiplied; `t`, its transpose lies there, so that its rows are in one piece each.
+ * All matrices are column-major, as in BLAS. A layout is two letters, for A and B. `n`: the matrix
+ * is stored as it is multiplied. `t`: its transpose is stored, so that its rows are contiguous.
  */
 #ifndef CONTEND_KERNELS_MATMUL_GPU_MATMUL_SHAPE_H
 #define CONTEND_KERNELS_MATMUL_GPU_MATMUL_SHAPE_H
@@ -33,21 +33,21 @@ static inline MATMUL_SIDES bool matmul_b_is_transposed(const struct matmul_shape
     return shape->layout == MATMUL_NT || shape->layout == MATMUL_TT;
 }
 
-/* Where A[row][at] lies among A's m k entries. */
+/* Index of A[row][at] among A's m k entries. */
 static inline MATMUL_SIDES size_t matmul_a_at(const struct matmul_shape *shape, size_t row,
                                               size_t at)
 {
     return matmul_a_is_transposed(shape) ? row * shape->k + at : at * shape->m + row;
 }
 
-/* Where B[at][col] lies among B's k n entries. */
+/* Index of B[at][col] among B's k n entries. */
 static inline MATMUL_SIDES size_t matmul_b_at(const struct matmul_shape *shape, size_t at,
                                               size_t col)
 {
     return matmul_b_is_transposed(shape) ? at * shape->n + col : col * shape->k + at;
 }
 
-/* Where C[row][col] lies among C's m n entries. */
+/* Index of C[row][col] among C's m n entries. */
 static inline MATMUL_SIDES size_t matmul_c_at(const struct matmul_shape *shape, size_t row,
                                               size_t col)
 {

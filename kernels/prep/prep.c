@@ -4,10 +4,10 @@
 
 #include "kernels/prep/prep_isa.h"
 
-/* Columns of one cache line: two threads never write to the same line of mean and scale. */
+/* Columns of one cache line: no two threads write to the same line of mean and scale. */
 enum { COLUMN_UNIT = 16 };
 
-/* One block, as the stages see it: pointers to its first row of everything. */
+/* One block: pointers to its first row in each array. */
 struct block {
     const struct prep_params *params;
     size_t rows;
@@ -96,7 +96,7 @@ static size_t covariance_units(const struct block *block)
 }
 
 static const struct {
-    size_t (*units)(const struct block *block); /* of work that the team shares */
+    size_t (*units)(const struct block *block); /* number of work units that the team shares */
     void (*run)(const struct block *block, size_t begin, size_t end);
 } stages[PREP_STAGES] = {
     [PREP_MOMENTS] = {column_units, moments}, [PREP_TRANSFORM] = {row_units, transform},
@@ -104,7 +104,7 @@ static const struct {
     [PREP_SMOOTH] = {row_units, smooth},
 };
 
-/* One parallel region: opens the team, splits the stage's units evenly, joins. */
+/* Runs one parallel region: opens the team, splits the stage's units evenly, joins. */
 static void run_region(const struct block *block, enum prep_stage stage)
 {
     const struct prep_params *params = block->params;

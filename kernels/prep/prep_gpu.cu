@@ -3,9 +3,9 @@
 #include <cfloat>
 
 /*
- * Moments: a thread block has COLUMNS columns, LANES threads each; neighbours read neighbours.
- * Smooth: a warp has as many rows as lanes, so that each lane goes along a row of its own, and
- * reads them in squares, so that memory is read along rows, too.
+ * moments: a thread block has COLUMNS columns with LANES threads each; adjacent threads read
+ * adjacent values. smooth: a warp has one row per lane, and each lane goes along its row. The warp
+ * reads the rows in squares, so that memory, too, is read along rows.
  */
 enum {
     COLUMNS = 32,
@@ -14,10 +14,10 @@ enum {
     SQUARE = 32,
     THREADS = 128,
     FEATURES = 3,
-    GRID_MOST = 65535, /* of y and z; x has room for all rows */
+    GRID_MOST = 65535, /* limit of y and z; x has room for all rows */
 };
 
-/* Over the threads of a column; all of them get it. */
+/* Sums over the threads of a column; all of them get the sum. */
 __device__ float column_sum(float part[LANES][COLUMNS], float value)
 {
     float sum = 0;
@@ -100,7 +100,7 @@ __global__ void features(const struct prep_gpu_params p, const float *__restrict
         }
 }
 
-/* A thread block has TILE x TILE of the matrix; one factor is centred, which is enough. */
+/* A thread block computes TILE x TILE of the matrix; centring one factor is enough. */
 __global__ void covariance(const struct prep_gpu_params p, const float *__restrict__ t,
                            float *__restrict__ out)
 {

@@ -6,7 +6,7 @@
 
 #include "kernels/prep/prep_gpu.h"
 
-/* Five kernels behind what the stream has; `in` is rows x cols, all of it the GPU's memory. */
+/* Queues five kernels in the stream. `in` is rows x cols; all arrays are in GPU memory. */
 cudaError_t prep_gpu_queue(const struct prep_gpu_params *params, const float *in,
                            const struct prep_gpu_arrays *out, cudaStream_t stream);
 

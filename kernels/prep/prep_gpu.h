@@ -1,6 +1,6 @@
 /*
- * The preprocessing of prep.h on a GPU: the same stages, formulas and arrays, which prep_ref.h
- * checks with the same limits. Without CUDA types; prep_gpu.cuh queues it.
+ * The preprocessing of prep.h on a GPU: the same stages, formulas and arrays, checked by prep_ref.h
+ * with the same limits. This header has no CUDA types; prep_gpu.cuh queues the kernels.
  */
 #ifndef CONTEND_KERNELS_PREP_PREP_GPU_H
 #define CONTEND_KERNELS_PREP_PREP_GPU_H
@@ -13,7 +13,7 @@ extern "C" {
 
 struct prep_params;
 
-/* The fields of struct prep_params that a kernel needs, and those that follow from them. */
+/* The fields of struct prep_params that a kernel needs, and values derived from them. */
 struct prep_gpu_params {
     size_t rows, cols, block, blocks;
     size_t window, hop, windows, cov_cols;
@@ -30,13 +30,13 @@ struct prep_gpu_arrays {
 
 enum { PREP_GPU_ARRAYS = 6 };
 
-/* Bytes of each of them, in their order. */
+/* Bytes of each array, in their order. */
 void prep_gpu_sizes(const struct prep_gpu_params *params, size_t bytes[PREP_GPU_ARRAYS]);
 
 /*
- * The cost of a batch, for a comparison with a GPU's peak: floating-point operations (a transformed
- * value counts as 40, about what expm1f and log1pf are), and bytes to and from memory if each
- * kernel reads its input and writes its output once (moments twice).
+ * The cost of a batch, to compare with a GPU's peak: floating-point operations (a transformed value
+ * counts as 40, about what expm1f and log1pf need), and bytes to and from memory if each kernel
+ * reads its input once (moments twice) and writes its output once.
  */
 double prep_gpu_flops(const struct prep_gpu_params *params);
 double prep_gpu_bytes(const struct prep_gpu_params *params);

@@ -19,7 +19,7 @@ static bool supported_baseline(void)
 }
 
 #if defined(__x86_64__)
-/* Attributes on the functions, not flags on the file: the build need not know of the variants. */
+/* Attributes on functions, not flags on the file: the build needs no list of variants. */
 #define PREP_TARGET __attribute__((target("avx2,fma")))
 #define PREP_FN(name) name##_avx2
 #include "kernels/prep/prep_isa.inc"

@@ -1,9 +1,9 @@
 /*
- * The inner loops of prep.h, one thread's share each, compiled once per instruction set from one
- * source (prep_isa.inc) and picked at run time: the program runs on any x86-64, and on other
- * machines with the baseline alone.
+ * The inner loops of prep.h, for one thread's share. They are compiled once per instruction set
+ * from one source (prep_isa.inc) and picked at run time, so the program runs on any x86-64. Other
+ * machines have only the baseline.
  *
- * All matrices are row-major; `stride` is the distance of rows in elements.
+ * All matrices are row-major; `stride` is the distance between rows in elements.
  */
 #ifndef CONTEND_KERNELS_PREP_PREP_ISA_H
 #define CONTEND_KERNELS_PREP_PREP_ISA_H
@@ -11,18 +11,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Yeo-Johnson's exponents and their inverses: for z >= 0 lambda, for z < 0 2 - lambda. */
+/* Yeo-Johnson's exponents and their inverses: lambda for z >= 0, 2 - lambda for z < 0. */
 struct prep_power {
     float pos, inv_pos, neg, inv_neg;
 };
 
 /*
- * An exponent of 0 is replaced by 2^-60: expm1(p log u) / p is then log u to the last bit of a
- * float, so the limits at lambda 0 and 2 need no case of their own in the loop.
+ * An exponent of 0 is replaced by 2^-60. Then expm1(p log u) / p is log u to the last bit of a
+ * float, so the limits at lambda 0 and 2 need no separate case in the loop.
  */
 struct prep_power prep_power_of(float lambda);
 
-/* A window's place in a row; see prep.h. */
+/* The windows of a row; see prep.h. */
 struct prep_windowing {
     size_t window, hop, count;
 };
@@ -30,7 +30,7 @@ struct prep_windowing {
 struct prep_isa {
     const char *name; /* "baseline", "avx2", "avx512"; NULL ends the table */
     bool (*supported)(void);
-    /* mean[c], scale[c] of cols columns over rows rows of x. */
+    /* mean[c] and scale[c] of x (rows x cols). */
     void (*moments)(const float *x, size_t rows, size_t cols, size_t stride, float *mean,
                     float *scale);
     /* One row: t[c] = YJ((x[c] - mean[c]) scale[c]). */
@@ -45,10 +45,10 @@ struct prep_isa {
     void (*smooth)(const float *t, size_t cols, float alpha, float *y);
 };
 
-/* Ascending: the baseline first. Call `supported` before using one. */
+/* Ascending, baseline first. Call `supported` before use. */
 extern const struct prep_isa prep_isas[];
 
-/* The last supported one. */
+/* The last supported entry. */
 const struct prep_isa *prep_isa_best(void);
 
 #endif

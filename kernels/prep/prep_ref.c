@@ -15,7 +15,7 @@ struct prep_ref_moments prep_ref_moments(const float *values, size_t n, size_t s
         m.spread = fmax(m.spread, fabs((double)values[i * stride] - (double)values[0]));
     }
     m.mean /= (double)n;
-    if (m.spread == 0) /* keep the sum's rounding out of what is exactly constant */
+    if (m.spread == 0) /* keeps the sum's rounding out of exactly constant values */
         m.mean = values[0];
     for (size_t i = 0; i < n; i++) {
         double d = values[i * stride] - m.mean;
@@ -59,7 +59,7 @@ double prep_ref_covariance(const float *a, const float *b, size_t n, size_t stri
     return sum / (double)n;
 }
 
-/* Everything a stage's comparison needs: the block's rows of each array. */
+/* The input of a stage's comparison: the block's rows of each array. */
 struct view {
     const struct prep_params *params;
     struct prep_ref_sample sample;
@@ -67,7 +67,7 @@ struct view {
     const float *x, *mean, *scale, *t, *features, *covariance, *smoothed;
 };
 
-/* True if `got` is within `limit` of `want`; else says where. */
+/* True if `got` is within `limit` of `want`; if not, copies the value to *diff. */
 static bool within(struct prep_diff *diff, const struct prep_diff *value)
 {
     if (fabs(value->got - value->want) <= value->limit)

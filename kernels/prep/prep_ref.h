@@ -1,11 +1,11 @@
 /*
- * The stages of prep.h in double precision, written for reading, and a comparison of prep_run's
+ * The stages of prep.h in double precision, written to be read, and a comparison of prep_run's
  * output with them. Not for timed code.
  *
- * Each stage is compared on the very float inputs that it got (the batch, or the output of the
- * stage before), so a limit is that stage's own rounding error and not the conditioning of the
- * chain. With eps = 2^-24, n the rows of a block, w the window, v the values that are summed and
- * |d| their largest distance from the first of them, the limits are
+ * Each stage is compared on the float inputs that it got: the batch, or the output of the stage
+ * before. So a limit is the rounding error of that stage, without the conditioning of the chain.
+ * With eps = 2^-24, n the rows of a block, w the window, v the summed values and |d| their largest
+ * distance from the first value, the limits are
  *
  *   mean        eps (2 |mean| + (n + 4) |d|)
  *   scale       eps (n + 8 + 8 s |d|) s
@@ -15,8 +15,9 @@
  *   covariance  eps (n + 8) 1/n sum |(t_ri - a_i) t_rj| + eps |t|^2 n, |t| the largest value
  *   smoothed    4 eps max |t| / alpha
  *
- * which are worst cases of the summation (n terms err by at most n eps of their absolute sum:
- * Higham, Accuracy and Stability of Numerical Algorithms, 4.2), with a small factor for the rest.
+ * They are worst cases of summation (n terms err by at most n eps of their absolute sum: Higham,
+ * Accuracy and Stability of Numerical Algorithms, 4.2), with a small factor for the other
+ * operations.
  */
 #ifndef CONTEND_KERNELS_PREP_PREP_REF_H
 #define CONTEND_KERNELS_PREP_PREP_REF_H
@@ -41,7 +42,7 @@ double prep_ref_yeo_johnson(double z, double lambda);
 /* 1/n sum (a - mean a)(b - mean b) over n values, `stride` apart. */
 double prep_ref_covariance(const float *a, const float *b, size_t n, size_t stride);
 
-/* How far YJ(z), computed in float from a float z, may lie from the double value. */
+/* How far YJ(z), computed in float from a float z, may be from the value in double. */
 double prep_ref_yeo_johnson_limit(double z, double lambda);
 
 /* The first value outside its limit. */
@@ -51,14 +52,14 @@ struct prep_diff {
     double got, want, limit;
 };
 
-/* Which rows (of moments the columns, of the covariance the entries): first, first + step, .. */
+/* The rows to check (columns for moments, entries for the covariance): first, first + step, ... */
 struct prep_ref_sample {
     size_t first, step; /* 0 and 1: all */
 };
 
 /*
- * Compares what prep_run wrote for block `index` with the reference, as far as the sample goes;
- * `in` is the whole batch. Returns 0, or -EBADMSG with *diff filled (NaN is always outside).
+ * Compares what prep_run wrote for block `index` with the reference, for the given sample; `in` is
+ * the whole batch. Returns 0, or -EBADMSG with *diff filled (NaN is always outside).
  */
 int prep_ref_check_block(const struct prep_params *params, const float *in,
                          const struct prep_out *out, size_t index,

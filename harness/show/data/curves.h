@@ -1,8 +1,7 @@
 /*
- * Line charts, as plots/line_chart.gp reads them: a heading with CURVES_COLUMNS, then
- * curves_put_axes, and where there are any marks (marks.h), of which a block "crosses" of "x y" has
- * the places on lines.
- * Behind them a block of points a line.
+ * Line charts, in the .dat form that plots/line_chart.gp reads. Write in this order: a heading with
+ * CURVES_COLUMNS, then curves_put_axes, then the marks if any (marks.h) with a block "crosses" of
+ * "x y" for the points to mark on lines, then one block of points per line.
  */
 #ifndef CONTEND_SHOW_DATA_CURVES_H
 #define CONTEND_SHOW_DATA_CURVES_H
@@ -15,8 +14,8 @@
     "y_counts x_counts steps"
 
 struct curves {
-    struct names panels, names; /* none of `panels`: one, which has none */
-    size_t n;                   /* lines, whose panels and names the caller writes; 0: one a name */
+    struct names panels, names; /* no `panels`: one panel without a name */
+    size_t n;                   /* lines; caller writes CURVES_LINES rows; 0: one line per name */
     struct figure_axis x, y;
     bool steps;
     double x_ends[2], y_ends[2];
@@ -25,9 +24,9 @@ struct curves {
 void curves_put_axes(const struct curves *curves, FILE *out);
 
 #define CURVES_LINES "lines", "number panel name"
-/* Begins the block of a line. */
+/* Begins the block of points of one line. */
 void curves_put_line(size_t line, FILE *out);
-/* The interval may be NaN. */
+/* `low` and `high`, the interval, may be NaN. */
 void curves_put_point(double x, double y, double low, double high, FILE *out);
 
 #endif

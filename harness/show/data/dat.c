@@ -36,7 +36,7 @@ void dat_block(const char *name, const char *columns, FILE *out)
     (void)fprintf(out, "\n\n# %s\n%s%s", name, columns, columns[0] ? "\n" : "");
 }
 
-/* With fewer workers, perhaps. */
+/* The placement may have run with another number of workers. */
 static bool is_had(const struct result *result, enum placement placement)
 {
     for (size_t i = 0; i < result->narms; i++)

@@ -53,13 +53,13 @@ bool dots_add(struct dots *dots, const struct dot *dot)
     line->least[dot->mark] = fmin(line->least[dot->mark], dot->at);
     line->most[dot->mark] = fmax(line->most[dot->mark], dot->at);
     struct dots_panel *panel = &dots->panels[line->panel];
-    /* fmin and fmax pass over an interval that there is not. */
+    /* A dot without an interval has NaN there, which fmin and fmax ignore. */
     panel->low = fmin(panel->low, fmin(dot->at, dot->low));
     panel->high = fmax(panel->high, fmax(dot->at, dot->high));
     return true;
 }
 
-/* With some room behind the last dot. */
+/* Leaves some room beyond the last dot. */
 static void choose_axis(struct dots_panel *panel)
 {
     if (panel->mark > 0) {
@@ -94,7 +94,7 @@ static void put_panels(struct dots *dots, FILE *out)
     }
 }
 
-/* A block of each panel, so that no other's are read for it. */
+/* Each panel has its own blocks, so that its script reads no other panel's rows. */
 static void begin_panel(const char *what, unsigned panel, const char *columns, FILE *out)
 {
     char name[24];

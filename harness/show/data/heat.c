@@ -6,11 +6,11 @@
 
 enum {
     LABEL_MOST = 60,
-    LINES_WANTED = 128, /* of the picture; programs that enlarge it blend lines that are few */
+    LINES_WANTED = 128, /* least rows of the image; viewers blur the rows of a smaller one */
     TICKS_MOST = 17,
 };
 
-/* Few enough to read. */
+/* At most TICKS_MOST ticks, so that they stay readable. */
 static void put_ticks(const struct heat *heat, unsigned longer, FILE *out)
 {
     unsigned step = 1;

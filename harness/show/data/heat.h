@@ -1,6 +1,6 @@
 /*
- * Heat maps, as plots/heat_map.gp reads them: a heading with HEAT_COLUMNS, then heat_put. Columns
- * of the picture stand on the axis 0, lines on the axis 1.
+ * Heat maps, in the .dat form that plots/heat_map.gp reads: a heading with HEAT_COLUMNS, then
+ * heat_put. Axis 0 is horizontal (columns), axis 1 vertical (lines).
  */
 #ifndef CONTEND_SHOW_DATA_HEAT_H
 #define CONTEND_SHOW_DATA_HEAT_H
@@ -17,11 +17,11 @@ enum { HEAT_AXES = 2, HEAT_TEXT = 32 };
 
 struct heat {
     unsigned n[HEAT_AXES];
-    const double *value; /* n[1] lines; NaN = none */
-    double low, high;    /* the ends of the colours */
+    const double *value; /* n[1] lines of n[0] columns; NaN = none */
+    double low, high;    /* the range of the colour scale */
     const char *colours, *labels[HEAT_AXES];
     enum figure_ticks ticks;
-    unsigned printed_most; /* so many lines still have room for numbers in their cells */
+    unsigned printed_most; /* cells hold numbers if neither axis is longer than this */
     const void *arg;
     void (*name)(const void *arg, unsigned axis, unsigned place, char text[static HEAT_TEXT]);
     void (*say)(const void *arg, size_t cell, char text[static HEAT_TEXT]);

@@ -8,7 +8,7 @@
 
 enum { LABEL_MOST = 30 };
 
-/* Same benchmark with the same parameters; see struct arm. */
+/* Same benchmark and parameters: equal pointers mean equal parameters (struct arm). */
 static bool same_part(const struct arm *a, const struct arm *b)
 {
     return a->bench == b->bench && a->params == b->params;
@@ -19,7 +19,7 @@ static bool is_shown(const struct arm *arm)
     return !arm->alone && !arm->bench->scan && arm->plan.status == PLAN_OK;
 }
 
-/* Where this arm's part, or its placement within the part, comes first among the arms. */
+/* The index of the first arm shown with the same part, or with the same part and placement. */
 static size_t first_like(const struct result *result, const struct arm *arm, bool same_placement)
 {
     for (size_t i = 0; i < result->narms; i++) {
@@ -44,7 +44,7 @@ int lines_make(const struct figure_data *data, struct lines *lines, struct err *
 {
     const struct result *result = data->result;
     *lines = (struct lines){0};
-    /* Room for a baseline above each arm as well. */
+    /* Room for one more baseline per arm. */
     lines->arm = calloc(2 * result->narms + 1, sizeof(*lines->arm));
     if (!lines->arm)
         return err_set(err, -ENOMEM, "out of memory for %zu arms", result->narms);
@@ -76,7 +76,7 @@ void lines_add_baselines(const struct figure_data *data, struct lines *lines)
     size_t n = 0;
     for (size_t i = 0; i < lines->n; i++) {
         int slice = data->analysis->rounds.arms[lines->arm[i]].baseline[BASELINE_SLICE];
-        /* One that is no arm of its own has a line already. */
+        /* A slice baseline that is one of the run's own arms already has a line. */
         bool known = slice < 0 || !data->result->arms[slice].alone;
         for (size_t k = 0; k < n; k++)
             known = known || lines->arm[k] == (size_t)slice;

@@ -1,4 +1,4 @@
-/* The lines of a figure: which arms it shows, in which order, and what each is called. */
+/* The lines of a figure: which arms it shows, in which order, and the label of each. */
 #ifndef CONTEND_SHOW_DATA_LINES_H
 #define CONTEND_SHOW_DATA_LINES_H
 
@@ -8,33 +8,33 @@
 #include "harness/lib/base/err.h"
 #include "harness/show/data/dat.h"
 
-/* From the top: part by part of the scenario, placement by placement, by number of workers. */
+/* Order from the top: by part of the scenario, then by placement, then by number of workers. */
 struct lines {
     size_t n;
     size_t *arm;      /* owned; index in result->arms */
-    unsigned workers; /* that all have, 0 = they differ */
+    unsigned workers; /* of every line; 0 = they differ */
 };
 
 /*
- * All arms that are neither baselines nor scans, and that the machine could express; the heading
- * names the others. -ENODATA: there are none; -ENOMEM.
+ * Takes all arms that the machine can express, except baselines and scans. The figure's heading
+ * lists the skipped placements. -ENODATA: no such arm; -ENOMEM.
  */
 int lines_make(const struct figure_data *data, struct lines *lines, struct err *err);
 void lines_free(struct lines *lines);
 
-/* Puts the slice baseline of each number of workers on top. Call it once. */
+/* Adds the slice baselines, one for each number of workers, at the top. Call it once. */
 void lines_add_baselines(const struct figure_data *data, struct lines *lines);
 
 const struct arm *lines_arm(const struct figure_data *data, const struct lines *lines, size_t line);
 
-/* "numa, 4 workers", with only what tells this line from others behind the placement. */
+/* "numa, 4 workers": the placement, and what distinguishes this line. Returns buf. */
 char *lines_format_label(const struct figure_data *data, const struct lines *lines, size_t line,
                          char *buf, size_t size);
 
-/* That as the text of a column. */
+/* lines_format_label as a column value. */
 struct dat_text lines_text(const struct figure_data *data, const struct lines *lines, size_t line);
 
-/* "skipped: no P/E cores", of a line without a value of that metric. Returns buf. */
+/* Why a line has no value of `metric`: "skipped: no P/E cores". Returns buf. */
 char *lines_format_why(const struct figure_data *data, const struct lines *lines, size_t line,
                        const char *metric, char *buf, size_t size);
 

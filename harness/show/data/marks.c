@@ -48,7 +48,7 @@ void marks_collect(const struct figure_data *data, const struct arm *arm, struct
     }
 }
 
-/* Texts go to the right of their lines where there is room. */
+/* The text goes to the right of its line if it fits there, else to the left. */
 static void measure_mark(bool is_log, const double ends[static 2], struct mark *mark)
 {
     const double char_share = 0.0092;
@@ -60,7 +60,7 @@ static void measure_mark(bool is_log, const double ends[static 2], struct mark *
     mark->to = mark->left ? mark->at : mark->at + width;
 }
 
-/* Whether a text would run into another one, or be crossed by its line. */
+/* True if the text overlaps another text, or another mark's line crosses it. */
 static bool must_rise(const struct mark *mark, const struct mark *other)
 {
     bool crossed = other->at >= mark->from && other->at <= mark->to && other->row >= mark->row;
@@ -68,7 +68,7 @@ static bool must_rise(const struct mark *mark, const struct mark *other)
     return crossed || (overlaps && mark->at < other->at);
 }
 
-/* Raises texts until they are clear of each other; a row that there is not is the last one. */
+/* Raises texts until none overlap; texts that would need a further row stay in the last one. */
 static void arrange_marks(struct mark *marks, size_t n)
 {
     bool moved = true;

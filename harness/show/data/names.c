@@ -4,7 +4,7 @@
 
 #include "harness/show/data/dat.h"
 
-/* Characters of a name that its place in a legend has room for. */
+/* Characters of a name that fit into the legend. */
 enum { SHOWN_MOST = 48 };
 
 size_t names_add(struct names *names, const char *text)

@@ -1,4 +1,4 @@
-/* Texts of a figure in the order in which they came, as blocks of .dat files number them from 0. */
+/* Texts of a figure in the order of their addition; blocks of .dat files number them from 0. */
 #ifndef CONTEND_SHOW_DATA_NAMES_H
 #define CONTEND_SHOW_DATA_NAMES_H
 
@@ -12,13 +12,13 @@ struct names {
     char name[NAMES_MOST][NAMES_TEXT];
 };
 
-/* The place of a text, added where it is new; NAMES_MOST where there is no more room. */
+/* Returns the index of `text`, and adds it if it is new; NAMES_MOST: no room. */
 size_t names_place(struct names *names, const char *text);
 
-/* The place of a text that is added, whether or not it is new; or NAMES_MOST. */
+/* Adds `text` even if it is there already. Returns its index; NAMES_MOST: no room. */
 size_t names_add(struct names *names, const char *text);
 
-/* A block of that name: "number name". */
+/* Writes the block `block` with the columns "number name". */
 void names_put(const struct names *names, const char *block, FILE *out);
 
 #endif

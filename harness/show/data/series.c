@@ -47,7 +47,7 @@ static bool add_arm(const struct figure_data *data, const struct arm *arm, struc
     return true;
 }
 
-/* To where another metric is at the same key; NaN where it is not. */
+/* Sets x to the value of the axis's metric at the same key; NaN without such a value. */
 static void move_points(const struct figure_data *data, struct series *series)
 {
     for (size_t i = 0; i < series->n; i++) {
@@ -83,7 +83,7 @@ void series_split(const struct bench_figure *figure, const struct dims *at, stru
                   struct dims *rest)
 {
     struct dims varying = *at;
-    for (unsigned i = 0; figure->only && i < figure->only->n; i++) /* the title says these */
+    for (unsigned i = 0; figure->only && i < figure->only->n; i++) /* the title names these */
         varying = dims_without(&varying, figure->only->of[i].dim);
     at = &varying;
     *own = *rest = (struct dims){.n = 0};

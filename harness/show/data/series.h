@@ -1,4 +1,4 @@
-/* Lines through the values of a benchmark: points along one dimension, a line each rest. */
+/* Lines through the values of a benchmark: the points of a line differ along one dimension only. */
 #ifndef CONTEND_SHOW_DATA_SERIES_H
 #define CONTEND_SHOW_DATA_SERIES_H
 
@@ -12,10 +12,10 @@ struct series_point {
 
 struct series {
     const struct arm *arm;
-    struct dims dims; /* without the dimension along the axis */
+    struct dims dims; /* without the dimension of the x axis */
     size_t n, capacity;
-    struct series_point *points; /* owned, by that; x is it, or the axis's metric */
-    bool drawn;                  /* the rest is for who draws */
+    struct series_point *points; /* owned, sorted by that dimension; x: it, or the axis's metric */
+    bool drawn;                  /* this and the rest: for the drawing code */
     size_t panel, name;
 };
 
@@ -24,14 +24,15 @@ struct series_list {
     struct series *series; /* owned, in the order of the rows */
 };
 
-/* All rows of the figure's metric that stand on its horizontal axis. Free also after an error:
- * -ENODATA, -ENOMEM. */
+/* Takes all rows of the figure's metric that have a value on its horizontal axis. Call series_free
+ * after an error, too: -ENODATA, -ENOMEM. */
 int series_make(const struct figure_data *data, struct series_list *list, struct err *err);
 void series_free(struct series_list *list);
 
 /*
- * Takes apart where values stand: `own` is what tells lines, or bars, apart where the figure says
- * so, else all of it, and `rest` what is left. What all that is shown has in common is in neither.
+ * Splits the dimensions of a value. `own` gets those that distinguish lines or bars:
+ * figure->series, or all if that is empty. `rest` gets the others. Those that figure->only fixes
+ * are in neither.
  */
 void series_split(const struct bench_figure *figure, const struct dims *at, struct dims *own,
                   struct dims *rest);

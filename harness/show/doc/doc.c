@@ -8,7 +8,7 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 
-/* NULL, and the doc has failed: no memory. */
+/* Returns NULL and sets `failed` if out of memory. */
 static char *format(struct doc *doc, const char *fmt, va_list args)
 {
     char *text = NULL;
@@ -18,7 +18,7 @@ static char *format(struct doc *doc, const char *fmt, va_list args)
     return NULL;
 }
 
-/* Text of a machine or a log must not control the terminal. */
+/* Text from a machine or a log must not control the terminal. */
 static void one_line(char *text)
 {
     if (text)
@@ -44,7 +44,7 @@ void doc_add(struct doc *doc, enum doc_block_kind kind, const char *fmt, ...)
     va_end(args);
 }
 
-/* Doubts about the whole come before its tables. */
+/* True for a doubt about the whole result: it comes before the tables. */
 static bool is_first(const struct finding *finding)
 {
     return !finding->subject[0] && finding->severity == FINDING_DOUBT;

@@ -1,7 +1,7 @@
 /*
- * A result as blocks that a person reads one after the other, made once for each kind of result
- * (show/result/). Each form has one back end below, so that a terminal, a page and a pull request
- * show the same sentences and the same rows:
+ * A result as a sequence of blocks for a person to read, made once for each kind of result
+ * (show/result/). Each output form has one back end below, so that a terminal, a page and a pull
+ * request show the same sentences and the same rows:
  *
  *   struct doc doc = {0};
  *   doc_heading(&doc, "sizing %s", name);
@@ -14,7 +14,8 @@
  *   doc_print(&doc, stdout, color);
  *   doc_free(&doc);
  *
- * Without memory `failed` is set, tables are NULL, which all functions take, and nothing is added.
+ * Out of memory, functions set `failed`, add nothing and return NULL tables, which are valid
+ * arguments.
  */
 #ifndef CONTEND_SHOW_DOC_DOC_H
 #define CONTEND_SHOW_DOC_DOC_H
@@ -25,21 +26,21 @@
 
 #include "harness/contract/finding.h"
 
-/* Columns of a table; the least width of a number on a terminal. */
+/* Most columns of a table; least width of a number on a terminal. */
 enum { DOC_COLUMNS = 136, DOC_NUMBER_LEAST = 5 };
 
-/* The tone of a row or a cell; a group's row has one cell: the name of the rows below it. */
+/* The tone of a row or a cell. A DOC_GROUP row has one cell: the name of the rows below it. */
 enum doc_tone { DOC_PLAIN, DOC_GOOD, DOC_BAD, DOC_GROUP, DOC_TONES };
 
 enum doc_kind {
-    DOC_LABEL,    /* what a line is, to the left */
-    DOC_CODE,     /* the same, as a word that may be typed */
-    DOC_NUMBER,   /* to the right */
-    DOC_OPTIONAL, /* a number that a terminal leaves out where the width does not hold it */
-    DOC_DETAIL,   /* a number that a terminal leaves out, unless it shows all */
-    DOC_SENTENCE, /* on a terminal in a line of its own */
-    DOC_REASON,   /* such a one that it leaves out, unless it shows all */
-    DOC_COMMAND,  /* the same as a sentence, not wrapped: it is to be copied */
+    DOC_LABEL,    /* name of a row, aligned left */
+    DOC_CODE,     /* a label that can be typed as a word */
+    DOC_NUMBER,   /* aligned right */
+    DOC_OPTIONAL, /* a number that a terminal omits if the width is too small */
+    DOC_DETAIL,   /* a number that a terminal omits, unless it shows all */
+    DOC_SENTENCE, /* on a terminal, a line of its own */
+    DOC_REASON,   /* a sentence that a terminal omits, unless it shows all */
+    DOC_COMMAND,  /* a sentence that is not wrapped, so that it can be copied */
     DOC_KINDS
 };
 
@@ -48,7 +49,7 @@ static inline bool doc_is_number(enum doc_kind kind)
     return kind == DOC_NUMBER || kind == DOC_OPTIONAL || kind == DOC_DETAIL;
 }
 
-/* A name may have several lines, "latency\nus": on a terminal they stand above each other. */
+/* A name may have several lines: a terminal prints "latency\nus" as two. */
 struct doc_column {
     enum doc_kind kind;
     char *name;
@@ -62,7 +63,7 @@ struct doc_row {
 
 struct doc_table {
     struct doc *doc;
-    size_t ncolumns, n, capacity, at; /* at: the next cell of the last row */
+    size_t ncolumns, n, capacity, at; /* at: next cell of the last row */
     struct doc_column column[DOC_COLUMNS];
     struct doc_row *row;
 };
@@ -70,15 +71,15 @@ struct doc_table {
 enum doc_block_kind {
     DOC_HEADING,
     DOC_TEXT,
-    DOC_NOTE, /* text that a terminal leaves out, unless it shows all */
+    DOC_NOTE, /* text that a terminal omits, unless it shows all */
     DOC_GAP,  /* an empty line on a terminal */
     DOC_FINDINGS,
     DOC_TABLE,
-    DOC_FOLD, /* details up to DOC_UNFOLD: on a terminal nothing of them, unless it shows all */
+    DOC_FOLD, /* begins details up to DOC_UNFOLD; a terminal omits them, unless it shows all */
     DOC_UNFOLD,
 };
 
-/* Those that lead (doc_leads), in their order; and the rest, behind what they are about. */
+/* Findings that lead (doc_leads), in their order; and the rest, after the tables. */
 enum doc_which { DOC_LEADING, DOC_REST };
 
 struct doc_block {
@@ -105,45 +106,45 @@ void doc_add(struct doc *doc, enum doc_block_kind kind, const char *fmt, ...)
 #define doc_unfold(doc) doc_add((doc), DOC_UNFOLD, "%s", "")
 #define doc_gap(doc) doc_add((doc), DOC_GAP, "%s", "")
 
-/* Nothing where there are none of those; `findings` must live as long as the doc. */
+/* Adds nothing if `findings` has none of that kind. `findings` must live as long as the doc. */
 void doc_findings(struct doc *doc, const struct findings *findings, enum doc_which which);
 
-/* Whether it stands above all else: doubts about the whole, its first other finding, and any with a
- * command. */
+/* True for findings that are shown first: doubts about the whole result, the first other finding
+ * about the whole, and any about the whole with a command. */
 bool doc_leads(const struct findings *findings, size_t i);
 
-/* The verdict, and the command to type; "" or NULL: none. */
+/* Adds the verdict, and the command to type; "" or NULL: no command. */
 void doc_verdict(struct doc *doc, enum finding_severity severity, const char *command,
                  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 struct doc_table *doc_table(struct doc *doc);
 void doc_column(struct doc_table *table, enum doc_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Several of one kind; ends with NULL. */
+/* Adds several columns of one kind; the list of names ends with NULL. */
 void doc_columns(struct doc_table *table, enum doc_kind kind, ...) __attribute__((sentinel));
 void doc_row(struct doc_table *table, enum doc_tone tone);
 
-/* The next cell of the last row; the others format numbers. */
+/* Sets the next cell of the last row; the functions below format numbers. */
 void doc_cell(struct doc_table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void doc_si(struct doc_table *table, double value);        /* "1.23 M" */
 void doc_seconds(struct doc_table *table, double seconds); /* "2.13 ms" */
 void doc_share(struct doc_table *table, double share);     /* "84%" */
-/* The tone of the cell that was added last. */
+/* Sets the tone of the cell that was added last. */
 void doc_tone(struct doc_table *table, enum doc_tone tone);
-/* A cell anywhere: rows up to it are added. */
+/* Sets any cell; adds missing rows. */
 void doc_put(struct doc_table *table, size_t row, size_t column, const char *text);
 
 void doc_free(struct doc *doc);
 
-/* doc_terminal.c: at 80 columns; `all`: also details, what is folded, and all findings that do not
- * lead; otherwise those that are bad and the first doubts. */
+/* doc_terminal.c: 80 columns. `all`: with details, folded blocks and all findings. Otherwise only
+ * two of the doubts that do not lead, and no notes that merely explain a number. */
 void doc_print(const struct doc *doc, FILE *out, bool color, bool all);
-/* All findings, alone, behind an empty line. */
+/* Prints all findings after an empty line, without a doc. */
 void doc_print_findings(const struct findings *findings, FILE *out, bool color);
-/* doc_markdown.c: GitHub's. It takes comments of 65,536 characters: the end of a long table is left
- * out, and it says how much. */
+/* doc_markdown.c: GitHub's Markdown. GitHub accepts comments of 65,536 characters, so a long table
+ * is cut, and a line says how many rows are missing. */
 void doc_print_markdown(const struct doc *doc, FILE *out);
-/* doc_html.c: what stands in a section of a page. */
+/* doc_html.c: the content of a section of a page. */
 void doc_print_html(const struct doc *doc, FILE *out);
 
 #endif

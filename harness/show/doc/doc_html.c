@@ -14,7 +14,7 @@ static const char *class_of(enum doc_kind kind)
     return kind >= DOC_SENTENCE ? " class=\"text\"" : kind <= DOC_CODE ? " class=\"label\"" : "";
 }
 
-/* Names that stand above each other on a terminal stand behind each other here. */
+/* Unlike on a terminal, the lines of a name follow each other in one line. */
 static void print_head(const struct doc_table *table, FILE *out)
 {
     (void)fputs("<tr>", out);
@@ -26,7 +26,7 @@ static void print_head(const struct doc_table *table, FILE *out)
     (void)fputs("</tr>\n", out);
 }
 
-/* A number that may stand away from its column's head is named by itself. */
+/* On a narrow screen the table's head is hidden, so each number carries the name of its column. */
 static void print_name(const struct doc_column *column, FILE *out)
 {
     if (doc_is_number(column->kind))
@@ -69,7 +69,7 @@ static void print_row(const struct doc_table *table, const struct doc_row *row, 
 static void print_table(const struct doc_table *table, FILE *out)
 {
     bool named = table->ncolumns && table->column[0].name && table->column[0].name[0];
-    bool stacks = false; /* on a narrow screen a sentence has a line of its own */
+    bool stacks = false; /* on a narrow screen, a sentence gets a line of its own */
     for (size_t i = 0; i < table->ncolumns; i++)
         stacks = stacks || table->column[i].kind >= DOC_SENTENCE;
     (void)fprintf(out, "<div class=\"scroll\"><table%s>\n", stacks ? " class=\"stack\"" : "");
@@ -114,8 +114,7 @@ static void print_finding(const struct finding *finding, FILE *out)
     (void)fputs("</li>\n", out);
 }
 
-/* Leading findings stand in a box, as bad as the worst of them; the rest is a list, the worst
- * first. */
+/* Leading findings are in a box with the colour of the worst; the rest is a list, worst first. */
 static void print_findings(const struct doc_block *block, FILE *out)
 {
     static const char *const classes[FINDING_SEVERITIES] = {"", " doubt", " bad"};

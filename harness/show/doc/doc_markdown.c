@@ -63,7 +63,7 @@ static void print_table(const struct doc_table *table, FILE *out)
 
 static void print_command(const char *command, FILE *out)
 {
-    /* Indented: a fence could end inside the command. */
+    /* Indented, because a fence could end inside the command. */
     (void)fputs("\n  To apply it:\n\n      ", out);
     escape_line(command, out);
     (void)fputs("\n\n", out);

@@ -4,7 +4,7 @@
 #include "harness/lib/base/text.h"
 #include "harness/show/doc/doc.h"
 
-/* A longer name of a line has that line to itself; a longer cell is cut. */
+/* A longer label gets a line of its own; a longer cell is cut. */
 enum { LABEL_MOST = 45, CELL_MOST = 27 };
 
 enum paint { PAINT_NONE, PAINT_GOOD, PAINT_BAD, PAINT_BOLD, PAINT_DIM };
@@ -12,16 +12,16 @@ enum paint { PAINT_NONE, PAINT_GOOD, PAINT_BAD, PAINT_BOLD, PAINT_DIM };
 struct screen {
     FILE *out;
     bool color, all;
-    bool any, gap; /* something was printed; an empty line is due before the next */
+    bool any, gap; /* something was printed; the next block needs an empty line */
 };
 
-/* A table's layout: the first column stands left of each block of the others. */
+/* A wide table is printed as blocks of columns, each with the first column at its left. */
 struct layout {
     const struct doc_table *table;
     int label, gap, width[DOC_COLUMNS]; /* 0 = not shown */
     int head_lines;
-    size_t end;        /* behind the last column that is shown */
-    bool corner_alone; /* its name is a line of its own */
+    size_t end;        /* after the last column that is shown */
+    bool corner_alone; /* the first column's name gets a line of its own */
 };
 
 static const char *code_of(const struct screen *screen, enum paint paint)
@@ -35,7 +35,7 @@ static const char *end_of(const struct screen *screen, enum paint paint)
     return screen->color && paint ? "\033[0m" : "";
 }
 
-/* The line of a name, which ends at *length. */
+/* Returns the given line of a name, and its length in *length. */
 static const char *line_of(const char *name, int line, int *length)
 {
     while (line-- > 0 && name[strcspn(name, "\n")])
@@ -76,7 +76,7 @@ static int width_of(const struct doc_table *table, size_t column, bool with_name
     return width;
 }
 
-/* Details stand below the other columns. */
+/* The first DOC_DETAIL column: details are printed below the other columns. */
 static size_t first_detail(const struct doc_table *table)
 {
     size_t i = 1;
@@ -85,7 +85,7 @@ static size_t first_detail(const struct doc_table *table)
     return i;
 }
 
-/* Columns behind the first that stand beside each other where there is room. */
+/* Width of the columns after the first that share a line, without details. */
 static int width_of_rest(const struct layout *layout, int gap)
 {
     int width = 0;
@@ -99,7 +99,7 @@ static bool fits(const struct layout *layout, int gap)
     return layout->label + width_of_rest(layout, gap) <= TEXT_WIDTH;
 }
 
-/* Whether the column stands beside others. */
+/* True if the column shares a line with others. */
 static bool is_cell(const struct layout *layout, size_t i)
 {
     enum doc_kind kind = layout->table->column[i].kind;
@@ -129,7 +129,7 @@ static void lay_out(const struct doc_table *table, bool all, struct layout *layo
         layout->label = larger(layout->label, corner);
 }
 
-/* Whatever was added, without the blanks behind it. */
+/* Prints the line without trailing blanks, and frees it. */
 static void end_line(const struct screen *screen, struct strbuf *line, enum paint paint)
 {
     while (line->length && line->text[line->length - 1] == ' ')
@@ -201,7 +201,7 @@ static void add_label(const struct screen *screen, const struct layout *layout,
                 end_of(screen, paint));
 }
 
-/* Whether the row has anything in these columns: of a wide table it need not. */
+/* True if the row has a cell in these columns. A table of one block prints all its rows. */
 static bool has_any(const struct layout *layout, const struct doc_row *row, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++)
@@ -234,7 +234,7 @@ static void print_row(const struct screen *screen, const struct layout *layout,
         print_sentences(screen, layout->table, row);
 }
 
-/* Behind the last column that stands beside that one. */
+/* The end of the columns that fit on one line, from `from` on. */
 static size_t end_of_block(const struct layout *layout, size_t from)
 {
     int used = layout->label;
@@ -263,7 +263,7 @@ static void print_table(const struct screen *screen, const struct doc_table *tab
 static void print_command(const struct screen *screen, const struct finding *finding,
                           const char *indent)
 {
-    if (finding->command[0]) /* not wrapped: it is to be copied */
+    if (finding->command[0]) /* not wrapped, so that it can be copied */
         (void)fprintf(screen->out, "%sto apply it: %s\n", indent, finding->command);
 }
 
@@ -285,7 +285,7 @@ static void print_subject(const struct screen *screen, const struct finding *fin
     print_command(screen, finding, "  ");
 }
 
-/* Those that lead, or the rest of those of the whole. Whether any was. */
+/* Prints findings about the whole: those that lead, or the rest. Returns true if it printed any. */
 static bool print_whole(const struct screen *screen, const struct findings *findings, bool leading)
 {
     bool any = false;
@@ -301,7 +301,7 @@ static bool print_whole(const struct screen *screen, const struct findings *find
     return any;
 }
 
-/* Notes that explain a number, or say what is usual. */
+/* True for notes that explain a number or state what is usual. */
 static bool is_detail(const struct finding *finding)
 {
     static const char *const ids[] = {"absent_here", "bound", "machine_moved", "units_alike"};
@@ -311,7 +311,7 @@ static bool is_detail(const struct finding *finding)
     return false;
 }
 
-/* A few doubts say enough. */
+/* Unless `all`, only the first few doubts are shown; *doubts counts all of them. */
 static bool is_shown(const struct finding *finding, bool all, size_t *doubts)
 {
     enum { DOUBTS = 2 };

@@ -36,7 +36,7 @@ int plot_files_memory(struct err *err)
     return fd < 0 ? err_sys(err, -errno, "cannot hold a figure in memory") : fd;
 }
 
-/* From the start of `from` to its end; -EFBIG when there is more than `most`. */
+/* Copies all of `from`; -EFBIG if that is more than `most` bytes. */
 static int copy(int from, int to, off_t most)
 {
     char bytes[65536];
@@ -74,7 +74,7 @@ int plot_files_read(int plots_fd, const char *name, const char *suffix, struct e
 {
     char file[NAME_SIZE];
     name_file(name, suffix, "", file);
-    /* Without waiting for who writes to a FIFO. */
+    /* O_NONBLOCK: opening a FIFO must not wait for a writer. */
     int from = openat(plots_fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (from < 0 && errno == ELOOP)
         return err_set(err, -EINVAL, "cannot read plots/%s: it is a link", file);

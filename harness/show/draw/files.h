@@ -1,7 +1,6 @@
 /*
- * Files below the directory plots of a result, which may be somebody else's: no link is followed
- * there, only regular files of a bounded size are read, and what is written appears whole, as a new
- * file under its name.
+ * Files in the directory plots of a result, which another user may control. The functions follow no
+ * link, read only regular files of a bounded size, and write each file whole, as a new file.
  */
 #ifndef CONTEND_SHOW_DRAW_FILES_H
 #define CONTEND_SHOW_DRAW_FILES_H
@@ -12,41 +11,42 @@
 #include "harness/lib/base/err.h"
 
 /*
- * The most that is read of a .dat file. The largest figure is a matrix of pairs of CPUs, some 8
- * bytes a cell: 8 MiB at 1024 CPUs.
+ * Size limit of a .dat file. The largest figure is a matrix of pairs of CPUs with about 8 bytes a
+ * cell: 8 MiB at 1024 CPUs.
  */
 enum { PLOT_DATA_MAX_MIB = 64 };
 
 /*
- * Opens plots in the directory of a result, and makes it before where `make` says so. Returns a
- * descriptor, or a negative errno: -ENOENT it is not there, -ENOTDIR it is a link or a file.
+ * Opens plots in the directory of a result; `make` creates it first if it is missing. Returns a
+ * descriptor, or a negative errno: -ENOENT plots is missing, -ENOTDIR it is a link or a file.
  */
 int plot_files_open(int directory_fd, bool make, struct err *err);
 
-/* An empty file in memory, gone with its last descriptor; or a negative errno. */
+/* Creates a file in memory, freed with its last descriptor. Returns that or a negative errno. */
 int plot_files_memory(struct err *err);
 
 /*
- * Of all the following the file is NAME with that suffix: "loss", ".dat".
+ * All functions below name a file by NAME and suffix: "loss", ".dat".
  *
- * Copies it into memory. Returns that descriptor, or a negative errno: -EINVAL no regular file,
- * -EFBIG more than PLOT_DATA_MAX_MIB, and what opening and reading give.
+ * plot_files_read copies the file into memory. It returns a descriptor of the copy, or a negative
+ * errno: -EINVAL not a regular file, -EFBIG more than PLOT_DATA_MAX_MIB, or an error of open or
+ * read.
  */
 int plot_files_read(int plots_fd, const char *name, const char *suffix, struct err *err);
 
 /*
- * Writes NAME.dat whole, from what `write` puts into `out`, or nothing where that gives another
- * than 0, which is then returned.
+ * Writes NAME.dat with what `write` prints into `out`. If `write` returns an error, no file is
+ * written and that error is returned.
  */
 typedef int plot_writer(const void *arg, FILE *out, struct err *err);
 int plot_files_write_data(int plots_fd, const char *name, plot_writer *write, const void *arg,
                           struct err *err);
 
-/* Writes all of `from_fd` as that file, in the place of one that has the name. */
+/* Writes all of `from_fd` as that file, and replaces an existing one. */
 int plot_files_put(int plots_fd, const char *name, const char *suffix, int from_fd,
                    struct err *err);
 
-/* Whatever has the name: is it there, and away with it. */
+/* These test and remove any kind of file of that name, without following links. */
 bool plot_files_has(int plots_fd, const char *name, const char *suffix);
 void plot_files_remove(int plots_fd, const char *name, const char *suffix);
 void plot_files_remove_all(int plots_fd, const char *name);

@@ -23,7 +23,7 @@ void found_put_kind(enum figure_kind kind, FILE *out)
     (void)fprintf(out, FIRST_WORDS "%s\n", kinds[kind]);
 }
 
-/* "loss" of "loss.dat" and of "loss.dat.tmp"; false where that is no name of a figure. */
+/* "loss" for "loss.dat" and "loss.dat.tmp"; false if the file is not named like a figure. */
 static bool take_name(const char *file, char name[static FIGURE_NAME_MAX])
 {
     size_t length = strspn(file, "abcdefghijklmnopqrstuvwxyz0123456789_");
@@ -35,13 +35,13 @@ static bool take_name(const char *file, char name[static FIGURE_NAME_MAX])
     return true;
 }
 
-/* Which of the kinds the first line says; KINDS: none. */
+/* Returns the kind that the first line names; KINDS: none. */
 static size_t read_kind(int plots_fd, const char *file)
 {
     char line[LINE_MOST], wanted[LINE_MOST];
     struct stat status;
     size_t kind = KINDS;
-    /* Without waiting for who writes to a FIFO. */
+    /* O_NONBLOCK: opening a FIFO must not wait for a writer. */
     int fd = openat(plots_fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0)
         return KINDS;
@@ -60,7 +60,7 @@ static int compare(const void *a, const void *b)
     return strcmp(((const struct found *)a)->name, ((const struct found *)b)->name);
 }
 
-/* One name may have both a .dat and a .dat.tmp. */
+/* A figure may have both a .dat and a .dat.tmp. */
 static size_t drop_twins(struct found *found, size_t n)
 {
     size_t kept = 0;

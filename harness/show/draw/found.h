@@ -1,6 +1,6 @@
 /*
- * Figures of benchmarks in a directory, which may be of another version or of somebody else. The
- * first line of their .dat files says what draws them: "# contend line_chart", a script of plots/.
+ * Finds figures of benchmarks in a directory, which may come from another version or another user.
+ * The first line of a .dat file names the script of plots/ that draws it: "# contend line_chart".
  */
 #ifndef CONTEND_SHOW_DRAW_FOUND_H
 #define CONTEND_SHOW_DRAW_FOUND_H
@@ -10,20 +10,20 @@
 
 #include "harness/contract/figure.h"
 
-/* As many are looked for. */
+/* Limit of the search. */
 enum { FOUND_MOST = 128 };
 
 struct found {
-    char name[FIGURE_NAME_MAX]; /* [a-z0-9_]+, whatever the directory holds */
+    char name[FIGURE_NAME_MAX]; /* always [a-z0-9_]+ */
     enum figure_kind kind;
 };
 
-/* Writes the first line. */
+/* Writes the first line of a .dat file. */
 void found_put_kind(enum figure_kind kind, FILE *out);
 
 /*
- * Those that have such a first line, by name, also where only a .dat.tmp was left; returns how
- * many. No link is followed, and nothing is read but regular files.
+ * Finds the files that have such a first line, also if only a .dat.tmp is left. Sorted by name;
+ * returns how many. Follows no link and reads only regular files.
  */
 size_t found_list(int plots_fd, struct found found[static FOUND_MOST]);
 

@@ -22,7 +22,7 @@
 
 enum { PARALLEL = 2, EXEC_FAILED = 127 };
 
-/* Far more than a figure needs: what stops one whose data are made to use up the machine. */
+/* Far more than a figure needs: they stop a figure whose data were made to exhaust the machine. */
 static const struct limit {
     int resource;
     rlim_t most;
@@ -35,8 +35,7 @@ static const struct limit {
 static const char *const picture_suffixes[] = {".svg", ".png"};
 enum { PICTURES = sizeof(picture_suffixes) / sizeof(picture_suffixes[0]) };
 
-/* The files of one figure, all in memory: gnuplot gets no path into a directory that may not be
- * ours. */
+/* The files of one figure, in memory: gnuplot gets no path into a directory of another user. */
 struct files {
     int data;
     int pictures[PICTURES];
@@ -44,11 +43,11 @@ struct files {
 
 /* A running gnuplot. */
 struct plotter {
-    struct gnuplot_job *job; /* NULL = free */
+    struct gnuplot_job *job; /* NULL: this entry is free */
     struct process process;
     struct files files;
-    int messages;      /* memfd with what it printed */
-    int exec_error_fd; /* reads an errno when exec failed, else end of file */
+    int messages;      /* memfd with gnuplot's output */
+    int exec_error_fd; /* yields an errno if exec failed, else end of file */
     uint64_t deadline_ns;
 };
 
@@ -75,8 +74,8 @@ static int open_files(int dir_fd, const char *name, struct files *files, struct 
 }
 
 /*
- * What is black or grey on white becomes light on dark where the reader's theme is that; colours of
- * data stay. By how gnuplot writes colours: of texts without blanks.
+ * With a dark theme, black and grey on white become light on dark; data colours stay. The selectors
+ * match how gnuplot writes colours: those of texts have no blanks.
  */
 static const char theme[] =
     "<style>@media screen and (prefers-color-scheme:dark){rect[fill='#ffffff']{fill:#0d1117}"
@@ -85,7 +84,7 @@ static const char theme[] =
     "[fill='rgb(96,96,96)']{fill:#9198a1}[stroke='rgb(228, 228, 228)']{stroke:#3d444d}"
     "[fill='rgb(228, 228, 228)'],[fill='rgb(254, 254, 254)']{fill:#3d444d}}</style>\n";
 
-/* Puts it into the SVG, in front of the first definitions; one without any stays as it is. */
+/* Inserts the theme before the first <defs>; an SVG without <defs> stays as it is. */
 static int add_theme(int svg_fd)
 {
     struct stat status;
@@ -150,7 +149,7 @@ static int hand_over(const struct files *files)
     return rc;
 }
 
-/* As limits says, or less where there is less already. */
+/* Applies `limits`; lower existing limits stay. */
 static void set_limits(void)
 {
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
@@ -161,7 +160,7 @@ static void set_limits(void)
         now.rlim_cur = now.rlim_cur < now.rlim_max ? now.rlim_cur : now.rlim_max;
         (void)setrlimit(limits[i].resource, &now);
     }
-    (void)signal(SIGXFSZ, SIG_DFL); /* or it would go on, without a place to write to */
+    (void)signal(SIGXFSZ, SIG_DFL); /* if ignored, gnuplot would run on at the limit */
 }
 
 struct image {
@@ -170,7 +169,7 @@ struct image {
     int script, messages, exec_error;
 };
 
-/* Between fork and exec: only calls that are safe there. */
+/* Runs between fork and exec: only async-signal-safe calls. */
 static int become_gnuplot(void *arg)
 {
     const struct image *image = arg;
@@ -202,7 +201,7 @@ static int start(const char *path, struct gnuplot_job *job, const struct files *
     }
     struct image image = {path, files, script, messages, exec_error[1]};
     struct process process;
-    /* A group of its own: at a terminal it would end by the interrupt before we know of it. */
+    /* Own process group: else a terminal's interrupt ends gnuplot before this process knows. */
     rc = process_start(&process, true, become_gnuplot, &image);
     if (rc) {
         (void)err_sys(err, rc, "cannot start gnuplot for %s", job->name);
@@ -221,7 +220,7 @@ close_files:
     return rc;
 }
 
-/* gnuplot's last line that is not blank: why it gave up. Cut to fit. */
+/* gnuplot's last line that is not blank, which says why it failed. Cut to fit. */
 static void last_message(int fd, char *text, size_t size)
 {
     struct stat status;
@@ -235,7 +234,7 @@ static void last_message(int fd, char *text, size_t size)
     line = line ? line + 1 : text;
     line += strspn(line, " \t");
     memmove(text, line, strlen(line) + 1);
-    for (char *c = text; *c; c++) /* it may quote the data, and this goes to a terminal */
+    for (char *c = text; *c; c++) /* the line may quote data, and it goes to a terminal */
         if ((unsigned char)*c < ' ' || *c == 0x7f)
             *c = '?';
 }
@@ -259,7 +258,7 @@ static int judge(const struct plotter *plotter, int wait_status, int timed_out, 
                    message[0] ? message : "it gave no reason");
 }
 
-/* Ends it, and waits until it has. */
+/* Kills gnuplot and waits for its end. */
 static void end(struct plotter *plotter, int *wait_status)
 {
     (void)process_signal_group(&plotter->process, SIGKILL);
@@ -274,7 +273,7 @@ static void release(struct plotter *plotter)
     *plotter = (struct plotter){0};
 }
 
-/* Collects the process if it has ended or its time is up. True when it is done. */
+/* Collects gnuplot if it has ended or its time is up. Returns true if it did. */
 static bool finish(int dir_fd, struct plotter *plotter, struct err *err)
 {
     struct gnuplot_job *job = plotter->job;
@@ -307,7 +306,7 @@ static bool start_next(int dir_fd, const char *path, struct gnuplot_job *job, do
     return !job->rc;
 }
 
-/* Drops the figures that are not drawn yet. */
+/* Kills running gnuplots, and sets the result of all figures that are not drawn yet. */
 static int give_up(struct plotter running[static PARALLEL], struct gnuplot_job *jobs, size_t njobs,
                    int code)
 {

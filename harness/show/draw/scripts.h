@@ -1,6 +1,6 @@
 /*
- * The gnuplot scripts of plots/, as NUL-terminated text in the program. The build generates their
- * source from the files, so that an installed program needs none beside it.
+ * The gnuplot scripts of plots/, as NUL-terminated text. The build generates their source from the
+ * files, so that an installed program does not need the files.
  */
 #ifndef CONTEND_SHOW_DRAW_SCRIPTS_H
 #define CONTEND_SHOW_DRAW_SCRIPTS_H

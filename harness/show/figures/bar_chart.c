@@ -1,4 +1,4 @@
-/* Figures of the kind FIGURE_BARS: places along the axis, and some bars at each. */
+/* Figures of the kind FIGURE_BARS: places along the axis, and one or more bars at each place. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "harness/show/data/names.h"
 #include "harness/show/data/series.h"
 
-/* Bars that differ by more stand on a logarithmic axis, or the short ones would not be seen. */
+/* Beyond this ratio of values the axis is logarithmic, because short bars would be invisible. */
 #define FAR 200
 
 enum { KINDS_MOST = 6, BARS_MOST = NAMES_MOST * KINDS_MOST, LABEL_MOST = 60 };
@@ -23,7 +23,7 @@ struct bars {
     } bar[BARS_MOST];
 };
 
-/* Bars of kinds, or at places, for which there is no room are left out. */
+/* Collects the bars. Places beyond NAMES_MOST and kinds beyond KINDS_MOST are left out. */
 static void collect(const struct figure_data *data, const struct arm *arm, struct bars *bars)
 {
     const struct bench_figure *figure = data->figure;
@@ -48,7 +48,7 @@ static void collect(const struct figure_data *data, const struct arm *arm, struc
         bars->kinds.n = KINDS_MOST;
 }
 
-/* Short, since bars stand close to each other: 0.042, 0.4, 4.5, 129, 2.07M. */
+/* Short, because bars are close to each other: 0.042, 0.4, 4.5, 129, 2.07M. */
 static const char *format_value(double value, char *text, size_t size)
 {
     if (value < 0.95) {
@@ -73,7 +73,7 @@ static bool has_bar(const struct bars *bars, size_t place, size_t kind)
     return false;
 }
 
-/* A gap would be taken for 0. */
+/* Marks absent bars with "none", because a gap would look like 0. */
 static void put_absent(const struct bars *bars, FILE *out)
 {
     for (size_t place = 0; place < bars->places.n; place++)

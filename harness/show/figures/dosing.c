@@ -1,4 +1,4 @@
-/* What each placement keeps of its throughput over the dose of contention, as lines. */
+/* Line chart of the throughput that each placement keeps, over the dose of contention. */
 #include "harness/verdict/search/dosing.h"
 
 #include <errno.h>
@@ -7,20 +7,20 @@
 #include "harness/show/data/curves.h"
 #include "harness/show/data/dat.h"
 
-/* As the axis has it: shares in percent. */
+/* The value on the x axis: shares are in percent. */
 static double x_of(const struct dosing_curves *curves, double level)
 {
     return dose_is_share(curves->kind) ? 100 * level : level;
 }
 
-/* Where a point stands: at what was held, where that is known. */
+/* The x of a point: the dose that was held, or the nominal dose if that is unknown. */
 static double x_at(const struct dosing_curves *curves, size_t p, size_t i)
 {
     double held = curves->point[p][i].held;
     return x_of(curves, isnan(held) ? curves->level[i] : held);
 }
 
-/* Both axes, so that all points have room. */
+/* Sets the ends of both axes so that all points fit. */
 static void find_ends(const struct dosing_curves *of, struct curves *curves)
 {
     double low = x_of(of, of->level[0]), high = low, most = 100;

@@ -1,4 +1,4 @@
-/* Figures of the kind FIGURE_DOTS: panels of some metrics, a line each key, a dot each GPU. */
+/* Figures of the kind FIGURE_DOTS: a panel per metric, a line per key, a dot per GPU. */
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
@@ -15,11 +15,11 @@ struct chart {
     const struct figure_data *data;
     const struct arm *arm;
     struct dots dots;
-    unsigned units; /* the highest number of a GPU, and one */
-    bool has_both;  /* there are dots of both marks */
+    unsigned units; /* highest GPU number plus 1 */
+    bool has_both;  /* the figure uses both marks */
 };
 
-/* "sync, spin": where it stands along the dimensions that make a line. */
+/* "sync, spin": the value's labels along the dimensions that make a line. */
 static void format_line(const struct chart *chart, const struct figure_panel *panel,
                         const struct dims *at, char *buf, size_t size)
 {
@@ -40,7 +40,7 @@ static size_t find_line(struct chart *chart, unsigned panel, const char *label)
     return dots_add_line(dots, panel, label);
 }
 
-/* Which of the two marks a value has: that of the second label of `split` is a diamond. */
+/* The mark of a value: a diamond for the second label of `split`. */
 static enum dot_mark mark_of(const struct bench_figure *figure, const struct dims *at)
 {
     const struct dims diamond = DIMS({figure->split, 1});
@@ -55,7 +55,7 @@ static int unit_of(const struct figure_data *data, const struct dims *at)
     return unit < BENCH_NODES ? unit : -1;
 }
 
-/* GPUs from the top of a line; of two marks the first has the upper half. */
+/* GPUs go down from the top of a line; with two marks, the first has the upper half. */
 static double height_of(const struct chart *chart, int unit, enum dot_mark mark)
 {
     bool halves = chart->has_both;
@@ -86,7 +86,7 @@ static int add_row(struct chart *chart, unsigned panel, const struct figure_pane
     return dots_add(&chart->dots, &dot) ? 0 : -ENOMEM;
 }
 
-/* The heading of the numbers at the right, by the unit in brackets of the label: "GB/s alone". */
+/* Sets the heading of the numbers at the right: the label's unit and the split, "GB/s alone". */
 static void report_right(const struct chart *chart, struct dots_panel *panel)
 {
     const struct figure_data *data = chart->data;
@@ -102,7 +102,7 @@ static void report_right(const struct chart *chart, struct dots_panel *panel)
     }
 }
 
-/* Panels without a value are not there. */
+/* Adds a panel, unless it has no value. */
 static int add_panel(struct chart *chart, const struct figure_panel *of)
 {
     struct dots_panel panel = {.label = of->label, .log = of->log};
@@ -119,7 +119,7 @@ static int add_panel(struct chart *chart, const struct figure_panel *of)
     return rc;
 }
 
-/* And whether there are two marks. */
+/* Sets `units` and `has_both`. */
 static void count_units(struct chart *chart)
 {
     const struct figure_data *data = chart->data;
@@ -134,7 +134,7 @@ static void count_units(struct chart *chart)
     }
 }
 
-/* "49.2 to 51.3", of several dots, or the only one. */
+/* "49.2 to 51.3"; a single value if both ends print the same. */
 static void format_range(double least, double most, char text[static DOTS_TEXT])
 {
     char low[20], high[20];
@@ -172,7 +172,7 @@ static void add_keys(struct chart *chart)
     }
 }
 
-/* GPUs that have no value, and why: "GPU 1: failed: its memory is worn out". */
+/* Lists GPUs without a value, and why: "GPU 1: failed: its memory is worn out". */
 static void format_absent(const struct chart *chart, char *buf, size_t size)
 {
     const struct figure_data *data = chart->data;

@@ -15,11 +15,11 @@
 #include "harness/show/draw/gnuplot.h"
 #include "harness/show/draw/scripts.h"
 
-/* Figures of runs with steps; the slowest to draw first, as two are drawn at a time. */
+/* Figures of runs with steps. The slowest to draw come first, because two are drawn at a time. */
 static const struct drawing {
     const char *name, *script;
     figure_writer *write;
-    bool lines; /* it is of the kind FIGURE_LINES, and drawn where there are curves */
+    bool lines; /* kind FIGURE_LINES; drawn only for several numbers of workers */
 } step_figures[] = {
     {"occupancy", plot_occupancy_gp, figure_occupancy},
     {"step_time", plot_step_time_gp, figure_step_time},
@@ -41,9 +41,9 @@ static const struct kind {
     [FIGURE_DOTS] = {plot_dot_chart_gp, figure_dots},
 };
 
-/* Figures to draw: of steps, and as many of benchmarks as are looked for in a directory. */
+/* Figures to draw: those of steps, and up to FOUND_MOST of benchmarks. */
 struct queue {
-    bool silent; /* nobody asked for them: not a word on those that cannot be had */
+    bool silent; /* no pictures wanted or nothing measured: log nothing about missing ones */
     size_t n;
     struct gnuplot_job jobs[STEP_FIGURES + FOUND_MOST];
 };
@@ -69,7 +69,7 @@ static bool has_metric(const struct figure_data *data, const char *metric)
     return false;
 }
 
-/* Whether the run measured what the figure shows: others are not missing, but out of place. */
+/* True if the run measured a value of the figure; if not, the figure is skipped silently. */
 static bool has_values(const struct figure_data *data)
 {
     const struct bench_figure *figure = data->figure;
@@ -87,7 +87,7 @@ static bool has_steps(const struct result *result)
     return false;
 }
 
-/* A file that is left after figures_remove is not ours. */
+/* A file that figures_remove left is not from a run. */
 static bool is_taken(int dir_fd, const char *name)
 {
     return plot_files_has(dir_fd, name, ".dat") || plot_files_has(dir_fd, name, ".svg") ||
@@ -95,7 +95,7 @@ static bool is_taken(int dir_fd, const char *name)
 }
 
 struct written {
-    const struct figure_data *data; /* its figure NULL: one of steps */
+    const struct figure_data *data; /* data->figure NULL: a figure of steps */
     figure_writer *write;
     bool lines;
 };
@@ -110,7 +110,7 @@ static int write_figure(const void *arg, FILE *out, struct err *err)
     return written->write(written->data, out, err);
 }
 
-/* Writes a data file, and queues the figure where it has something to show. */
+/* Writes the data file, and queues the figure if it has something to show. */
 static int prepare(const struct figure_data *data, const struct drawing *figure, int dir_fd,
                    struct queue *queue, struct err *err)
 {
@@ -145,7 +145,7 @@ static int prepare_bench(struct figure_data *data, const struct bench *bench, in
     return rc;
 }
 
-/* Whether no arm before that one is of its benchmark. */
+/* True if no earlier arm has the same benchmark. */
 static bool is_first(const struct result *result, size_t arm)
 {
     for (size_t i = 0; i < arm; i++)
@@ -154,10 +154,10 @@ static bool is_first(const struct result *result, size_t arm)
     return true;
 }
 
-/* Those of steps, where there are any, and those of the run's benchmarks. */
+/* Prepares the figures of steps, if the run has steps, and those of its benchmarks. */
 static int prepare_all(struct figure_data *data, int dir_fd, struct queue *queue, struct err *err)
 {
-    /* Their arms differ by more than others show. */
+    /* Only this figure shows how the arms of these runs differ. */
     static const struct drawing alone[PURPOSES] = {
         [PURPOSE_SIZING] = {"sizing", plot_line_chart_gp, figure_sizing, .lines = true},
         [PURPOSE_DOSE] = {"dosing", plot_line_chart_gp, figure_dosing, .lines = true}};
@@ -178,7 +178,7 @@ static int prepare_all(struct figure_data *data, int dir_fd, struct queue *queue
 static int draw(int dir_fd, struct queue *queue, struct signals *signals, struct err *err)
 {
     int rc = gnuplot_run(dir_fd, queue->jobs, queue->n, GNUPLOT_LIMIT_S, signals, err);
-    /* Pictures of an earlier attempt would be taken for this one's. */
+    /* Pictures of an earlier attempt would be mistaken for those of this one. */
     for (size_t i = 0; i < queue->n; i++)
         if (queue->jobs[i].rc == -EIO || queue->jobs[i].rc == -ETIMEDOUT) {
             plot_files_remove(dir_fd, queue->jobs[i].name, ".svg");
@@ -210,7 +210,7 @@ static bool is_of_steps(const char *name)
     return false;
 }
 
-/* `found` keeps the names. */
+/* The queue borrows the names from `found`. */
 static void queue_what_is_there(int plots_fd, struct found found[static FOUND_MOST],
                                 struct queue *queue)
 {
@@ -238,7 +238,7 @@ int figures_redraw(int plots_fd, struct signals *signals,
     return rc;
 }
 
-/* Where nothing was measured, that is said, and figures are the least of it. */
+/* Without any round, another message says so, and missing figures are not worth one. */
 static bool has_rounds(const struct rounds *rounds)
 {
     for (size_t i = 0; i < rounds->narms; i++)

@@ -1,5 +1,4 @@
-/* Figures of the kind FIGURE_HEAT: a value for every pair of CPUs, of NUMA nodes, of GPUs, of both.
- */
+/* Figures of the kind FIGURE_HEAT: values of pairs of CPUs, NUMA nodes or GPUs. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,9 +17,9 @@ enum { ACROSS, DOWN, AXES };
 enum { PRINTED_MOST = 8 };
 
 struct matrix {
-    struct bitset members[AXES]; /* CPUs, nodes or GPUs by their number, times the splits if any */
+    struct bitset members[AXES]; /* CPU, node or GPU numbers, times splits plus split if any */
     unsigned n[AXES];
-    unsigned place[AXES][BITSET_BITS]; /* of a member among the members */
+    unsigned place[AXES][BITSET_BITS]; /* index of a member among the members */
     double *value;                     /* owned, n[DOWN] lines; NaN = none */
     double *sorted;                    /* owned, scratch: all values */
     size_t nvalues;
@@ -31,7 +30,7 @@ static unsigned count_splits(const struct bench_figure *figure)
     return figure->split ? figure->nsplits : 1;
 }
 
-/* Which of the splits a value is of; as many as there are where it is of none. */
+/* The index of the split that a value belongs to; figure->nsplits: none. */
 static unsigned find_split(const struct bench_figure *figure, const struct dims *at)
 {
     unsigned n = 0;
@@ -43,7 +42,7 @@ static unsigned find_split(const struct bench_figure *figure, const struct dims 
     return n;
 }
 
-/* The two numbers of a row; false when it has none that belong here. */
+/* Reads the two numbers of a row's key; false if the row does not belong in this figure. */
 static bool read_pair(const struct bench_figure *figure, const struct row *row,
                       unsigned pair[static AXES])
 {
@@ -124,9 +123,10 @@ static int make_matrix(const struct figure_data *data, const struct arm *arm, st
 }
 
 /*
- * The ends of the colours. One pair whose CPU the hypervisor took away for a while would leave a
- * single colour for all others, so what lies far beyond nearly all gets the colour of the end.
- * Returns how many values do. The ends are apart far enough that noise does not get all colours.
+ * Chooses the ends of the colour scale. A single outlier, such as a pair whose CPU the hypervisor
+ * took away, would leave one colour for all other values. So values far above the 99th percentile
+ * get the colour of the end; the function returns their number. The ends differ by at least 20%, so
+ * that noise does not fill the scale.
  */
 static size_t choose_range(const struct bench_figure *figure, const struct matrix *matrix,
                            double *low, double *high)

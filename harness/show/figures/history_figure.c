@@ -17,13 +17,13 @@
 #include "harness/show/draw/scripts.h"
 #include "harness/verdict/pairs/comparison.h"
 
-/* The last of them is the canary's, where there is one. */
+/* The last one is the control's (canary), if there is one. */
 struct panels {
     size_t n;
     const struct history_series *series[HISTORY_PANELS + 1];
 };
 
-/* How much there is to be seen in it. */
+/* The largest change of the series, as |ln ratio|. */
 static double weight(const struct history_series *series)
 {
     double most = 0;
@@ -85,7 +85,7 @@ static void put_points(const struct panels *panels, FILE *out)
                           panels->series[p]->point[i].value);
 }
 
-/* Each level as long as it lasted; its value is the median of its runs. */
+/* Writes each level over the runs that it lasted; its value is the median of these runs. */
 static int put_levels(const struct panels *panels, FILE *out)
 {
     dat_block("levels", "panel first last value", out);

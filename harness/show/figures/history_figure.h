@@ -1,4 +1,4 @@
-/* The figure of a history: the runs of one machine in time, with the changes that were found. */
+/* The figure of a history: the runs of one machine over time, with the changes that were found. */
 #ifndef CONTEND_SHOW_FIGURES_HISTORY_FIGURE_H
 #define CONTEND_SHOW_FIGURES_HISTORY_FIGURE_H
 
@@ -6,9 +6,9 @@
 #include "harness/verdict/runs/history.h"
 
 /*
- * Writes history.dat, .svg and .png into plots/ of that directory, which is made where it is not
- * there: of a judged history the figures that changed the most, then others, up to
- * HISTORY_PANELS, and the canary's that changed the most. Without gnuplot it says so and keeps the
+ * Writes history.dat, .svg and .png into plots/ of that directory, and creates both if they are
+ * missing. The history must be judged. Panels: up to HISTORY_PANELS series, those that changed most
+ * first, and the control's (canary) that changed most. Without gnuplot it logs that and keeps the
  * .dat file. Errors: those of gnuplot_run and of writing files.
  */
 enum { HISTORY_PANELS = 6 };

@@ -1,5 +1,4 @@
-/* Figures of the kind FIGURE_LINES: one panel with a line for each key, or a panel for each rest.
- */
+/* Figures of the kind FIGURE_LINES: a line for each key, in one panel or in several. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,15 +9,16 @@
 #include "harness/show/data/marks.h"
 #include "harness/show/data/series.h"
 
-/* An axis that would begin at less of its end begins at 0: heights are compared by eye. */
+/* An axis whose low end is below this share of the high end begins at 0: readers compare
+ * heights. */
 #define NEAR_ZERO 0.3
 
-/* Names: as many as plots/common.gp has styles of lines, one a placement and one for a baseline. */
+/* Most names: the line styles of plots/common.gp, one per placement and one for a baseline. */
 enum { LINES_MOST = PLACEMENTS + 1 };
 
 struct chart {
     struct series_list list; /* what is drawn */
-    size_t left_out;         /* lines for which there is no room */
+    size_t left_out;         /* number of lines without room */
     struct curves curves;
 };
 
@@ -29,7 +29,7 @@ static size_t find_place(struct names *names, const char *text, size_t most)
     return at < most ? at : NAMES_MOST;
 }
 
-/* The dimensions left beside the lines' own, and the arm where there are others. */
+/* The panel's name: dimensions that do not distinguish lines, and the arm if there are several. */
 static void format_panel(const struct figure_data *data, const struct series *series,
                          const struct dims *rest, char panel[static NAMES_TEXT])
 {
@@ -40,7 +40,7 @@ static void format_panel(const struct figure_data *data, const struct series *se
     (void)snprintf(panel, NAMES_TEXT, "%s%s%s", arm, arm[0] && left[0] ? ", " : "", left);
 }
 
-/* Without names of its own a figure has a panel for each part of the run. */
+/* Places a line. Without figure->series, each part of the run has a panel. */
 static bool place(const struct figure_data *data, struct series *series, struct chart *chart)
 {
     char panel[NAMES_TEXT], name[NAMES_TEXT];
@@ -58,7 +58,7 @@ static bool place(const struct figure_data *data, struct series *series, struct 
     return series->panel < NAMES_MOST && series->name < NAMES_MOST;
 }
 
-/* How many lines of its arm are before that one. */
+/* How many earlier lines belong to the same arm. */
 static size_t rank_in_arm(const struct series_list *list, size_t line)
 {
     size_t rank = 0;
@@ -68,8 +68,8 @@ static size_t rank_in_arm(const struct series_list *list, size_t line)
 }
 
 /*
- * The first line of every arm goes before a second one of any: where there is no room for all, each
- * placement, and so each fix, is still to be seen.
+ * Places the first line of every arm before any second line. So each placement is visible even if
+ * there is no room for all lines.
  */
 static void place_all(const struct figure_data *data, struct chart *chart)
 {
@@ -90,14 +90,14 @@ static void place_all(const struct figure_data *data, struct chart *chart)
     chart->left_out = n - chart->list.n;
 }
 
-/* fmin and fmax pass over what is not a number, such as an interval over one round. */
+/* Extends the range to `value`. fmin and fmax ignore NaN, such as the interval of one round. */
 static void hold(double ends[static 2], double value)
 {
     ends[0] = fmin(ends[0], value);
     ends[1] = fmax(ends[1], value);
 }
 
-/* A linear axis has room at its ends, but not below zero where that is one. */
+/* Gives a linear axis room at its ends, but not below 0 if it begins there. */
 static void stretch(const struct figure_axis *axis, double room, double ends[static 2])
 {
     if (axis->log)
@@ -115,7 +115,7 @@ static bool is_axis(const struct figure_axis *axis, const double ends[static 2])
     return isfinite(ends[0]) && isfinite(ends[1]) && (!axis->log || ends[0] > 0);
 }
 
-/* -ENODATA where the values make no axes. */
+/* -ENODATA if the values make no axes. */
 static int find_ends(const struct figure_data *data, struct chart *chart, struct err *err)
 {
     const struct bench_figure *figure = data->figure;
@@ -169,8 +169,9 @@ static void put_heading(const struct figure_data *data, struct chart *chart, FIL
 }
 
 /*
- * Where the line is at x. Medians of rounds make it, and x is one of its own, so that it need not
- * be at `wanted` there; where it is at several heights, the one next to that. NaN: nowhere.
+ * The height of the line at x; NaN: x is outside the line. The line connects medians of rounds and
+ * x is a median of its own, so the height need not be `wanted`. Returns the height closest to
+ * `wanted`.
  */
 static double height_at(const struct series *series, double x, double wanted)
 {
@@ -205,7 +206,7 @@ static void put_crosses(const struct figure_data *data, const struct chart *char
     marks_put(&marks, data->figure->x.log, chart->curves.x_ends, out);
 }
 
-/* An interval at the end of a bin would be taken for one of the next. */
+/* Histograms have no intervals: one at the end of a bin would seem to belong to the next bin. */
 static void put_points(const struct series *series, bool steps, FILE *out)
 {
     for (size_t i = 0; i < series->n; i++) {

@@ -1,13 +1,13 @@
 /*
- * The occupancy map: which worker's threads each CPU saw, over time, one panel a placement.
+ * The occupancy map: which worker's threads each CPU saw over time, one panel per placement.
  *
- * Threads mark where they are when a parallel region starts. A thread counts as being on the CPU of
- * its latest mark until its next mark, at most HOLD_NS: it may be descheduled there, or moved
- * without a mark, so a cell says "last seen here", not "executing". A cell that two workers share
- * is the darker, the more of the throughput its placement loses: sharing need not cost anything.
+ * A thread records its CPU at the start of each parallel region. It counts as being on that CPU
+ * until its next record, at most for map.hold_ns. It may be descheduled meanwhile, or moved without
+ * a record, so a cell means "last seen here", not "executing". A cell that two workers share is
+ * darker the more of the throughput its placement loses, because sharing need not cost anything.
  *
- * A user's command is looked at from outside, every 20 ms at most, and begins with what is no work
- * yet, such as imports: of it the busiest stretch is shown.
+ * A user's command is sampled from outside, every 20 ms at most. It begins with preparations such
+ * as imports, so the figure shows its busiest stretch.
  */
 #include <errno.h>
 #include <math.h>
@@ -24,26 +24,26 @@ enum {
     HOLD_COMMAND_MS = 60,
     SPAN_COMMAND_MS = 5000,
     BINS = 250,
-    ROWS_MOST = 256,    /* more CPUs share rows */
-    LINES_WANTED = 192, /* of the picture; see map_repeats */
+    ROWS_MOST = 256,    /* with more CPUs, several share a row */
+    LINES_WANTED = 192, /* rows of the image; see map_repeats */
     TICKS_MOST = 9,
-    STRETCHES = 64, /* that are tried for the busiest one */
+    STRETCHES = 64, /* candidates for the busiest stretch */
 };
 
 /*
- * States of a cell, as plots/occupancy.gp reads them; workers are 1 + their number modulo 16, and
- * those that share one add to CONTESTED which quarter of the throughput is lost.
+ * States of a cell, as plots/occupancy.gp reads them. A single worker: 1 + its number modulo 16. A
+ * shared cell: CONTESTED + the quarter of the throughput that is lost.
  */
 enum { NOBODY = 0, COLOURS = 16, BACKGROUND, CONTESTED, LOSSES = 4, STATES = CONTESTED + LOSSES };
 
 /* One panel. */
 struct panel {
-    size_t line; /* of map.lines */
+    size_t line; /* index in map.lines */
     const struct arm *arm;
-    const struct observation *observation; /* the first one with marks */
-    uint64_t start_ns, from_ns;            /* when it was measured from, and is shown from */
-    uint64_t seen_ns;                      /* from that start to the last mark */
-    double lost;                           /* share of the throughput of the best panel; or NaN */
+    const struct observation *observation; /* the first one with CPU samples */
+    uint64_t start_ns, from_ns;            /* start of measuring; start of the part shown */
+    uint64_t seen_ns;                      /* from start_ns to the last sample */
+    double lost;                           /* as a share of the best panel's throughput; or NaN */
 };
 
 struct map {
@@ -52,11 +52,11 @@ struct map {
     struct panel *panels;
     unsigned planned_workers;
     bool background;
-    struct bitset cpus; /* all that were planned or seen: a line each, or a share of one */
+    struct bitset cpus; /* planned or seen; `per_row` of them share a row */
     unsigned ncpus, per_row;
     uint64_t span_ns, hold_ns;
-    bool busiest;    /* what is shown of a command; else from the start */
-    uint16_t *owner; /* scratch, ncpus x BINS: 0, 1 + worker, or OWNER_MANY */
+    bool busiest;    /* a command's busiest stretch is shown; else the start */
+    uint16_t *owner; /* scratch, ncpus x BINS: NOBODY, 1 + worker, or OWNER_MANY */
 };
 enum { OWNER_MANY = UINT16_MAX };
 
@@ -69,7 +69,7 @@ static const struct observation *marked_observation(const struct arm *arm)
     return NULL;
 }
 
-/* When the first of the measured workers had settled, and measured: the go signal came before. */
+/* When the first foreground worker had settled and began to measure. The go signal came earlier. */
 static uint64_t origin_ns(const struct observation *observation)
 {
     uint64_t first_ns = UINT64_MAX;
@@ -81,7 +81,7 @@ static uint64_t origin_ns(const struct observation *observation)
     return first_ns < UINT64_MAX ? first_ns : observation->start_ns;
 }
 
-/* The arms with the most workers: that is where the fight is. */
+/* Chooses the arms with the most workers, because contention is worst there. */
 static int choose_panels(const struct figure_data *data, struct map *map, struct err *err)
 {
     int rc = lines_make(data, &map->lines, err);
@@ -100,11 +100,11 @@ static int choose_panels(const struct figure_data *data, struct map *map, struct
         map->planned_workers = arm->planned_workers;
         map->panels[map->npanels++] = (struct panel){i, arm, observation};
     }
-    map->lines.workers = map->planned_workers; /* the panels' names need not repeat it */
+    map->lines.workers = map->planned_workers; /* so that the panels' names omit it */
     return map->npanels ? 0 : err_set(err, -ENODATA, "no worker noted which CPUs it ran on");
 }
 
-/* Panels of other work than this one's have rates that say nothing here. */
+/* Relative only to panels with the same benchmark and parameters: other rates do not compare. */
 static void measure_loss(const struct figure_data *data, struct map *map, struct panel *panel)
 {
     const struct arm_rounds *arms = data->analysis->rounds.arms;
@@ -117,7 +117,7 @@ static void measure_loss(const struct figure_data *data, struct map *map, struct
     panel->lost = 1 - arms[map->lines.arm[panel->line]].rate / best;
 }
 
-/* Marks of all workers in the span from there on. */
+/* The number of CPU samples of all workers in that span. */
 static size_t count_marks(const struct panel *panel, uint64_t from_ns, uint64_t span_ns)
 {
     size_t n = 0;
@@ -130,7 +130,7 @@ static size_t count_marks(const struct panel *panel, uint64_t from_ns, uint64_t 
     return n;
 }
 
-/* Imports are the work of one thread: where most threads are seen, the command works. */
+/* Imports use one thread, so the span with most samples shows the command at work. */
 static uint64_t find_busiest(const struct panel *panel, uint64_t span_ns)
 {
     uint64_t best_ns = panel->start_ns;
@@ -146,7 +146,7 @@ static uint64_t find_busiest(const struct panel *panel, uint64_t span_ns)
     return best_ns;
 }
 
-/* The common span of time: all marks, where they are less than that of the benchmark. */
+/* Chooses the common span: up to the last sample, at most SPAN_MS or SPAN_COMMAND_MS. */
 static void choose_span(struct map *map)
 {
     bool command = map->panels[0].arm->bench->runs_command;
@@ -165,7 +165,7 @@ static void choose_span(struct map *map)
     }
 }
 
-/* Rows for the CPUs, and what was seen in each panel. */
+/* Collects the CPUs to show, and the time span of each panel. */
 static void measure(const struct figure_data *data, struct map *map)
 {
     for (size_t p = 0; p < map->npanels; p++) {
@@ -196,15 +196,15 @@ static unsigned map_rows(const struct map *map)
 }
 
 /*
- * How many lines of the picture a row gets. Programs that enlarge an SVG's picture blend one line
- * into the next; where lines are many, that is a pixel, and not half of one CPU of two.
+ * How many lines of the image a row gets. Viewers that enlarge an SVG's image blend neighbouring
+ * lines. With many lines that affects a pixel, not half of a CPU's row.
  */
 static unsigned map_repeats(const struct map *map)
 {
     return map_rows(map) < LINES_WANTED ? LINES_WANTED / map_rows(map) : 1;
 }
 
-/* Worker `owner` was on the CPU from one time to another, both since the start. */
+/* Records that worker `owner` was on the CPU in that time, relative to the start of the span. */
 static void occupy(struct map *map, unsigned cpu, uint64_t from_ns, uint64_t to_ns, uint16_t owner)
 {
     if (from_ns >= map->span_ns)
@@ -218,7 +218,7 @@ static void occupy(struct map *map, unsigned cpu, uint64_t from_ns, uint64_t to_
         cells[bin] = !cells[bin] || cells[bin] == owner ? owner : OWNER_MANY;
 }
 
-/* From the last mark to the first, so that each thread's next one is known. */
+/* Goes from the last sample to the first, so that each thread's next sample is known. */
 static void occupy_worker(struct map *map, const struct worker_result *worker, uint64_t start_ns,
                           uint16_t owner, const unsigned *index_of)
 {
@@ -231,7 +231,7 @@ static void occupy_worker(struct map *map, const struct worker_result *worker, u
         uint64_t at_ns = visit->at_ns > start_ns ? visit->at_ns - start_ns : 0;
         uint64_t until_ns = at_ns + map->hold_ns;
         if (visit->at_ns + map->hold_ns < start_ns)
-            break; /* all others are earlier */
+            break; /* all remaining samples are earlier */
         if (next_ns[visit->thread] < until_ns)
             until_ns = next_ns[visit->thread];
         next_ns[visit->thread] = at_ns;
@@ -243,13 +243,13 @@ static unsigned state_of(uint16_t owner, const struct panel *panel)
 {
     if (owner == NOBODY)
         return NOBODY;
-    if (owner == OWNER_MANY) /* of an unknown loss the darkest */
+    if (owner == OWNER_MANY) /* unknown loss: the darkest */
         return panel->lost < 1 ? CONTESTED + (unsigned)(LOSSES * fmax(panel->lost, 0)) : STATES - 1;
     return panel->observation->workers[owner - 1].background ? BACKGROUND
                                                              : 1 + (owner - 1u) % COLOURS;
 }
 
-/* The most frequent state of the CPUs that share a row; of equals the one that says more. */
+/* The most frequent state of the CPUs that share a row; in a tie, the later state says more. */
 static unsigned row_state(const struct map *map, const struct panel *panel, unsigned row,
                           unsigned bin)
 {
@@ -282,7 +282,7 @@ static void put_panel(struct map *map, const struct panel *panel, const unsigned
     }
 }
 
-/* Few enough numbers to read, each the first CPU of its row. */
+/* Writes few enough labels to be readable, each the first CPU of its row. */
 static void put_ticks(const struct map *map, FILE *out)
 {
     unsigned rows = map_rows(map), step = 1;
@@ -296,7 +296,7 @@ static void put_ticks(const struct map *map, FILE *out)
             (void)fprintf(out, "%u \"%d\"\n", index / map->per_row, cpu);
 }
 
-/* "none: 95% of the throughput lost", and from when on a part is shown. */
+/* "none: 95% of the throughput lost", and where the stretch begins. */
 static struct dat_text name_panel(const struct figure_data *data, const struct map *map,
                                   const struct panel *panel)
 {
@@ -331,7 +331,7 @@ static void put_map(const struct figure_data *data, struct map *map, const unsig
         put_panel(map, &map->panels[p], index_of, out);
 }
 
-/* Index of each os_cpu among the map's CPUs. */
+/* Maps each os_cpu to its index among the map's CPUs. */
 static void number_cpus(const struct map *map, unsigned index_of[static BITSET_BITS])
 {
     unsigned index = 0;

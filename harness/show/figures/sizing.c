@@ -1,4 +1,4 @@
-/* Work per second of a worker over its cores, alone and beside the others, as lines. */
+/* Line chart of a worker's throughput over its cores, alone and beside other workers. */
 #include "harness/verdict/search/sizing.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static double x_end(const struct sizing_curves *curves)
     return curves->alone[curves->n - 1].cores * 1.05;
 }
 
-/* Linear axes from 0. */
+/* Both axes are linear from 0. */
 static void put_head(const struct figure_data *data, const struct sizing_curves *of, FILE *out)
 {
     char label[60], unit[32], name[NAMES_TEXT];
@@ -40,7 +40,7 @@ static void put_head(const struct figure_data *data, const struct sizing_curves 
     curves_put_axes(&curves, out);
 }
 
-/* The count of cores that a mark stands at, with a cross on its curve. */
+/* Adds a mark at a number of cores, and a cross on the curve there. */
 static void put_cross(const struct knee_point *point, const char *whose, const char *what,
                       double share, struct marks *marks, FILE *out)
 {
@@ -50,8 +50,8 @@ static void put_cross(const struct knee_point *point, const char *whose, const c
     (void)fprintf(out, "%u %.9g\n", point->cores, point->rate * share);
 }
 
-/* The knee of a curve, from where on a core adds less, and `enough`: the fewest cores within 5% of
- * the best. */
+/* Adds the knee, where a core begins to add less, and `enough`: fewest cores within 5% of the
+ * best. */
 static void put_crosses(const struct sizing_curves *curves, bool all, double share,
                         struct marks *marks, FILE *out)
 {

@@ -1,4 +1,4 @@
-/* Figures of runs that have steps: efficiency, step time, loss. */
+/* Figures of runs with steps: efficiency, step time, loss. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 enum { POINTS_PER_ARM = 400, STYLES = 3 };
 
-/* The arm's row of that metric, or NULL when it has no value. */
+/* The arm's row of that metric, or NULL if it has no value. */
 static const struct row *find_row(const struct figure_data *data, const struct arm *arm,
                                   const char *metric)
 {
@@ -24,7 +24,7 @@ static double find_value(const struct figure_data *data, const struct arm *arm, 
     return row ? row->median : (double)NAN;
 }
 
-/* The last block of a figure: lines without a value, and why. */
+/* Writes the last block of a figure: lines without a value, and the reason. */
 static void put_missing(const struct figure_data *data, const struct lines *lines,
                         const char *metric, FILE *out)
 {
@@ -39,7 +39,7 @@ static void put_missing(const struct figure_data *data, const struct lines *line
     }
 }
 
-/* 0, 1, 2 ... for the first, second, third number of workers among the lines. */
+/* 0, 1, 2 ... by rank of the number of workers among the lines, modulo STYLES. */
 static unsigned style_of(const struct figure_data *data, const struct lines *lines,
                          unsigned planned_workers)
 {
@@ -59,7 +59,7 @@ static const char *noisy_mark(enum status status)
     return status == STATUS_NOISY ? ", noisy" : "";
 }
 
-/* 0.0012, 0.059 and 0.97 all have to be read. */
+/* The digits keep 0.0012, 0.059 and 0.97 readable. */
 static void format_efficiency(const struct row *row, char *buf, size_t size)
 {
     int digits = row->median < 0.01 ? 4 : row->median < 0.1 ? 3 : 2;
@@ -102,13 +102,13 @@ int figure_efficiency(const struct figure_data *data, FILE *out, struct err *err
     return 0;
 }
 
-/* The arm whose samples stand for this line's. */
+/* The arm whose samples also count for this arm. */
 static const struct arm *source_arm(const struct figure_data *data, size_t arm)
 {
     return &data->result->arms[data->analysis->rounds.arms[arm].source];
 }
 
-/* The k-th of a sequence that fills [0, 1) evenly: the bits of k mirrored at the point. */
+/* The k-th number of a sequence that fills [0, 1) evenly: the bits of k mirrored at the point. */
 static double spread_out(uint32_t k)
 {
     double value = 0;
@@ -117,7 +117,7 @@ static double spread_out(uint32_t k)
     return value;
 }
 
-/* Either the finished steps (thinned to what can be told apart) or those that did not end. */
+/* Writes either the finished steps, thinned to about POINTS_PER_ARM, or those that did not end. */
 static void put_samples(const struct figure_data *data, size_t arm, int y, bool censored, FILE *out)
 {
     const struct arm *from = source_arm(data, arm);
@@ -142,7 +142,7 @@ static void put_samples(const struct figure_data *data, size_t arm, int y, bool 
     }
 }
 
-/* The row of the same placement with one worker alone, or NULL. */
+/* The row of one worker alone under the same placement, or NULL. */
 static const struct row *alone_row(const struct figure_data *data, size_t arm)
 {
     int alone = data->analysis->rounds.arms[arm].baseline[BASELINE_ALONE];
@@ -235,11 +235,11 @@ struct split {
 
 static double above_zero(double value)
 {
-    return fmax(value, 0); /* of NaN as well */
+    return fmax(value, 0); /* NaN becomes 0 */
 }
 
-/* False when the kernel's accounting is missing. Medians of parts need not add up: they are shares
- * of their sum. */
+/* False if the kernel's accounting is missing. Medians of parts need not add up to the step, so the
+ * shares are relative to their sum. */
 static bool read_split(const struct figure_data *data, const struct arm *arm, bool wait_known,
                        struct split *split)
 {
@@ -275,7 +275,7 @@ static void format_step(const struct split *split, bool is_baseline, char *buf, 
     text_append(buf, size, "", "%s", noisy_mark(split->status));
 }
 
-/* "50% on CPU, 50% run queue": of short bars nothing else is to be seen. */
+/* "50% on CPU, 50% run queue": short bars are too small to read. */
 static void format_shares(const struct split *split, bool wait_known, char *buf, size_t size)
 {
     (void)snprintf(buf, size, "%.0f%% on CPU", 100 * split->oncpu);

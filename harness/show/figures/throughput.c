@@ -1,6 +1,6 @@
 /*
- * Before and after in one figure: the speed-up of each placement over the default, round by round,
- * and the median with its interval, which are the table's and the sentence's.
+ * Before and after in one figure: the speed-up of each placement over the default in each round,
+ * and the median with its interval, both as in the table and the recommendation.
  */
 #include <errno.h>
 #include <math.h>
@@ -26,7 +26,7 @@ static void format_rate(const struct figure_data *data, size_t arm, char text[st
                        units_format_si(row->median, number, sizeof(number)), row->unit);
 }
 
-/* An arm, and what it is held against. */
+/* An arm, and its comparison with the reference. */
 struct subject {
     size_t arm;
     struct recommendation made;
@@ -53,7 +53,7 @@ static void format_ratio(const struct figure_data *data, const struct subject *s
                 subject->made.arm == (int)subject->arm ? ", recommended" : "");
 }
 
-/* NaN where the arm has none. */
+/* NaN if the arm has no rate in that round. */
 static double rate_in(const struct round_values *values, size_t arm, int round)
 {
     for (size_t i = values->first[arm]; i < values->first[arm + 1]; i++)
@@ -62,7 +62,7 @@ static double rate_in(const struct round_values *values, size_t arm, int round)
     return NAN;
 }
 
-/* The rounds' own dots, one below the other, and the median. */
+/* Adds a dot per round, one below the other, and the median. */
 static bool add_dots(const struct figure_data *data, const struct subject *subject, size_t line,
                      struct dots *dots)
 {
@@ -82,7 +82,7 @@ static bool add_dots(const struct figure_data *data, const struct subject *subje
     return dots_add(dots, &median);
 }
 
-/* The answer, which becomes the title: "sized is 19x the default, range 18x to 25x". */
+/* For the recommended arm, sets the title: "sized is 19x the default, range 18x to 25x". */
 static void format_answer(const struct figure_data *data, const struct subject *subject,
                           const char *label, char answer[static DAT_TEXT_MOST])
 {

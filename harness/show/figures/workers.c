@@ -1,4 +1,4 @@
-/* Work per second of all workers, and their efficiency, over how many they are, as lines. */
+/* Line charts of throughput and of efficiency over the number of workers. */
 #include "harness/rows/scaling.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "harness/show/data/curves.h"
 #include "harness/show/data/dat.h"
 
-/* The subject of one figure. */
+/* The input of one figure. */
 struct shown {
     const struct figure_data *data;
     const char *metric;

@@ -60,7 +60,7 @@ void html_doc(struct doc *doc, FILE *out)
     doc_free(doc);
 }
 
-/* The number of findings, for a run without a verdict. */
+/* Prints the number of findings, for a run without a verdict. */
 static void print_count(const struct findings *findings, FILE *out)
 {
     static const char *const classes[FINDING_SEVERITIES] = {"", " doubt", " bad"};
@@ -98,7 +98,7 @@ static bool feeds_none(const struct result *result)
     return true;
 }
 
-/* In plain sight: a modelled GPU says nothing of a real one. */
+/* Prominent, because a modelled GPU says nothing about a real one. */
 static void print_sim(const struct html_side *side, FILE *out)
 {
     const struct result *result = &side->recorded->result;
@@ -204,7 +204,7 @@ static void more(const struct html_side *side, FILE *out)
     (void)fputs("</details>\n", out);
 }
 
-/* In the order in which they are read; `has` NULL: always. */
+/* In page order; `has` NULL: always shown. */
 static const struct section {
     const char *id, *title, *what;
     bool (*has)(const struct html_side *side);

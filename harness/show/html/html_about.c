@@ -13,7 +13,7 @@ static struct doc_table *begin(struct doc *doc)
     return table;
 }
 
-/* Nothing of what nobody said. */
+/* Skips empty values. */
 static void add_line(struct doc_table *table, const char *label, const char *text)
 {
     if (!text || !text[0])
@@ -40,7 +40,7 @@ static void print_note(const char *name, const char *text, FILE *out)
     (void)fputs("</li>\n", out);
 }
 
-/* Those that the verdict has not, why placements were skipped, and what the run noted of itself. */
+/* Findings that the verdict does not show, reasons of skipped placements, and notes of the run. */
 void html_warnings(const struct html_side *side, FILE *out)
 {
     const struct result *result = &side->recorded->result;

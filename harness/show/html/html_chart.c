@@ -1,5 +1,5 @@
-/* Bars of the work that placements do, and of where the time of a step goes. Widths are shares of
- * the page's, so that text keeps its size on a phone. */
+/* Bar charts of the throughput of placements and of where the time of a step goes. Widths are
+ * percentages of the page, so that text keeps its size on a phone. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +20,12 @@ static double largest(const struct html_side *side, const char *unit)
     for (size_t i = 0; i < rows->n; i++) {
         const struct row *row = &rows->row[i];
         if (!row->arm->alone && !strcmp(row->metric, METRIC_RATE) && !strcmp(row->unit, unit))
-            most = fmax(most, fmax(row->median, row->ci_high)); /* which may be NaN */
+            most = fmax(most, fmax(row->median, row->ci_high)); /* ci_high may be NaN */
     }
     return most;
 }
 
-/* Its numbers stand in it as text, and in the table of placements. */
+/* The chart's numbers are also text in it, and in the table of placements. */
 static void begin_chart(const char *title, size_t lines, FILE *out)
 {
     (void)fprintf(out, "<svg class=\"chart\" role=\"img\" width=\"100%%\" height=\"%zu\">",
@@ -117,7 +117,7 @@ static void print_split(const struct block *block, size_t i, FILE *out)
         double share = block_share(block, i, (enum part)part);
         if (isnan(share))
             continue;
-        if (share >= 0.005) /* it has to fit beside the name, on a phone */
+        if (share >= 0.005) /* the text must fit beside the name on a phone */
             text_append(value, sizeof(value), ", ", "%.0f%% %s", 100 * share, parts[part].word);
         print_bar(i, from, from + share, parts[part].class, out);
         from += share;

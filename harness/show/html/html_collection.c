@@ -4,7 +4,7 @@
 
 #include "harness/show/html/html_parts.h"
 
-/* A result's sentence is too long for a column of a narrow screen. */
+/* Not as a table, because a result's sentence is too long for a column of a narrow screen. */
 static void print_one(const struct collected *one, FILE *out)
 {
     char numbers[120];
@@ -23,7 +23,7 @@ static void print_one(const struct collected *one, FILE *out)
         html_line("p", out, "%s", one->sentence);
 }
 
-/* How the box with the sum looks: as what is worst in it. */
+/* CSS classes of the summary box: those of the worst outcome in it. */
 static const char *class_of(const struct collection *collection)
 {
     size_t missing = collection_count(collection, COLLECTED_INTERRUPTED) +

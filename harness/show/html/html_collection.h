@@ -1,4 +1,4 @@
-/* Several scenarios as one page, which leads to that of each. */
+/* Several scenarios as one page, which links to the page of each. */
 #ifndef CONTEND_SHOW_HTML_HTML_COLLECTION_H
 #define CONTEND_SHOW_HTML_HTML_COLLECTION_H
 
@@ -6,7 +6,7 @@
 
 #include "harness/verdict/odd/collection.h"
 
-/* -EIO: it could not be written. */
+/* -EIO: `out` has a write error. */
 int html_print_collection(const struct collection *collection, FILE *out, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Gnuplot's figures, as images: nothing in an image runs or is loaded, whoever edited the file. */
+/* gnuplot's figures as images: in an image a browser runs nothing, even if the file was edited. */
 #include <string.h>
 
 #include "harness/show/html/html_parts.h"
@@ -16,7 +16,7 @@ static void print_base64(const char *bytes, size_t size, FILE *out)
     }
 }
 
-/* Without a name: those that the page does not show elsewhere, as html_chart.c draws two itself. */
+/* `name` NULL: figures not shown elsewhere. html_chart.c draws throughput and loss itself. */
 static bool is_wanted(const struct html_figure *figure, const char *name)
 {
     static const char *const elsewhere[] = {"occupancy", "throughput", "loss"};
@@ -39,7 +39,7 @@ bool html_has_figure(const struct html_side *side, const char *name)
 void html_figure(const struct html_figure *figure, FILE *out)
 {
     (void)fputs("<figure class=\"drawn\">", out);
-    html_element("figcaption", out, "%s", figure->title); /* of a picture that is scrolled */
+    html_element("figcaption", out, "%s", figure->title); /* shown if the picture scrolls */
     (void)fputs("<img class=\"plot\" alt=\"", out);
     escape_markup(figure->title, out);
     (void)fputs("\" src=\"data:image/svg+xml;base64,", out);

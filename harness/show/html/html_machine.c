@@ -1,6 +1,6 @@
 /*
- * The machine as boxes in boxes, packages, NUMA nodes, caches and cores where it has several of
- * them, with each placement's workers as the colours of its CPUs.
+ * The machine as nested boxes: packages, NUMA nodes, caches and cores, each if the machine has
+ * several. The colours of a CPU are the workers of a placement that may use it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,16 +10,16 @@
 #include "harness/show/report/escape.h"
 
 enum {
-    CELL = 12, /* of a CPU, with the gap to the next */
+    CELL = 12, /* a CPU with the gap to the next */
     SQUARE = 10,
     PAD = 4,
-    HEAD = 9, /* of a box, for its label */
+    HEAD = 9, /* room for the label of a box */
     CPUS_MOST = 1024,
-    NUMBERS_MOST = 64, /* CPUs that have their numbers in them */
-    STRIPES = 4,       /* workers that one CPU shows */
+    NUMBERS_MOST = 64, /* most CPUs that are drawn with their numbers */
+    STRIPES = 4,       /* most workers that one CPU shows */
     COLOURS = 8,
     DRAWINGS_MOST = 24,
-    LIST_OPEN = 4 /* workers that are listed without being asked for */
+    LIST_OPEN = 4 /* most workers in a list that is not folded */
 };
 
 struct box {
@@ -43,7 +43,7 @@ struct drawing {
     struct cell *cells;
 };
 
-/* A part of the drawing that was laid out at 0, 0, and is to be moved. */
+/* A part of the drawing. It is laid out at 0, 0, and then moved to its place. */
 struct piece {
     struct size size;
     size_t first_box, first_cell;
@@ -55,8 +55,8 @@ static unsigned larger(unsigned a, unsigned b)
 }
 
 /*
- * As many columns as make n things of that size about twice as wide as high, and no last line that
- * is shorter than the others where that can be had.
+ * Columns for n things of that size, so that they fill an area about twice as wide as high. Prefers
+ * a number that leaves no shorter last line.
  */
 static unsigned columns_of(unsigned n, struct size each)
 {
@@ -71,7 +71,8 @@ static unsigned columns_of(unsigned n, struct size each)
     return wish;
 }
 
-/* The next core of what is left, and away with it; of CPUs whose core nobody told, each alone. */
+/* Removes the next core from `left` and returns it in *core; false: `left` is empty. A CPU whose
+ * core is not recorded counts as a core. */
 static bool take_core(const struct about_sets *cores, size_t *at, struct bitset *left,
                       struct bitset *core)
 {
@@ -129,7 +130,7 @@ static void move(struct drawing *drawing, const struct piece *from, const struct
 
 static struct size lay(struct drawing *drawing, int level, const struct bitset *cpus);
 
-/* One of the sets: what is in it, with a frame and a label around. */
+/* Lays out one set with a frame and a label around its content. */
 static struct size lay_set(struct drawing *drawing, int level, size_t index,
                            const struct bitset *cpus)
 {
@@ -145,7 +146,7 @@ static struct size lay_set(struct drawing *drawing, int level, size_t index,
     return (struct size){box->w, box->h};
 }
 
-/* Pieces beside and below each other, all of them as large as the largest. */
+/* Moves pieces into a grid whose cells are as large as the largest piece. */
 static struct size arrange(struct drawing *drawing, const struct piece *pieces, unsigned n)
 {
     struct size each = {0};
@@ -159,7 +160,7 @@ static struct size arrange(struct drawing *drawing, const struct piece *pieces, 
                          (n + columns - 1) / columns * (each.h + PAD) - PAD};
 }
 
-/* At 0, 0; a level of which the machine has one part only is not drawn. */
+/* Lays out the CPUs at 0, 0. A level with only one set on this machine is not drawn. */
 static struct size lay(struct drawing *drawing, int level, const struct bitset *cpus)
 {
     if (level == ABOUT_CORES)
@@ -196,14 +197,14 @@ static void drawing_free(struct drawing *drawing)
     free(drawing->cells);
 }
 
-/* Once for all placements. False: there is nothing to draw, or no memory. */
+/* One drawing serves all placements. False: nothing to draw, or out of memory. */
 static bool drawing_make(const struct about *about, struct drawing *drawing)
 {
     unsigned n = bitset_count(&about->cpus);
     *drawing = (struct drawing){.about = about};
     if (n == 0 || n > CPUS_MOST)
         return false;
-    /* A set is drawn where it has a CPU: no more than a box of each level for each CPU. */
+    /* A set is drawn only if it has a CPU, so each level has at most one box per CPU. */
     drawing->boxes = calloc((size_t)n * ABOUT_LEVELS, sizeof(*drawing->boxes));
     drawing->cells = calloc(n, sizeof(*drawing->cells));
     if (drawing->boxes && drawing->cells)
@@ -211,13 +212,13 @@ static bool drawing_make(const struct about *about, struct drawing *drawing)
     return drawing->ncells;
 }
 
-/* Only workers on the first worker's host: the others have CPUs of their own. */
+/* Only workers on the first worker's host are drawn; other hosts have other CPUs. */
 static bool is_drawn(const struct plan *plan, unsigned worker)
 {
     return strcmp(plan->workers[worker].host, plan->workers[0].host) == 0;
 }
 
-/* How many workers have that CPU, and of those before `worker` how many. */
+/* Returns how many workers may use that CPU; *before: how many of these precede `worker`. */
 static unsigned sharers(const struct plan *plan, unsigned os_cpu, unsigned worker, unsigned *before)
 {
     unsigned n = 0;
@@ -235,7 +236,7 @@ static const char *colour_of(const struct plan *plan, unsigned worker, char buf[
     return plan->workers[worker].background ? "wb" : buf;
 }
 
-/* The CPUs of a worker as one path: of one that others have too a stripe. */
+/* Prints a worker's CPUs as one path; a CPU that workers share gets a stripe for each. */
 static void print_worker(const struct drawing *drawing, const struct plan *plan, unsigned worker,
                          FILE *out)
 {
@@ -253,7 +254,7 @@ static void print_worker(const struct drawing *drawing, const struct plan *plan,
     (void)fputs("\"/>\n", out);
 }
 
-/* CPUs by themselves: those that nobody has, that too many have, and that may not be used. */
+/* Prints the CPUs without workers' colours: unused, shared by too many, or not allowed. */
 static void print_cells(const struct drawing *drawing, const struct plan *plan, FILE *out)
 {
     for (size_t i = 0; i < drawing->ncells; i++) {
@@ -343,7 +344,7 @@ static void print_placement(const struct drawing *drawing, const struct arm *arm
     (void)fputs("</figure>\n", out);
 }
 
-/* The first of its placement and number of workers. */
+/* True for the first arm to draw with its placement and number of workers. */
 static bool is_first(const struct result *result, size_t index)
 {
     const struct arm *arm = &result->arms[index];

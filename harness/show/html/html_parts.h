@@ -1,4 +1,4 @@
-/* Inside of html*.c: the sections of a page. */
+/* Shared by html*.c only: the sections of a page. */
 #ifndef CONTEND_SHOW_HTML_HTML_PARTS_H
 #define CONTEND_SHOW_HTML_HTML_PARTS_H
 
@@ -6,23 +6,23 @@
 #include "harness/show/html/html.h"
 #include "harness/show/result/blocks.h"
 
-/* html_style.c: what stands in <style>. */
+/* html_style.c: the content of <style>. */
 extern const char html_style[];
 
-/* An element of that tag, which may have attributes, or with "" its text alone; the text is
+/* Prints an element; `tag` may include attributes, and "" prints the text alone. The text is
  * formatted, then escaped. */
 void html_element(const char *tag, FILE *out, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 #define html_say(out, ...) html_element("", (out), __VA_ARGS__)
 #define html_line(tag, out, ...) (html_element((tag), (out), __VA_ARGS__), (void)fputc('\n', (out)))
 
-/* html.c: all in front of what <body> holds. */
+/* html.c: prints the start of the page, up to and including <body>. */
 void html_begin(const char *title, FILE *out);
 
-/* As HTML; frees it. */
+/* Prints the document as HTML and frees it. */
 void html_doc(struct doc *doc, FILE *out);
 
-/* Sections of a side. They print nothing where the result has nothing for them. */
+/* Sections of a side. They print nothing if the result has nothing for them. */
 void html_throughput(const struct html_side *side, FILE *out); /* html_chart.c */
 void html_loss(const struct html_side *side, FILE *out);
 void html_machine(const struct html_side *side, FILE *out); /* html_machine.c */
@@ -30,7 +30,7 @@ void html_facts(const struct html_side *side, FILE *out);   /* html_about.c */
 void html_warnings(const struct html_side *side, FILE *out);
 void html_provenance(const struct html_side *side, FILE *out);
 
-/* The figures of that name, or with NULL all but the map of CPUs. html_figures.c. */
+/* html_figures.c: the figures of that name; NULL: all that the page shows nowhere else. */
 void html_figures(const struct html_side *side, const char *name, FILE *out);
 void html_figure(const struct html_figure *figure, FILE *out);
 bool html_has_figure(const struct html_side *side, const char *name);

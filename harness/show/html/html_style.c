@@ -1,6 +1,6 @@
 #include "harness/show/html/html_parts.h"
 
-/* Colours of bars and workers are told apart without colour vision (Okabe and Ito's, lightened). */
+/* Okabe and Ito's colours, lightened: bars and workers are distinct without colour vision. */
 const char html_style[] =
     ":root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--soft:#59636e;--line:#d1d9e0;"
     "--card:#f6f8fa;--good:#1a7f37;--bad:#cf222e;--doubt:#9a6700;--bar:#7d8590;--best:#1f883d;"

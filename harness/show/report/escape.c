@@ -8,7 +8,7 @@
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 
-/* Each character by `put`, and what is no UTF-8 replaced. */
+/* Writes each character with `put`, and U+FFFD for each byte that is not UTF-8. */
 static void put_each(const char *text, void (*put)(const char *at, size_t length, FILE *out),
                      FILE *out)
 {
@@ -22,7 +22,7 @@ static void put_each(const char *text, void (*put)(const char *at, size_t length
     }
 }
 
-/* Not a Char of XML 1.0, section 2.2; surrogates are no UTF-8 already. */
+/* Not a Char of XML 1.0, section 2.2. Surrogates never get here: they are invalid UTF-8. */
 static bool xml_forbids(const char *at)
 {
     unsigned char first = (unsigned char)at[0];
@@ -88,7 +88,7 @@ void escape_line(const char *text, FILE *out)
     put_each(text, put_line, out);
 }
 
-/* GitHub makes links of bare words: of a person, an issue, an address. */
+/* GitHub turns names of persons, issue numbers and addresses into links. */
 static bool begins_link(const char *at)
 {
     return *at == '@' || (*at == '#' && at[1] >= '0' && at[1] <= '9') ||
@@ -104,12 +104,12 @@ static void put_markdown(const char *at, size_t length, FILE *out)
     else
         put_line(at, length, out);
     if (begins_link(at))
-        (void)fputs("&#8203;", out); /* of no width */
+        (void)fputs("&#8203;", out); /* zero-width space */
 }
 
 void escape_markdown(const char *text, FILE *out)
 {
-    /* Marks of a heading or a list, where a line or an item begins. */
+    /* Escapes what begins a heading or a list item at the start of a line. */
     size_t digits = strspn(text, "0123456789");
     bool numbered =
         digits && (text[digits] == '.' || text[digits] == ')') && text[digits + 1] == ' ';
@@ -120,7 +120,7 @@ void escape_markdown(const char *text, FILE *out)
     put_each(text, put_markdown, out);
 }
 
-/* The longest run of backticks in the text: a longer one encloses it. */
+/* The longest run of backticks in the text; a longer run must enclose it. */
 static size_t longest_backticks(const char *text)
 {
     size_t longest = 0;
@@ -140,7 +140,7 @@ static void put_backticks(size_t n, FILE *out)
 
 static void put_markdown_code(const char *at, size_t length, FILE *out)
 {
-    if (*at == '|') /* a table takes it for the end of a cell, in code too */
+    if (*at == '|') /* in a table, '|' ends the cell even in code */
         (void)fputs("\\|", out);
     else
         put_line(at, length, out);

@@ -1,6 +1,6 @@
 /*
- * Text of a machine or a user inside other text: HTML, XML, Markdown, Prometheus. What is no UTF-8
- * becomes U+FFFD, so that no reader refuses the whole for one byte.
+ * Escapes text from a machine or a user for HTML, XML, Markdown and Prometheus. Bytes that are not
+ * UTF-8 become U+FFFD, so that a reader does not refuse the whole output because of one byte.
  */
 #ifndef CONTEND_SHOW_REPORT_ESCAPE_H
 #define CONTEND_SHOW_REPORT_ESCAPE_H
@@ -8,26 +8,25 @@
 #include <stdio.h>
 
 /*
- * In an element, or in an attribute between double quotes, of HTML and XML 1.0. Characters that XML
- * forbids, even as references, become U+FFFD; line ends and tabs become references, which an
- * attribute keeps.
+ * For the content of an element, or an attribute in double quotes, of HTML and XML 1.0. Characters
+ * that XML forbids, even as references, become U+FFFD. Line ends and tabs become references,
+ * because only these survive in an attribute.
  */
 void escape_markup(const char *text, FILE *out);
 
 /*
- * In a line or a cell of a table of GitHub's Markdown, as what it says: no emphasis, link, HTML,
- * mention of a person or of an issue. Line ends become spaces.
+ * For a line or a table cell of GitHub's Markdown: the text shows as it is, without emphasis,
+ * links, HTML, or mentions of persons and issues. Line ends become spaces.
  */
 void escape_markdown(const char *text, FILE *out);
 
-/* In a cell of a table as a code span, for words that are to be copied: `--placement none`. */
+/* For a table cell, as a code span, so that words can be copied: `--placement none`. */
 void escape_markdown_code(const char *text, FILE *out);
 
-/* As it is, in one line: where nothing in it has a meaning, such as a block of code. */
+/* Prints the text unescaped in one line, for places such as a code block. */
 void escape_line(const char *text, FILE *out);
 
-/* As a label's value of Prometheus' text format, between the double quotes that the caller prints.
- */
+/* For a label value of Prometheus' text format; the caller prints the double quotes. */
 void escape_label(const char *text, FILE *out);
 
 #endif

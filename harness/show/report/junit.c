@@ -15,7 +15,7 @@ static void print_attribute(const char *name, const char *text, FILE *out)
     (void)fputc('"', out);
 }
 
-/* "GPU 2: busbw_low (busbw_gbps)", and a number behind those that others have before it. */
+/* "GPU 2: busbw_low (busbw_gbps)", with a number for repeated names. */
 static void print_name(const struct findings *findings, size_t i, FILE *out)
 {
     const struct finding *finding = &findings->all[i];
@@ -43,7 +43,7 @@ static void print_number(const char *label, double value, const char *unit, FILE
     (void)fputc('\n', out);
 }
 
-/* All that a person needs to act on it, without another file. */
+/* Prints all that a person needs to act on the finding. */
 static void print_body(const struct finding *finding, FILE *out)
 {
     (void)fprintf(out, "%s: ", finding_outcome_name(finding->outcome));
@@ -74,7 +74,7 @@ static void print_end(const char *element, const struct finding *finding, FILE *
 {
     (void)fprintf(out, "      <%s", element);
     print_attribute("message", finding->sentence, out);
-    if (check_end_of(finding) != CHECK_SKIPPED) /* which has no type */
+    if (check_end_of(finding) != CHECK_SKIPPED) /* `skipped` has no type */
         print_attribute("type", finding_outcome_name(finding->outcome), out);
     (void)fputc('>', out);
     print_body(finding, out);
@@ -91,7 +91,7 @@ static void print_case(const char *suite, const struct findings *findings, size_
     escape_markup(suite, out);
     (void)fputc('"', out);
     print_name(findings, i, out);
-    (void)fputs(" time=\"0\"", out); /* required, and not known */
+    (void)fputs(" time=\"0\"", out); /* required by the schema, but not known */
     (void)fputs(element ? ">\n" : "/>\n", out);
     if (!element)
         return;

@@ -1,13 +1,13 @@
 /*
  * Findings as JUnit XML, which CI systems show as tests.
  *
- * Each finding with an outcome is a test case: PASS, SAME and FASTER pass; FAIL and SLOWER are a
- * failure, of the type that is the outcome; ERROR is an error; SKIP and MISSING are skipped. JUnit
- * has nothing between: WARN and UNCLEAR pass, and stand in the suite's system-out, a line each.
+ * Each finding with an outcome is a test case. PASS, SAME and FASTER pass. FAIL and SLOWER are
+ * failures whose type is the outcome. ERROR is an error. SKIP, MISSING and UNCLEAR are skipped.
+ * JUnit has nothing for WARN: such findings pass, and the suite's system-out has their text.
  *
  * Source: the schema of Ant's JUnit task as Windy Road wrote it down
- * (github.com/windyroad/JUnit-Schema), which has output for a whole suite only; what Jenkins,
- * GitLab and others accept contains it.
+ * (github.com/windyroad/JUnit-Schema). It has output only for a whole suite. Jenkins, GitLab and
+ * others accept a superset of it.
  */
 #ifndef CONTEND_SHOW_REPORT_JUNIT_H
 #define CONTEND_SHOW_REPORT_JUNIT_H
@@ -18,14 +18,15 @@
 #include "harness/lib/base/err.h"
 
 /*
- * One suite, "contend.SUITE", as of this host and now. Its tests are called by subject, id and
- * metric; equal ones are numbered. -EIO: it could not be written.
+ * Prints one suite, "contend.SUITE", with this host and the current time. Tests are named by
+ * subject, id and metric; equal names are numbered. -EIO: `out` has a write error.
  */
 int junit_print(const char *suite, const struct findings *findings, FILE *out, struct err *err);
 
 /*
- * With an error "verdict" behind them where the whole is inconclusive, for that reason; NULL = it
- * is not. Readers of JUnit take what is skipped for good. Errors: also -ENOMEM.
+ * As junit_print. If `inconclusive` is not NULL, it is the reason why the whole is inconclusive,
+ * and an error "verdict" with it follows the findings: readers of JUnit count skipped tests as
+ * good. Errors: also -ENOMEM.
  */
 int junit_print_verdict(const char *suite, const struct findings *findings,
                         const char *inconclusive, FILE *out, struct err *err);

@@ -6,7 +6,7 @@
 #include "harness/show/report/checks.h"
 #include "harness/show/report/escape.h"
 
-/* The findings and labels of one print. */
+/* The input of one prometheus_print. */
 struct exposition {
     const struct findings *findings;
     const char *const *labels;
@@ -25,7 +25,7 @@ static void print_family(const char *name, const char *help, FILE *out)
     (void)fprintf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
 }
 
-/* The series up to what it alone has. */
+/* Prints a series up to the labels that only its family has. */
 static void print_series(const struct exposition *to, const char *family, size_t i)
 {
     const struct finding *finding = &to->findings->all[i];
@@ -54,8 +54,8 @@ static bool is_wrong(enum check_end end)
     return end == CHECK_FAILED || end == CHECK_ERROR;
 }
 
-/* Without values and sentences as labels. What passes is a series a rule, what does not one a unit
- * and metric, so those of units come and go. */
+/* Labels hold no values or sentences. A rule that passes is one series; a rule that fails is one
+ * series per unit and metric, so these series come and go. */
 static void print_checks(const struct exposition *to)
 {
     bool any = false;
@@ -91,7 +91,7 @@ static void print_info(const struct exposition *to)
     }
 }
 
-/* One of the numbers of each finding; `bound` is "" of the value itself. */
+/* Prints one of the numbers of each finding; `bound` is "" for the value itself. */
 static void print_numbers(const struct exposition *to, const char *family, const char *help,
                           const char *bound, bool *any)
 {

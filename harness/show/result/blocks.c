@@ -34,7 +34,7 @@ double block_share(const struct block *block, size_t i, enum part part)
     if (part == PART_QUOTA && isnan(block_median(block, i, of[part])))
         return NAN;
     for (int p = 0; p < PARTS; p++)
-        whole += fmax(block_median(block, i, of[p]), 0); /* NaN is as nothing */
+        whole += fmax(block_median(block, i, of[p]), 0); /* NaN counts as 0 */
     return fmax(block_median(block, i, of[part]), 0) / whole;
 }
 
@@ -87,7 +87,7 @@ static bool was_before(const struct analysis *analysis, size_t at)
     return false;
 }
 
-/* As they are sorted: what nobody knows stands first. */
+/* The sort key: arms without a value come first. */
 static double rank(const struct block *block, size_t i)
 {
     double gain = block->gain[i].median, rate = block_median(block, i, METRIC_RATE);
@@ -108,7 +108,7 @@ static void sort(struct block *block)
         }
 }
 
-/* The recommendation among its arms: a tune's fresh rounds alone, none for an ab. */
+/* Finds the recommendation: in a tune only fresh rounds count, an ab has none. */
 static void recommend(struct block *block)
 {
     const struct result *result = block->analysis->result;
@@ -123,7 +123,7 @@ static void recommend(struct block *block)
     }
 }
 
-/* All placements of as many workers have the same. */
+/* All placements with the same number of workers share their solo runs. */
 static void add_solo(struct block *block)
 {
     const struct arm_rounds *any = &block->analysis->rounds.arms[block->arm[0]];

@@ -7,7 +7,7 @@
 
 void collection_add_to_doc(const struct collection *collection, struct doc *doc);
 
-/* The same at 80 columns. */
+/* Prints the outcomes at 80 columns. */
 void collection_print(const struct collection *collection, FILE *out, bool color);
 
 #endif

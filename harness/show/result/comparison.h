@@ -1,4 +1,4 @@
-/* Comparisons, of compare and of ab, as tables: the one description of them. */
+/* Comparisons as tables, both those of `compare` and those of `ab`. */
 #ifndef CONTEND_SHOW_RESULT_COMPARISON_H
 #define CONTEND_SHOW_RESULT_COMPARISON_H
 
@@ -6,14 +6,14 @@
 #include "harness/verdict/pairs/comparison.h"
 
 /*
- * A table for each two sides: outcome, metric and unit, the medians of both, the change, its
- * interval and the reason; below each arm its metrics, the worst outcome
- * first. Folded behind those that gate the others, but what one side alone has. Nothing
- * where there is none.
+ * Adds a table for each pair of sides: outcome, metric and unit, both medians, the change, its
+ * interval and the reason. Rows are sorted by outcome, the worst first, below the name of their
+ * arm. Metrics that do not gate follow, folded; those that only one side has are omitted. Adds
+ * nothing without comparisons.
  */
 void comparisons_add_to_doc(const struct comparisons *comparisons, struct doc *doc);
 
-/* The findings of the whole, these tables, and what else was found. */
+/* Adds the findings about the whole, these tables, and the other findings. */
 void compared_add_to_doc(const struct comparisons *comparisons, const struct findings *findings,
                          struct doc *doc);
 

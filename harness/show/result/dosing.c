@@ -8,7 +8,7 @@
 
 enum { CELL = 32 };
 
-/* "20%" of a share, "0.8" of the others. */
+/* "20%" for a kind of dose that is a share, "0.8" for the other kinds. */
 static void add_level(int kind, double level, struct doc_table *table)
 {
     if (isnan(level))

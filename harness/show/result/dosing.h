@@ -1,4 +1,4 @@
-/* What each placement keeps of its throughput, by the dose of contention. */
+/* The throughput that each placement keeps under each dose of contention, as a table. */
 #ifndef CONTEND_SHOW_RESULT_DOSING_H
 #define CONTEND_SHOW_RESULT_DOSING_H
 

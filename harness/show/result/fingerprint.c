@@ -9,7 +9,7 @@
 
 enum { CELL = 48 };
 
-/* "80.2%" of a retention; a rate with its unit: "1.23 M items/s". */
+/* "80.2%" for a retention; "1.23 M items/s", a rate with its unit. */
 static char *format(const struct fingerprint_value *value, double of, bool with_unit,
                     char buf[static CELL])
 {
@@ -27,7 +27,7 @@ static char *format(const struct fingerprint_value *value, double of, bool with_
     return buf;
 }
 
-/* The name of a part above its values. */
+/* Adds the name of a part above its first value. */
 static void add_group(struct doc_table *table, const struct fingerprint_value *value,
                       const char **part)
 {
@@ -52,7 +52,7 @@ static void list(const struct fingerprint_value *value, char *text, size_t size)
     text_append(text, size, ", ", "%s (%s)", value->part, value->name);
 }
 
-/* The absent ones, once a reason. */
+/* Adds a line for each reason, with the values that are absent for it. */
 static void add_absent(const struct fingerprint *print, struct doc *doc)
 {
     for (size_t i = 0; i < print->n; i++) {
@@ -107,7 +107,7 @@ void fingerprint_add_to_doc(const struct fingerprint *print, const char *path, s
     doc_text(doc, "percentages are retentions: throughput relative to that without the load");
 }
 
-/* How many are of another class, and what is wrong with the first of them. */
+/* Adds how many machines are of another class, and what differs at the first, the farthest. */
 static void add_fleet_verdict(const struct fingerprint_machine *all, size_t n, struct doc *doc)
 {
     char text[600];
@@ -121,7 +121,7 @@ static void add_fleet_verdict(const struct fingerprint_machine *all, size_t n, s
                                        : "shares no value with it");
 }
 
-/* The length of the folders that all paths begin with. */
+/* The length of the folders that all paths have in common. */
 static size_t common_folders(const struct fingerprint_machine *all, size_t n)
 {
     size_t length = 0;
@@ -160,7 +160,7 @@ void fingerprint_fleet_add_to_doc(const struct fingerprint_machine *all, size_t 
              "1 another class. Every value: contend compare A B");
 }
 
-/* Values that one side alone has. */
+/* Adds the values that only one side has. */
 static void add_lacking(const struct fingerprint_distance *distance, bool of_a, struct doc *doc)
 {
     char text[1200] = "";

@@ -5,7 +5,7 @@
 #include "harness/lib/base/text.h"
 #include "harness/rows/number.h"
 
-/* "41x", "0.39x", "-" of NaN. */
+/* "41x", "0.39x", "-" for NaN. */
 static const char *times(double ratio, char buf[static 24])
 {
     if (isnan(ratio))

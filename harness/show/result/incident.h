@@ -1,11 +1,11 @@
-/* What came of incidents, as blocks. */
+/* The outcomes of incidents, as blocks. */
 #ifndef CONTEND_SHOW_RESULT_INCIDENT_H
 #define CONTEND_SHOW_RESULT_INCIDENT_H
 
 #include "harness/show/doc/doc.h"
 #include "harness/verdict/odd/incidents.h"
 
-/* The verdict, a table with a line for each, and of one alone its report. */
+/* Adds the verdict and a table with a line per incident; for a single one its report instead. */
 void incidents_add_to_doc(const struct incident_outcome *all, size_t n, struct doc *doc);
 
 #endif

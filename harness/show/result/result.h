@@ -1,20 +1,20 @@
-/* A result that was read back, of whatever kind. */
+/* A result of any kind, as read back from its directory. */
 #ifndef CONTEND_SHOW_RESULT_RESULT_H
 #define CONTEND_SHOW_RESULT_RESULT_H
 
 #include "harness/show/doc/doc.h"
 #include "harness/store/read/recorded.h"
 
-/* Title and tables; of an ab those of its variants. */
+/* Adds the title and the tables; for an ab those of its variants. */
 void result_add_tables(const struct recorded *recorded, struct doc *doc);
 
-/* The verdict and what applies it, then the tables, of an ab its comparisons, then findings. */
+/* Adds the verdict and its command, the tables (for an ab the comparisons), and other findings. */
 void result_add_to_doc(const struct recorded *recorded, struct doc *doc);
 
-/* Where it lies, and what measured it. */
+/* Adds the path of the result, and the version that measured it. */
 void result_add_source(const struct recorded *recorded, const char *path, struct doc *doc);
 
-/* All of it as GitHub's Markdown. */
+/* Prints everything as GitHub's Markdown. */
 void result_print_markdown(const struct recorded *recorded, const char *path, FILE *out);
 
 #endif

@@ -14,7 +14,7 @@ struct retention {
     const struct result *result; /* of the analysis */
     struct doc *doc;
     const struct arm *idle;            /* the team without the load */
-    const struct bench_metric *metric; /* that a load takes from */
+    const struct bench_metric *metric; /* that a load reduces */
 };
 
 static double median(const struct row *row)
@@ -22,7 +22,7 @@ static double median(const struct row *row)
     return row ? row->median : NAN;
 }
 
-/* Dimensions that a choice has decided stand in the title already. */
+/* Removes the dimensions that an option fixes, because the title names them. */
 static struct dims without_choices(const struct retention *r, struct dims at)
 {
     char own[DIMS_KEY_MAX], value[DIMS_KEY_MAX];
@@ -35,7 +35,7 @@ static struct dims without_choices(const struct retention *r, struct dims at)
     return at;
 }
 
-/* "2 MiB" of a size, else the place as people say it. */
+/* "2 MiB" for a size, else the formatted key. */
 static const char *label_of(const struct retention *r, const struct dims *at, char *buf,
                             size_t size)
 {
@@ -89,7 +89,7 @@ static void add_line(const struct retention *r, const struct row *row, struct do
         }
 }
 
-/* One idle team against all its placements under load. */
+/* Adds the table of one idle team and all its placements under load. */
 static void add_team(const struct retention *r)
 {
     char what[96];

@@ -1,4 +1,4 @@
-/* How much of their speed ranks keep under a background load. */
+/* How much of their speed ranks keep under a background load, as tables. */
 #ifndef CONTEND_SHOW_RESULT_RETENTION_H
 #define CONTEND_SHOW_RESULT_RETENTION_H
 
@@ -6,8 +6,8 @@
 #include "harness/show/doc/doc.h"
 
 /*
- * Where the run has rows of `retention`: for each idle team a table with one line a size (or
- * whatever the keys are), and for each placement under load the value and the share that was kept.
+ * For a run with rows of `retention`: for each idle team (the ranks without the load) a table with
+ * one line per size or other key, and per placement under load the value and the share kept.
  */
 void retention_add_to_doc(const struct analysis *analysis, struct doc *doc);
 

@@ -36,7 +36,7 @@ static void add_title(const struct result *result, struct doc *doc)
                 dose ? dose_format(dose, level) : "");
 }
 
-/* What its aggressors held of the dose, of the arm with the least and the most. */
+/* The dose that the aggressors held: the least and the most among arms. */
 static void add_held(const struct analysis *analysis, struct doc *doc)
 {
     double low = INFINITY, high = -INFINITY;
@@ -44,7 +44,7 @@ static void add_held(const struct analysis *analysis, struct doc *doc)
     char least[DOSE_TEXT_MAX], most[DOSE_TEXT_MAX];
     for (size_t i = 0; dose && i < analysis->result->narms; i++) {
         double held = rows_median(&analysis->rows, &analysis->result->arms[i], METRIC_DOSE);
-        low = fmin(low, held); /* which may be NaN */
+        low = fmin(low, held); /* `held` may be NaN */
         high = fmax(high, held);
     }
     if (low <= high)
@@ -60,20 +60,20 @@ static const struct arm *arm_at(const struct block *block, size_t i)
     return &block->analysis->result->arms[block->arm[i]];
 }
 
-/* An open end in front of a censored value: ">" for times, "<" for rates. */
+/* The sign before a censored value: ">" for times, "<" for rates. */
 static const char *bound(const struct block *block, size_t arm, const char *sign)
 {
     return block->analysis->rounds.arms[arm].status == STATUS_CENSORED ? sign : "";
 }
 
-/* The mark behind a placement's name, explained below the block. */
+/* The mark after a placement's name, explained below the block. */
 static const char *mark_of(const struct block *block, size_t i)
 {
     static const char *const marks[STATUSES] = {"", "~", "", "!", "!", "!"};
     const char *mark = marks[block->analysis->rounds.arms[block->arm[i]].status];
     if (!block_is_recommended(block, i))
         return mark;
-    return mark[0] ? "*~" : "*"; /* disturbed in some of its rounds, which do not count */
+    return mark[0] ? "*~" : "*"; /* disturbed in some rounds, which do not count */
 }
 
 static const char *interval_name(const struct result *result)
@@ -83,7 +83,7 @@ static const char *interval_name(const struct result *result)
     return advice_interval_name(&like);
 }
 
-/* "12x", and "11-13" of its interval. */
+/* Adds "12x", and its interval "11-13". */
 static void add_speed_up(const struct block *block, size_t i, struct doc_table *table)
 {
     char ratio[CELL], low[CELL], high[CELL];
@@ -135,7 +135,7 @@ static void add_arm(const struct block *block, size_t i, const char *name, struc
     add_rounded(table, block_median(block, i, "worst_worker"));
 }
 
-/* Workers of the arm that have that GPU; those in the background have none. */
+/* The number of the arm's workers that use that GPU. Background workers have no GPU. */
 static unsigned count_sharing(const struct arm *arm, int gpu)
 {
     unsigned n = 0;
@@ -144,7 +144,7 @@ static unsigned count_sharing(const struct arm *arm, int gpu)
     return n;
 }
 
-/* Efficiency is against a worker that had its GPU to itself: the arm's share theirs. */
+/* Adds a note if workers share GPUs: efficiency is relative to a worker with its own GPU. */
 static bool add_shared_gpus(const struct block *block, size_t i, struct doc *doc)
 {
     unsigned most = 1;
@@ -180,7 +180,7 @@ static const struct row *largest(const struct block *block, size_t i,
     return most;
 }
 
-/* "81% (rank 0)": a value and whose it is. */
+/* Adds "81% (rank 0)": a value and its key. */
 static void add_whose(const struct row *row, struct doc_table *table)
 {
     char value[CELL], name[64];
@@ -198,8 +198,7 @@ static void add_whose(const struct row *row, struct doc_table *table)
     doc_cell(table, "%s%s%s%s", value, name[0] ? " (" : "", name, name[0] ? ")" : "");
 }
 
-/* Beside steps: of the first metrics that the benchmark has of its own, the largest value of each
- * arm. rows.csv has all. */
+/* Adds each arm's largest value of the benchmark's first metrics; rows.csv has all. */
 static void add_own(const struct block *block, struct doc *doc)
 {
     const struct bench_metric *own[OWN_MOST], *metric = arm_at(block, 0)->bench->metrics;
@@ -226,7 +225,7 @@ static void add_own(const struct block *block, struct doc *doc)
     }
 }
 
-/* The least of an arm's values of the block's number of workers, baselines too; NULL = none. */
+/* The row with the least value among all arms, also baselines, of the block's number of workers. */
 static const struct row *least(const struct block *block, const char *metric)
 {
     const struct row *found = NULL;
@@ -244,7 +243,7 @@ static const struct row *least(const struct block *block, const char *metric)
     return found;
 }
 
-/* "5 parallel regions a step, 2.10 ms of work in each": what is no matter of the placement. */
+/* Adds "5 parallel regions a step, 2.10 ms of work in each", equal under all placements. */
 static void add_told(const struct block *block, struct doc *doc)
 {
     char line[300] = "", value[CELL];
@@ -292,7 +291,7 @@ static void add_block(const struct block *block, bool named, struct doc *doc)
         doc_heading(doc, "%s", block_name(block, name, sizeof(name)));
     for (size_t i = 0; i < block->n && arm_at(block, i)->planned_workers > 1; i++)
         if (add_shared_gpus(block, i, doc))
-            break; /* of the others it is the same, but where memory is remote */
+            break; /* the other arms share GPUs alike, except where memory is remote */
     struct doc_table *table = begin_table(block, doc);
     for (size_t i = 0; i < block->n; i++)
         add_arm(block, i, block_arm_name(block, i), table);
@@ -305,7 +304,7 @@ static void add_block(const struct block *block, bool named, struct doc *doc)
     add_own(block, doc);
 }
 
-/* Time that nobody here took: a share that the columns show is said. */
+/* Adds the largest share of a step that the hypervisor or a quota took, from 0.5% on. */
 static void add_taken(const struct analysis *analysis, struct doc *doc)
 {
     char share[CELL];
@@ -320,7 +319,7 @@ static void add_taken(const struct analysis *analysis, struct doc *doc)
                  text_percent(throttled, share, sizeof(share)), step);
 }
 
-/* The reference of the columns. */
+/* Names the reference of the columns. */
 static void add_legend(const struct block *block, bool starred, struct doc *doc)
 {
     int reference = block->made.reference;
@@ -333,7 +332,7 @@ static void add_legend(const struct block *block, bool starred, struct doc *doc)
              solo ? "; solo: one worker alone, to which efficiency is relative" : "");
 }
 
-/* Several benchmarks or parameters: then blocks need names. */
+/* True if the run has several benchmarks or parameters, so that blocks need names. */
 static bool is_mixed(const struct result *result)
 {
     const struct arm *first = NULL;
@@ -348,7 +347,7 @@ static bool is_mixed(const struct result *result)
     return false;
 }
 
-/* In the order of numbers of workers. */
+/* Adds the blocks in order of their number of workers. */
 static void add_blocks(const struct analysis *analysis, struct doc *doc)
 {
     struct block block;
@@ -386,7 +385,7 @@ static void add_count(const struct analysis *analysis, int arm, struct doc_table
     doc_share(table, share ? share->median : (double)NAN);
 }
 
-/* Over numbers of workers, for each placement. */
+/* Adds a table over numbers of workers, with columns for each placement. */
 static void add_scaling(const struct analysis *analysis, struct doc *doc)
 {
     struct scaling scaling;

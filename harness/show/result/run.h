@@ -1,4 +1,4 @@
-/* A run of placements: what each does, the worst first. */
+/* A run of placements as tables, the worst placement first. */
 #ifndef CONTEND_SHOW_RESULT_RUN_H
 #define CONTEND_SHOW_RESULT_RUN_H
 
@@ -6,8 +6,8 @@
 #include "harness/show/doc/doc.h"
 
 /*
- * A title; a table for each block (blocks.h), with the workers alone below it and what its arms
- * emitted beside their steps; curves over numbers of workers; and what scans measured.
+ * Adds a title; a table for each block (blocks.h), followed by its solo runs and by the metrics
+ * that its arms emitted beside steps; a table over numbers of workers; and the values of scans.
  */
 void run_add_to_doc(const struct analysis *analysis, struct doc *doc);
 

@@ -10,17 +10,17 @@
 
 enum {
     LABEL = 128,
-    UPRIGHT_MOST = 8 /* columns of a table that stands upright */
+    UPRIGHT_MOST = 8 /* most columns of an upright (turned) table */
 };
 
-/* An arm while its metrics are added. */
+/* The state while the metrics of one arm are added. */
 struct scan {
     const struct result *result;
     const struct arm *arm;
     struct doc *doc;
-    struct doc_table *table; /* the last one, where others may go on with it; or NULL */
+    struct doc_table *table; /* the last one, if further metrics may extend it; or NULL */
     bool upright;
-    unsigned across; /* of that table, with the places along it */
+    unsigned across; /* dimension along that table; place[n]: the places on it */
     size_t n;
     struct dims place[GRID_COLUMNS];
     char corner[LABEL];
@@ -28,8 +28,8 @@ struct scan {
 };
 
 /*
- * Of where a value stands among others, the parts that are the same in all, or those that are not;
- * without what the title says.
+ * Formats parts of the key `at`: with `common` those that are the same in all keys, else those that
+ * differ. Omits parts that the title names.
  */
 static void format_parts(const struct scan *scan, const struct dims *at, const struct dims *all,
                          size_t nall, bool common, char *buf, size_t size)
@@ -47,15 +47,15 @@ static void format_parts(const struct scan *scan, const struct dims *at, const s
     }
 }
 
-/* "latency, ns"; numbers that carry their unit, or have none, stand alone. */
+/* "latency, ns"; only the name if the numbers carry their unit, or have none. */
 static void name_grid(const struct grid *grid, char *buf, size_t size)
 {
     const char *unit = number_unit(grid->metric->unit);
     (void)snprintf(buf, size, "%s%s%s", grid->metric->name, unit[0] ? ", " : "", unit);
 }
 
-/* The title above the lines: "latency, ns, dir h2d / size"; of one metric a line or a column,
- * only what all its keys share: "dir h2d / size". */
+/* The name above the first column: "latency, ns, dir h2d / size". Without the metric, only what all
+ * keys share: "dir h2d / size". */
 static void name_corner(const struct scan *scan, const struct grid *grid, bool with_metric,
                         char *buf, size_t size)
 {
@@ -86,7 +86,7 @@ static int larger(int a, int b)
     return a > b ? a : b;
 }
 
-/* Whether it fits beside each other what stands along its columns. */
+/* True if the table fits into 80 columns. */
 static bool fits_across(const struct scan *scan, const struct grid *grid)
 {
     char text[LABEL];
@@ -106,7 +106,7 @@ static bool fits_across(const struct scan *scan, const struct grid *grid)
     return label + width <= TEXT_WIDTH;
 }
 
-/* Along the same places as the last table. */
+/* True if the grid has the same places as the last table. */
 static bool same_places(const struct scan *scan, const struct grid *grid)
 {
     bool same = scan->table && scan->across == grid->across && scan->n == grid->ncolumns;
@@ -126,7 +126,7 @@ static void begin(struct scan *scan, const struct grid *grid, bool upright, cons
     doc_column(scan->table, DOC_LABEL, "%s", corner);
 }
 
-/* Below the last table where that has one line a metric, too. */
+/* Adds the grid as lines; extends the last table if that has one line per metric, too. */
 static void add_across(struct scan *scan, const struct grid *grid)
 {
     char text[LABEL];
@@ -147,7 +147,7 @@ static void add_across(struct scan *scan, const struct grid *grid)
     }
 }
 
-/* "latency" of collective_latency over "p99" over "us". */
+/* Names the column "latency", "p99", "us" in three lines, for collective_latency. */
 static void add_upright_column(struct scan *scan, const struct grid *grid, size_t line)
 {
     char which[LABEL], text[LABEL];
@@ -165,7 +165,7 @@ static void add_upright_column(struct scan *scan, const struct grid *grid, size_
         doc_put(scan->table, i, column, grid_format(grid, line, i, text, sizeof(text)));
 }
 
-/* Beside the columns of the last table, where that stands upright, too. */
+/* True if the grid's columns can extend the last table, because that is upright, too. */
 static bool goes_on_upright(const struct scan *scan, const struct grid *grid)
 {
     char corner[LABEL];
@@ -187,7 +187,7 @@ static void add_upright(struct scan *scan, const struct grid *grid)
         add_upright_column(scan, grid, line);
 }
 
-/* "2-38" of a pair, else "layout same, threads 2", without what the title says. */
+/* "2-38" for a pair, else "layout same, threads 2", without parts that the title names. */
 static char *format_place(const struct scan *scan, const struct row *row, char *buf, size_t size)
 {
     if (grid_is_pair(row))
@@ -255,7 +255,7 @@ static void add_arm(struct scan *scan, const struct analysis *analysis, size_t a
         doc_text(scan->doc, "%s", scan->singles);
 }
 
-/* Teams under a load stand in a table of their own, beside what they do without it. */
+/* True for teams under a load: retention.c shows them beside the team without the load. */
 static bool stands_beside_idle(const struct rows *rows, const struct arm *arm)
 {
     size_t at = 0;

@@ -6,10 +6,11 @@
 #include "harness/show/doc/doc.h"
 
 /*
- * A heading for each arm of a scan, and a table for each metric: one dimension along the columns,
- * the others down the lines. A sweep too long for 80 columns stands upright, beside those of other
- * metrics along the same places. Of keys too many for a table, such as pairs of CPUs, a sentence
- * has the least, the median and the most, and whose they are.
+ * Adds a heading for each arm of a scan, and a table for each metric: one dimension along the
+ * columns, the others down the lines. A table too wide for 80 columns is turned: the dimension goes
+ * down the lines, and metrics with the same places share the table. If a metric has too many keys
+ * for a table, such as pairs of CPUs, a sentence gives its least, median and largest value, and the
+ * keys of the extremes.
  */
 void scans_add_to_doc(const struct analysis *analysis, struct doc *doc);
 

@@ -1,4 +1,4 @@
-/* Work per second over cores a worker. */
+/* Throughput over the number of cores per worker, as a table. */
 #ifndef CONTEND_SHOW_RESULT_SIZING_H
 #define CONTEND_SHOW_RESULT_SIZING_H
 

@@ -6,7 +6,7 @@
 #include "harness/verdict/advice/advice.h"
 #include "harness/verdict/search/tune.h"
 
-enum { CELL = 32, SHOWN = 24 }; /* of the search: the best */
+enum { CELL = 32, SHOWN = 24 }; /* SHOWN: the best of the search */
 
 static struct doc_table *begin(const struct analysis *analysis, const struct tune_line *line,
                                struct doc *doc)
@@ -26,7 +26,7 @@ static struct doc_table *begin(const struct analysis *analysis, const struct tun
     return table;
 }
 
-/* For fresh rounds the gain and "13-17x", for the search a share of the best. */
+/* Adds the gain and "13-17x" for fresh rounds, a share of the best for the search. */
 static void add_ratio(const struct tune_line *line, struct doc_table *table)
 {
     char low[CELL], ratio[CELL];

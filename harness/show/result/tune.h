@@ -1,4 +1,4 @@
-/* A tune: the search, and its fresh rounds. */
+/* A tune as tables: the search, and its fresh rounds. */
 #ifndef CONTEND_SHOW_RESULT_TUNE_H
 #define CONTEND_SHOW_RESULT_TUNE_H
 

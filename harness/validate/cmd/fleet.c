@@ -1,5 +1,4 @@
-/* Results of many machines: `contend validate fleet DIR...` and `contend validate bounds DIR...`.
- */
+/* `contend validate fleet DIR...` and `contend validate bounds DIR...`. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +16,7 @@
 #include "harness/validate/fleet/judge.h"
 #include "harness/validate/tables/fleet.h"
 
-/* Which of two machines is the odd one nobody can say. */
+/* With two machines, nothing shows which one is odd. */
 enum { MACHINES_LEAST = 3 };
 
 static void report(const char *line)
@@ -26,9 +25,9 @@ static void report(const char *line)
 }
 
 /*
- * Reads all results at or below the directories into the fleet, and arranges it. EXIT_GOOD, or the
- * exit code after messages; EXIT_USAGE also where a result is damaged, with all others read:
- * `results` then says how many were.
+ * Reads all results at or below the directories into the fleet, and arranges the fleet. Returns
+ * EXIT_GOOD, or another exit code after messages. A damaged result gives EXIT_USAGE, but all others
+ * are read: `results` says how many.
  */
 static int read_all(const char *const *directories, size_t n, struct fleet *fleet, size_t *results)
 {
@@ -45,7 +44,7 @@ static int read_all(const char *const *directories, size_t n, struct fleet *flee
     return rc == -ENOMEM ? EXIT_NOT_RUN : rc || found.damaged ? EXIT_USAGE : EXIT_GOOD;
 }
 
-/* The bounds that were given, or those of the fleet itself. EXIT_GOOD, or after a message. */
+/* Reads the given bounds, or makes them from the fleet. EXIT_GOOD, or a code after a message. */
 static int find_bounds(const struct fleet *fleet, const char *file, struct bounds *bounds)
 {
     struct err err = {0};
@@ -77,8 +76,8 @@ static int print_junit(const void *of, FILE *out, struct err *err)
     return junit_print_verdict("fleet", judged->findings, judged->nskip ? open : NULL, out, err);
 }
 
-/* The files that were asked for, and stdout. The exit code of a verdict, or another after a
- * message. */
+/* Prints the judgement on stdout and into the requested files. Returns the exit code of the
+ * verdict, or another one after a message. */
 static int show(const struct fleet_judgement *judgement, const struct validate_args *args)
 {
     struct err err = {0};
@@ -143,7 +142,7 @@ int fleet_main(const struct cmd_env *env, const struct validate_args *args,
     return code;
 }
 
-/* Bounds without one figure: by them any machine would be good. */
+/* Refuses bounds without a figure, because any machine would pass them. */
 static int refuse_empty(const struct fleet *fleet, const struct bounds *bounds, struct err *err)
 {
     if (bounds->nleft_out == fleet->names.n)

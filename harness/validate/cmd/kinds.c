@@ -11,14 +11,14 @@
 #include "harness/lib/base/text.h"
 #include "harness/validate/files/machine_file.h"
 
-/* The kinds that come with the program: NAME.json. */
+/* True for NAME.json, the file of a kind. */
 static int is_kind(const struct dirent *file)
 {
     const char *end = strrchr(file->d_name, '.');
     return end && strcmp(end, ".json") == 0;
 }
 
-/* Their names, sorted: how many. Free with free_kinds. */
+/* Lists the names of the kinds, sorted. Returns how many. Free with free_kinds. */
 static int list_kinds(char folder[static PROGRAM_PATH_MAX], struct dirent ***kinds, struct err *err)
 {
     *kinds = NULL;

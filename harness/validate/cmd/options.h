@@ -1,4 +1,4 @@
-/* The options of `contend validate`. The core links them too, for help and completion. */
+/* The options of `contend validate`. The core links them, too, for help and completion. */
 #ifndef CONTEND_VALIDATE_CMD_OPTIONS_H
 #define CONTEND_VALIDATE_CMD_OPTIONS_H
 
@@ -17,10 +17,10 @@ struct validate_args {
     struct validate_outputs outputs;
 };
 
-/* On stdout in the form that was asked for. The exit code. */
+/* Prints the document on stdout, as Markdown or for a terminal. Returns the exit code. */
 int validate_print_doc(const struct validate_args *args, const struct doc *doc);
 
-/* `contend validate fleet DIR...` and `contend validate bounds DIR...`. The exit code. */
+/* `contend validate fleet DIR...` and `contend validate bounds DIR...`. Return the exit code. */
 int fleet_main(const struct cmd_env *env, const struct validate_args *args,
                const char *const *directories, size_t n);
 int bounds_main(const struct cmd_env *env, const struct validate_args *args,

@@ -22,19 +22,19 @@
 #include "harness/validate/rules/waive.h"
 #include "harness/validate/tables/validation.h"
 
-/* For what is measured, further looks included. */
+/* Seconds for all measurements of a profile, repetitions included. */
 static const double profile_s[] = {150, 900, 3600};
 
-/* While it goes on. */
+/* The state of one `contend validate`. */
 struct validate {
     const struct cmd_env *env;
     const struct validate_args *args;
     struct rules_request rules;
-    struct machine_kind machine; /* of --machine */
+    struct machine_kind machine; /* as --machine names it */
     struct waivers waivers;
     struct topo topo;
     struct facts facts;
-    struct topo later_topo; /* read again behind a burn-in */
+    struct topo later_topo; /* read again after a burn-in */
     struct facts later;
     struct findings findings;
     uint64_t start_ns;
@@ -50,7 +50,7 @@ static int unknown_rule(const char *name, struct err *err)
                    similar_hint(&near, "", hint, sizeof(hint)));
 }
 
-/* "a,b" -> rules[0..*n-1] */
+/* Parses "a,b" into rules[0..*n-1]. */
 static int parse_rules(const char *text, const struct rule **rules, size_t *n, struct err *err)
 {
     for (const char *at = text; at; at = strchr(at, ',')) {
@@ -123,7 +123,7 @@ static void leave_out_probes(struct facts *facts)
     facts->probes[PROBE_BURN].status = PROBE_ABSENT;
 }
 
-/* One more look at these measurements, beside those before. */
+/* Repeats the requested measurements, and judges them together with the earlier ones. */
 static int join_look(struct validate *v, const struct probes_request *request, struct err *err)
 {
     struct facts again = v->facts;
@@ -137,8 +137,8 @@ static int join_look(struct validate *v, const struct probes_request *request, s
 }
 
 /*
- * Rates that fail or warn are looked at again, and judged by the best: what a test left behind for
- * the next one, or a neighbour's moment, only costs speed. Orders alternate.
+ * Repeats rates that fail or warn, and judges each by its best value. Effects of an earlier test or
+ * a short disturbance by a neighbour only reduce a rate. The order of measurements alternates.
  */
 static int look_again(struct validate *v, struct err *err)
 {
@@ -176,7 +176,7 @@ static void waive(struct validate *v)
     }
 }
 
-/* A second later: a process that has just ended, or a moment's slowdown, is no finding. */
+/* Reads a GPU a second later: a process that just ended or a short slowdown does not count. */
 static void look_at_gpu_again(struct topo_gpu *gpu)
 {
     struct gpu_health *health = gpu->health, again;
@@ -206,7 +206,7 @@ static int read_machine(struct validate *v, struct err *err)
     return rc;
 }
 
-/* The counters of errors, once more. */
+/* Reads the error counters again after a burn-in. */
 static int read_again(struct validate *v, struct err *err)
 {
     const struct topo_options topo = {.probe_gpus = true};
@@ -259,7 +259,7 @@ int validate_print_doc(const struct validate_args *args, const struct doc *doc)
     return cmd_finish();
 }
 
-/* What was judged: "2xh200-sxm", or what is here: "as found, 2x NVIDIA H200, 32 CPUs". */
+/* What was judged: "2xh200-sxm", or without --machine "as found, 2x NVIDIA H200, 32 CPUs". */
 static const char *format_subject(const struct validate *v, char *buf, size_t size)
 {
     const struct topo *topo = &v->topo;
@@ -320,7 +320,7 @@ static int validate(struct validate *v)
     return code;
 }
 
-/* Refuses, with a log line, options that are for this server only. */
+/* Refuses, with a log line, options that apply only to this server. */
 static bool is_of_results(const struct validate_args *args, bool writes)
 {
     const struct {
@@ -343,7 +343,7 @@ static bool is_of_results(const struct validate_args *args, bool writes)
     return true;
 }
 
-/* `validate fleet DIR...` and `validate bounds DIR...`: from results of many machines. */
+/* Runs `validate fleet DIR...` or `validate bounds DIR...` on the results of many machines. */
 static int judge_results(const struct cmd_env *env, const struct validate_args *args,
                          const struct cli *cli)
 {

@@ -16,7 +16,7 @@
 #include "harness/store/files/directory.h"
 #include "harness/store/json/value.h"
 
-/* "%h" becomes the host. */
+/* Replaces "%h" by the host. */
 static int fill_in(const char *pattern, const char *host, char *path, size_t size, struct err *err)
 {
     const char *rest = pattern;

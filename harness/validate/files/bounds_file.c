@@ -33,7 +33,7 @@ static json_t *bound_to_json(const struct bound *bound)
     return json;
 }
 
-/* A line each; false: no memory. */
+/* Writes a value as one line, or with JSON_INDENT an object without its end. False: no memory. */
 static bool put(json_t *json, size_t flags, const char *end, FILE *out)
 {
     char *text = json_dumps(json, JSON_REAL_PRECISION(DIGITS) | flags);
@@ -80,7 +80,7 @@ int bounds_file_write(const char *path, const struct bounds *bounds, time_t made
 
 struct reader {
     struct bounds *bounds;
-    struct intern keys; /* one a bound, in their order: to find two of one figure */
+    struct intern keys; /* of the bounds in order, to find a figure that occurs twice */
 };
 
 static int check(const struct entries *entries, const struct bound *bound, const char *unit,
@@ -120,7 +120,7 @@ static int take_bound(struct entries *entries, json_t *entry)
 {
     const struct reader *reader = entries->arg;
     const char *c[FLEET_COLUMNS], *unit, *better;
-    static const char *const names[] = {"lower", "upper", "spread"}; /* which may be null */
+    static const char *const names[] = {"lower", "upper", "spread"}; /* these may be null */
     json_t *open[3] = {NULL, NULL, NULL};
     char key[FLEET_KEY_MAX];
     int required = 0, machines = 0;

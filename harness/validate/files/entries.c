@@ -30,7 +30,7 @@ int entries_open(struct entries *entries, struct err *err)
     json_error_t error;
     entries->err = err;
     entries->line = 1;
-    char *real = realpath(entries->path, NULL); /* it may be a link, as in a Kubernetes volume */
+    char *real = realpath(entries->path, NULL); /* a link, for example in a Kubernetes volume */
     int rc = real ? file_read(AT_FDCWD, real, FILE_MOST, &entries->text, &entries->size) : -errno;
     free(real);
     if (rc)
@@ -60,7 +60,7 @@ int entries_unpack(const struct entries *entries, json_t *entry, const char *fmt
     return rc ? entries_refuse(entries, "%s", error.text) : 0;
 }
 
-/* Where the text of the array is, for its lines; it was parsed, so that it is there. */
+/* The text of the array, to count its lines. The array exists, because the file was parsed. */
 static struct json_piece find_array(const struct entries *entries, const char *name)
 {
     const struct json_piece whole = {entries->text, entries->size};
@@ -80,7 +80,7 @@ int entries_read(struct entries *entries, const char *name,
     struct json_walk walk;
     struct json_piece unnamed, piece;
     const json_t *array = name ? json_object_get(entries->whole, name) : entries->whole;
-    const char *counted = entries->text; /* up to here there are so many lines */
+    const char *counted = entries->text; /* `line` is the line of this position */
     int rc = 0;
     entries->line = 1;
     if (!array && name)

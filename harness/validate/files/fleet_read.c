@@ -17,7 +17,7 @@
 #include "harness/store/files/run_json.h"
 #include "harness/store/json/value.h"
 
-/* Columns of rows.csv: those of a key stand one behind the other. */
+/* Columns of rows.csv; those of a key are adjacent. */
 enum cell {
     CELL_KEY = 1,
     CELL_UNIT = CELL_KEY + FLEET_COLUMNS,
@@ -30,7 +30,7 @@ enum cell {
 
 #define VALIDATION_NAME "validate.json"
 
-/* Columns of a trouble that is not of one arm. */
+/* The columns of a trouble that concerns all arms. */
 static const char *const all_arms[FLEET_COLUMNS] = {
     [FLEET_SCENARIO] = "", [FLEET_PLACEMENT] = "", [FLEET_BENCH] = ""};
 
@@ -43,10 +43,10 @@ struct reader {
     struct fleet *fleet;
     struct fleet_found *found;
     struct err *err;
-    struct intern ignored; /* keys of what does not count: asked once, not in each result */
+    struct intern ignored; /* keys of figures that do not count, to decide once per key */
 };
 
-/* "2026-11-22T10:43:19Z" as 20261122104319; 0 = not told. */
+/* "2026-11-22T10:43:19Z" as 20261122104319; 0 = unknown. */
 static uint64_t time_of(const char *text)
 {
     uint64_t digits = 0;
@@ -62,7 +62,7 @@ static const char *text_in(const json_t *object, const char *name)
     return text ? text : "";
 }
 
-/* "8 x NVIDIA H200" behind the text, of GPUs that are one after the other of one name. */
+/* Appends "8 x NVIDIA H200" for each sequence of GPUs with the same name. */
 static void add_gpus(const json_t *gpus, char *text, size_t size)
 {
     size_t n = json_array_size(gpus);
@@ -76,8 +76,8 @@ static void add_gpus(const json_t *gpus, char *text, size_t size)
 }
 
 /*
- * The kind in words, from what its key is made of, and with that where there is one: machines of
- * equal words may differ in what the key alone knows.
+ * Describes the machine's kind by the parts that its key is made of, and appends the key if there
+ * is one: machines with equal words may differ in parts that only the key has.
  */
 static void put_kind(const json_t *record, char *kind, size_t size)
 {
@@ -96,7 +96,7 @@ static void put_kind(const json_t *record, char *kind, size_t size)
     (void)text_one_line(kind);
 }
 
-/* A run of the machine that the record is of. */
+/* Adds a run of the machine that the record describes. */
 static int add_run(struct fleet *fleet, const json_t *record, const char *name, const char *started,
                    uint32_t *run, struct err *why)
 {
@@ -108,7 +108,7 @@ static int add_run(struct fleet *fleet, const json_t *record, const char *name, 
     return fleet_add_run(fleet, &origin, run, why);
 }
 
-/* -EALREADY: that run of that machine was read before. */
+/* -EALREADY: the same run of the same machine was read before. */
 static int check_new(struct fleet *fleet, const char *name, const char *run_id, struct err *why)
 {
     char result[512];
@@ -118,7 +118,7 @@ static int check_new(struct fleet *fleet, const char *name, const char *run_id, 
     return rc || !*run_id || at == nbefore ? rc : -EALREADY;
 }
 
-/* Keeps the needed parts of run.json, which may be large. NULL: no memory. */
+/* Keeps only the needed parts of run.json, which may be large. NULL: out of memory. */
 static json_t *take_members(struct json_piece text)
 {
     static const char *const names[] = {"schema_version", "environment", "machine", "topology",
@@ -129,7 +129,7 @@ static json_t *take_members(struct json_piece text)
     return record ? json_value_one_line(record) : NULL;
 }
 
-/* Whose run it is: -EINVAL where run.json does not say so; -EALREADY. */
+/* Adds the run that run.json describes. -EINVAL if its machine or time is missing; -EALREADY. */
 static int add_result(struct reader *reader, const json_t *record, uint32_t *run, struct err *why)
 {
     const json_int_t schema = json_integer_value(json_object_get(record, "schema_version"));
@@ -156,7 +156,7 @@ static const char *const *key_of(char **cells)
     return (const char *const *)&cells[CELL_KEY];
 }
 
-/* As for a comparison; of a benchmark that this version does not have, nothing. */
+/* True if a comparison may fail on the figure; false for a benchmark that this version lacks. */
 static bool gates(const struct fleet *fleet, char **cells)
 {
     const struct bench *bench = bench_find(fleet->benches, cells[CELL_KEY + FLEET_BENCH]);
@@ -164,7 +164,7 @@ static bool gates(const struct fleet *fleet, char **cells)
     return bench && metric_is_gating(bench, cells[CELL_KEY + FLEET_METRIC], &at);
 }
 
-/* Whether the figure counts; length 0: its key is too long. */
+/* True if the figure counts; `length` 0: its key is too long. */
 static bool counts(struct reader *reader, char **cells, const char *key, size_t length)
 {
     struct err none;
@@ -175,11 +175,11 @@ static bool counts(struct reader *reader, char **cells, const char *key, size_t 
         return false;
     bool is = gates(reader->fleet, cells);
     if (!is && length)
-        (void)intern_add(&reader->ignored, key, length, &at, &none); /* else it is asked again */
+        (void)intern_add(&reader->ignored, key, length, &at, &none); /* or decided again */
     return is;
 }
 
-/* Rows of an arm that could not be measured, or failed in some rounds. */
+/* Records why an arm could not be measured, or failed in some rounds. */
 static int add_trouble(struct reader *reader, uint32_t run, char **cells, struct err *why)
 {
     char text[160];
@@ -204,7 +204,7 @@ static int add_row(struct reader *reader, uint32_t run, const struct csv_reader 
     if (rc || isnan(figure.value))
         return rc;
     if (status_find(cells[CELL_STATUS]) >= STATUS_SKIPPED)
-        return add_trouble(reader, run, cells, why); /* wrong, whatever its speed */
+        return add_trouble(reader, run, cells, why); /* a failed arm's speed does not count */
     if (!length)
         return csv_refuse(csv, why, "its columns are too long");
     rc = fleet_add_value(reader->fleet, run, key, length, &figure, &err);
@@ -213,7 +213,7 @@ static int add_row(struct reader *reader, uint32_t run, const struct csv_reader 
                          : 0;
 }
 
-/* Variants are of one who compared them there, and no figures of the machine. */
+/* Adds the rows of a result, except those of variants, which are no figures of the machine. */
 static int add_rows(struct reader *reader, uint32_t run, char *text, size_t size, struct err *why)
 {
     struct csv_reader csv;
@@ -255,7 +255,7 @@ static int read_result(struct reader *reader, int dir_fd, struct err *why)
     return rc;
 }
 
-/* A result: tells what is wrong with it, and goes on but for want of memory. */
+/* Reads one result. Reports what is wrong with it, and fails only without memory. */
 static int take_result(struct reader *reader,
                        int (*read)(struct reader *reader, int dir_fd, struct err *why), int dir_fd,
                        const char *path)
@@ -275,7 +275,7 @@ static int take_result(struct reader *reader,
     return 0;
 }
 
-/* The profile is part of what a figure is: longer measurements come out better. */
+/* The profile is part of the key, because longer measurements give better values. */
 static int add_measured(struct fleet *fleet, uint32_t run, const char *profile, const json_t *one,
                         struct err *why)
 {
@@ -308,7 +308,7 @@ static int add_measured(struct fleet *fleet, uint32_t run, const char *profile, 
               : 0;
 }
 
-/* How many of its rules ended so. */
+/* The number of rules with that outcome. */
 static json_int_t count_in(const json_t *json, const char *outcome)
 {
     return json_integer_value(json_object_get(json_object_get(json, "counts"), outcome));

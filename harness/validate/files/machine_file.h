@@ -1,5 +1,5 @@
 /*
- * A kind of machine as a file: what it has and how fast it is to be, each with its source.
+ * A file for a kind of machine: what the machine has and how fast it should be, each with a source.
  *
  *   {"schema": "contend-machine", "schema_version": 1, "about": "H100 SXM5, 80 GB", "gpus": true,
  *    "expect": "nvswitches=4",
@@ -9,9 +9,9 @@
  *      {"measured": "gpu_copy", "metric": "copy_bandwidth", "key": "dir=h2d;with=alone",
  *       "least": 50, "unit": "GB/s", "source": "results/h100-vm"}]}
  *
- * A fact has a text (has) or a number (least, most: one of them or both); "gpus" of a fact: on
- * machines of so many GPUs or more. "gpus" of the file: its GPUs are counted by the name, as in
- * 8xh100-sxm; else `expect` says how many there are.
+ * A fact has a text (has) or a number (least, most or both). "gpus" of a fact: it applies to
+ * machines with at least that many GPUs. "gpus" of the file: true if the machine's name gives the
+ * number of GPUs, as in 8xh100-sxm; otherwise `expect` gives it.
  */
 #ifndef CONTEND_VALIDATE_FILES_MACHINE_FILE_H
 #define CONTEND_VALIDATE_FILES_MACHINE_FILE_H
@@ -21,13 +21,13 @@
 
 enum { MACHINE_SCHEMA_VERSION = 1 };
 
-/* "8xh100-sxm" is 8 and "h100-sxm", and what has no such number 0 and itself. */
+/* Splits "8xh100-sxm" into 8 and "h100-sxm"; without such a number, 0 and `name` itself. */
 unsigned machine_name_split(const char *name, const char **file);
 
 /*
- * Reads the file for so many GPUs; kind->name is the caller's. -EINVAL says what is wrong, by file
- * and line: no such fact or measurement, neither text nor number, no source, a count of GPUs that
- * is lacking or has no place; -ENOMEM, or why it cannot be read.
+ * Reads the file for a machine with `gpus` GPUs; the caller sets kind->name. -EINVAL says what is
+ * wrong, by file and line: no such fact or measurement, neither text nor number, no source, or a
+ * number of GPUs that is missing or not allowed. Also -ENOMEM, and errors of reading.
  */
 int machine_file_read(const char *path, unsigned gpus, struct machine_kind *kind, struct err *err);
 

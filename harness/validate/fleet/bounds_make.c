@@ -11,7 +11,7 @@
 #include "harness/lib/stats/student.h"
 #include "harness/validate/fleet/judge.h"
 
-/* So many degrees of freedom are as good as a normal distribution. */
+/* NORMAL: with this many degrees of freedom, Student's t equals the normal distribution. */
 enum { PASSES = 4, NORMAL = 10000, TAIL_KNOWN = 500 };
 #define SPREAD_LEAST 0.01
 
@@ -19,9 +19,9 @@ struct maker {
     const struct fleet *fleet;
     bool *skip;
     size_t nkept;
-    double chance; /* that a value of a good machine is beyond one bound */
-    double normal; /* spreads to a bound, were all values normal */
-    double *logs;  /* scratch, one a machine */
+    double chance; /* probability that a good machine's value exceeds one bound */
+    double normal; /* distance of a bound in spreads, for normal values */
+    double *logs;  /* scratch, one per machine */
 };
 
 double spread_of_distances(const double *distances, size_t n)
@@ -30,21 +30,21 @@ double spread_of_distances(const double *distances, size_t n)
     return n < BOUNDS_TAIL ? spread : fmax(spread, stats_percentile(distances, n, 0.95) / 1.96);
 }
 
-/* Few machines hardly show their spread: see the header. */
+/* The spread, mixed with the prior and widened: see the header. */
 static double make_spread(double measured, unsigned n)
 {
     double known = fmin(1, fmax(0, ((double)n - BOUNDS_FEW) / (BOUNDS_SOME - BOUNDS_FEW)));
-    measured = fmax(measured, SPREAD_LEAST) * (1 + 2.3 / sqrt(n)); /* of NaN the least */
+    measured = fmax(measured, SPREAD_LEAST) * (1 + 2.3 / sqrt(n)); /* NaN: the least */
     double both = sqrt(known * measured * measured + (1 - known) * BOUNDS_PRIOR * BOUNDS_PRIOR);
-    return both * sqrt(1 + 1.571 / n); /* the reference is a median of n, too */
+    return both * sqrt(1 + 1.571 / n); /* the reference is a median of n values, too */
 }
 
 /*
- * What Student's t is beyond with that chance, fitted to the point that ten machines are beyond, or
- * one in a thousand, and to the one that three times as many are. The further these are apart than
- * with normal values, by z^2 / (4 df) of each (Fisher and Cornish 1960), the heavier is the tail;
- * by the upper end of what is known of it, one standard error. Where n is small, less of that
- * counts.
+ * The distance that a fitted Student's t exceeds with that probability. The fit uses two points of
+ * the tail: the distance that ten machines (at least one in a thousand) exceed, and the one that
+ * three times as many exceed. With t, the points are further apart than for normal values, by z^2 /
+ * (4 df) of each (Fisher and Cornish 1960). The excess is taken at its upper end, one standard
+ * error more. With small n it counts less, by n / (n + TAIL_KNOWN).
  */
 static double heavy_tail(const double *distances, size_t n, double chance)
 {
@@ -69,14 +69,14 @@ static double distance_to_bound(const struct maker *maker, size_t n, double spre
     return fmax(-log(1 - BOUNDS_LEAST), fmin(most, away));
 }
 
-/* Few may lack it, and it still is what a machine should have. */
+/* True if so few machines lack the figure that each machine should have it. */
 static bool is_required(size_t n, size_t nkept)
 {
     double all = (double)nkept, lacking = all - (double)n;
     return lacking <= fmax(0.02 * all, fmin(0.1 * all, 3));
 }
 
-/* The bound of a figure over the remaining machines; none if too few have it. */
+/* Adds the bound of a figure over the remaining machines, if half of them have the figure. */
 static int add_bound(const struct maker *maker, uint32_t at, struct bounds *bounds, struct err *err)
 {
     const struct fleet *fleet = maker->fleet;
@@ -128,7 +128,7 @@ static void put_how(const struct maker *maker, struct bounds *bounds)
                        maker->nkept < BOUNDS_SOME ? "; few machines: partly by other fleets" : "");
 }
 
-/* Bounds of the machines that are not left out. */
+/* Makes the bounds of the machines that are not left out. */
 static int make(struct maker *maker, struct bounds *bounds, struct err *err)
 {
     const struct fleet *fleet = maker->fleet;
@@ -147,7 +147,7 @@ static int make(struct maker *maker, struct bounds *bounds, struct err *err)
     return rc;
 }
 
-/* Judges by the bounds so far; returns how many more were left out, or a negative errno. */
+/* Leaves out machines that are odd by the current bounds. Returns how many, or a negative errno. */
 static int leave_out_odd(struct maker *maker, struct bounds *bounds, struct err *err)
 {
     struct fleet_judgement judgement = {0};
@@ -168,8 +168,8 @@ static int leave_out_odd(struct maker *maker, struct bounds *bounds, struct err 
 }
 
 /*
- * The kind that most machines are of. Of several, one must have enough, and more than any other:
- * -ENODATA names them, "2 of 'X', 1 of 'Y'", as many as a message has room for.
+ * Finds the most common kind. If there are several kinds, it must have enough machines, and more
+ * than any other; if not, -ENODATA lists the kinds, "2 of 'X', 1 of 'Y'", as the message has room.
  */
 static int find_kind(const struct fleet *fleet, uint32_t *kind, struct err *err)
 {
@@ -212,7 +212,7 @@ int bounds_make(const struct fleet *fleet, struct bounds *bounds, struct err *er
     maker.normal = student_quantile(maker.chance, NORMAL);
     if (!maker.skip || !maker.logs || !bounds->kind)
         rc = err_set(err, -ENOMEM, "out of memory for %u machines", fleet->names.n);
-    int nodd = 1; /* without bounds: those of another kind, and whom their own rules refused */
+    int nodd = 1; /* first without bounds: other kinds, and machines that their rules refused */
     for (int pass = 0; pass <= PASSES && !rc && nodd; pass++) {
         nodd = leave_out_odd(&maker, bounds, err);
         rc = nodd < 0 ? nodd : nodd || !pass ? make(&maker, bounds, err) : 0;

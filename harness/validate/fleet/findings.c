@@ -1,4 +1,4 @@
-/* Offences in words. */
+/* Offences as sentences. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { PART_MAX = 64, FIGURE_MAX = 160 };
 
-/* Parts of keys that are of one thing among equal ones. */
+/* Parts of keys that name one of several equal units. */
 static const char *const unit_names[] = {"gpu=", "rank=", "src=", "dst=", "from=", "to=", "node="};
 
 static bool has_part(const char *key, const char *part)
@@ -18,7 +18,7 @@ static bool has_part(const char *key, const char *part)
     return row_params_have(fleet_key_column(key, FLEET_PARAMS, params, sizeof(params)), part);
 }
 
-/* Whether the machine has no figure at all of that part. */
+/* True if the machine has no figure with that part. */
 static bool lacks_part(const struct fleet_judgement *judgement, uint32_t machine, const char *part)
 {
     for (size_t i = 0; i < judgement->bounds->n; i++)
@@ -28,7 +28,7 @@ static bool lacks_part(const struct fleet_judgement *judgement, uint32_t machine
     return true;
 }
 
-/* "gpu=7", where all figures with that are missing and the first one has it; or "". */
+/* "gpu=7" if the machine lacks all figures with that part of the first missing one; or "". */
 static void find_part(const struct fleet_judgement *judgement, const struct fleet_offence *offence,
                       char part[static PART_MAX])
 {
@@ -56,7 +56,7 @@ static void put_lacking(const struct fleet_judgement *judgement,
                    trouble, *trouble ? ")" : "");
 }
 
-/* "55.1 GB/s; 101 is usual, 90 to 110 passes"; of a machine that was another one at first, that. */
+/* "55.1 GB/s; 101 is usual, 90 to 110 passes", and the first run's value if there are many runs. */
 static void put_evidence(const struct fleet *fleet, const struct bound *bound,
                          const struct fleet_cell *cell, char *buf, size_t size)
 {
@@ -163,7 +163,7 @@ const char *fleet_finding(const struct fleet_judgement *judgement,
     return what + strlen(what) - strlen(much);
 }
 
-/* One without an offence. */
+/* Adds the finding of a machine without an offence. */
 static int add_good(const struct fleet_judgement *judgement, const struct fleet_judged *machine,
                     struct findings *findings, struct err *err)
 {

@@ -12,7 +12,7 @@
 #include "harness/lib/stats/stats.h"
 #include "harness/verdict/runs/pairing.h"
 
-/* Between the columns of a key. */
+/* Separates the columns of a key. */
 #define SEPARATOR '\037'
 
 const char *const fleet_columns[FLEET_COLUMNS] = {"scenario", "placement", "workers", "role",
@@ -66,7 +66,7 @@ char *fleet_key_format(const char *key, char *buf, size_t size)
     for (int i = 0; i < FLEET_COLUMNS; i++)
         (void)fleet_key_column(key, (enum fleet_column)i, part[i], sizeof(part[i]));
     const char *planned_workers = strstr(part[FLEET_PARAMS], "slots=");
-    const char *at = planned_workers ? strchr(planned_workers, ';') : NULL; /* of a scan's value */
+    const char *at = planned_workers ? strchr(planned_workers, ';') : NULL; /* in a scan */
     (void)snprintf(buf, size, "%s of %s", part[FLEET_METRIC], part[FLEET_BENCH]);
     if (!at || !at[1])
         text_append(buf, size, ", ", "%s, %s workers", part[FLEET_PLACEMENT], part[FLEET_WORKERS]);
@@ -92,7 +92,7 @@ static int add_machine(struct fleet *fleet, const char *name, uint32_t *machine,
     return 0;
 }
 
-/* The machine of that name; where it is another one, the one with its identity in the name. */
+/* Finds or adds the machine of that name. A machine with another identity gets it in its name. */
 static int find_machine(struct fleet *fleet, const struct fleet_origin *origin, uint32_t *machine,
                         struct err *err)
 {
@@ -130,7 +130,7 @@ int fleet_add_run(struct fleet *fleet, const struct fleet_origin *origin, uint32
     return 0;
 }
 
-/* "17\037pipeline\037partition\037prep": what is skipped or fails as one. */
+/* "17\037pipeline\037partition\037prep": an arm, which is skipped or fails as a whole. */
 static size_t join_arm(uint32_t machine, const char *scenario, const char *placement,
                        const char *bench, char *buf, size_t size)
 {
@@ -170,7 +170,7 @@ const char *fleet_trouble_of(const struct fleet *fleet, uint32_t machine, const 
                  fleet_key_column(key, FLEET_PLACEMENT, placement, sizeof(placement)),
                  fleet_key_column(key, FLEET_BENCH, bench, sizeof(bench)), arm, sizeof(arm));
     uint32_t at = intern_find(&fleet->arms, arm, length);
-    if (at == INTERN_NONE) /* of all its arms */
+    if (at == INTERN_NONE) /* the reason of all arms */
         at = intern_find(&fleet->arms, arm, join_arm(machine, "", "", "", arm, sizeof(arm)));
     return at == INTERN_NONE ? "" : intern_text(&fleet->texts, fleet->troubles[at].text);
 }
@@ -198,7 +198,7 @@ static int add_metric(struct fleet *fleet, uint32_t metric, uint32_t spelled,
     return 0;
 }
 
-/* Adds a key; its figure may exist with fewer parameters. */
+/* Adds a key. Its figure may exist already, from a key with fewer parameters. */
 static int add_spelled(struct fleet *fleet, uint32_t spelled, const struct fleet_figure *figure,
                        struct err *err)
 {
@@ -218,7 +218,7 @@ int fleet_add_value(struct fleet *fleet, uint32_t run, const char *key, size_t k
                     const struct fleet_figure *figure, struct err *err)
 {
     uint32_t spelled, nbefore = fleet->spelled.n;
-    /* Before its name is known: a name without any value has no place among the cells. */
+    /* Checked before the key is added: every key needs a value, to have a place among the cells. */
     if (strlen(figure->unit) >= FLEET_UNIT_MAX)
         return err_set(err, -EINVAL, "unit '%.31s...' is too long", figure->unit);
     if (fabs(figure->value) > (double)FLT_MAX)
@@ -246,7 +246,7 @@ int fleet_add_value(struct fleet *fleet, uint32_t run, const char *key, size_t k
     return 0;
 }
 
-/* By metric, machine and time, and otherwise as they were added. */
+/* Sorts by metric, machine and time, then in the order of addition. */
 static int compare_values(const void *a, const void *b, void *runs_of)
 {
     const struct fleet_value *one = a, *other = b;
@@ -261,7 +261,7 @@ static int compare_values(const void *a, const void *b, void *runs_of)
     return one->run < other->run ? -1 : one->run > other->run;
 }
 
-/* The cell of the values from `first` on that are of its metric and machine. */
+/* Makes the cell of the values from `first` on that have its metric and machine. */
 static struct fleet_cell make_cell(const struct fleet *fleet, size_t first)
 {
     const struct fleet_value *value = &fleet->values[first];
@@ -276,7 +276,7 @@ static struct fleet_cell make_cell(const struct fleet *fleet, size_t first)
         newest[n++] = (double)fleet->values[i - 1].value;
         noisy += fleet->values[i - 1].noisy;
     }
-    cell.noisy = 2 * noisy >= n; /* otherwise the median is of a run that is not */
+    cell.noisy = 2 * noisy >= n; /* otherwise most of the values are undisturbed */
     cell.value = stats_sort_median(newest, n);
     return cell;
 }

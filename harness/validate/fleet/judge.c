@@ -10,13 +10,12 @@
 #include "harness/validate/fleet/bounds_make.h"
 #include "harness/validate/rules/rules.h"
 
-/* Overall: worse by so much, and by so many spreads of the fleet. */
+/* Limits of OFFENCE_OVERALL: at least this much worse, and this many spreads of the fleet. */
 #define OVERALL_LEAST 0.05
 #define OVERALL_SPREADS 5
 #define OVERALL_PRIOR 0.03
 
-/* Ranks: another kind before what its own rules refused, that before what lacks something, and that
- * before any figure. */
+/* Ranks: another kind, then a failed validation, then lacking figures, then any figure. */
 enum {
     OVERALL_FIGURES = 20,
     OVERALL_MACHINES = 20,
@@ -30,11 +29,11 @@ struct judge {
     const bool *skip; /* or NULL */
     struct fleet_judgement *out;
     struct err *err;
-    bool any_kind; /* the bounds are for */
+    bool any_kind; /* the bounds are for any kind */
     uint32_t kind;
-    double *scratch; /* a bound each */
-    bool *seen;      /* of each machine: it has a figure of a bound */
-    double *worse;   /* and the median of the logarithms of how much worse its figures are; NaN */
+    double *scratch; /* one per bound */
+    bool *seen;      /* per machine: it has a figure with a bound */
+    double *worse;   /* per machine: median log of how much worse its figures are; NaN = unknown */
 };
 
 static int add(struct judge *judge, const struct fleet_offence *offence)
@@ -47,7 +46,7 @@ static int add(struct judge *judge, const struct fleet_offence *offence)
     return 0;
 }
 
-/* The figure of each bound in the fleet; they must be of one unit. */
+/* Finds the figure of each bound in the fleet. Units and directions must agree. */
 static int find_metrics(struct judge *judge)
 {
     const struct fleet *fleet = judge->out->fleet;
@@ -73,7 +72,7 @@ static int find_metrics(struct judge *judge)
     return 0;
 }
 
-/* How many times as far from the reference as its bound. */
+/* The distance to the reference divided by that of the bound, at most DEAD_SCORE. */
 static double score_of(double ratio, const struct bound *bound)
 {
     double limit = ratio < 1 ? bound->lower : bound->upper;
@@ -100,7 +99,7 @@ static int judge_figure(struct judge *judge, size_t i, const struct fleet_cell *
                                               .score = score_of(ratio, bound)});
 }
 
-/* Each figure, what is lacking, and how the machine is in all that it has. */
+/* Judges each figure, figures that are missing, and the median over all figures. */
 static int judge_figures(struct judge *judge, uint32_t machine)
 {
     struct fleet_offence lacks = {
@@ -129,7 +128,7 @@ static int judge_machines(struct judge *judge)
     int rc = 0;
     for (uint32_t i = 0; i < judge->out->fleet->names.n && !rc; i++) {
         const struct fleet_machine *machine = &judge->out->fleet->machines[i];
-        bool open = machine->inconclusive; /* what is off comes before it */
+        bool open = machine->inconclusive; /* other offences rank before a SKIP */
         const struct fleet_offence kind = {i, OFFENCE_KIND, OUTCOME_FAIL, .score = KIND_SCORE},
                                    verdict = {i, OFFENCE_VERDICT,
                                               open ? OUTCOME_SKIP : OUTCOME_FAIL,
@@ -193,8 +192,8 @@ static int compare_machines(const void *a, const void *b, void *fleet)
     return strcmp(intern_text(names, one->machine), intern_text(names, other->machine));
 }
 
-/* Judges a machine by its offences; without any it passes if anything was compared, also by its own
- * rules. Figures that are odd make no judgement of what its own rules could not judge. */
+/* The outcome of a machine by its worst offence. Without any it passes if anything was compared, or
+ * its own rules judged it. A warning does not replace the SKIP of its own rules. */
 static enum finding_outcome outcome_of(const struct judge *judge, const struct fleet_judged *judged)
 {
     const struct fleet_machine *machine = &judge->out->fleet->machines[judged->machine];

@@ -17,7 +17,7 @@ static json_t *counts_to_json(const struct rules_verdict *verdict)
     return object;
 }
 
-/* As all findings, with what the rule says. */
+/* The findings in their usual form, plus kind and action of the rule. */
 static json_t *judged_to_json(const struct findings *findings)
 {
     json_t *array = findings_to_json(findings);

@@ -1,4 +1,4 @@
-/* The findings of `contend validate`, in JSON. */
+/* The findings of `contend validate` as JSON. */
 #ifndef CONTEND_VALIDATE_JSON_VALIDATION_H
 #define CONTEND_VALIDATE_JSON_VALIDATION_H
 
@@ -19,9 +19,8 @@ struct validation {
 /*
  * {"schema": 1, "host", "machine": as store/json/machine.h, "utc", "contend", "profile", "took_s",
  * "verdict", "text", "counts": {"PASS": n, ...}, "findings": [as store/json/findings.h, with "kind"
- * and "action"], "measured":
- * [{"probe", "metric", "key", "unit", "better", "gates", "value", "why"}]}.
- * NULL: no memory. The caller owns the result.
+ * and "action"], "measured": [{"probe", "metric", "key", "unit", "better", "gates", "value",
+ * "why"}]}. NULL: out of memory. The caller owns the result.
  */
 json_t *validation_to_json(const struct validation *validation);
 

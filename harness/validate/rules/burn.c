@@ -1,5 +1,4 @@
-/* Rules of what is right and steady under load: GPU memory, and all parts of the machine at once.
- */
+/* Rules for results and rates under load: GPU memory, and all parts of the machine at once. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,20 +11,20 @@
 #include "harness/validate/rules/check.h"
 
 /*
- * A rate of the last third of the time against the first, and of all of it against the peers'.
- * GPUs at their power limit lose some percent while they warm up, and copies share memory with
- * CPUs: less is no fault.
+ * Least rates: of the last third relative to the first third, and of the whole time relative to
+ * peers. GPUs at their power limit lose some percent while they warm up, and copies share memory
+ * with CPUs, so a smaller loss is no fault.
  */
 #define STEADY_FAIL 0.8
 #define STEADY_WARN 0.9
 
-/* Of the time for which heat or the hardware held a clock down. */
+/* Shares of the time in which heat or the hardware held a clock down. */
 #define HELD_FAIL 0.5
 #define HELD_WARN 0.05
 
 enum { SERIES_MAX = 64 };
 
-/* Values of a metric in the order of their time. */
+/* Values of a metric in order of time. */
 struct series {
     double value[SERIES_MAX], end_s;
     unsigned n;
@@ -59,7 +58,7 @@ static double mean_of(const struct series *series, unsigned from, unsigned n)
     return n ? sum / n : (double)NAN;
 }
 
-/* The last third / the first, behind what settles; NaN of fewer than three. */
+/* The last third's mean / the first third's, after settling; NaN with fewer than three values. */
 static double kept_of(const struct series *series)
 {
     unsigned settles = series->n > 3, third = (series->n - settles) / 3;
@@ -68,7 +67,7 @@ static double kept_of(const struct series *series)
                : mean_of(series, series->n - third, third) / mean_of(series, settles, third);
 }
 
-/* A wrong result is one, however the rest went: also where nobody was left to go on. */
+/* A wrong result is a FAIL, even if it ended the measurement. */
 static void judge_right(struct checks *checks, const char *passed)
 {
     const enum facts_probe_name name = check_probe(checks);
@@ -102,7 +101,7 @@ static void judge_burn(struct checks *checks)
     judge_right(checks, passed);
 }
 
-/* What a rate is of, and how bad it is when it sags. */
+/* The rates to judge; may_fail: a low rate may fail, others only warn. */
 static const struct rate {
     const char *metric, *part, *name, *in;
     bool of_gpu, may_fail;
@@ -115,7 +114,7 @@ static const struct rate {
 };
 enum { RATES = sizeof(rates) / sizeof(rates[0]) };
 
-/* True where something was said. share: of `than`. */
+/* Reports a value that is too small a share of `than`. Returns true if it did. */
 static bool report_sag(struct checks *checks, const struct rate *rate, int gpu, double value,
                        double than, const char *whose)
 {
@@ -139,7 +138,7 @@ static bool report_sag(struct checks *checks, const struct rate *rate, int gpu, 
     return true;
 }
 
-/* Against the upper median, so that of two the slower one is named. */
+/* Compares with the upper median, so that of two GPUs the slower one is reported. */
 static bool judge_peers(struct checks *checks, const struct rate *rate)
 {
     const struct topo *topo = checks->facts->topo;
@@ -195,7 +194,7 @@ static double throttles_gained(const struct unit *unit)
     return later ? later->throttle_events - unit->facts->throttle_events : (double)NAN;
 }
 
-/* A counter that rose. */
+/* Reports a counter that rose. Returns true if it did. */
 static bool report_gain(struct checks *checks, const char *unit, const char *what, double before,
                         double after, enum finding_outcome outcome)
 {
@@ -255,7 +254,7 @@ static bool judge_counters(struct checks *checks, const struct facts *later)
                            (double)before->aer_correctable, (double)after->aer_correctable,
                            OUTCOME_WARN);
     }
-    /* One that had counted nothing before is listed anew. */
+    /* A controller without errors before is not in the first list. */
     for (size_t i = 0; i < later->nedac && facts->edac == FACTS_READ; i++) {
         const struct facts_edac *after = &later->edacs[i], *before = NULL;
         for (size_t j = 0; j < facts->nedac && !before; j++)
@@ -317,7 +316,7 @@ static void judge_events(struct checks *checks)
                      later->log == FACTS_READ ? "" : "; the kernel's log needs root");
 }
 
-/* Over all times and GPUs: the least, the mean, the most. */
+/* Appends minimum, mean and maximum over all times and GPUs. */
 static void append_range(const struct facts *facts, const char *metric, const char *in, char *buf,
                          size_t size)
 {

@@ -1,17 +1,16 @@
-/* Rules of GPUs under load: right products, their rates, and what holds the clocks down meanwhile.
- */
+/* Rules of GPUs under load: correct products, their rates, and what holds clocks down. */
 #include <math.h>
 
 #include "harness/validate/rules/check.h"
 
 /*
- * Of the dense rate of the data sheet, which is at the highest clock: large products reach 0.66 to
- * 0.83 of it on H100 and H200 at their power limit (results/h200-x2-vm/gpu), cards of less power a
- * third and more. Below that a clock, the power or the cooling is wrong.
+ * Shares of the dense rate in the data sheet, which is for the highest clock. At their power limit,
+ * H100 and H200 reach 0.66 to 0.83 with large products (results/h200-x2-vm/gpu), and cards with
+ * less power a third or more. Below that a clock, the power or the cooling is wrong.
  */
 #define PRODUCTS_LEAST 0.3
 #define PRODUCTS_MOST 1.02
-/* Of the time under load. */
+/* Share of the time under load. */
 #define HELD_MOST 0.05
 
 static bool none_lost(struct checks *checks)

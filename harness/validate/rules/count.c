@@ -1,4 +1,4 @@
-/* Rules that count: what the bus, the firmware and the kernel list, against what can be used. */
+/* Rules that compare counts: what bus, firmware and kernel list, with what can be used. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -34,7 +34,7 @@ static bool is_gpu(const struct unit *unit)
     return ((const struct facts_device *)unit->at)->kind == FACTS_GPU;
 }
 
-/* In a container the bus shows all GPUs of the host, and the driver those that were handed in. */
+/* In a container the bus shows all GPUs of the host, the driver only those passed in. */
 static bool is_hidden(const struct unit *unit)
 {
     return is_gpu(unit) &&
@@ -135,7 +135,7 @@ static double cpus_of_cgroup(const struct unit *unit)
     return !list[0] || bitset_parse(list, &cpus, NULL) ? (double)NAN : bitset_count(&cpus);
 }
 
-/* NaN: not told of one of them. */
+/* NaN: unknown for a socket. */
 static double sum_cores(const struct facts *facts, bool enabled)
 {
     double sum = 0;
@@ -190,15 +190,15 @@ static bool has_cpus(const struct unit *unit)
 
 enum { COUNT_MOST = 1000000 };
 
-/* The kernel, firmware and graphics keep a few percent, as for memory_size. */
+/* The kernel, firmware and graphics reserve a few percent, as for memory_size. */
 #define MEMORY_LEAST 0.9
 
 /* The names that --expect takes. */
 struct expectable {
-    const char *name;    /* of --expect */
+    const char *name;    /* as in --expect */
     const char *shown;   /* "GPUs" */
-    struct number count; /* NaN: it cannot be known here */
-    bool is_size;        /* bytes; more is no matter */
+    struct number count; /* NaN: cannot be known here */
+    bool is_size;        /* bytes; more than expected passes */
     const char *unknown; /* why it cannot be known */
 };
 
@@ -311,7 +311,7 @@ static const struct rule_expected *expect_of_gpus(const struct rules_request *re
     return NULL;
 }
 
-/* Whether there are GPUs at all. */
+/* Describes the GPUs on the bus. */
 static void format_bus(const struct facts *facts, char *buf, size_t size)
 {
     double on_bus = count_devices(facts, FACTS_GPU);
@@ -320,14 +320,14 @@ static void format_bus(const struct facts *facts, char *buf, size_t size)
         (void)snprintf(buf, size, "%.0f on the PCI bus%s%s", on_bus, *others ? "; " : "", others);
 }
 
-/* Whether there is as much as is expected. */
+/* Judges whether there is as much as expected. */
 static bool judge_one(struct checks *checks, const struct expectable *of, double expected)
 {
     const struct facts *facts = checks->facts;
     const struct unit machine = {.facts = facts, .at = facts};
     double here = unit_number(&of->count, &machine), in = of->is_size ? 0x1p30 : 1;
     char evidence[160] = "";
-    bool is_gpu = of == expectable; /* the first */
+    bool is_gpu = of == expectable; /* the first entry */
     if (is_gpu)
         format_bus(facts, evidence, sizeof(evidence));
     const struct check check = {.unit = of->shown,
@@ -376,7 +376,7 @@ static void judge_expected(struct checks *checks)
         check_report(checks, OUTCOME_PASS, NULL, "%s, as expected", said);
 }
 
-/* The rules of GPUs skip where there is none; that must not add up to a pass of a GPU server. */
+/* Without a GPU the rules of GPUs skip. This rule prevents that a GPU server then passes. */
 static void judge_gpus_judged(struct checks *checks)
 {
     static const char type[] = "of a CPU-only machine, add --expect gpus=0; of a GPU server, "

@@ -4,9 +4,9 @@
 
 #include "harness/validate/rules/check.h"
 
-/* Of the kernel's rdma/ib_verbs.h: enum ib_port_state, and the physical state of the same name. */
+/* From the kernel's rdma/ib_verbs.h: enum ib_port_state and enum ib_port_phys_state. */
 enum { PORT_DOWN = 1, PORT_ACTIVE = 4, PHYSICAL_LINK_UP = 5 };
-/* A cable that was plugged in leaves some behind; ibcheckerrors takes the same number. */
+/* Plugging in a cable leaves some errors; ibcheckerrors uses the same limit. */
 #define PORT_ERRORS_MOST 10
 
 static const struct facts_port *port_of(const struct unit *unit)
@@ -38,7 +38,7 @@ static const char *name_of_state(const struct unit *unit, char buf[static 96])
     return state < sizeof(names) / sizeof(names[0]) ? names[state] : "unknown";
 }
 
-/* The highest rate of an active port of the same board: sysfs has no other sign of what it can. */
+/* The highest rate of an active port of the same board: sysfs does not say what a port can do. */
 static double rate_of_peers(const struct unit *unit)
 {
     double most = NAN;

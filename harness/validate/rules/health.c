@@ -1,4 +1,4 @@
-/* Rules of health of the GPUs: memory, clocks, modes, fabric, and whether collectives end. */
+/* Rules of the health of GPUs: memory, clocks, modes, fabric, and whether collectives end. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static const char *name_of_mode(const struct unit *unit, char buf[static 96])
     return gpu_compute_mode_name(((const struct gpu_health *)unit->at)->compute_mode);
 }
 
-/* NaN where the driver tells of no fabric. */
+/* NaN if the driver reports no fabric. */
 static double fabric_state(const struct unit *unit)
 {
     int state = ((const struct gpu_health *)unit->at)->fabric_state;
@@ -42,7 +42,7 @@ static bool has_gpu_and_rdma(const struct unit *unit)
     return unit->facts->topo->ngpus && unit->facts->rdma;
 }
 
-/* One that hung or failed is what the rule is for. */
+/* A collective that hung or failed is a FAIL here, not an error of the measurement. */
 static bool has_ended(struct checks *checks)
 {
     const enum facts_probe_name name = check_probe(checks);
@@ -55,7 +55,7 @@ static bool has_ended(struct checks *checks)
     return false;
 }
 
-/* Reasons that hold clocks down. */
+/* Reports reasons that hold clocks down. */
 #define THROTTLED(reasons, why)                                                                    \
     {                                                                                              \
         OF_GPU, GPU(throttle_reasons), HAS, NUMBER(reasons), OUTCOME_FAIL, "temperature", "C",     \

@@ -11,11 +11,11 @@
 
 enum { SENTENCE_MAX = 400 };
 
-/* Over all limits of a rule. */
+/* The sum over all limits of a rule. */
 struct tally {
-    unsigned known; /* units of which something is known */
+    unsigned known; /* units with a known number */
     bool wrong;
-    char passed[SENTENCE_MAX]; /* what is said where nothing is wrong, */
+    char passed[SENTENCE_MAX]; /* the sentence if nothing is wrong, */
     struct check check;        /* and its number */
 };
 
@@ -29,7 +29,7 @@ bool machine_is_virtual(const struct facts *facts)
     return facts->env.virtual_machine > 0;
 }
 
-/* The label of a GPU, beside its number in CUDA. */
+/* The largest value measured on the unit; NaN = none. Keys name GPUs by CUDA ordinal. */
 static double measured(const struct number *number, const struct unit *unit)
 {
     const struct facts_probe *probe = &unit->facts->probes[number->probe];
@@ -80,7 +80,7 @@ double unit_number(const struct number *number, const struct unit *unit)
     return value < 0 ? (double)NAN : value;
 }
 
-/* Where the facts have the units of a kind, and a unit its name. */
+/* For each kind of unit: offsets of its array in the facts, and of the name in a unit. */
 static const struct {
     size_t array, n, size, name;
 } arrays[] = {[OF_DEVICE] = {offsetof(struct facts, devices), offsetof(struct facts, ndevices),
@@ -96,7 +96,7 @@ static const struct {
               [OF_EVENT] = {offsetof(struct facts, events), offsetof(struct facts, nevents),
                             sizeof(struct facts_event), 0}};
 
-/* The i-th of its kind; false behind the last. `at` is NULL where nothing is known of it. */
+/* Finds the i-th unit of its kind; false after the last. `at` NULL: nothing is known of it. */
 static bool find_unit(const struct facts *facts, enum limit_of of, size_t i, struct unit *unit)
 {
     const struct topo *topo = facts->topo;
@@ -119,7 +119,7 @@ static bool find_unit(const struct facts *facts, enum limit_of of, size_t i, str
     return i < n;
 }
 
-/* The most common value of its peers; NaN = unknown. */
+/* The most common value of all units of this kind; NaN = unknown. */
 static double usual(const struct number *number, const struct unit *unit)
 {
     double common = NAN;
@@ -179,7 +179,7 @@ static void format_event(const struct facts_event *event, char *buf, size_t size
                        event->first_s, event->last_s, event->line);
 }
 
-/* One unit by one limit. */
+/* The comparison of a unit with a limit. */
 struct look {
     const struct limit *limit;
     const struct unit *unit;
@@ -187,7 +187,7 @@ struct look {
     unsigned known;
 };
 
-/* False: not known, or nothing that this limit is for. */
+/* False: a number is unknown, or the limit does not apply. */
 static bool look_at(struct look *look)
 {
     const struct limit *limit = look->limit;
@@ -232,7 +232,7 @@ static bool is_beyond(const struct look *look)
     return false;
 }
 
-/* The number of a hole in a sentence; NaN: it is for a text. */
+/* The number for a hole in a sentence; NaN: the hole takes a text. */
 static double number_of(const struct look *look, char hole)
 {
     const double per = look->limit->per > 0 ? look->limit->per : 1;
@@ -280,7 +280,7 @@ static void fill_in(const struct look *look, const char *sentence, char *buf, si
     text_append(buf, size, "", "%s", sentence);
 }
 
-/* The number of a finding. */
+/* The number and bounds of a finding. */
 static struct check check_of(const struct look *look)
 {
     const struct limit *limit = look->limit;
@@ -327,7 +327,7 @@ static void report_beyond(struct checks *checks, const struct look *look)
                      : "");
 }
 
-/* The limits of one kind of unit, each unit in turn. */
+/* Judges each unit of one kind by the limits from `first` to `end`. */
 static void judge_units(struct checks *checks, const struct limit *first, const struct limit *end,
                         struct tally *tally)
 {
@@ -335,7 +335,7 @@ static void judge_units(struct checks *checks, const struct limit *first, const 
     bool wrong = false;
     for (size_t i = 0; !(wrong && first->once) && find_unit(checks->facts, first->of, i, &unit);
          i++) {
-        bool known = false, beyond = false; /* known: by the first that is, what passes is told */
+        bool known = false, beyond = false; /* the first known limit gives the text of PASS */
         for (const struct limit *limit = first; unit.at && limit < end && !beyond; limit++) {
             struct look look = {.limit = limit, .unit = &unit};
             if (!look_at(&look))

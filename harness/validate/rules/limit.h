@@ -1,13 +1,13 @@
 /*
- * Rules as data: a number of the machine, or of each unit of one kind, against a bound, and what to
- * say where it is beyond. Pure.
+ * Rules as data: a number of the machine, or of each unit of one kind, is compared with a bound; a
+ * sentence reports a number beyond the bound. Pure.
  *
  *   .limits = {{OF_GPU, GPU(power_limit_w), BELOW, GPU(power_limit_default_w), OUTCOME_WARN,
  *               "power_limit", "W", "its power limit is {v} W, and {w} W by default"}},
  *   .passed = "power limits are the default ones"
  *
- * The limits of a unit are tried in their order: the first that it is beyond is said. Without one,
- * and with a number that is known, the rule passes.
+ * The limits of a unit are tried in order, and the first that is exceeded is reported. If none is
+ * exceeded and a number is known, the rule passes.
  */
 #ifndef CONTEND_VALIDATE_RULES_LIMIT_H
 #define CONTEND_VALIDATE_RULES_LIMIT_H
@@ -33,13 +33,13 @@ enum limit_of {
 struct unit {
     const struct facts *facts;
     enum limit_of of;
-    size_t i;       /* among those of its kind */
-    const void *at; /* itself; of a GPU its health */
+    size_t i;       /* index among units of its kind */
+    const void *at; /* the unit; for a GPU its health */
 };
 
 /*
- * A field of the unit, unknown where it is negative or NaN; what a function makes of the unit; the
- * most that was measured of it; what most of its peers have, as a bound; or a constant.
+ * The source of a number: a constant; a field of the unit (negative or NaN: unknown); a function of
+ * the unit; the largest value measured on the unit; or as a bound, what most of its peers have.
  */
 struct number {
     enum {
@@ -92,8 +92,8 @@ struct number {
 #define GPU(name) FIELD(gpu_health, name)
 #define DEVICE(name) FIELD(facts_device, name)
 
-/* When a value is beyond its bound. NONE: it is 0, and the bound is not. HAS: any bit of it. ANY:
- * whatever it is. TOLD: never, the number is for who reads it. */
+/* When a value is beyond its bound. NONE: it is 0, but the bound is not. HAS: it has any bit of the
+ * bound. ANY: always. TOLD: never, the number is only for information. */
 enum limit_op { BELOW, ABOVE, EQUALS, DIFFERS, NONE, HAS, ANY, TOLD };
 
 struct limit {
@@ -102,28 +102,28 @@ struct limit {
     enum limit_op op;
     struct number bound;
     enum finding_outcome outcome;
-    const char *metric, *in; /* NULL = without the number; in: its unit */
+    const char *metric, *in; /* NULL = no number; in: its unit */
     /*
-     * {v} the value, {b} the bound, {w} the bound without `share`, {p} the value in percent of it,
+     * {v} the value, {b} the bound, {w} the bound without `share`, {p} the value in percent of {w},
      * {%} the value in percent, {d} what is missing, {t} the text.
      */
     const char *sentence;
-    double share;                          /* of the bound; 0 = all of it */
-    double per;                            /* numbers are shown in units of it; 0 = 1 */
-    bool (*when)(const struct unit *unit); /* it is for these alone; NULL = for all */
-    struct number only;                    /* and for those of which this is above 0 */
+    double share;                          /* factor of the bound; 0 = 1 */
+    double per;                            /* numbers are divided by it for display; 0 = 1 */
+    bool (*when)(const struct unit *unit); /* applies to these units only; NULL = all */
+    struct number only;                    /* and only to those where this is above 0 */
     const char *(*text)(const struct unit *unit, char buf[static 96]);
-    size_t setting;              /* of the facts, as the text; "" = nothing is known */
-    const char *is, *is_not;     /* it is for this word of the setting alone, or for all others */
-    struct number shown;         /* in place of the value in the finding */
-    const char *cause, *command; /* in place of the rule's; NULL = as there */
-    const char *in_container;    /* there the cause is the container, and this the command */
-    const char *part;            /* behind the name of the unit: "h2d" */
-    enum facts_event_kind event; /* of OF_EVENT */
-    bool also;                   /* tried even where one before is said */
-    bool otherwise;              /* tried where no unit was beyond those before */
-    bool once;                   /* the first unit stands for all */
-    bool virtual_warns;          /* on a virtual machine it may be the host's to do */
+    size_t setting;              /* offset of a fact: the text; "" = unknown */
+    const char *is, *is_not;     /* only for this setting, or for all others */
+    struct number shown;         /* the finding's number, instead of the value */
+    const char *cause, *command; /* instead of the rule's; NULL = the rule's */
+    const char *in_container;    /* command in a container, which is then the cause */
+    const char *part;            /* appended to the unit's name: "h2d" */
+    enum facts_event_kind event; /* for OF_EVENT */
+    bool also;                   /* tried even if an earlier limit is exceeded */
+    bool otherwise;              /* tried if no unit exceeded an earlier limit */
+    bool once;                   /* only the first unit beyond it is reported */
+    bool virtual_warns;          /* only warns on a VM: its host may have to act */
 };
 
 struct checks;

@@ -1,4 +1,4 @@
-/* Rules of what the kernel and its counters have seen: Xids, machine checks, errors of links. */
+/* Rules of the kernel's log and counters: Xids, machine checks, errors of links. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,8 +6,8 @@
 #include "harness/validate/rules/check.h"
 
 /*
- * Xids that tell of hardware. Others, such as 13, 31, 43 and 45, are mostly of a program's own
- * errors. Source: NVIDIA, "XID Errors", the catalogue's column of what to do.
+ * Xids that show a hardware error. Others, such as 13, 31, 43 and 45, mostly come from a program's
+ * own errors. Source: NVIDIA, "XID Errors", the catalogue's column of actions.
  */
 static const struct {
     int number;
@@ -106,7 +106,7 @@ static bool has_switch(const struct facts *facts)
     return false;
 }
 
-/* Lines of the log of one kind. */
+/* Lines of one kind in the log. */
 #define LINES(kind, result, name, said)                                                            \
     OF_EVENT, FIELD(facts_event, count), ABOVE, NUMBER(0), OUTCOME_##result, name, "lines", said,  \
         .event = EVENT_##kind
@@ -130,7 +130,7 @@ const struct rule rules_log[] = {
     {"pcie_errors", RULE_HEALTH, "hardware", ACTION_WATCH, "PCI bus, kernel's log",
      "No uncorrected PCIe errors since boot; corrected ones are a warning.",
      "kernel, sysfs-bus-pci-devices-aer_stats", "grep -H TOTAL /sys/bus/pci/devices/*/aer_dev_*",
-     /* By the counters, which everybody may read, else by the log. */
+     /* The counters, which everybody may read, come before the log. */
      .limits = {{OF_DEVICE, MADE(aer_uncorrected), ABOVE, NUMBER(0), OUTCOME_FAIL, "aer_errors",
                  "errors", "{v} uncorrected PCIe errors since boot"},
                 {OF_DEVICE, DEVICE(aer_correctable), ABOVE, NUMBER(0), OUTCOME_WARN, "aer_errors",

@@ -8,12 +8,12 @@
 #include "harness/rows/row.h"
 #include "harness/validate/rules/check.h"
 
-/* What can be read: a number, or a text. */
+/* A fact that can be read: a number or a text. */
 struct machine_known {
-    const char *name, *shown, *needs; /* needs: where it is not known */
+    const char *name, *shown, *needs; /* needs: what an unknown fact needs */
     enum limit_of of;                 /* OF_MACHINE or OF_GPU */
     struct number number;
-    double per; /* numbers are told in units of it; 0 = 1 */
+    double per; /* numbers are divided by it; 0 = 1 */
     const char *(*text)(const struct unit *unit);
 };
 
@@ -70,7 +70,7 @@ bool machine_known_is_text(const struct machine_known *known)
     return known->text;
 }
 
-/* Each of the parts is in the key, both divided by ';'. */
+/* True if the key has each of the parts; both are divided by ';'. */
 static bool has_parts(const char *key, const char *parts)
 {
     char part[96];
@@ -84,7 +84,7 @@ static bool has_parts(const char *key, const char *parts)
     return true;
 }
 
-/* The best that was measured of a GPU, or (gpu NULL) of the machine; NaN = none was. */
+/* The best value measured on a GPU, or (gpu NULL) on the machine; NaN = none. */
 static double best(const struct facts_probe *probe, const struct machine_fact *fact,
                    const char *gpu)
 {
@@ -214,7 +214,7 @@ static void judge(struct checks *checks, bool measured)
         const bool of_gpu =
             fact->of ? fact->of->of == OF_GPU : fact->probe != PROBE_MEMORY_BANDWIDTH;
         if (ngpus < fact->gpus || measured != !fact->of || (of_gpu && !ngpus))
-            continue; /* too few GPUs: --expect has said so */
+            continue; /* too few GPUs: --expect reports that */
         n++;
         (measured ? judge_measured : judge_read)(checks, fact, ngpus);
     }

@@ -1,4 +1,4 @@
-/* Rules of physics: a link or a memory against what it can do, by its own width and clock. */
+/* Rules of physics: a link or a memory compared with the limit of its own width and clock. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,10 +7,10 @@
 #include "harness/validate/rules/check.h"
 
 /*
- * What of the physical limit a measurement has to reach, and what none can exceed. Pinned copies
- * reach 0.8 to 0.9 of a PCIe link (256 B payloads: 256 / 280 of the bytes are data), STREAM 0.75 to
- * 0.9 of DDR, device kernels 0.85 to 0.95 of HBM. The lower bounds are well below: what falls short
- * of them has lost lanes, channels or clocks.
+ * The shares of the physical limit that a measurement must reach, and that none can exceed. Pinned
+ * copies reach 0.8 to 0.9 of a PCIe link (256 B payloads: 256 / 280 of the bytes are data), STREAM
+ * 0.75 to 0.9 of DDR, device kernels 0.85 to 0.95 of HBM. The lower bounds are well below these
+ * values: a measurement below them has lost lanes, channels or clocks.
  */
 #define PCIE_LEAST 0.6
 #define DDR_LEAST 0.4
@@ -33,7 +33,7 @@ static bool is_in_short_slot(const struct unit *unit)
     return has_link(unit) && device->lanes_slot == device->lanes;
 }
 
-/* As on virtual machines; what NVML says counts then. */
+/* True if sysfs hides the link, as on virtual machines; NVML's values count then. */
 static bool has_hidden_link(const struct unit *unit)
 {
     const struct facts_device *device =
@@ -54,8 +54,8 @@ static bool has_modules(struct checks *checks)
 }
 
 /*
- * Modules of one channel share it. "DIMM_A1" and "DIMM_A2" are one channel by their locators, where
- * bank locators do not name it ("P0 CHANNEL A"). Returns GB/s of all channels; NaN = not told.
+ * Names the channel of a module: modules of one channel share it. If the bank locator does not name
+ * the channel ("P0 CHANNEL A"), "DIMM_A1" and "DIMM_A2" are of one channel.
  */
 static void channel_of(const struct facts_dimm *dimm, char *buf, size_t size)
 {
@@ -79,6 +79,7 @@ static bool is_first_of_channel(const struct facts *facts, size_t index)
     return true;
 }
 
+/* GB/s of all channels; NaN = unknown. */
 static double memory_limit_gbps(const struct facts *facts, unsigned *channels)
 {
     double sum = 0;
@@ -109,7 +110,7 @@ static const char *channels_of(const struct unit *unit, char buf[static 96])
     return buf;
 }
 
-/* The limit can be known, and all CPUs were there to reach it. */
+/* True if the limit is known and all CPUs were available to reach it. */
 static bool can_judge_memory(struct checks *checks)
 {
     const struct facts *facts = checks->facts;
@@ -120,7 +121,7 @@ static bool can_judge_memory(struct checks *checks)
     double value = unit_number(&measured, &machine);
     topo_allowed_cpus(facts->topo, &allowed);
     if (facts->probes[PROBE_MEMORY_BANDWIDTH].status != PROBE_DONE || isnan(value))
-        return true; /* which is said for us */
+        return true; /* the caller reports this */
     if (isnan(memory_limit_gbps(facts, &channels)) || machine_is_virtual(facts))
         check_report(checks, OUTCOME_SKIP, &(struct check){.open = true}, "%s",
                      machine_is_virtual(facts)    ? CHECK_VIRTUAL
@@ -135,7 +136,7 @@ static bool can_judge_memory(struct checks *checks)
     return false;
 }
 
-/* GB/s of one lane: 128b/130b from gen 3 on, 8b/10b before, flits of 242 / 256 from gen 6 on. */
+/* GB/s of one lane: 8b/10b before gen 3, then 128b/130b, flits of 242 / 256 from gen 6 on. */
 static double lane_gbps(int generation)
 {
     static const double gbps[] = {NAN, 0.25, 0.5, 0.985, 1.969, 3.938, 7.563};
@@ -159,7 +160,7 @@ static const char *link_of(const struct unit *unit, char buf[static 96])
     return buf;
 }
 
-/* Two transfers a clock: DDR and HBM alike, as NVML tells the clock. */
+/* Two transfers per clock, for DDR and HBM, as NVML reports the clock. */
 static double hbm_gbps(const struct unit *unit)
 {
     const struct gpu_health *health = unit->at;
@@ -171,7 +172,7 @@ static bool none_lost(struct checks *checks)
     return !check_lost(checks, check_probe(checks));
 }
 
-/* A unit's measured value within a share of what it can do. */
+/* A unit's measured value must be within shares of its limit. */
 #define WITHIN(unit, measured, least, can, name, what, ...)                                        \
     {unit,       measured,         BELOW,                                                          \
      MADE(can),  OUTCOME_FAIL,     name,                                                           \
@@ -204,7 +205,7 @@ const struct rule rules_physical[] = {
     {"pcie_speed", RULE_PHYSICAL, "hardware", ACTION_WATCH, "PCI bus or driver",
      "PCIe links run at the generation of the device; those of idle GPUs may rise to it.",
      "sysfs, current_link_speed; NVML", "sudo lspci -vv | grep -e '^[0-9a-f]' -e LnkSta:",
-     /* A GPU lowers its link while it is idle: there, the most of board and slot together. */
+     /* An idle GPU lowers its link: for GPUs the most of board and slot together counts. */
      .limits = {{OF_DEVICE, DEVICE(gts), BELOW, DEVICE(gts_max), OUTCOME_WARN, "pcie_speed", "GT/s",
                  "its PCIe link runs at {v} of {b} GT/s", .when = is_nic_or_nvme},
                 {OF_GPU, GPU(pcie_generation_link), BELOW, GPU(pcie_generation_gpu), OUTCOME_WARN,

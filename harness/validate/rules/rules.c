@@ -77,7 +77,7 @@ unsigned rules_probes(const struct rules_request *request)
     return probes;
 }
 
-/* A required rule that did not run is an error, whatever the reason. */
+/* A required rule that did not run is an error, for any reason. */
 static void hold_to_account(struct findings *findings, size_t from)
 {
     for (size_t i = from; i < findings->n; i++)
@@ -119,7 +119,7 @@ unsigned rules_doubted(const struct findings *findings, const struct rules_reque
                       ? machine_probes(request->machine, finding->metric)
                       : rule->probes;
     }
-    return probes & ~(1u << PROBE_BURN); /* as long as it took, it stands */
+    return probes & ~(1u << PROBE_BURN); /* a burn-in takes too long to repeat */
 }
 
 int rules_rank(enum finding_outcome outcome)
@@ -132,7 +132,7 @@ int rules_rank(enum finding_outcome outcome)
     return ranks[outcome];
 }
 
-/* Stable, and lists are short. */
+/* Insertion sort: stable, and lists are short. */
 void rules_sort(struct findings *findings)
 {
     for (size_t i = 1; i < findings->n; i++) {
@@ -145,8 +145,8 @@ void rules_sort(struct findings *findings)
     }
 }
 
-/* Rules with a finding of that outcome that nobody lives with; *named gets "hardware: reset
- * gpus_on_bus; ...". */
+/* Counts the rules with a finding of either outcome that is not waived, and lists them in `named`:
+ * "hardware: reset gpus_on_bus; ...". */
 static unsigned name_rules(const struct findings *findings, enum finding_outcome a,
                            enum finding_outcome b, char *named, size_t size)
 {
@@ -169,7 +169,8 @@ static unsigned name_rules(const struct findings *findings, enum finding_outcome
     return n;
 }
 
-/* Why no GPU was judged, though rules of GPUs were asked; NULL = one was, or none is expected. */
+/* Why no GPU was judged, though rules of GPUs were requested; NULL = one was, or none is
+ * expected. */
 static const struct finding *no_gpu(const struct findings *findings)
 {
     for (size_t i = 0; i < findings->n; i++)
@@ -179,7 +180,7 @@ static const struct finding *no_gpu(const struct findings *findings)
     return NULL;
 }
 
-/* The verdict when nothing failed and nothing required is missing. */
+/* The verdict if nothing failed and nothing required is missing. */
 static void pass(const struct findings *findings, const char *of, struct rules_verdict *verdict)
 {
     unsigned passed = verdict->count[OUTCOME_PASS], warned = verdict->count[OUTCOME_WARN];
@@ -206,7 +207,7 @@ struct rules_verdict rules_verdict(const struct findings *findings, bool strict,
 {
     struct rules_verdict verdict = {.outcome = OUTCOME_PASS};
     char named[320];
-    unsigned open = 0; /* warnings that nobody lives with */
+    unsigned open = 0; /* warnings that are not waived */
     for (size_t i = 0; i < findings->n; i++) {
         const struct finding *finding = &findings->all[i];
         verdict.count[finding->outcome]++;

@@ -1,4 +1,4 @@
-/* Rules of peers: equal units are to be equal, and what one should reach is what others reach. */
+/* Rules of peers: equal units should be equal, and a unit should reach what its peers reach. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "harness/validate/rules/check.h"
 #include "harness/verdict/odd/outlier.h"
 
-/* Their figures can be compared. */
+/* True if the GPUs are of one model, so that their figures are comparable. */
 static bool are_of_one_model(struct checks *checks)
 {
     const struct topo *topo = checks->facts->topo;
@@ -79,7 +79,7 @@ static const char *metric_of(const struct alike *alike)
     return alike->said ? alike->said : alike->metric;
 }
 
-/* *left_out: set where there was no room for some units. */
+/* Collects the best value of each unit. *left_out: set if there is no room for some units. */
 static size_t collect(const struct checks *checks, const struct alike *alike,
                       struct unit_value values[OUTLIER_UNITS_MAX], bool *left_out)
 {
@@ -129,7 +129,7 @@ static struct check check_of(const struct alike *alike, const char *unit, double
                           .high = NAN};
 }
 
-/* A virtual CPU may share its core with strangers: below this ratio that is told. */
+/* A virtual CPU may share its core with another VM: it is reported only below this ratio. */
 #define VIRTUAL_RATIO 0.7
 
 static bool shares_cores(const struct checks *checks, const struct alike *alike)
@@ -150,7 +150,7 @@ static void report_odd(struct checks *checks, const struct alike *alike,
                  shares ? ": on a virtual machine, perhaps of a shared core" : "");
 }
 
-/* Those of one kind. Returns how many were compared; *wrong when something was said. */
+/* Judges the units of one kind. Returns how many were compared; sets *wrong if it reported any. */
 static size_t judge_alike_of(struct checks *checks, const struct alike *alike,
                              const struct unit_value *values, size_t n, int kind, bool *wrong)
 {
@@ -166,8 +166,7 @@ static size_t judge_alike_of(struct checks *checks, const struct alike *alike,
     if (compared < 2)
         return 0;
     outlier_judge(list, compared, OUTLIER_HIGHER, 0, &judgement);
-    /* The host gives a virtual CPU what its neighbours leave of a core: for moments, or for long.
-     */
+    /* Other virtual machines may take part of a virtual CPU's core, for moments or for long. */
     const bool shares = shares_cores(checks, alike);
     for (size_t i = 0; i < compared && judgement.verdict == OUTLIER_ODD; i++)
         if (judgement.unit[i].odd && !(shares && judgement.unit[i].ratio > VIRTUAL_RATIO)) {

@@ -1,4 +1,4 @@
-/* Rules of the system's settings and limits: what costs time or keeps programs from starting. */
+/* Rules of settings and limits that cost time or keep programs from starting. */
 #include <math.h>
 #include <string.h>
 
@@ -6,12 +6,12 @@
 
 /* Share of a second; idle neighbours steal nothing. */
 #define STEAL_MOST 0.02
-/* Docker's default of 64 MiB is too little for NCCL and for loaders of data. */
+/* Docker's default of 64 MiB is too little for NCCL and for data loaders. */
 #define SHM_LEAST 0x1p30
-/* Kernels since 5.16 give everybody 8 MiB, those before 64 KiB. */
+/* The default limit is 8 MiB since kernel 5.16, 64 KiB before. */
 #define MEMLOCK_LEAST 0x1p23
 
-/* With a pstate driver the hardware decides. */
+/* With a pstate driver, the hardware sets the frequency. */
 static bool has_no_pstate(const struct unit *unit)
 {
     return !strstr(unit->facts->scaling_driver, "pstate");
@@ -28,7 +28,7 @@ static bool has_nodes(const struct unit *unit)
     return unit->facts->topo->nnodes > 1;
 }
 
-/* A setting, which is no number; its words are tried in turn. */
+/* A setting that is a word; the limits for its words are tried in turn. */
 #define WORDS(name, op, outcome, said)                                                             \
     OF_MACHINE, NUMBER(1), op, NUMBER(0), OUTCOME_##outcome, NULL, NULL, said,                     \
         .setting = SETTING(name)

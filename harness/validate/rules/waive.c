@@ -7,7 +7,7 @@
 
 #include "harness/lib/base/text.h"
 
-/* Part of a name such as "0000:3b:00.0": where "GPU 1" ends, "GPU 10" goes on. */
+/* True for characters inside a name such as "0000:3b:00.0": "GPU 1" is no word of "GPU 10". */
 static bool goes_on(char c)
 {
     return isalnum((unsigned char)c) || c == ':' || c == '.' || c == '_';
@@ -28,7 +28,7 @@ static bool is_for(const struct waiver *waiver, const struct finding *finding)
            (!waiver->unit[0] || is_word_of(finding->subject, waiver->unit));
 }
 
-/* Behind what the evidence says already. */
+/* Appends to the evidence. */
 static void note(struct finding *finding, const char *what, const struct waiver *waiver)
 {
     text_append(finding->evidence, sizeof(finding->evidence), "; ", "%s %s: %s", what,

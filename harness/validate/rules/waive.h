@@ -1,6 +1,6 @@
 /*
- * Waivers: failures of `contend validate` that somebody has decided to live with, for a reason and
- * until a day. Pure; validate/files/waivers.h reads them.
+ * Waivers: failures of `contend validate` that somebody accepts, for a reason and until a day.
+ * Pure; validate/files/waivers.h reads them.
  */
 #ifndef CONTEND_VALIDATE_RULES_WAIVE_H
 #define CONTEND_VALIDATE_RULES_WAIVE_H
@@ -11,11 +11,10 @@
 
 struct waiver {
     char rule[32];
-    char unit[160]; /* of that subject, or of those that have it as a word of theirs: "GPU 2",
-                       "0000:3b:00.0"; "" = of every one */
+    char unit[160]; /* the subject, or a word of it: "GPU 2", "0000:3b:00.0"; "" = all units */
     char reason[160];
     char until[11]; /* "2026-12-31": the last day on which it counts */
-    unsigned line;  /* of the file, for messages */
+    unsigned line;  /* in the file, for messages */
 };
 
 struct waivers {
@@ -24,9 +23,9 @@ struct waivers {
 };
 
 /*
- * Failures that a waiver is for become warnings that give its reason, and which do not fail a
- * strict verdict either, nor do warnings that one is for. One that is behind its day does not
- * count, and the failure says so. `today` as `until`.
+ * Turns failures that a waiver covers into warnings that give its reason. Covered failures and
+ * warnings do not fail a strict verdict either. A waiver after its day does not count, and the
+ * failure says so. `today` has the form of `until`.
  */
 void waive_findings(const struct waivers *waivers, const char *today, struct findings *findings);
 

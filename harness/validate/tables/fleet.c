@@ -49,7 +49,7 @@ static void add_verdict(const struct fleet_judgement *judgement, struct doc *doc
     char skipped[80] = "", name[256], command[300] = "";
     if (skips)
         (void)snprintf(skipped, sizeof(skipped), ", %zu not judged", count[OUTCOME_SKIP]);
-    if (fails) { /* its rules name what is wrong with the worst machine */
+    if (fails) { /* the rules on the worst machine name the fault */
         (void)text_shell_word(intern_text(&judgement->fleet->names, judgement->machines[0].machine),
                               name, sizeof(name));
         (void)snprintf(command, sizeof(command), "ssh %s sudo contend validate", name);

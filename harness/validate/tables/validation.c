@@ -15,7 +15,7 @@ static bool is_open(const struct finding *finding)
     return finding->outcome == OUTCOME_SKIP && finding->severity == FINDING_DOUBT;
 }
 
-/* Findings are sorted: the first command is that of the worst. */
+/* Findings are sorted, so the first command is that of the worst. */
 static void add_verdict(const struct validation *validation, struct doc *doc)
 {
     const struct rules_verdict *verdict = validation->verdict;
@@ -50,7 +50,7 @@ static void add_one(const struct finding *finding, bool wrong, struct doc_table 
         doc_cell(table, "%s", finding->command);
 }
 
-/* Those that are wrong, or the others. */
+/* Adds a table of the findings that are wrong, or of the others. */
 static void add_rules(const struct findings *findings, bool wrong, struct doc *doc)
 {
     struct doc_table *table = NULL;
@@ -70,7 +70,7 @@ static void add_rules(const struct findings *findings, bool wrong, struct doc *d
     }
 }
 
-/* What applies here and could not be judged, with what it needs: those of one cause in a line. */
+/* Adds rules that apply here but could not be judged; those with the same reason share a line. */
 static void add_open(const struct findings *findings, struct doc *doc)
 {
     bool any = false;

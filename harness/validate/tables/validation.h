@@ -1,4 +1,4 @@
-/* The result of `contend validate`, and its rules, as blocks that a person reads. */
+/* The result of `contend validate`, and its rules, as blocks for a person to read. */
 #ifndef CONTEND_VALIDATE_TABLES_VALIDATION_H
 #define CONTEND_VALIDATE_TABLES_VALIDATION_H
 
@@ -6,12 +6,12 @@
 #include "harness/validate/json/validation.h"
 
 /*
- * The verdict and the command for the worst that was found; a table of what failed, could not run
- * or warns, worst first; folded, what passed and what does not apply. Sorted findings (rules_sort).
+ * Adds the verdict and the command for the worst finding; a table of findings that failed, could
+ * not run or warn, worst first; and, folded, the others. Findings must be sorted (rules_sort).
  */
 void validation_add_to_doc(const struct validation *validation, struct doc *doc);
 
-/* Every rule, a table for each kind. */
+/* Adds every rule, with a table per kind. */
 void validation_add_rules_to_doc(struct doc *doc);
 
 #endif
