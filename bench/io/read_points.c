@@ -15,8 +15,7 @@ enum { VERIFIED = 64, EVICTIONS = 4, SLOW = 4 };
 
 static const uint64_t pause_ns = 2000000;
 static const double slice_least_s = 0.02;
-static const double cached_most = 0.02,
-                    cached_least = 0.98; /* share in the page cache: cold, warm */
+static const double cached_most = 0.02, cached_least = 0.98; /* share if cold, if warm */
 
 const char *const read_part_names[] = {"all", "seq", "random", "files", "shared", "write", NULL};
 const char *const read_how_names[] = {"all", "read", "pread", "mmap", "write", "direct", NULL};

@@ -137,7 +137,7 @@ static int read_on(struct io_reader *reader, uint64_t end_ns, struct err *err)
     return 0;
 }
 
-/* Tells the kernel the order: it decides by it whether to read ahead. */
+/* Tells the kernel the order, by which it decides whether to read ahead. */
 static int begin(struct io_reader *reader, struct err *err)
 {
     const struct io_reader_plan *plan = &reader->plan;

@@ -182,7 +182,7 @@ static int loaded_setup(struct bench_ctx *ctx)
     struct loaded *loaded = ctx->state;
     unsigned ncpus = ctx->machine->ncpus;
     uint64_t bytes = params->size ? params->size : choose_bytes(ctx, 2, 8);
-    /* The private caches of many cores equal the shared cache: the load must not fit in both. */
+    /* Private caches of many cores add up to the size of the shared cache: exceed both. */
     uint64_t load_bytes = params->size ? params->size : choose_bytes(ctx, 4, 4);
     loaded->seed = ctx->seed;
     loaded->inject = (enum inject)params->inject;
@@ -292,7 +292,7 @@ static void run_step(void *arg, unsigned rank, unsigned n)
     atomic_store(&loaded->stop, true);
 }
 
-/* Why caches are likely to serve part of the chain or the load; "" = they do not. */
+/* Why values may not be of memory alone: the chain or the load is small for the caches; "" = no. */
 struct doubts {
     char latency[MEMORY_DOUBT_MAX], bandwidth[MEMORY_DOUBT_MAX];
 };

@@ -4,7 +4,7 @@
  *
  *   rc = cpu_pair_run(&(struct cpu_pair){false, {0, 1}, play, arg}, err);
  *
- * runs play(arg, 0) on CPU 0 and play(arg, 1) on CPU 1.
+ * This runs play(arg, 0) on CPU 0 and play(arg, 1) on CPU 1.
  *
  * With processes, a player sees the other's writes only in shared memory.
  */

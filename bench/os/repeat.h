@@ -1,6 +1,6 @@
 /*
- * Times a short operation: the median over batches, each long enough that reading the clock does
- * not count. Another program that takes the CPU for milliseconds disturbs only a few batches.
+ * Times a short operation: the median over batches, each so long that the time to read the clock is
+ * negligible. Another program that takes the CPU for milliseconds disturbs only a few batches.
  *
  *   struct repeat repeat = {.slice_ns = 20000000};
  *   us = repeat_time(&repeat, batch, arg);      // batch(arg, n) does it n times

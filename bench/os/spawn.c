@@ -287,7 +287,7 @@ static int cow_once(struct spawn *s, enum who who)
     return 0;
 }
 
-/* The parent's writes after a fork cost it its huge pages: map the memory anew each time. */
+/* A parent that writes after a fork loses its huge pages: maps its memory anew for each fork. */
 static int renew_memory(struct spawn *s, size_t bytes, enum memory_pages pages, struct err *err)
 {
     memory_unmap(&s->block);

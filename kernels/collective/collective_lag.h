@@ -1,7 +1,7 @@
 /*
  * How late a rank comes to an operation because its CPU is late. The device records when its stream
  * is free for the operation. A host that is preempted inside the launching call may complete the
- * launch long after that. Pure.
+ * launch long after that. Pure: reads no clock.
  *
  *   device:  begin -------- waits for the launch ------- | kernel | end
  *   host:    call ----------- preempted ---------------- launched

@@ -183,8 +183,7 @@ int gpu_collective_join(struct gpu_collective *gc, const struct nccl_id *id, cha
         return rc;
     for (unsigned k = 0; k < gc->local && !rc; k++)
         rc = join_one(gc, k, id, msg, size);
-    /* Otherwise some ranks would wait for the rest: an invalid call makes the group start nothing.
-     */
+    /* Some ranks would wait for the rest: an invalid call makes the group start nothing. */
     void *none = NULL;
     if (rc)
         (void)gc->nccl->comm_init_rank(&none, 0, *id, -1);

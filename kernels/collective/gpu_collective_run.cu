@@ -260,8 +260,7 @@ int gpu_collective_prepare(struct gpu_collective *gc, const struct collective_ca
     gc->send_at = call->op == COLLECTIVE_ALLGATHER || call->op == COLLECTIVE_GATHER ? part : 0;
     gc->recv_at = call->op == COLLECTIVE_REDUCESCATTER || call->op == COLLECTIVE_SCATTER ? part : 0;
     gc->steps = gc->bytes / call->bytes;
-    /* Each place once: repeated sums in place would grow, and a lost operation would not be seen.
-     */
+    /* Each place once: sums in place would grow, and a lost operation would not be seen. */
     gc->batch = call->graph ? places_of(gc, BATCH_OPERATIONS) : 1;
     if (!call->graph)
         return 0;

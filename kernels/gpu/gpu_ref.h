@@ -14,7 +14,7 @@
 /* Fills W, cols * cols values. */
 void gpu_ref_weights(size_t cols, float *weights);
 
-/* One row of y_work from one row of x. `a` and `b`: room for cols doubles; the result is one. */
+/* One row of y_work from a row of x. Uses and returns `a` or `b`, each of cols doubles. */
 const double *gpu_ref_row(const float *x, const float *weights, size_t cols, unsigned work,
                           double *a, double *b);
 

@@ -68,7 +68,7 @@ int gpu_step_wait(struct gpu_step *gpu, unsigned slot, struct gpu_step_took *too
 /* Row 0 of the slot's result (cols floats), valid after wait until the slot's next submit. */
 const float *gpu_step_result(const struct gpu_step *gpu, unsigned slot);
 
-/* Copies `count` rows from row `first` of the last batch's result, for checks. All slots idle. */
+/* For checks: `count` rows from row `first` of the last batch's result. All slots must be idle. */
 int gpu_step_read(struct gpu_step *gpu, size_t first, size_t count, float *rows, char *msg,
                   size_t size);
 
