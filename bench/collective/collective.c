@@ -1,43 +1,42 @@
 /*
- * Collectives among ranks: latency and bandwidth over size, and who was waited for.
+ * Collectives among ranks: latency and bandwidth by size, and which rank the others waited for.
  *
- * Each worker is a rank with a GPU of its own, or a CPU rank of MPI; one worker alone drives all
- * GPUs that it sees, one rank each. All ranks agree on every number: sizes come from the
- * parameters, iterations from the slowest rank's time. A point of the scan is an operation, a
- * placement of its buffers and a size; each gets the same share of the time:
+ * Each worker is a rank with its own GPU, or a CPU rank of MPI; a single worker drives all GPUs
+ * that it sees, one rank each. All ranks use the same numbers: sizes come from the parameters,
+ * iterations from the slowest rank's time. A point of the scan is an operation, a placement of its
+ * buffers and a size. Each point gets the same share of the time:
  *
  *   1. operations back to back, twice as many each time, until they take a tenth of the share
- *   2. a barrier; one operation that is not timed; then, for half of the share, operations in
- *      queues of `queue`, each waited for at its end, without a look at any clock in between
- *   3. for a fifth of the share, at most 512 operations with device events on both sides of each
- *   4. one operation on known inputs, its outputs poisoned before, every element compared; of a
- *      graph both that were timed, the one of a single operation and the whole batch
+ *   2. a barrier; one untimed operation; then, for half of the share, operations in queues of
+ *      `queue`, with a wait at the end of each queue and no reading of a clock in between
+ *   3. for a fifth of the share, at most 512 operations, each between two device events
+ *   4. one operation on known inputs, its outputs poisoned before, every element compared; with
+ *      graphs, both graphs: that of a single operation and that of the whole batch
  *
- * **Measures** `collective_latency` us = t, host time (CLOCK_MONOTONIC_RAW) of 2 on the slowest
- * rank / operations; `collective_algbw` = S / t and `collective_busbw` = algbw times a factor, GB/s
- * (1e9), S and factors as in METHOD.md: S is the whole buffer, of all ranks' parts where there are
- * parts. Step 3, on the device's clock: `collective_time` us, quantiles (stat) over operations of
- * the time from end to end, of the rank that was slowest in it. `rank_waited` us is how much longer
- * a rank was in an operation, on average, than the rank that came to it last, and `rank_last_share`
- * the share of operations in which that rank was, by a margin, the last one: where all end
- * together, the one that starts last is done fastest. A rank starts when its device is free and its
- * host has launched the operation: one that is preempted inside NCCL's call comes late, by the
- * host's clock (kernels/collective/collective_lag.h). Both only of operations in which every rank
- * waits for all others, out of place where both are run; of more than 64 ranks, the 64 that are
- * waited for most. Keys: op, place (where both are run), size in bytes; rank. Where there are
- * several hosts, `rank_on_host` says which one a rank is on. `skipped_size` names the largest size
- * too small to have an element for each rank (why=small), and the smallest one too large for the
- * devices' memory (why=memory).
+ * **Measures** `collective_latency` us = t, host time (CLOCK_MONOTONIC_RAW) of step 2 on the
+ * slowest rank / operations; `collective_algbw` = S / t and `collective_busbw` = algbw times a
+ * factor, GB/s (1e9), with S and factors as in METHOD.md: S is the whole buffer, including the
+ * parts of all ranks. Step 3, on the device's clock: `collective_time` us, quantiles (stat) over
+ * operations of the time from end to end, on the rank that was slowest in the operation.
+ * `rank_waited` us: how much longer a rank was in an operation, on average, than the rank that came
+ * last. `rank_last_share`: the share of operations in which the rank came last by a margin. All
+ * ranks end together, so the rank that starts last takes the shortest time. A rank starts when its
+ * device is free and its host has launched the operation: a host that is preempted inside NCCL's
+ * call is late by its own clock (kernels/collective/collective_lag.h). Both values exist only for
+ * operations in which every rank waits for all others; out of place if both places are run; of more
+ * than 64 ranks, for the 64 with the largest last share. Keys: op, place (if both are run), size in
+ * bytes; rank. With several hosts, `rank_on_host` tells the host of each rank. `skipped_size`: the
+ * largest size without an element for each rank (why=small), and the smallest size too large for
+ * the devices' memory (why=memory).
  * **Source** nccl-tests, src/common.cu (loop, sizes, in-place offsets) and doc/PERFORMANCE.md
  * (bandwidths); MPI: the OSU micro-benchmarks measure the same way.
- * **Limits** A queue hides a CPU that is late by less than it takes; a training step waits each
- * time (queue=1). The two events cost the device a microsecond or two an operation, so that
- * `collective_time` is a little above `collective_latency` where operations are short.
- * Lateness below 20 us in the call does not count. A host that is held up in the call behind the
- * launch, while a long operation runs, counts as late, too. With MPI the call is the operation: a
- * rank preempted inside it looks busy.
- * all-to-all and send-recv have no in-place form. fp8 needs NCCL 2.24, and to be reduced a Hopper
- * GPU.
+ * **Limits** A queue hides a CPU that is late by less than the queue takes; a training step waits
+ * each time (queue=1). The two events cost the device 1 to 2 us per operation, so `collective_time`
+ * is a little above `collective_latency` for short operations. Lateness below 20 us in the call
+ * does not count. A host that is preempted in the call after the launch, while a long operation
+ * runs, also counts as late. With MPI the call is the operation: a rank preempted inside it looks
+ * busy. all-to-all and send-recv have no in-place form. fp8 needs NCCL 2.24, and its reductions
+ * need a Hopper GPU.
  */
 #include "bench/collective/collective.h"
 
@@ -96,7 +95,7 @@ static const struct bench_dim collective_dims[] = {
     [BY_STAT] = {"stat", .labels = LABELS("p50", "p99", "max")},
     [BY_SIZE] = {"size", DIM_BYTES},
     [BY_WHY] = {"why", .labels = LABELS("small", "memory")},
-    [BY_HOST] = {"host"}, /* its name */
+    [BY_HOST] = {"host"}, /* the host's name */
     {.name = NULL},
 };
 
@@ -106,7 +105,7 @@ static const struct bench_metric collective_metrics[] = {
     [COLLECTIVE_BUSBW] = {"collective_busbw", "GB/s", "higher", .gating = true},
     [COLLECTIVE_TIME] = {"collective_time", "us", "lower"},
     [RANK_LAST_SHARE] = {"rank_last_share", "ratio", "none"},
-    /* Two waits of 1 and 3 us are equal. */
+    /* Ranks that wait for 1 and 3 us are equal: differences below 50 us do not count. */
     [RANK_WAITED] = {"rank_waited", "us", "lower", .peers = PEERS_WAITED, .least = 50},
     [SKIPPED_SIZE] = {"skipped_size", "B", "none"},
     [RANK_ON_HOST] = {"rank_on_host", "rank", "none"},
@@ -155,7 +154,7 @@ static int collective_validate(const void *base, struct err *err)
     return 0;
 }
 
-/* After probe has said how many ranks this process would hold. */
+/* `local`: how many ranks this process would hold, from probe. */
 static int check_ranks(const struct bench_ctx *ctx, unsigned local)
 {
     const struct collective_params *params = ctx->params;

@@ -1,7 +1,7 @@
 /*
- * The benchmark `collective` over an engine of the caller's choice, for tests: the calls of struct
- * bench, with the engine as an argument where the benchmark asks ctx->device. The rest of
- * bench_collective (run, check, teardown) uses the engine that setup was given.
+ * The benchmark `collective` with an engine of the caller's choice, for tests. These are the calls
+ * of struct bench, but the engine is an argument and does not follow from ctx->device. The rest of
+ * bench_collective (scan, check, teardown) uses the engine that setup was given.
  */
 #ifndef CONTEND_BENCH_COLLECTIVE_COLLECTIVE_H
 #define CONTEND_BENCH_COLLECTIVE_COLLECTIVE_H

@@ -11,7 +11,7 @@ const struct collective_ops *collective_ops_of(enum device device)
     return device == DEVICE_MPI ? &collective_mpi_ops : NULL;
 }
 
-/* An error that all ranks report alike is not that of one rank. */
+/* True if all ranks report the same error: the message then names no rank. */
 static bool all_report(const struct err *all, unsigned size)
 {
     for (unsigned i = 0; i < size; i++)

@@ -1,9 +1,9 @@
 /*
- * MPI behind collective_engine.h: collectives among the processes that mpirun or srun started, over
- * whatever the MPI library takes (shared memory, TCP, InfiniBand), with buffers in host memory.
+ * MPI behind collective_engine.h: collectives among the processes that mpirun or srun started, with
+ * buffers in host memory. The MPI library chooses the transport (shared memory, TCP, InfiniBand).
  *
- * In place as MPI has it: reduce-scatter leaves its part at the beginning of the buffer, and a
- * broadcast has no other form. Times are the host's clock, around each call.
+ * In place follows MPI: reduce-scatter leaves its part at the beginning of the buffer, and a
+ * broadcast is always in place. Times are by the host's clock, around each call.
  */
 #include <errno.h>
 #include <math.h>
@@ -26,7 +26,7 @@ struct mpi_team {
     struct mpi_ops_collective what;
 };
 
-/* The types that MPI has, and C for them. */
+/* The types that MPI has, and their C types. */
 #define TYPES(X)                                                                                   \
     X(INT8, int8_t)                                                                                \
     X(INT32, int32_t)                                                                              \
@@ -37,11 +37,11 @@ struct mpi_team {
     X(UINT32, uint32_t)                                                                            \
     X(UINT64, uint64_t)
 
-/* 1 + MPI's; 0 = it has none. */
+/* 1 + MPI's type; 0 = MPI has no such type. */
 #define TYPE_ENTRY(type, c_type) [COLLECTIVE_##type] = 1 + MPI_OPS_##type,
 static const int types[COLLECTIVE_TYPES] = {TYPES(TYPE_ENTRY)};
 
-/* Both lists have operations and reductions in one order; of these MPI has no average. */
+/* Both lists have operations and reductions in the same order; MPI has no average. */
 _Static_assert((int)MPI_OPS_BARRIER == (int)COLLECTIVE_OPS, "MPI's operations");
 _Static_assert((int)MPI_OPS_REDOPS == (int)COLLECTIVE_AVG, "MPI's reductions");
 
@@ -76,7 +76,7 @@ static unsigned char *allocate_touched(size_t bytes)
     return buffer;
 }
 
-/* Two buffers a rank, as if all ranks were on this machine; the least of all ranks. */
+/* Lowers *bytes so that two buffers per rank fit, as if all ranks were on the smallest machine. */
 static int limit_bytes(struct bench_ctx *ctx, size_t *bytes)
 {
     size_t mine = memory_available_bytes() / 10 * 9 / 2 / ctx->peers->size;
@@ -142,7 +142,7 @@ static int repeat(struct mpi_team *t, uint64_t iters, struct err *err)
     return 0;
 }
 
-/* Many operations in place would add sums to sums, until floats are infinite and slow to add. */
+/* Zeroes the buffers, as sums in place grow to infinity, which is slow to add; then runs once. */
 static int clear(struct mpi_team *t, struct err *err)
 {
     memset(t->send, 0, t->call.bytes);
@@ -204,14 +204,14 @@ static double get(const unsigned char *buffer, enum collective_type type, size_t
     }
 }
 
-/* In place, where the part of this rank lies in the whole buffer. */
+/* In place: this rank's part of the whole buffer. */
 static unsigned char *own_part(const struct collective *team)
 {
     const struct mpi_team *t = team->impl;
     return t->recv + team->first * t->call.count * collective_type_bytes(t->call.type);
 }
 
-/* Where this rank's input lies: in place, and of a broadcast, in the buffer of the result. */
+/* This rank's input. In place, and always for a broadcast, it lies in the result's buffer. */
 static unsigned char *input_of(const struct collective *team)
 {
     const struct mpi_team *t = team->impl;

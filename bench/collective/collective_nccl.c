@@ -1,5 +1,4 @@
-/* NCCL behind collective_engine.h: kernels/collective/gpu_collective.h with the harness's errors
- * and peers. */
+/* NCCL behind collective_engine.h: adds errors and peers to kernels/collective/gpu_collective.h. */
 #include "bench/collective/collective_nccl.h"
 
 #include <errno.h>
@@ -31,7 +30,7 @@ int nccl_team_load(const struct bench_ctx *ctx)
     return rc;
 }
 
-/* Nothing queues then, and what is measured is something else. */
+/* With CUDA_LAUNCH_BLOCKING nothing queues, so that times would mean something else. */
 static int check_blocking(const struct bench_ctx *ctx)
 {
     const char *set = getenv("CUDA_LAUNCH_BLOCKING");
@@ -62,12 +61,12 @@ int nccl_team_probe(struct bench_ctx *ctx, unsigned *local)
     return rc ? rc : nccl_team_load(ctx);
 }
 
-/* Which GPU of which machine a rank has; containers of one machine share the boot's id. */
+/* Identifies a rank's GPU. Containers on one machine share the boot id. */
 struct seat {
     char boot_id[40], pci_bdf[PCI_BDF_MAX];
 };
 
-/* NCCL itself fails on shared GPUs, in words that do not say which. */
+/* Refuses two ranks on one GPU: NCCL's own error does not name them. */
 static int check_seats(struct bench_ctx *ctx)
 {
     unsigned size = ctx->peers->size;
@@ -108,7 +107,7 @@ static int open_gpus(struct bench_ctx *ctx, unsigned local, unsigned times,
     return gpu_error(gpu_collective_open(&config, gc, msg, sizeof(msg)), msg, ctx->err);
 }
 
-/* Rank 0's id for all. */
+/* Passes rank 0's id to all ranks, and joins them. */
 static int join(struct bench_ctx *ctx, struct gpu_collective *gc)
 {
     char msg[GPU_MSG] = "";
@@ -128,8 +127,8 @@ static int join(struct bench_ctx *ctx, struct gpu_collective *gc)
 }
 
 /*
- * A rank that cannot join does not meet the others to say so: they are in NCCL, where they wait for
- * it. It fails, with its own message, and the harness ends the others.
+ * No collective_agree after join: if one rank fails to join, the other ranks wait for it inside
+ * NCCL. The failed rank returns its own message, and the harness ends the other ranks.
  */
 int nccl_team_open(struct bench_ctx *ctx, unsigned local, unsigned times,
                    struct gpu_collective **gc)
@@ -162,7 +161,7 @@ int nccl_team_allocate(struct bench_ctx *ctx, struct gpu_collective *gc, bool re
     return collective_agree(ctx->peers, rc, ctx->err);
 }
 
-/* The engine: struct gpu_collective and room for its times. */
+/* The engine's state. */
 struct nccl_team {
     struct gpu_collective *gc;
     float *busy_us, *period_us; /* [local * COLLECTIVE_TIMES_MAX] */
@@ -276,7 +275,7 @@ static int check_operations(const struct nccl_team *t, unsigned operations, unsi
     return gpu_error(rc, msg, err);
 }
 
-/* Checks both graphs that are timed: the one of a single operation, and the batch. */
+/* Checks both graphs that are timed: that of a single operation, and that of the batch. */
 static int nccl_check(struct collective *team, unsigned repetition,
                       struct collective_verdict *verdict, struct err *err)
 {

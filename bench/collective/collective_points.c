@@ -49,7 +49,7 @@ struct collective_spread collective_spread_of(const struct collective_time *time
         for (unsigned rank = 0; rank < ranks; rank++)
             scratch[i] = fmax(scratch[i], (double)times[(size_t)rank * iters + i].period_us);
     }
-    double median_us = stats_sort_median(scratch, iters); /* and sorts */
+    double median_us = stats_sort_median(scratch, iters); /* sorts scratch */
     return (struct collective_spread){.p50_us = median_us,
                                       .p99_us = stats_nearest_rank(scratch, iters, 99),
                                       .max_us = scratch[iters - 1]};

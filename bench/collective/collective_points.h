@@ -1,6 +1,6 @@
 /*
- * The scan of `collective` as arithmetic: which operations of which sizes, how many iterations of
- * each, and what the times mean. No ranks, no clocks.
+ * The arithmetic of `collective`: sizes, the number of iterations, and the evaluation of times.
+ * Uses no ranks and no clocks.
  */
 #ifndef CONTEND_BENCH_COLLECTIVE_COLLECTIVE_POINTS_H
 #define CONTEND_BENCH_COLLECTIVE_COLLECTIVE_POINTS_H
@@ -19,8 +19,8 @@ struct collective_range {
 size_t collective_range_count(const struct collective_range *range);
 
 /*
- * Makes call->count and call->bytes the largest that `size` bytes allow; false where they allow no
- * element. Parts for each rank are multiples of 16 bytes, as in nccl-tests.
+ * Sets call->count and call->bytes to the largest that fit `size` bytes; false: not one element
+ * fits. Parts for each rank are multiples of 16 bytes, as in nccl-tests.
  */
 bool collective_fit(struct collective_call *call, uint64_t size, unsigned ranks);
 
@@ -28,8 +28,8 @@ bool collective_fit(struct collective_call *call, uint64_t size, unsigned ranks)
 double collective_bus_factor(enum collective_op op, unsigned ranks);
 
 /*
- * Iterations that take `share_s` when `done` of them took `took_s`: at least one batch, a multiple
- * of it, at most what fits below `most` (and one batch).
+ * How many iterations take `share_s` if `done` iterations took `took_s`: a multiple of `batch`, at
+ * most `most`, but at least one batch.
  */
 uint64_t collective_iters(double share_s, double took_s, uint64_t done, unsigned batch,
                           uint64_t most);
@@ -43,18 +43,18 @@ struct collective_spread {
 struct collective_spread collective_spread_of(const struct collective_time *times, unsigned ranks,
                                               unsigned iters, double *scratch);
 
-/* Where every rank waits for all others: the one that comes last is busy for the shortest time. */
+/* True if every rank waits for all others: the rank that comes last is then busy the shortest. */
 bool collective_names_last(enum collective_op op);
 
 struct collective_blame {
     unsigned rank;
-    double last_share; /* of operations that all others waited for it in */
-    double waited_us;  /* mean time that it was busy longer than the one that came last */
+    double last_share; /* share of operations in which the rank came last, 0..1 */
+    double waited_us;  /* mean of its busy_us less that of the rank that came last */
 };
 
 /*
- * blame[rank]. A rank counts as the last where it was busy shorter than all others by more than
- * half a microsecond, the resolution of device events, and a tenth of the next one's time.
+ * Fills blame[rank]. A rank counts as last if it was busy for less time than every other rank, by
+ * more than 0.5 us (the resolution of device events) and a tenth of the second shortest time.
  */
 void collective_blame_ranks(const struct collective_time *times, unsigned ranks, unsigned iters,
                             struct collective_blame *blame);

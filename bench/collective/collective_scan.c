@@ -9,13 +9,13 @@
 #include <string.h>
 
 enum {
-    CALIBRATION_PARTS = 10, /* of a point's share */
+    CALIBRATION_PARTS = 10, /* a calibration takes 1 / CALIBRATION_PARTS of a point's share */
     ITERS_MOST = 20000,
     RANKS_NAMED = 64
 };
 static const double batch_share = 0.5, times_share = 0.2;
 
-/* `iters` operations back to back; *took_s is the same in all processes. */
+/* Runs `iters` operations back to back; *took_s: of the slowest process, the same in all. */
 static int run_batch(struct bench_ctx *ctx, uint64_t iters, double *took_s)
 {
     struct collective_scan *scan = ctx->state;
@@ -35,7 +35,7 @@ static unsigned batch_of(const struct collective_scan *scan)
     return scan->team.batch ? scan->team.batch : 1;
 }
 
-/* Seconds an operation, from a short batch. Also warms up: connections, clocks, caches. */
+/* *each_s: seconds per operation, from a short batch. Also warms up connections, clocks, caches. */
 static int calibrate(struct bench_ctx *ctx, double *each_s)
 {
     struct collective_scan *scan = ctx->state;
@@ -50,7 +50,7 @@ static int calibrate(struct bench_ctx *ctx, double *each_s)
     return rc;
 }
 
-/* At a point; its place only where both are run. */
+/* Emits a value of a point. Its key has the place only if both places are run. */
 static void emit(struct bench_ctx *ctx, unsigned metric, double value,
                  const struct collective_call *call, struct dims more)
 {
@@ -114,7 +114,7 @@ static int time_each(struct bench_ctx *ctx, const struct collective_call *call, 
     return 0;
 }
 
-/* Keeps the message of the first point that is wrong, for collective_check. */
+/* Keeps the message of the first wrong point in scan->wrong, for collective_check. */
 static int check_point(struct bench_ctx *ctx, const struct collective_call *call,
                        unsigned repetition)
 {
@@ -188,7 +188,7 @@ static void emit_skipped(struct bench_ctx *ctx)
     }
 }
 
-/* Which host a rank is on, for people; the value counts the host's ranks. */
+/* Which host a rank is on, for people. The value is the rank's index among its host's ranks. */
 static void emit_hosts(struct bench_ctx *ctx)
 {
     const struct collective_scan *scan = ctx->state;

@@ -14,12 +14,12 @@ struct collective_params {
     bool graph, registered, check;
 };
 
-/* Ends with "all", of which the index is COLLECTIVE_OPS. */
+/* The last entry is "all", at index COLLECTIVE_OPS. */
 extern const char *const collective_op_names[];
 extern const char *const collective_type_names[];
 extern const char *const collective_redop_names[];
 
-/* The dimensions of its values. */
+/* Indices of the dimensions. */
 enum { BY_OP = 1, BY_RANK, BY_PLACE, BY_STAT, BY_SIZE, BY_WHY, BY_HOST };
 
 /* Indices of bench_collective.metrics. */
@@ -36,7 +36,7 @@ enum {
 };
 enum { COLLECTIVE_HOST_MAX = 32 };
 
-/* Sizes that an operation was not run at; 0 = none. */
+/* Sizes at which an operation was not run; 0 = none. See skipped_size in collective.c. */
 struct skipped {
     uint64_t small, large;
 };
@@ -47,7 +47,7 @@ struct collective_scan {
     size_t npoints;
     struct skipped skipped[COLLECTIVE_OPS];
     double share_s; /* of the budget, for one point */
-    /* For all processes, or ranks, in order. */
+    /* Gathered from all processes or ranks, in order. */
     double *took_s;                      /* [processes] */
     struct collective_verdict *verdicts; /* [processes] */
     char (*hosts)[COLLECTIVE_HOST_MAX];  /* [processes] */
@@ -58,7 +58,7 @@ struct collective_scan {
     struct err wrong; /* what the first check that failed found */
 };
 
-/* The whole scan, by struct bench's run; ctx->state is a struct collective_scan. */
+/* `scan` of struct bench; ctx->state is a struct collective_scan. */
 int collective_scan_run(struct bench_ctx *ctx);
 
 #endif

@@ -1,39 +1,39 @@
 /*
  * Copies from and to GPUs: host memory of every NUMA node, every two GPUs, all GPUs at once.
  *
- * Host buffers are bound to a node (mbind) before page-locking touches them, and asked where they
- * lie (move_pages). Every destination is poisoned before the timed copies and compared with its
- * source's pattern behind them, on the device. A GPU on which a copy fails, arrives wrong, or does
- * not begin together with its time (queueing takes 5 s: CUDA_LAUNCH_BLOCKING), is a failed row and
- * left out, and the others are measured. Each round takes the points in an order of its own.
+ * Host buffers are bound to a node (mbind) before page-locking touches them; move_pages then tells
+ * where they lie. Every destination is poisoned before the timed copies and compared with its
+ * source's pattern after them, on the device. A GPU becomes a failed row, and is left out of what
+ * follows, if a copy fails, arrives wrong, or does not begin together with its time (queueing takes
+ * 5 s: CUDA_LAUNCH_BLOCKING). Each round takes the points in a different order.
  *
- * **Measures** by events on the device, copies queued back to back behind a kernel that waits, so
- * that no launch is in the interval: `copy_bandwidth`, bytes of the copies / time, GB/s (1e9), the
- * median of up to three batches of up to 16 copies, behind some that do not count: a third of the
- * point's time and 10 ms at least, so that link and clocks are up, and three copies or more where a
- * CPU stages them (the driver's buffers, page faults). dir h2d, d2h, both (their sum), d2d; via ce
- * (copy engine) or sm (a kernel's 16-byte loads and stores); mem pinned, paged (pageable) or wc
- * (write-combined); with alone, or all GPUs doing the same, each with memory of its own; op read
- * (the destination's GPU issues the copy) or write. d2d-both is two GPUs' copies to each other at
- * once, all-to-one and one-to-all are those of all other GPUs, at once, to or from one, issued by
- * the others: their sums. Copies at once count if they were done before the first of the
- * flows ended. `copy_shared`: with all / alone, below 1 where GPUs share a switch, a socket's link
- * or memory. `peer_access`: 1 where two GPUs reach each other's memory, 0 where copies are staged
- * through the host. `copy_latency`: host time of one copy engine's copy of pinned memory and the
- * wait for it, behind about 10 ms of such copies, on CLOCK_MONOTONIC_RAW. `chase_latency`: time of
- * one of 4,095 dependent loads by one thread of a kernel, each of another line, through page-locked
- * memory of its node (mem=pinned), its GPU's own (device), another's (peer: src's memory, dst's
- * thread), with cold L2 caches. `copy_size`: bytes of a copy, less than asked for where memory is
- * short.
+ * **Measures** by events on the device. Copies are queued back to back behind a kernel that waits,
+ * so that no launch is in the interval. `copy_bandwidth`: bytes of the copies / time, GB/s (1e9),
+ * the median of up to three batches of up to 16 copies. Untimed copies come first: for a third of
+ * the point's time and at least 10 ms, so that link and clocks are up, and at least three copies if
+ * a CPU stages them (the driver's buffers, page faults). dir h2d, d2h, both (their sum), d2d; via
+ * ce (copy engine) or sm (a kernel's 16-byte loads and stores); mem pinned, paged (pageable) or wc
+ * (write-combined); with alone, or with all GPUs at once, each with its own memory; op read (the
+ * destination's GPU issues the copy) or write. d2d-both: two GPUs copy to each other at once.
+ * all-to-one and one-to-all: all other GPUs copy to or from one GPU at once, and issue the copies.
+ * These three are sums. Of copies at once, only those count that ended before the first flow did.
+ * `copy_shared`: with all / alone, below 1 if GPUs share a switch, a socket's link or memory.
+ * `peer_access`: 1 if two GPUs reach each other's memory, 0 if copies are staged through the host.
+ * `copy_latency`: host time of one copy of pinned memory by copy engine and the wait for it, after
+ * about 10 ms of such copies, on CLOCK_MONOTONIC_RAW. `chase_latency`: time of one of 4,095
+ * dependent loads by one thread of a kernel, each of another line, with cold L2 caches: through
+ * page-locked memory of the GPU's node (mem=pinned), its own memory (device), or another GPU's
+ * (peer: src's memory, dst's thread). `copy_size`: bytes of a copy, less than asked for if memory
+ * is short.
  * **Source** NVIDIA's nvbandwidth (memcpy.cpp, testcases_ce.cpp, testcases_sm.cpp, kernels.cu);
  * CUDA programming guide, "Page-Locked Host Memory" and "Peer-to-Peer Memory Access".
  * **Limits** Copies of pageable memory take one CPU, the first of the GPU's node, and are measured
- * there only. Where write-combined memory lies can be asked for, not read back. With all, a GPU
- * whose first copy ends when another one has done all of its own has the path for itself by then. A
- * container that refuses mbind leaves one node called "any". A node whose memory cannot be
- * page-locked there (CXL's or a GPU's, as movable) is skipped rows. A MIG device is the instance
- * that CUDA shows. A chain in page-locked memory was written by a CPU, whose caches may still hold
- * it. Pairs by kernel, and loads, only where GPUs reach each other's memory.
+ * only there. The node of write-combined memory can be asked for, but not read back. With all, a
+ * GPU whose first copy ends after another GPU has ended all of its copies had the path to itself at
+ * the end. If a container refuses mbind, there is one node called "any". A node whose memory cannot
+ * be page-locked there (CXL's or a GPU's, as movable) has skipped rows. A MIG device is the
+ * instance that CUDA shows. A CPU writes the chain in page-locked memory, and its caches may still
+ * hold it. Copies between GPUs by kernel, and loads, need GPUs that reach each other's memory.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -84,7 +84,7 @@ enum {
     BUFFER_ON_NODE
 };
 static const struct bench_metric copy_metrics[] = {
-    /* Copies that the CPU stages are too noisy to compare, as are tails. */
+    /* Copies that the CPU stages and p99 latencies are too noisy to compare. */
     [COPY_BANDWIDTH] = {"copy_bandwidth", "GB/s", "higher", .peers = PEERS_EQUAL,
                         .compare_filter = &DIMS({BY_MEM, COPY_PINNED}), .gating = true},
     [COPY_SHARED] = {"copy_shared", "ratio", "higher"},
@@ -131,7 +131,7 @@ static struct copy_wish wish_of(const struct copy_params *params)
         .dir = params->dir, .mem = params->mem, .via = params->via, .home = params->node == 1};
 }
 
-/* Refuses parameters that no machine could follow. */
+/* Refuses parameters that give no point on any machine: tries 3 GPUs with peer access. */
 static int copy_validate(const void *any_params, struct err *err)
 {
     const struct copy_params *params = any_params;
@@ -154,7 +154,7 @@ static int copy_validate(const void *any_params, struct err *err)
 
 enum { SMALLEST = 1 << 16, LATENCY_LEAST = 200 };
 
-static const double latency_share = 0.1; /* of the time */
+static const double latency_share = 0.1; /* of the benchmark's time */
 static const size_t latency_sizes[] = {8, 4096, 65536};
 enum { LATENCY_SIZES = sizeof(latency_sizes) / sizeof(latency_sizes[0]) };
 
@@ -166,9 +166,9 @@ struct copy_scan {
     struct team team; /* a thread on each node */
     struct copy_point *points;
     size_t npoints;
-    double *gbps;                           /* of each point that is not of all GPUs */
-    double all[COPY_DIRS][GPU_COPY_GPUS];   /* GB/s, of those that are */
-    double alone[COPY_DIRS][GPU_COPY_GPUS]; /* the same alone, while emitting; 0 = not measured */
+    double *gbps;                           /* by point, except points of all GPUs */
+    double all[COPY_DIRS][GPU_COPY_GPUS];   /* GB/s, of points of all GPUs */
+    double alone[COPY_DIRS][GPU_COPY_GPUS]; /* GB/s of a GPU alone, for emit_gpu; 0: none */
     struct copy_small {
         const struct copy_point *point;
         size_t bytes;
@@ -176,12 +176,12 @@ struct copy_scan {
     } * small;
     size_t nsmall;
     struct copy_walks walks;
-    double left_s; /* of the time for points, of which so many are left */
+    double left_s; /* time for the nleft bandwidth points that are not yet measured */
     size_t nleft;
     struct copy_job job;
 };
 
-/* On a CPU of the node at which the GPU is. An error leaves out the GPU on which it was. */
+/* Runs `what` on a CPU of the GPU's node. Leaves out the GPU on which an error occurs. */
 static int run_on_home(struct copy_scan *scan, void (*what)(void *job), unsigned gpu)
 {
     struct copy_job *job = &scan->job;
@@ -197,14 +197,14 @@ static int run_on_home(struct copy_scan *scan, void (*what)(void *job), unsigned
     return gpu_set_lose(&scan->set, at, job->rc, msg);
 }
 
-/* Why the node whose memory it is about is left out; code 0 = it is not. */
+/* Why the node of the point's host memory is left out; code 0 = it is not. */
 static struct err lost_node(const struct copy_scan *scan, const struct copy_point *point)
 {
     bool of_one = !point->all && !copy_is_between_gpus(point);
     return of_one ? scan->host.lost[point->node] : (struct err){0};
 }
 
-/* Whether all whose memory it is about are left: of all GPUs two, beside one two others. */
+/* True if the point's node and GPUs are left; all at once needs two GPUs, one and others three. */
 static bool point_runs(const struct copy_scan *scan, const struct copy_point *point)
 {
     if (lost_node(scan, point).code)
@@ -239,7 +239,7 @@ static void keep_bandwidth(struct copy_scan *scan, size_t i)
         scan->all[point->dir][gpu] = stats_sort_median(job->gbps[gpu], job->batches);
 }
 
-/* Once more without a GPU that failed in it, as long as the point has its GPUs. */
+/* After a GPU failed, measures again without it, while enough GPUs are left. */
 static void measure_bandwidth(struct copy_scan *scan, size_t i)
 {
     const struct copy_point *point = &scan->points[i];
@@ -287,7 +287,7 @@ static void measure_latency(struct copy_scan *scan, const struct bench_ctx *ctx,
                                             : (unsigned)samples;
     if (run_on_home(scan, copy_job_latency, small->point->gpu))
         return;
-    small->p50_ns = stats_sort_median(job->ns, job->samples); /* and sorts */
+    small->p50_ns = stats_sort_median(job->ns, job->samples); /* sorts job->ns */
     small->p99_ns = stats_nearest_rank(job->ns, job->samples, 99);
 }
 
@@ -301,7 +301,7 @@ static void emit_latency(struct bench_ctx *ctx, const struct copy_small *small)
     bench_emit(ctx, COPY_LATENCY, small->p99_ns * 1e-3, dims_with(at, BY_STAT, STAT_P99));
 }
 
-/* Bandwidths, then latencies of copies, then of loads. */
+/* Index i: bandwidths first, then latencies of copies, then of loads. */
 static int measure_any(struct bench_ctx *ctx, size_t i)
 {
     struct copy_scan *scan = ctx->state;
@@ -370,7 +370,7 @@ static void close_memory(struct copy_scan *scan)
     scan->copy = NULL;
 }
 
-/* *failed is the GPU on which an error was, or none's. */
+/* *failed: the GPU on which an error occurred, or the number of GPUs if on none. */
 static int open_memory(struct copy_scan *scan, size_t bytes, unsigned *failed, struct err *err)
 {
     char msg[GPU_MSG] = "";
@@ -393,7 +393,7 @@ static int open_memory(struct copy_scan *scan, size_t bytes, unsigned *failed, s
     return gpu_error(rc, msg, err);
 }
 
-/* Half of the size, and half of that, until GPUs and host have room for it. */
+/* Halves `bytes` until GPUs and host have enough memory. */
 static int open_fitting(struct copy_scan *scan, size_t bytes, unsigned *failed, struct err *err)
 {
     int rc = -ENOMEM;
@@ -407,7 +407,7 @@ static int open_fitting(struct copy_scan *scan, size_t bytes, unsigned *failed, 
     return rc;
 }
 
-/* Without the GPUs that cannot be opened. */
+/* Leaves out GPUs that cannot be opened. */
 static int open_left(struct copy_scan *scan, const struct bench_ctx *ctx)
 {
     const struct copy_params *params = ctx->params;
@@ -429,7 +429,7 @@ static int open_left(struct copy_scan *scan, const struct bench_ctx *ctx)
 static int make_plan(struct copy_scan *scan, struct bench_ctx *ctx)
 {
     const struct copy_wish wish = wish_of(ctx->params);
-    /* One that is left out hides none of the others' ways. */
+    /* A GPU that is left out counts as reachable, to keep all-to-one points of the others. */
     for (unsigned a = 0; a < scan->shape.ngpus; a++)
         for (unsigned b = 0; b < scan->shape.ngpus; b++)
             scan->shape.direct[a][b] = !gpu_set_has(&scan->set, a) || !gpu_set_has(&scan->set, b) ||
@@ -460,7 +460,7 @@ static int make_plan(struct copy_scan *scan, struct bench_ctx *ctx)
     return 0;
 }
 
-/* A thread on the first CPU of each node, or of the machine for nodes without CPUs. */
+/* Starts a thread on the first CPU of each node; for nodes without CPUs, of the machine. */
 static int start_team(struct copy_scan *scan, struct bench_ctx *ctx)
 {
     unsigned os_cpus[COPY_NODES];
@@ -504,7 +504,7 @@ static int copy_setup(struct bench_ctx *ctx)
     return rc;
 }
 
-/* The copies were compared one by one, as they were made. */
+/* Checks only where memory lies; copy_job_run has already compared the copies. */
 static int copy_check(struct bench_ctx *ctx)
 {
     const struct copy_scan *scan = ctx->state;

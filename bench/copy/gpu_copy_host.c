@@ -10,14 +10,14 @@
 #include "bench/gpu/gpu.h"
 
 enum {
-    SMALLER = 4, /* pageable and write-combined buffers */
+    SMALLER = 4, /* divides the size of pageable and write-combined buffers */
     STEP = 1 << 16,
     TRIED = 1 << 21,
     NODE_MASK_BITS = 1024,
     WORD_BITS = 8 * sizeof(unsigned long)
 };
 
-/* Patterns differ from those of GPUs' sources, whose salts begin with 1. */
+/* The patterns differ from those of GPUs' sources, whose salts start at 1. */
 enum { SALT_BOX = 1 << 8, SALT_PAGED = 2 << 8, SALT_COMBINED = 3 << 8 };
 
 static bool is_home(const struct copy_shape *shape, unsigned node)
@@ -28,8 +28,7 @@ static bool is_home(const struct copy_shape *shape, unsigned node)
     return false;
 }
 
-/* Quarters of `bytes` that a node's buffers take: pinned in and out, pageable in and out, combined.
- */
+/* Quarters of `bytes` in a node's buffers: pinned in and out, pageable in and out, combined. */
 static size_t quarters_on(const struct copy_shape *shape, unsigned node)
 {
     size_t boxes = 0;
@@ -41,7 +40,7 @@ static size_t quarters_on(const struct copy_shape *shape, unsigned node)
 
 size_t copy_host_fitting(const struct copy_shape *shape, size_t wanted)
 {
-    size_t quarters = 1; /* for what else is allocated */
+    size_t quarters = 1; /* for other allocations */
     uint64_t most = wanted, room;
     for (unsigned node = 0; node < shape->nnodes; node++) {
         size_t here = quarters_on(shape, node);
@@ -78,8 +77,8 @@ static int add_box(struct copy_host *host, unsigned node, struct err *err)
 }
 
 /*
- * Some nodes have memory that moves away before it is page-locked, or that cannot be: CXL's or a
- * GPU's that the system has made its own as movable (Linux, admin-guide/mm/memory-hotplug).
+ * Some nodes have memory that cannot be page-locked, or that moves to another node when it is: that
+ * of CXL devices or GPUs, if the system has it as movable (Linux, admin-guide/mm/memory-hotplug).
  */
 static int try_node(const struct copy_shape *shape, unsigned node, struct err *err)
 {
@@ -103,7 +102,7 @@ static int try_node(const struct copy_shape *shape, unsigned node, struct err *e
     return rc ? (err->code = -ENOTSUP) : 0;
 }
 
-/* The driver's allocation follows the thread's policy; where that is refused, it lies anywhere. */
+/* The driver allocates by the thread's memory policy. If that is refused, any node may be used. */
 static int alloc_combined(struct copy_host *host, unsigned node, struct err *err)
 {
     char msg[GPU_MSG] = "";
@@ -147,7 +146,7 @@ size_t copy_host_bytes(const struct copy_host *host, enum copy_mem mem)
     return mem == COPY_PINNED ? host->bytes : host->bytes / SMALLER;
 }
 
-/* The GPU's own box, or the first on another node. */
+/* The GPU's own box if `node` is its home, else the first box on `node`. */
 static unsigned find_box(const struct copy_host *host, unsigned gpu, unsigned node)
 {
     unsigned i = 0;

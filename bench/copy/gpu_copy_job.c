@@ -40,7 +40,7 @@ static struct gpu_copy_flow *add_pair_flow(struct copy_job *job, unsigned from, 
     return flow;
 }
 
-/* All others write to parts of one GPU's target, each from its source's begin. */
+/* TO_ONE: each other GPU copies the start of its source to its own part of the hub's target. */
 static void add_hub_flows(struct copy_job *job, unsigned ngpus)
 {
     unsigned hub = job->point->gpu, others = gpu_set_left(job->set) - 1;
@@ -57,7 +57,7 @@ static void add_hub_flows(struct copy_job *job, unsigned ngpus)
     }
 }
 
-/* Each GPU that is left reads from another one, so that all links are busy. */
+/* Each remaining GPU copies to a different one, so that all links are busy. */
 static void add_ring_flows(struct copy_job *job, unsigned ngpus)
 {
     unsigned left[GPU_COPY_GPUS], n = 0;
@@ -90,7 +90,7 @@ void copy_job_aim(struct copy_job *job, const struct copy_point *point)
             add_host_flows(job, gpu, shape->home[gpu]);
 }
 
-/* Records a batch with all flows of a GPU; between GPUs, with those of all. */
+/* Records a batch: the sum of each GPU's flows; between GPUs, the sum of all flows. */
 static void note_batch(struct copy_job *job, unsigned batch)
 {
     for (unsigned gpu = 0; gpu < GPU_COPY_GPUS; gpu++)
@@ -124,7 +124,7 @@ static int check_all(struct copy_job *job)
     return rc;
 }
 
-/* Without counting them: *once_s is what one took. */
+/* Makes copies that are not recorded; *once_s: time per copy, of the slowest flow. */
 static int run_untimed(struct copy_job *job, unsigned copies, double *once_s)
 {
     int rc = time_batch(job, copies);
@@ -165,7 +165,7 @@ void copy_job_run(void *any_job)
         job->rc = check_all(job);
 }
 
-/* About 10 ms of small copies, as before a bandwidth. */
+/* About 10 ms of small copies, so that link and clocks are up. */
 static int settle_small(struct copy_job *job)
 {
     const unsigned copies = 512, most_batches = 10;

@@ -1,6 +1,6 @@
 /*
- * One measured point of gpu_copy: which copies it is made of, and the timing of them, to be run in
- * a thread on the GPU's node. Only in builds with CUDA.
+ * One measured point of gpu_copy: its copies, and their timing in a thread on the GPU's node. Only
+ * in builds with CUDA.
  *
  *   struct copy_job job = {.copy = copy, .host = &host, .set = &set, .share_s = 0.05};
  *   copy_job_aim(&job, &point);
@@ -19,36 +19,36 @@ enum { COPY_FLOWS = GPU_COPY_GPUS * GPU_COPY_STREAMS, COPY_SAMPLES = 2000 };
 struct copy_job {
     struct gpu_copy *copy;
     const struct copy_host *host;
-    const struct gpu_set *set; /* GPUs that are left out of what all do */
-    double share_s;            /* of the time, for copy_job_run */
+    const struct gpu_set *set; /* the GPUs that take part in points of all GPUs */
+    double share_s;            /* time for copy_job_run */
 
     const struct copy_point *point;
     struct gpu_copy_flow flow[COPY_FLOWS];
     uint64_t salt[COPY_FLOWS]; /* of the pattern that a flow copies */
     unsigned nflows;
 
-    int rc; /* of the last run, 0 or -errno with the reason in msg, on gpu_copy_at(copy) */
+    int rc; /* of the last run: 0, or -errno with the reason in msg, on GPU gpu_copy_at(copy) */
     char msg[GPU_MSG];
     struct gpu_copy_progress progress[COPY_FLOWS]; /* of the last batch */
     unsigned batches;
-    double gbps[GPU_COPY_GPUS][COPY_BATCHES]; /* GB/s; between GPUs under the point's */
-    unsigned samples;                         /* wanted of a latency, at most COPY_SAMPLES */
+    double gbps[GPU_COPY_GPUS][COPY_BATCHES]; /* GB/s; between GPUs: at index point->gpu */
+    unsigned samples;                         /* for copy_job_latency, at most COPY_SAMPLES */
     double ns[COPY_SAMPLES];
 };
 
-/* Of gpu_copy behind bench_open, for what copies beside other load: its `set` may be replaced. */
+/* The job of an open gpu_copy, for benchmarks that copy under other load. They may change `set`. */
 struct copy_job *copy_job_of(const struct bench_ctx *ctx);
 
-/* Sets point, flow, salt and nflows. */
+/* Selects a point: sets point, flow, salt and nflows. */
 void copy_job_aim(struct copy_job *job, const struct copy_point *point);
 
 /*
- * For team_run, `job` is a struct copy_job. Copies that do not count (copy_settle), which also say
- * how many fit; then poison, time, check.
+ * For team_call; `job` is a struct copy_job. Makes untimed copies (copy_settle), which also tell
+ * how many fit into share_s; then poisons the destinations, times copies and checks the result.
  */
 void copy_job_run(void *job);
 
-/* For team_run: `samples` single copies of the only flow, whose bytes may have been lowered. */
+/* For team_call: times `samples` single copies of the only flow. The caller may lower its bytes. */
 void copy_job_latency(void *job);
 
 #endif

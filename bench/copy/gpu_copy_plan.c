@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-static const double shortest_s = 1e-6; /* that a copy is taken to last */
+static const double shortest_s = 1e-6; /* lower bound for the time of a copy */
 static const unsigned queue_room = 512;
 
 const char *const copy_dir_names[] = {"all",      "h2d",        "d2h",        "both", "d2d",
@@ -26,7 +26,7 @@ const struct bench_dim copy_dims[] = {
     {.name = NULL},
 };
 
-/* Where the points go, as long as there is room. */
+/* The points so far: n counts all, `points` holds the first `room`. */
 struct list {
     const struct copy_shape *shape;
     const struct copy_wish *wish;
@@ -72,7 +72,7 @@ static void add(struct list *list, const struct copy_point *point)
     list->n++;
 }
 
-/* One kind of copy for every GPU, with its home's memory. */
+/* Adds one kind of copy for every GPU, with its home's memory. */
 static void add_at_home(struct list *list, struct copy_point point)
 {
     for (point.gpu = 0; point.gpu < list->shape->ngpus; point.gpu++) {
@@ -89,13 +89,13 @@ static void add_far(struct list *list, struct copy_point point)
                 add(list, &point);
 }
 
-/* Not by kernel without access: a kernel cannot go by way of the host. */
+/* A kernel needs access to the peer's memory: it cannot stage through the host. */
 static bool has_way(const struct list *list, const struct copy_point *point, unsigned peer)
 {
     return point->via == COPY_CE || list->shape->direct[point->gpu][peer];
 }
 
-/* Ordered pairs; of both ways at once each pair in one order. */
+/* Adds all ordered pairs; for COPY_SWAP, each pair once. */
 static void add_pairs(struct list *list, struct copy_point point)
 {
     const struct copy_shape *shape = list->shape;
@@ -106,7 +106,7 @@ static void add_pairs(struct list *list, struct copy_point point)
                 add(list, &point);
 }
 
-/* One GPU and all others, issued by these; of two GPUs that is a pair. */
+/* Adds one GPU and all others, which issue the copies. With two GPUs that would be a pair. */
 static void add_hubs(struct list *list, struct copy_point point)
 {
     const struct copy_shape *shape = list->shape;
@@ -120,7 +120,7 @@ static void add_hubs(struct list *list, struct copy_point point)
     }
 }
 
-/* Both ways at once, to one from all and back, by one kind of engine. */
+/* Adds several copies at once: d2d-both, all-to-one and one-to-all, by one kind of engine. */
 static void add_crowds(struct list *list, enum copy_via via)
 {
     for (int write = 0; write < 2; write++)
@@ -149,7 +149,7 @@ size_t copy_plan(const struct copy_shape *shape, const struct copy_wish *wish,
     for (enum copy_dir dir = COPY_H2D; dir <= COPY_BOTH; dir++)
         add_at_home(&list, (struct copy_point){.dir = dir, .via = COPY_SM});
     add_at_home(&list, (struct copy_point){.dir = COPY_H2D, .mem = COPY_COMBINED});
-    /* Not both ways: a CPU does these copies, one after the other. */
+    /* Not both directions at once: a CPU makes these copies, one after the other. */
     for (enum copy_dir dir = COPY_H2D; dir <= COPY_D2H; dir++)
         add_at_home(&list, (struct copy_point){.dir = dir, .mem = COPY_PAGED});
     return list.n;

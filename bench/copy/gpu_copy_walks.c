@@ -28,7 +28,7 @@ static bool has_gpus(const struct gpu_set *set, const struct copy_chase *chase)
            (chase->mem != CHASE_PEER || gpu_set_has(set, chase->peer));
 }
 
-/* The memory that copies write to there. */
+/* The chain uses the memory that copies write to. */
 static void *memory_of(const struct copy_job *job, const struct copy_chase *chase)
 {
     if (chase->mem == CHASE_HOST)

@@ -72,7 +72,7 @@ static void write_pattern(const void *data, void *buffer, size_t bytes, uint64_t
     data_fill(buffer, bytes, offset, ((const struct data *)data)->seed);
 }
 
-/* Errors of writes that the kernel has put off come with fsync. */
+/* Errors of delayed writes appear only at fsync. */
 static int write_file(struct data *data, const struct place *place, unsigned which,
                       const struct content *content, void *chunk, struct err *err)
 {
@@ -113,7 +113,7 @@ static int make_file(struct data *data, const struct place *place, unsigned whic
     return 0;
 }
 
-/* File systems in memory take the flag from Linux 6.6 on, and read as ever. */
+/* File systems in memory accept O_DIRECT from Linux 6.6 on, but read from memory as before. */
 static void open_direct(struct data *data, const struct place *place)
 {
     if (place->memory) {
@@ -216,7 +216,7 @@ int data_warm(const struct data *data, struct err *err)
     return rc;
 }
 
-/* Pages of one file in the cache, or -errno; a mapping that is not touched brings none there. */
+/* Pages of one file in the page cache, or -errno. A mapping that is not touched adds none. */
 static int64_t cached_pages(const struct data *data, unsigned which, unsigned char *in_core,
                             size_t pages)
 {

@@ -1,6 +1,6 @@
 /*
- * The data set of benchmarks of I/O: one file, or many small ones, that hold a pattern; what of it
- * is in the page cache, and how it gets out of there.
+ * The data set of the I/O benchmarks: one file, or many small ones, filled with a pattern. Reads
+ * and changes how much of the data set is in the page cache.
  */
 #ifndef CONTEND_BENCH_IO_DATA_H
 #define CONTEND_BENCH_IO_DATA_H
@@ -9,48 +9,49 @@
 
 #include "bench/io/place.h"
 
-/* O_DIRECT wants memory, offsets and lengths in multiples of the device's blocks, 4 KiB at most. */
+/* O_DIRECT needs memory, offsets and lengths in multiples of the device's block, 4 KiB at most. */
 enum { DATA_ALIGN = 4096 };
 
-/* Files of the same size, which hold one pattern together: file i begins at i * file_bytes. */
+/* Files of one size that share one pattern: file i holds its part from i * file_bytes on. */
 struct data {
     uint64_t seed, file_bytes;
     unsigned nfiles;
     struct data_file {
-        int fd, direct_fd; /* of one file alone: direct_fd < 0 is -errno */
-        char name[32];     /* by which it can be opened: "/proc/self/fd/7" */
+        int fd, direct_fd; /* direct_fd: only if nfiles is 1; < 0: -errno, or none */
+        char name[32];     /* a path to open the file by: "/proc/self/fd/7" */
     } * files;
-    struct err no_direct; /* why there is no direct_fd */
+    struct err no_direct; /* why O_DIRECT is not supported; code 0: it is */
 };
 
 /*
- * Makes and writes the files, and waits until they are on the device. -ENOSPC and the like with how
- * far it came, -ENOTSUP where so many files cannot be open. Then data_free is allowed, not needed.
+ * Makes and writes the files, and waits until they are on the device. Errors of writes (-ENOSPC
+ * ...) name how many bytes were written; -ENOTSUP: `nfiles` exceeds the limit of open files;
+ * -ENOMEM. After an error data_free is allowed, not needed.
  */
 int data_make(struct data *data, const struct place *place, unsigned nfiles, uint64_t file_bytes,
               uint64_t seed, struct err *err);
 void data_free(struct data *data);
 
-/* The same of one file whose content is the caller's: `bytes` of it, from `offset` on. */
+/* As data_make, for one file that `content` fills: `bytes` from `offset` on into `buffer`. */
 typedef void data_content(const void *arg, void *buffer, size_t bytes, uint64_t offset);
 int data_make_of(struct data *data, const struct place *place, uint64_t bytes,
                  data_content *content, const void *arg, struct err *err);
 
-/* `bytes` and `offset`, of the data set, are multiples of 8. */
+/* Fill with or compare with the pattern. `bytes` and `offset` (in the data set): multiples of 8. */
 void data_fill(void *buffer, size_t bytes, uint64_t offset, uint64_t seed);
 bool data_holds(const void *buffer, size_t bytes, uint64_t offset, uint64_t seed);
 
-/* All of it out of the page cache, or into it. -errno with the reason. */
+/* Drop all files from the page cache, or read them into it. 0, or -errno with the reason. */
 int data_evict(const struct data *data, struct err *err);
 int data_warm(const struct data *data, struct err *err);
 
-/* The share of it, 0..1, that is in the page cache (mincore); NaN where nobody tells. */
+/* The share of the data set, 0..1, that is in the page cache (mincore); NaN: unknown. */
 double data_cached(const struct data *data);
 
-/* Writes all, short writes gone on with. 0, or -errno; *written is how far it came. */
+/* Writes all bytes, and continues after short writes. 0, or -errno; *written: bytes written. */
 int data_write(int fd, const void *buffer, size_t bytes, uint64_t offset, size_t *written);
 
-/* Memory for O_DIRECT, touched; free() it. NULL: none. */
+/* Memory aligned for O_DIRECT, with its pages touched; free() it. NULL: out of memory. */
 void *data_buffer(size_t bytes);
 
 #endif

@@ -15,7 +15,7 @@
 
 const char *const place_names[] = {"here", "tmp", NULL};
 
-/* linux/magic.h has most of these; older ones lack some. */
+/* From linux/magic.h; older versions of it lack some of these. */
 static const struct {
     uint64_t magic;
     const char *name;
@@ -88,7 +88,7 @@ int place_fit(const struct place *place, uint64_t least, uint64_t most, uint64_t
                    units_format_bytes(least, wants, sizeof(wants)));
 }
 
-/* Where the file system makes none without a name, it loses it at once. */
+/* For file systems without O_TMPFILE: makes a file with a name, then removes the name. */
 static int make_and_unlink(const struct place *place)
 {
     char name[PATH_MAX + 32];
@@ -108,7 +108,7 @@ int place_make_file(const struct place *place, struct err *err)
 {
     int fd = open(place->directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     int rc = fd < 0 ? -errno : fd;
-    /* Kernels that do not know the flag see a directory that is opened for writing. */
+    /* Kernels without O_TMPFILE take this for a directory opened for writing: -EISDIR. */
     if (rc == -EOPNOTSUPP || rc == -EISDIR || rc == -EINVAL || rc == -ENOENT)
         rc = make_and_unlink(place);
     return rc >= 0 ? rc : err_sys(err, rc, "cannot make a file in %s", place->directory);

@@ -1,6 +1,6 @@
 /*
- * Where benchmarks of I/O put their files: a directory, its file system, what it has to give. Files
- * have no name, so that nothing is left of them whatever ends their owner.
+ * Where the I/O benchmarks put their files: a directory, its file system and its free space. The
+ * files have no name, so the kernel removes them however their process ends.
  */
 #ifndef CONTEND_BENCH_IO_PLACE_H
 #define CONTEND_BENCH_IO_PLACE_H
@@ -11,42 +11,42 @@
 
 #include "harness/lib/base/err.h"
 
-/* The working directory, below which results go; or $TMPDIR, without one /tmp. */
+/* The working directory, where results go too; or $TMPDIR, and /tmp if that is unset. */
 enum place_where { PLACE_HERE, PLACE_TMP };
 
-/* "here", "tmp", NULL: for options. */
+/* Choices of an option: "here", "tmp", NULL. */
 extern const char *const place_names[];
 
 struct place {
     char directory[PATH_MAX];
-    char file_system[24]; /* "ext4", "tmpfs"; the number of one that is not known, "0x1a2b" */
-    bool memory;          /* its files are in memory alone: there is nothing to read them from */
-    uint64_t free_bytes;  /* that this user may take */
+    char file_system[24]; /* "ext4", "tmpfs"; its magic number if unknown, "0x1a2b" */
+    bool memory;          /* files exist only in memory: no device to read them from */
+    uint64_t free_bytes;  /* available to this user */
 };
 
-/* -ENOTSUP with the reason where no file can be written: read-only, not ours, no such directory. */
+/* 0, or -ENOTSUP with the reason: read-only, no permission, no such directory. */
 int place_open(struct place *place, enum place_where where, struct err *err);
 
-/* The same of a directory that is named. */
+/* The same for the directory `directory`; `err` may be NULL. */
 int place_open_directory(struct place *place, const char *directory, struct err *err);
 
-/* One of so many benchmarks at once takes at most a fourth of the free space in all. */
+/* All benchmarks that run at once take at most 1 / PLACE_SHARE of the free space together. */
 enum { PLACE_SHARE = 4 };
 
 /*
- * How much of `most` bytes there is room for, in whole `unit`s, as one of `users` at the same time:
- * at most `most`. Where not even `least` fit, -ENOTSUP with both figures.
+ * *bytes: room for one of `users` that write at once, at most `most` bytes, in whole `unit`s.
+ * -ENOTSUP, with the free space and `least`, if less than `least` bytes fit.
  */
 int place_fit(const struct place *place, uint64_t least, uint64_t most, uint64_t unit,
               unsigned users, uint64_t *bytes, struct err *err);
 
-/* A new file without a name, for reading and writing. Its descriptor, or -errno with the reason. */
+/* Makes a file without a name, for reading and writing. A descriptor, or -errno with the reason. */
 int place_make_file(const struct place *place, struct err *err);
 
-/* The same file once more, with these flags of open(2): O_RDONLY | O_DIRECT. As above. */
+/* Opens the file of `fd` again, with `flags` of open(2). Returns as place_make_file. */
 int place_open_again(int fd, int flags, struct err *err);
 
-/* As many descriptors as the hard limit has; how many that are. */
+/* Raises the soft limit of descriptors to the hard limit. The soft limit then, or 0: unknown. */
 uint64_t place_allow_descriptors(void);
 
 #endif

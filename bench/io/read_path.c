@@ -1,23 +1,23 @@
 /*
- * From a disk to memory: one data set read by read, pread, mmap and O_DIRECT; blocks in
- * order, blocks in random order, and many small files; out of the page cache and past it.
- * What CPU time a GB costs, what readers get beside busy threads on the same
- * CPUs, and how fast a checkpoint is on the device.
+ * Reading from a disk to memory: one data set by read, pread, mmap and O_DIRECT; blocks in order,
+ * blocks in random order, and many small files; from the page cache and past it. Also measures the
+ * CPU time per GB, readers that share their CPUs with busy threads, and the writing of a
+ * checkpoint.
  *
  * **Measures** on CLOCK_MONOTONIC_RAW: `read_speed` = bytes asked for / time, `cpu_per_gb` = CPU
- * time of this process over the same bytes. `read_latency` us of one read. `cached_share`: of the
- * data set in the page cache before (mincore). `shared_speed`: of all `readers` together;
- * `load_share`: CPU time that the busy threads had of the time they were on. `write_speed`: a new
- * file written and fsync, all in it; `fsync_share` of that time. GB = 1e9. Keys:
+ * time of this process / the same bytes. `read_latency`: us per read. `cached_share`: share of the
+ * data set in the page cache before the reads (mincore). `shared_speed`: of all `readers` together;
+ * `load_share`: CPU time of the busy threads / the time that they ran. `write_speed`: of a new
+ * file, writes and fsync included; `fsync_share`: share of fsync in that time. GB = 1e9. Keys:
  * how=read|pread|mmap, order=seq|random|files, cache=cold|warm|none (O_DIRECT); readers,
  * load=idle|busy.
- * **Source** fio: `--ioengine=psync|mmap --direct=1` are these ways; posix_fadvise is told the
- * order as fio tells it.
- * **Limits** Cold is what posix_fadvise drops: the caches of a disk, of its controller and of a
- * hypervisor's host are below and stay. CPU time of interrupts and of the kernel's writers is not
- * in it. Small files are opened by links of /proc to their descriptors, since they have no names:
- * what a name costs, most on a network's file system, is not in it. A checkpoint is not renamed,
- * and its directory not synced.
+ * **Source** fio: `--ioengine=psync|mmap --direct=1` are these ways; posix_fadvise gets the order
+ * as from fio.
+ * **Limits** Cold means that posix_fadvise has dropped the pages: the caches of the disk, its
+ * controller and a hypervisor's host keep theirs. CPU time of interrupts and of the kernel's
+ * writers is not included. Small files have no names and are opened by the links of /proc to their
+ * descriptors, so the cost of a name is not included; it is highest on network file systems. A
+ * checkpoint is not renamed, and its directory is not synced.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ static const struct bench_metric read_path_metrics[] = {
     {.name = NULL},
 };
 
-/* Bars of one order: those of all together are too many to tell apart. */
+/* One figure per order: the bars of all orders would be too many to tell apart. */
 #define SPEED_FIGURE(of_name, of_order, what)                                                      \
     {                                                                                              \
         .name = (of_name), .kind = FIGURE_BARS, .metric = "read_speed",                            \
@@ -128,8 +128,7 @@ static int read_path_probe(struct bench_ctx *ctx)
     return place_open(&place, (enum place_where)params->where, ctx->err);
 }
 
-/* Small files and the checkpoint are as large as they are; the rest of what may be taken is data.
- */
+/* The sizes of the small files and the checkpoint are fixed; the data set takes what is left. */
 static int choose_size(struct read_path *s, struct bench_ctx *ctx, uint64_t *bytes)
 {
     const struct read_path_params *params = s->params;

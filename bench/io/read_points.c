@@ -15,16 +15,16 @@ enum { VERIFIED = 64, EVICTIONS = 4, SLOW = 4 };
 
 static const uint64_t pause_ns = 2000000;
 static const double slice_least_s = 0.02;
-static const double cached_most = 0.02, cached_least = 0.98; /* of cold and of warm */
+static const double cached_most = 0.02, cached_least = 0.98; /* share if cold, if warm */
 
 const char *const read_part_names[] = {"all", "seq", "random", "files", "shared", "write", NULL};
 const char *const read_how_names[] = {"all", "read", "pread", "mmap", "write", "direct", NULL};
-enum { HOW_DIRECT = 5 }; /* in the line above */
+enum { HOW_DIRECT = 5 }; /* index of "direct" in read_how_names */
 const char *const read_cache_names[] = {"all", "cold", "warm", "none", NULL};
 
-/* ---- which there are ---- */
+/* ---- the list of points ---- */
 
-/* In read_how_names. */
+/* Index in read_how_names. */
 static int how_of(const struct read_point *point)
 {
     const char *name =
@@ -46,7 +46,7 @@ static void add(struct read_path *s, struct read_point point)
         s->points[s->npoints++] = point;
 }
 
-/* read(2) has no order of its own, and files are read whole: by one call, wherever they begin. */
+/* read(2) has no random order. Small files are read whole from 0, where pread equals read. */
 static bool is_way(enum read_part part, unsigned way)
 {
     if (part == PART_RANDOM)
@@ -92,7 +92,7 @@ void read_points_list(struct read_path *s, const struct bench_ctx *ctx)
     s->slice_s = fmax(ctx->budget_s / (double)(s->npoints ? s->npoints : 1), slice_least_s);
 }
 
-/* ---- how they are measured ---- */
+/* ---- measurement ---- */
 
 static uint64_t process_cpu_ns(void)
 {
@@ -101,7 +101,10 @@ static uint64_t process_cpu_ns(void)
     return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
 }
 
-/* Threads take turns; `shared` reads random blocks past the cache, and long ones out of it. */
+/*
+ * Readers take every n-th unit each. PART_SHARED reads random blocks past the page cache, but
+ * blocks in order from a warm page cache.
+ */
 static void plan_reader(const struct read_path *s, const struct read_point *point, unsigned which,
                         struct io_reader_plan *plan)
 {
@@ -122,7 +125,7 @@ static void plan_reader(const struct read_path *s, const struct read_point *poin
                             : (size_t)(s->whole.file_bytes / s->params->block);
 }
 
-/* As the point wants the page cache; what is there then is read back. */
+/* Drops or warms the data as the point needs it, and reads back what is in the page cache. */
 static int prepare_cache(const struct read_path *s, struct read_point *point, struct err *err)
 {
     const struct data *data = point->part == PART_FILES ? &s->small : &s->whole;
@@ -132,7 +135,7 @@ static int prepare_cache(const struct read_path *s, struct read_point *point, st
                        s->place.file_system);
     int rc = warm ? data_warm(data, err) : data_evict(data, err);
     double cached = rc ? (double)NAN : data_cached(data);
-    /* Pages that are still being read ahead are not dropped. */
+    /* The kernel does not drop pages that it still reads ahead: try again. */
     for (unsigned tries = 0; !rc && !warm && cached > 0 && tries < EVICTIONS; tries++) {
         clock_sleep_until(clock_timer_ns() + pause_ns);
         rc = data_evict(data, err);
@@ -162,7 +165,7 @@ static void read_in_thread(void *arg, unsigned rank, unsigned n)
     struct io_reader *reader = &job->s->readers[rank];
     uint64_t at_ns = clock_now_ns(), end_ns = at_ns + job->ns;
     struct err *err = &job->s->results[rank];
-    /* One alone stops at the end, as what it has read is no longer cold. */
+    /* A single reader stops at the end of the data: what it has read is no longer cold. */
     bool once = n == 1 && reader->plan.timed, over;
     do {
         err->code = io_reader_run(reader, end_ns - at_ns, &over, err);
@@ -198,7 +201,7 @@ static void conclude(const struct read_path *s, struct read_point *point, uint64
     point->late_us[1] = stats_percentile(late->value, n, 0.99);
 }
 
-/* Cold blocks are read once: what is dropped meanwhile is not in the time. */
+/* Cold data is read once, then dropped again; the time to drop it is not counted. */
 static int read_alone(struct read_path *s, struct read_point *point, struct err *err)
 {
     uint64_t slice_ns = (uint64_t)(s->slice_s * 1e9), took_ns = 0, cpu_ns = 0, part_ns;
@@ -288,7 +291,7 @@ static int read_point(struct read_path *s, struct bench_ctx *ctx, struct read_po
     return rc;
 }
 
-/* ---- how they are told ---- */
+/* ---- results ---- */
 
 static void emit(struct bench_ctx *ctx, unsigned metric, const struct read_point *point,
                  double value, struct dims at)
@@ -337,7 +340,7 @@ static void emit_write(struct bench_ctx *ctx, const struct read_point *point)
     emit(ctx, WRITE_CPU, point, point->cpu_per_gb, at);
 }
 
-/* A way that is missing leaves the others: the row says why. */
+/* A way that is not supported becomes a row with the reason; other points still run. */
 static int measure_point(struct bench_ctx *ctx, size_t which)
 {
     struct read_path *s = ctx->state;
@@ -356,7 +359,10 @@ static int measure_point(struct bench_ctx *ctx, size_t which)
     return absent->code == -EBADMSG ? err_set(ctx->err, -EBADMSG, "%s", absent->msg) : 0;
 }
 
-/* Warm ones last: to read all of a slow disk for each of them would take the time of all. */
+/*
+ * Warm points come last, so that the data set is read into the page cache once. For each warm point
+ * in between, a slow disk would take all of the time.
+ */
 int read_points_run(struct bench_ctx *ctx)
 {
     struct read_path *s = ctx->state;

@@ -1,4 +1,4 @@
-/* The points of `read_path`: which there are, how each is measured and told. */
+/* The points of the benchmark `read_path`: lists, measures and emits them. */
 #ifndef CONTEND_BENCH_IO_READ_POINTS_H
 #define CONTEND_BENCH_IO_READ_POINTS_H
 
@@ -13,7 +13,7 @@ struct read_path_params {
     int where, part, how, cache;
 };
 
-/* The dimensions of its values. */
+/* Indices of the dimensions. */
 enum { BY_HOW = 1, BY_ORDER, BY_CACHE, BY_STAT, BY_READERS, BY_LOAD, BY_FS };
 
 /* Indices of the metrics. */
@@ -30,7 +30,7 @@ enum {
     DATA_SET
 };
 
-/* "all", and then the parts, ways and kinds of cache: for options. */
+/* Choices of options: "all", then the parts, ways or kinds of cache. NULL-terminated. */
 extern const char *const read_part_names[];
 extern const char *const read_how_names[];
 extern const char *const read_cache_names[];
@@ -40,15 +40,15 @@ enum read_cache { CACHE_COLD, CACHE_WARM, CACHE_NONE };
 
 struct read_point {
     enum read_part part;
-    unsigned way; /* of enum read_way, or of enum write_way */
+    unsigned way; /* enum read_way; enum write_way for PART_WRITE */
     enum read_cache cache;
     unsigned readers;
     bool busy;
 
-    /* Results; code of absent not 0: none. */
+    /* Results; none if absent.code is not 0. */
     struct err absent;
-    double speed, cpu_per_gb, cached; /* NaN: not known */
-    double late_us[2];                /* p50, p99 */
+    double speed, cpu_per_gb, cached; /* GB/s, s/GB, share 0..1; NaN: unknown */
+    double late_us[2];                /* latency of a read: p50, p99 */
     double load_share, fsync_share;
     char doubt[120];
 };
@@ -63,17 +63,17 @@ struct read_path {
     size_t nrandom; /* blocks in random order */
     void *content;  /* of a checkpoint */
     struct team team;
-    struct io_reader *readers; /* [CPUs], of the point that runs */
-    struct err *results;       /* [CPUs], of its readers */
-    size_t npoints, first;     /* the order of points is drawn among those from here on */
+    struct io_reader *readers; /* [CPUs], of the current point */
+    struct err *results;       /* [CPUs], of these readers */
+    size_t npoints, first; /* first: the first warm point; in a run, first of the group that runs */
     struct read_point points[READ_POINTS_MOST];
     double slice_s;
 };
 
-/* Those that the parameters ask for: cold ones and those past the cache first. */
+/* Lists the points that the parameters ask for. Points on a warm page cache come last. */
 void read_points_list(struct read_path *s, const struct bench_ctx *ctx);
 
-/* Measures and emits all of them. 0, or the first error with its reason. */
+/* Measures and emits all points. 0, or the first error with its reason. */
 int read_points_run(struct bench_ctx *ctx);
 
 #endif

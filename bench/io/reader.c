@@ -10,7 +10,7 @@
 
 #include "harness/lib/sys/clock.h"
 
-/* Reads of less are looked after in bursts: a clock is a part of a short one. */
+/* Reads below LOOK_BYTES read the clock only every LOOK_EACH reads: it costs a share of them. */
 enum { LOOK_BYTES = 65536, LOOK_EACH = 16, POISON = 0x5a };
 
 const char *const read_way_names[READ_WAYS] = {
@@ -20,7 +20,7 @@ const char *const read_way_names[READ_WAYS] = {
     "pread",
 };
 
-/* Opens the file of a unit, of several files; -errno with the reason. */
+/* Opens the small file `unit`. A descriptor, or -errno with the reason. */
 static int open_unit(const struct io_reader *reader, size_t unit, struct err *err)
 {
     const struct data *data = reader->plan.data;
@@ -29,7 +29,6 @@ static int open_unit(const struct io_reader *reader, size_t unit, struct err *er
     return fd >= 0 ? fd : err_sys(err, -errno, "cannot open file %zu of the data set", unit);
 }
 
-/* Compares a unit, while it verifies. */
 static void look(struct io_reader *reader, size_t unit, const void *buffer)
 {
     const struct io_reader_plan *plan = &reader->plan;
@@ -53,7 +52,7 @@ int io_reader_read_whole(int fd, char *buffer, size_t bytes, int64_t offset, str
     return 0;
 }
 
-/* NULL with the reason. */
+/* The mapping, or NULL with the reason in `err`. */
 static char *map_whole(int fd, size_t bytes, int advice, struct err *err)
 {
     char *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
@@ -65,7 +64,6 @@ static char *map_whole(int fd, size_t bytes, int advice, struct err *err)
     return map;
 }
 
-/* One of several files: opened, read and closed. */
 static int read_file(struct io_reader *reader, size_t unit, struct err *err)
 {
     size_t bytes = reader->plan.unit_bytes;
@@ -139,7 +137,7 @@ static int read_on(struct io_reader *reader, uint64_t end_ns, struct err *err)
     return 0;
 }
 
-/* The order that the kernel is told decides whether it reads ahead. */
+/* Tells the kernel the order, by which it decides whether to read ahead. */
 static int begin(struct io_reader *reader, struct err *err)
 {
     const struct io_reader_plan *plan = &reader->plan;
@@ -175,7 +173,7 @@ int io_reader_run(struct io_reader *reader, uint64_t ns, bool *over, struct err 
     return rc;
 }
 
-/* By the same way, of what comes next, which leaves what was seen alone. */
+/* Runs a copy of the reader, so that the results in `seen` stay. */
 int io_reader_verify(struct io_reader *reader, size_t units, struct err *err)
 {
     struct io_reader copy = *reader;

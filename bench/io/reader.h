@@ -1,9 +1,9 @@
 /*
- * Reads a data set in one way: blocks of one file, or small files whole, opened and closed each.
+ * Reads a data set in one way: blocks of one file, or whole small files, each opened and closed.
  *
  *   struct io_reader reader;
  *   rc = io_reader_open(&reader, &plan, err);
- *   rc = io_reader_run(&reader, ns, err);       // again and again, each time from where it stopped
+ *   rc = io_reader_run(&reader, ns, &over, err);   // repeatable: continues where it stopped
  *   ... reader.seen.bytes / reader.seen.elapsed_ns ...
  *   rc = io_reader_verify(&reader, units, err);
  *   io_reader_close(&reader);
@@ -15,55 +15,63 @@
 #include "bench/io/data.h"
 
 enum read_way {
-    READ_READ,   /* read(2), from the beginning on */
+    READ_READ,   /* read(2), from the file position on */
     READ_PREAD,  /* pread(2) */
     READ_MMAP,   /* memcpy out of a mapping */
     READ_DIRECT, /* pread(2), O_DIRECT */
     READ_WAYS
 };
 
-/* "read", "pread", "mmap"; O_DIRECT has the name of the call, too. */
+/* "read", "pread", "mmap"; READ_DIRECT is also "pread", after its system call. */
 extern const char *const read_way_names[READ_WAYS];
 
 struct io_reader_plan {
-    const struct data *data; /* borrowed, as the next two */
-    const uint32_t *order;   /* of all units; NULL = as they lie */
+    const struct data *data; /* borrowed, like `order` */
+    const uint32_t *order;   /* of all units; NULL = as they lie in the file */
     enum read_way way;
     size_t unit_bytes;     /* a block of data->files[0], or the size of each of several files */
     size_t nunits;         /* in the data set */
     unsigned first, every; /* reads units first, first + every, ... of the order */
-    bool timed;            /* stamps each read; those of warm pages are too short for that */
+    bool timed;            /* times each read; reads of warm pages are too short for that */
 };
 
 struct io_reader {
     struct io_reader_plan plan;
     size_t next; /* position in the order */
     char *buffer;
-    char *map;      /* of READ_MMAP, of a run */
-    bool verifying; /* checks each unit */
+    char *map;      /* READ_MMAP: the mapping during a run */
+    bool verifying; /* compares each unit with the pattern */
     struct {
         uint64_t bytes, elapsed_ns, cpu_ns; /* CPU time of the calling thread */
-        struct stamps late_us;              /* where plan.timed: how long reads took */
+        struct stamps late_us;              /* if plan.timed: latency of each read */
     } seen;
-    size_t wrong; /* units that did not hold what was written */
+    size_t wrong; /* units that differ from the pattern */
 };
 
-/* -ENOTSUP with the reason where this way cannot be had. Then io_reader_close is allowed, not
- * needed. */
+/*
+ * -ENOTSUP with the reason: this way is not supported; -ENOMEM. After an error io_reader_close is
+ * allowed, not needed.
+ */
 int io_reader_open(struct io_reader *reader, const struct io_reader_plan *plan, struct err *err);
 
 /*
- * Reads for `ns`, at most up to the last unit; what is in flight is waited for and counts. Adds to
- * `seen`. True in *over: the last unit was read, and the next run begins anew.
+ * Reads for `ns`, at most up to the last unit; a read in progress is finished and counts. Adds to
+ * `seen`. *over: the last unit was read, and the next run begins at the first unit.
  */
 int io_reader_run(struct io_reader *reader, uint64_t ns, bool *over, struct err *err);
 
-/* Reads so many units, more or less, and compares them; -EBADMSG where one is wrong. */
+/*
+ * Reads and compares `units` units, fewer at the end of the data set. Does not change `seen`.
+ * -EBADMSG: a unit differs from the pattern.
+ */
 int io_reader_verify(struct io_reader *reader, size_t units, struct err *err);
 
 void io_reader_close(struct io_reader *reader);
 
-/* Reads all of `bytes`: short reads are gone on with. offset < 0: from where the file stands. */
+/*
+ * Reads all `bytes`, and continues after short reads. offset < 0: from the file position on.
+ * 0, or -errno with the reason; -EIO: end of the file.
+ */
 int io_reader_read_whole(int fd, char *buffer, size_t bytes, int64_t offset, struct err *err);
 
 #endif

@@ -40,7 +40,7 @@ static int write_blocks(const struct writer_plan *plan, int fd, uint64_t *done, 
     return rc ? err_sys(err, rc, "cannot write") : 0;
 }
 
-/* Blocks here and there, by way of whatever cache has them. */
+/* Compares pages at random offsets. They may come from a cache or from the device. */
 static int look(const struct writer_plan *plan, int fd, struct err *err)
 {
     char *buffer = data_buffer(DATA_ALIGN);

@@ -1,4 +1,4 @@
-/* A checkpoint: a new file that is written from memory and is on the device when fsync returns. */
+/* Writes a checkpoint: a new file, from memory, that is on the device once fsync returns. */
 #ifndef CONTEND_BENCH_IO_WRITER_H
 #define CONTEND_BENCH_IO_WRITER_H
 
@@ -6,7 +6,7 @@
 
 enum write_way {
     WRITE_WRITE,  /* write(2) into the page cache, fsync */
-    WRITE_DIRECT, /* O_DIRECT, one after the other, fsync */
+    WRITE_DIRECT, /* O_DIRECT, one block at a time, fsync */
     WRITE_WAYS
 };
 
@@ -14,21 +14,22 @@ enum write_way {
 extern const char *const write_way_names[WRITE_WAYS];
 
 struct writer_plan {
-    const struct place *place; /* borrowed, as the next */
-    const void *content;       /* data_fill from offset 0 */
+    const struct place *place; /* borrowed, like `content` */
+    const void *content;       /* of data_fill, from offset 0 */
     enum write_way way;
     uint64_t bytes, seed;
     size_t block_bytes;
 };
 
-/* Adds to it; all times are of the writes and fsync alone. */
+/* Sums over runs. Times cover only the writes and fsync. */
 struct written {
-    uint64_t bytes, elapsed_ns, fsync_ns, cpu_ns; /* cpu_ns: of the process */
+    uint64_t bytes, elapsed_ns, fsync_ns, cpu_ns; /* cpu_ns: of the whole process */
 };
 
 /*
- * Writes one, and drops it. -ENOTSUP with the reason where this way cannot be had, -ENOSPC and the
- * like with how far it came, -EBADMSG where the file then holds something else.
+ * Writes one checkpoint, checks samples of it and drops the file. Adds to *written. -ENOTSUP with
+ * the reason: this way is not supported; errors of writes (-ENOSPC ...) name how many bytes were
+ * written; -EBADMSG: the file does not hold `content`.
  */
 int writer_run(const struct writer_plan *plan, struct written *written, struct err *err);
 

@@ -9,7 +9,7 @@ struct piece {
     double mean;       /* of log latency */
 };
 
-/* Pool adjacent violators: the non-decreasing sequence next to log latency in least squares. */
+/* Pool adjacent violators: the non-decreasing sequence closest to log latency (least squares). */
 static void make_monotone(const struct curve_point *points, size_t n, double *y)
 {
     double mean[CURVE_POINTS_MAX];
@@ -32,8 +32,8 @@ static void make_monotone(const struct curve_point *points, size_t n, double *y)
 }
 
 /*
- * cost[e] = least error of the points before e; from[e] = where the last piece of that begins. One
- * piece more has to save what a single point off by 20% costs.
+ * cost[e] = least error plus prices of the points before e; from[e] = where the last piece of that
+ * solution begins. A further piece must save the error of a single point that is off by 20%.
  */
 static size_t cut(const double *y, size_t n, struct piece *pieces)
 {
@@ -73,7 +73,7 @@ static bool is_plateau(const struct curve_point *points, const struct piece *pie
     return points[piece->end - 1].size_bytes >= 2 * points[piece->begin].size_bytes;
 }
 
-/* The size at which y passes `level`, between the points around it. */
+/* The size at which y exceeds `level`, interpolated between the points around it. */
 static double crossing(const struct curve_point *points, const double *y, size_t n, double level)
 {
     for (size_t i = 1; i < n; i++) {

@@ -1,23 +1,23 @@
 /*
- * Latency of memory while the other CPUs use its bandwidth: one chain of dependent loads on the
- * worker's first CPU, and a thread on each other CPU that reads, or reads and writes, memory of its
- * own at a rate swept from none to all it can.
+ * Latency of memory while the other CPUs use its bandwidth. The worker's first CPU follows one
+ * chain of dependent loads. A thread on each other CPU (an injector) reads, or reads and writes,
+ * its own memory at a rate swept from zero to its maximum.
  *
- * The highest rate is measured first; the steps between are shares of it. An injector paces itself
- * by the clock, a chunk of 16 KiB at a time, and they begin spread over the time of one.
+ * The highest rate is measured first; the other steps are shares of it. Each injector paces itself
+ * by the clock, in chunks of 16 KiB. Their starts are spread over the time of one chunk.
  *
- * **Measures** per step, on CLOCK_MONOTONIC_RAW: `loaded_latency`, ns a load of the chain, median
- * of the repetitions; `loaded_bandwidth`, GB/s (1e9) that the injectors reached meanwhile, median.
- * Bytes: `r` reads 8 an element; `rw` (1:1) reads and overwrites each element in place, 16; `rrw`
- * (2:1) adds a second array to the first in place, 24. In place no line is filled without being
- * counted. `knee_bandwidth`: where latency passes 1.5 times its idle value, between two steps (not
- * there when it never does); `retention`: idle latency / latency under full load.
+ * **Measures** per step, on CLOCK_MONOTONIC_RAW: `loaded_latency`, ns per load of the chain, median
+ * of the repetitions; `loaded_bandwidth`, GB/s (1e9) of the injectors at the same time, median.
+ * Bytes per element: `r` reads 8; `rw` (1:1) reads and overwrites in place, 16; `rrw` (2:1) adds a
+ * second array to the first in place, 24. In place, every line that is filled is counted.
+ * `knee_bandwidth`: where latency exceeds 1.5 times its idle value, between two steps (absent if
+ * it never does); `retention`: idle latency / latency under full load.
  * **Source** Intel Memory Latency Checker, loaded latency; J. D. McCalpin's notes on latency under
- * load. The chain is that of mem_latency, on huge pages where there are any.
- * **Limits** Where memory is short, caches serve part of the load, and the bandwidth is more than
- * memory's: with less than twice the caches, values are noisy. The chain's own loads are not in the
- * bandwidth (below 0.5 GB/s). One chain: the latency of the first CPU's place. Rates of a step are
- * asked for, not guaranteed: the pairs count.
+ * load. The chain is that of mem_latency, on huge pages if available.
+ * **Limits** If memory is short, caches serve part of the load, and the bandwidth exceeds that of
+ * memory: with less than twice the caches, values are noisy. The bandwidth excludes the chain's own
+ * loads (below 0.5 GB/s). The latency is that of the first CPU only. The rate of a step is a
+ * target: only the measured pairs of bandwidth and latency are valid.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -38,12 +38,12 @@
 enum {
     CHUNK = 2048, /* doubles: 16 KiB */
     REPETITIONS = 7,
-    BURST = 4 * CHASE_STEP, /* loads between two looks at the clock */
+    BURST = 4 * CHASE_STEP, /* loads between two reads of the clock */
     GRAIN = CHUNK,
-    ARRAYS = 2 /* of the injectors, one behind the other */
+    ARRAYS = 2 /* of the injectors, contiguous */
 };
 
-/* Shares of the highest rate; the first is idle, the last unpaced. */
+/* Shares of the highest rate; 0: idle, INFINITY: not paced. */
 static const double rates[] = {0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, INFINITY};
 enum { STEPS = sizeof(rates) / sizeof(rates[0]) };
 
@@ -103,22 +103,22 @@ static const struct bench_figure loaded_figures[] = {
 };
 
 struct injector {
-    _Alignas(128) _Atomic uint64_t elements; /* done since the job began; 128: two lines */
+    _Alignas(128) _Atomic uint64_t elements; /* since the job began; 128: two cache lines */
     double worst_sum;                        /* largest relative error of a chunk's sum */
 };
 
 struct loaded {
     struct team team;
     struct memory_block chain, load;
-    size_t lines, n; /* of the chain; doubles of one of the injectors' arrays */
+    size_t lines, n; /* lines of the chain; doubles of each of the injectors' arrays */
     uint64_t seed;
     struct chase_line *at;
     double (*kernel)(const struct stream_args *args);
     enum inject inject;
-    struct injector *injectors; /* by rank; rank 0 is the chain's, unused */
+    struct injector *injectors; /* by rank; rank 0, the chain's, is unused */
     _Atomic bool stop;
 
-    double chunk_ns;    /* an injector's pace; 0 = as fast as it can */
+    double chunk_ns;    /* an injector's time per chunk; 0 = not paced */
     bool idle;          /* no injection at all */
     uint64_t target_ns; /* of a repetition */
     double latency_ns[REPETITIONS], gbps[REPETITIONS];
@@ -136,7 +136,7 @@ static unsigned arrays_of(enum inject inject)
     return inject == INJECT_RRW ? 2 : 1;
 }
 
-/* `times` all last-level caches, or the share of the free memory if that is less. */
+/* `times` all last-level caches, at most 1 / `share` of the available memory, at least 1 MiB. */
 static uint64_t choose_bytes(const struct bench_ctx *ctx, unsigned times, unsigned share)
 {
     const uint64_t smallest = 1 << 20;
@@ -156,13 +156,13 @@ static int loaded_probe(struct bench_ctx *ctx)
     return rc ? rc : memory_check_fits(2 * params->size, "loaded_latency", ctx->err);
 }
 
-/* The part of rank 1..n-1 of the injectors' arrays. */
+/* The part of the injectors' arrays for rank 1..n-1. */
 static struct team_part part_of(const struct loaded *loaded, unsigned rank, unsigned n)
 {
     return team_part_of(loaded->n, GRAIN, rank - 1, n - 1);
 }
 
-/* Each thread touches what it will use. */
+/* First touch: each thread writes the memory that it will use. */
 static void prepare(void *arg, unsigned rank, unsigned n)
 {
     struct loaded *loaded = arg;
@@ -182,7 +182,7 @@ static int loaded_setup(struct bench_ctx *ctx)
     struct loaded *loaded = ctx->state;
     unsigned ncpus = ctx->machine->ncpus;
     uint64_t bytes = params->size ? params->size : choose_bytes(ctx, 2, 8);
-    /* Many cores have as much of their own as the shared cache: their load must not fit there. */
+    /* Private caches of many cores add up to the size of the shared cache: exceed both. */
     uint64_t load_bytes = params->size ? params->size : choose_bytes(ctx, 4, 4);
     loaded->seed = ctx->seed;
     loaded->inject = (enum inject)params->inject;
@@ -223,7 +223,7 @@ static void inject_chunk(struct loaded *loaded, struct injector *self, size_t at
     }
 }
 
-/* Until it is due, or told to stop. */
+/* Spins until `due_ns` or until told to stop. */
 static void wait_until(const struct loaded *loaded, double due_ns)
 {
     while ((double)clock_now_ns() < due_ns &&
@@ -232,8 +232,8 @@ static void wait_until(const struct loaded *loaded, double due_ns)
 }
 
 /*
- * Until told to stop. Injectors begin spread over one pace, or their chunks would come in bursts. A
- * thread that falls behind its pace does not catch up, for the same reason.
+ * Injects until told to stop. Starts are spread over the time of one chunk; otherwise the chunks of
+ * all injectors would come in bursts. For the same reason a late injector does not catch up.
  */
 static void inject(struct loaded *loaded, unsigned rank, unsigned n)
 {
@@ -264,7 +264,7 @@ static uint64_t injected(const struct loaded *loaded)
     return elements;
 }
 
-/* One interval of about target_ns: latency of the chain, and what was injected meanwhile. */
+/* Measures the chain's latency and the injectors' bandwidth over an interval of about target_ns. */
 static void observe(struct loaded *loaded, double *latency_ns, double *gbps)
 {
     uint64_t loads = 0, before = injected(loaded), start_ns = clock_now_ns(), now_ns;
@@ -285,14 +285,14 @@ static void run_step(void *arg, unsigned rank, unsigned n)
         inject(loaded, rank, n);
         return;
     }
-    /* The first interval lets the injectors come up to their rate. */
+    /* The first interval lets the injectors reach their rate; its values are overwritten. */
     observe(loaded, &loaded->latency_ns[0], &loaded->gbps[0]);
     for (int i = 0; i < REPETITIONS; i++)
         observe(loaded, &loaded->latency_ns[i], &loaded->gbps[i]);
     atomic_store(&loaded->stop, true);
 }
 
-/* Why the pairs, from a chain and a load of those sizes, are not of memory alone; "" = they are. */
+/* Why values may not be of memory alone: the chain or the load is small for the caches; "" = no. */
 struct doubts {
     char latency[MEMORY_DOUBT_MAX], bandwidth[MEMORY_DOUBT_MAX];
 };
@@ -312,7 +312,7 @@ struct pair {
     double latency_ns, gbps;
 };
 
-/* At `rate` of `most_gbps`; 0 and INFINITY as in rates[]. */
+/* At `rate` (as in rates[]) times `most_gbps`. */
 static struct pair measure(struct loaded *loaded, double rate, double most_gbps)
 {
     double each_gbps = rate * most_gbps / (loaded->team.n - 1);

@@ -1,24 +1,24 @@
 /*
  * Memory bandwidth of one thread and of all: read, write, and the four kernels of STREAM.
  *
- * Three arrays of doubles are first touched in parallel by the threads that use them. Each round
- * runs every kernel once over whole arrays, with plain and with non-temporal stores; the first
- * round warms up. Arrays are 4 times all last-level caches, or less where a quarter of the free
- * memory or the time of a quick profile do not allow that; the time alone takes no more than half
- * of it: `array_bytes` and `array_per_cache` say what was used. With less than twice the caches
- * that the threads reach, values are noisy. Kernels go from array to array, so
- * even then six times the cache lies between two uses of a line.
+ * The threads that use the three arrays of doubles touch them first, in parallel. Each round runs
+ * every kernel once over whole arrays, with plain and with non-temporal stores; the first round
+ * warms up. Each array is 4 times all last-level caches. It is smaller if the three arrays would
+ * take more than a quarter of the free memory, or if the time of a quick profile is too short; the
+ * time alone reduces it to half at most. `array_bytes` and `array_per_cache` give the size. With
+ * less than twice the caches that the threads reach, values are noisy. Kernels go from array to
+ * array, so even then six times the cache lies between two uses of a line.
  *
  * **Measures** `bandwidth`: median over rounds of STREAM bytes / time, GB/s of 1e9 bytes, from the
- * first thread's start to the last one's end on CLOCK_MONOTONIC_RAW. Bytes an element: read and
+ * first thread's start to the last thread's end on CLOCK_MONOTONIC_RAW. Bytes per element: read and
  * write 8, copy (c = a) and scale (b = q c) 16, add (c = a + b) and triad (a = b + q c) 24: the
  * write-allocate of plain stores is not counted. `bandwidth_best`: the best round, which is what
- * STREAM prints. `page_share`: how much of the arrays really lies on pages of the kind asked for.
+ * STREAM prints. `page_share`: the share of the arrays that lies on pages of the kind asked for.
  * **Source** J. McCalpin, STREAM; q = sqrt(2) - 1 keeps a at its value over a round.
- * **Limits** Non-temporal copy and scale walk 8 pages side by side, the others one (stream.h).
- * Arrays start at multiples of 2 MiB. With several NUMA nodes those of a one-thread run are that
- * thread's own; a count between one and all takes the first CPUs of the topological order. A VM
- * whose memory grows with use gets arrays for the memory it has now.
+ * **Limits** Non-temporal copy and scale walk 8 pages side by side, other kernels one (stream.h).
+ * Arrays start at multiples of 2 MiB. With several NUMA nodes the arrays of a one-thread run lie on
+ * that thread's node; a count between one and all takes the first CPUs of the topological order. In
+ * a VM whose memory grows with use, array sizes follow the memory that it has now.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -39,7 +39,7 @@ enum {
     ROUNDS_MAX = 128,
     POINTS_MAX = STREAM_OPS * STREAM_STORES,
     ALIGN = 2 << 20,
-    GRAIN = 512 /* doubles: threads meet at 4 KiB */
+    GRAIN = 512 /* doubles: parts of threads meet at multiples of 4 KiB */
 };
 
 struct bandwidth_params {
@@ -81,7 +81,7 @@ static const struct bench_dim bandwidth_dims[] = {
 
 enum { BANDWIDTH, BANDWIDTH_BEST, ARRAY_BYTES, ARRAY_PER_CACHE, PAGE_SHARE };
 static const struct bench_metric bandwidth_metrics[] = {
-    /* Loads alone have no kind of stores, and stand with plain. */
+    /* A read has no stores; figures show it with the plain ones. */
     [BANDWIDTH] = {"bandwidth", "GB/s", "higher", .replaced = {BY_STORES, STORES_NONE},
                    .shown = STORES_PLAIN, .gating = true},
     [BANDWIDTH_BEST] = {"bandwidth_best", "GB/s", "higher", .hidden = true},
@@ -106,7 +106,7 @@ static const struct bench_figure bandwidth_figures[] = {
 struct point {
     enum stream_op op;
     enum stream_store store;
-    uint64_t passes; /* in one timed interval: more than one for tiny arrays */
+    uint64_t passes; /* per timed interval; more than one for tiny arrays */
     unsigned rounds;
     double gbps[ROUNDS_MAX];
 };
@@ -116,7 +116,7 @@ struct bandwidth {
     struct memory_block block; /* the arrays, `stride` doubles apart */
     struct team team;
     size_t n, stride;            /* doubles */
-    double expected[ARRAYS];     /* of each array's elements: all are alike at any time */
+    double expected[ARRAYS];     /* value of each array's elements, which are all equal */
     double worst_sum;            /* largest relative error of a read's sum */
     unsigned counts[2], ncounts; /* of threads */
     unsigned npoints;
@@ -170,7 +170,7 @@ static int bandwidth_probe(struct bench_ctx *ctx)
     if (params->threads > ctx->machine->ncpus)
         return err_set(ctx->err, -ENOTSUP, "%" PRId64 " threads on %u CPUs", params->threads,
                        ctx->machine->ncpus);
-    /* Transparent huge pages are a wish: page_share says what came of it. */
+    /* The kernel may refuse transparent huge pages: page_share says how many there are. */
     int rc = params->pages == MEMORY_HUGETLB ? memory_check_pages(MEMORY_HUGETLB, ctx->err) : 0;
     return rc ? rc : memory_check_fits(ARRAYS * params->size, "mem_bandwidth", ctx->err);
 }
@@ -184,7 +184,7 @@ static void list_points(struct bandwidth *bw, const struct bandwidth_params *par
                     (struct point){.op = (enum stream_op)op, .store = (enum stream_store)store};
 }
 
-/* Bytes that all points of a round move, an element of the arrays and a thread count. */
+/* Bytes that a round moves per array element, for one thread count. */
 static double round_bytes(const struct bandwidth *bw)
 {
     double bytes = 0;
@@ -198,10 +198,10 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* A size for arrays that nobody asked for: see the top of this file. */
+/* The default size of an array: see the top of this file. */
 static uint64_t choose_bytes(const struct bandwidth *bw, const struct bench_ctx *ctx)
 {
-    const double thread_gbps = 10; /* what a core moves, about; several are taken for four */
+    const double thread_gbps = 10; /* roughly, per core; more than four count as four */
     const uint64_t smallest = 1 << 20;
     uint64_t llc = memory_llc_bytes(ctx->machine);
     double work = 0;
@@ -223,7 +223,7 @@ static void touch(void *arg, unsigned rank, unsigned n)
             array_of(bw, array)[i] = bw->expected[array];
 }
 
-/* Pages come anew, so that they lie where the threads that use them next run. */
+/* Maps the pages anew, so that they lie on the nodes of the threads that use them next. */
 static void place(struct bandwidth *bw, unsigned threads)
 {
     static const double first[ARRAYS] = {1, 2, 0};
@@ -277,7 +277,7 @@ static void run_pass(void *arg, unsigned rank, unsigned n)
     pass->bw->sums[rank] = sum;
 }
 
-/* Which arrays a kernel takes in a round, and what it makes of their values. */
+/* Selects the arrays of a kernel in a round, and updates `expected` by what it writes. */
 static struct stream_args bind_arrays(struct bandwidth *bw, enum stream_op op, unsigned round)
 {
     enum { A, B, C };
@@ -311,7 +311,7 @@ static void note_sum(struct bandwidth *bw, unsigned threads, unsigned round)
     for (unsigned rank = 0; rank < threads; rank++)
         sum += bw->sums[rank];
     double error = fabs(sum - want) / (want > 0 ? want : 1);
-    /* Written so that a NaN stays. */
+    /* `!(<=)`, so that a NaN is kept as an error. */
     if (!(error <= bw->worst_sum))
         bw->worst_sum = error;
 }
@@ -377,7 +377,7 @@ static void scan_threads(struct bandwidth *bw, struct bench_ctx *ctx, unsigned t
     for (unsigned round = 1; round <= ROUNDS_MAX; round++) {
         run_round(bw, threads, round);
         uint64_t spent_ns = clock_now_ns() - start_ns;
-        /* The next round takes as long as those before, warm-up included. */
+        /* Estimate the next round by the mean of the rounds so far, warm-up included. */
         if (round >= ROUNDS_MIN && spent_ns + spent_ns / (round + 1) > budget_ns)
             break;
     }
@@ -396,7 +396,7 @@ static int bandwidth_scan(struct bench_ctx *ctx)
     return 0;
 }
 
-/* A mistake that a thread found in its part. */
+/* Wrong elements that a thread found in its part: how many, and the first. */
 struct finding {
     size_t wrong, first;
 };

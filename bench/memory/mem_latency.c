@@ -1,24 +1,25 @@
 /*
- * Latency of a load over the size of the working set: the caches, memory and the TLB, as felt.
+ * Latency of a load by the size of the working set: the effective caches, memory and TLB.
  *
  * One thread, on the worker's first CPU, follows one dependent chain (kernels/cpu/chase.h) over
- * every cache line of a set of 4 KiB up to `max`, two sizes an octave. By default the chain is
- * uniform over all random cycles; it grows in place from size to size. The kinds of pages
- * take turns at each size.
+ * every cache line of a set of 4 KiB up to `max`, two sizes per octave. By default the chain is
+ * uniform over all random cycles; it grows in place from size to size. At each size, the kinds of
+ * pages are measured in turn.
  *
- * **Measures** `latency`: time / loads on CLOCK_MONOTONIC_RAW, median over the repetitions, ns a
- * load, after a pass that brings the set as near as it fits, and a walk of a lap, or of as many
- * lines as the CPU's last-level cache has. `walked_share` of that had time in the slice: below 1,
- * loads that hit what the pass left make a set larger than the cache look faster. `tlb_cost`: that
- * on 4 KiB pages less that on huge ones (the pool's, else transparent) at the same size.
- * `cache_size`: where a step of the curve on huge pages lies (bench/memory/curve.h), level 1 first;
- * `cache_size_reported`: what the system says. `page_share`: how much of the memory lay on pages of
- * the kind; 0 says that there are none of that kind here, and no latencies follow.
+ * **Measures** `latency`: time / loads on CLOCK_MONOTONIC_RAW, ns per load, median over the
+ * repetitions. Before them, a pass reads the set into the nearest caches that hold it; then a walk
+ * follows a whole lap, or as many lines as the CPU's last-level cache has. `walked_share`: the
+ * share of that walk that the slice had time for; below 1, lines that the pass left in the cache
+ * make a set larger than the cache look faster. `tlb_cost`: latency on 4 KiB pages less latency on
+ * huge pages (the pool's, else transparent) at the same size. `cache_size`: where a step of the
+ * curve on huge pages lies (bench/memory/curve.h), level 1 first; `cache_size_reported`: what the
+ * system says. `page_share`: the share of the memory on pages of the kind; 0 means that this system
+ * has none of the kind, and no latencies follow.
  * **Source** multichase (github.com/google/multichase): the same chain is `multichase -s 64 -m SIZE
  * -T SIZE` with -H for transparent huge pages (its default, `-T 256k`, stays in small groups).
- * **Limits** Where a hypervisor backs huge pages by small ones, TLB misses stay in the latency
- * beyond a few MiB, and `tlb_cost` shows the guest's share only. A cache that strangers share is
- * felt smaller than it is. The set's pages are touched by the thread that measures.
+ * **Limits** If a hypervisor backs huge pages by small ones, TLB misses stay in the latency beyond
+ * a few MiB, and `tlb_cost` shows only the guest's share. A cache appears smaller than it is if
+ * other programs use it. The thread that measures also touches the set's pages first.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -95,11 +96,11 @@ static const struct bench_figure latency_figures[] = {
 struct kind {
     bool asked;
     struct memory_block block;
-    size_t lines; /* of the chain as it is */
+    size_t lines; /* current length of the chain */
     struct chase_line *at;
-    double share;                 /* of the memory that has pages of this kind */
-    double latency_ns[SIZES_MAX]; /* 0 where not measured */
-    double walked[SIZES_MAX];     /* of what the caches had to take in first, 0..1 */
+    double share;                 /* of the memory that lies on pages of this kind */
+    double latency_ns[SIZES_MAX]; /* 0: not measured */
+    double walked[SIZES_MAX];     /* walked_share, 0..1 */
 };
 
 struct latency {
@@ -107,12 +108,12 @@ struct latency {
     struct kind kinds[MEMORY_PAGES];
     uint64_t sizes[SIZES_MAX];
     unsigned nsizes;
-    uint64_t llc_lines;      /* of the last-level cache that the CPU reaches */
+    uint64_t llc_lines;      /* lines of the CPU's last-level cache */
     uint64_t seed, slice_ns; /* slice_ns: time for one kind at one size */
     uint64_t min_ns;         /* shortest interval worth timing */
 };
 
-/* An order for the pinned thread. */
+/* Argument of `measure`. */
 struct order {
     struct latency *latency;
     struct kind *kind;
@@ -124,7 +125,7 @@ static bool wants(const struct latency_params *params, int pages)
     return params->pages == 0 || params->pages - 1 == pages;
 }
 
-/* Kinds whose memory comes from what is free: the pool's is reserved already. */
+/* How many kinds take free memory: the pool's is already reserved. */
 static unsigned free_kinds(const struct latency_params *params)
 {
     return (unsigned)wants(params, MEMORY_4K) + (unsigned)wants(params, MEMORY_THP);
@@ -167,7 +168,7 @@ static void list_sizes(struct latency *latency, const struct latency_params *par
         latency->sizes[latency->nsizes++] = max;
 }
 
-/* The pool may hold less than the largest set, or nothing: as much as it has, by halves. */
+/* The pool may hold less than the largest set, or nothing: halves `bytes` until they fit. */
 static int map_kind(struct kind *kind, enum memory_pages pages, uint64_t bytes, struct err *err)
 {
     if (pages != MEMORY_HUGETLB)
@@ -226,7 +227,7 @@ static void link_lines(struct latency *latency, struct kind *kind, size_t lines)
     kind->lines = lines;
 }
 
-/* Time of a walk of `loads`, which go on where the last ended. */
+/* Time of a walk of `loads` loads from where the last walk ended. */
 static uint64_t walk_ns(struct kind *kind, uint64_t loads)
 {
     uint64_t start_ns = clock_now_ns();
@@ -234,7 +235,7 @@ static uint64_t walk_ns(struct kind *kind, uint64_t loads)
     return clock_now_ns() - start_ns;
 }
 
-/* Brings what fits into the caches in a fraction of a walk's time, but in another order. */
+/* Reads the set into the caches, in address order: a fraction of a walk's time. */
 static void read_once(struct kind *kind)
 {
     struct chase_line *memory = kind->block.base;
@@ -243,9 +244,9 @@ static void read_once(struct kind *kind)
 }
 
 /*
- * Goes on until the caches hold what walking leaves there: for a lap, or as many lines as the last
- * one has, since beyond it each walked line replaces one that read_once left. Half of the slice at
- * most; returns the share that was walked.
+ * Walks until the caches hold what a walk leaves there: one lap, or as many lines as the last-level
+ * cache has, since each walked line then replaces one of read_once. Takes at most half of the
+ * slice; returns the share of these lines that it walked.
  */
 static double walk_in(const struct latency *latency, struct kind *kind, uint64_t start_ns)
 {
@@ -259,8 +260,8 @@ static double walk_in(const struct latency *latency, struct kind *kind, uint64_t
 }
 
 /*
- * Loads for an interval of about `target_ns`; finding out warms up. The shorter of two walks
- * counts: one that was interrupted would make the intervals too short.
+ * Returns how many loads take about `target_ns`; also warms up. Uses the shorter of two walks: an
+ * interrupted walk would make the intervals too short.
  */
 static uint64_t calibrate(struct kind *kind, uint64_t target_ns)
 {
@@ -272,7 +273,7 @@ static uint64_t calibrate(struct kind *kind, uint64_t target_ns)
     }
 }
 
-/* In the pinned thread: the chain of one size, measured in one kind of page. */
+/* Measures the chain of one size in one kind of page. Runs in the pinned thread. */
 static void measure(void *arg)
 {
     struct order *order = arg;
@@ -302,7 +303,7 @@ static double *latency_at(struct latency *latency, int pages, unsigned size)
     return &latency->kinds[pages].latency_ns[size];
 }
 
-/* Measured at all: there are such pages, and this size fits the memory that has them. */
+/* True if the system has such pages, and enough for this size. */
 static bool usable(const struct latency *latency, int pages, unsigned size)
 {
     const double all_but_edges = 0.9;
@@ -311,7 +312,7 @@ static bool usable(const struct latency *latency, int pages, unsigned size)
            latency->sizes[size] <= kind->block.bytes;
 }
 
-/* The kind of huge pages that a size was measured on; MEMORY_4K where on none. */
+/* The kind of huge pages that a size was measured on; MEMORY_4K: none. */
 static int huge_kind(const struct latency *latency, unsigned size)
 {
     if (usable(latency, MEMORY_HUGETLB, size))
@@ -343,7 +344,7 @@ static void emit_caches(struct latency *latency, struct bench_ctx *ctx)
     struct curve_step steps[CURVE_STEPS_MAX];
     const struct bench_machine *machine = ctx->machine;
     size_t n = 0;
-    /* One kind for the whole curve: a change of kind on the way would look like a cache. */
+    /* One kind for the whole curve: a change of kind within it would look like a cache. */
     int pages = huge_kind(latency, latency->nsizes - 1);
     for (unsigned size = 0; size < latency->nsizes; size++)
         if (usable(latency, pages, size))

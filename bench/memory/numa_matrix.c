@@ -1,19 +1,19 @@
 /*
- * From every node's CPUs to every node's memory: bandwidth and idle latency.
+ * Bandwidth and idle latency from every node's CPUs to every node's memory.
  *
- * For each node a block of memory is bound there (mbind) before it is touched, and its pages are
- * asked where they lie (move_pages). One half of it holds a chain of dependent loads, the other is
- * read by vector loads.
+ * Each node's block of memory is bound to the node (mbind) before it is touched; move_pages then
+ * tells where its pages lie. The first half of a block holds a chain of dependent loads; vector
+ * loads read the second half.
  *
  * **Measures** on CLOCK_MONOTONIC_RAW, medians of the repetitions: `node_bandwidth`, bytes read by
- * all CPUs of node `from` / time, GB/s (1e9); `node_latency`, ns a load of the chain, by the first
- * CPU of `from`, the others idle; `pages_on_node`, the share of the block's pages that lie on `to`.
- * Keys "from=0;to=1" in the system's numbers of nodes (`pages_on_node`: "to=1").
+ * all CPUs of node `from` / time, GB/s (1e9); `node_latency`, ns per load of the chain by the first
+ * CPU of `from` while its other CPUs are idle; `pages_on_node`, the share of the block's pages that
+ * lie on `to`. Keys "from=0;to=1" are the system's node numbers (`pages_on_node`: "to=1").
  * **Source** Intel Memory Latency Checker's matrices; kernels/cpu/stream.h and kernels/cpu/chase.h.
  * **Limits** Only nodes whose memory the worker may use, and CPUs that it is bound to: a node
- * without CPUs has no `from`. Blocks are small where a node has little free memory; where half of
- * one is less than twice the caches that `from` reaches, its values are noisy. Huge pages where
- * there are any; see mem_latency for what that leaves of the TLB.
+ * without CPUs is never `from`. Blocks are small if a node has little free memory; if half a block
+ * is less than twice the caches that `from` reaches, its values are noisy. Huge pages if available;
+ * mem_latency explains which TLB misses remain.
  */
 #include <errno.h>
 #include <math.h>
@@ -32,7 +32,7 @@
 enum {
     NODES_MAX = 64,
     REPETITIONS = 5,
-    GRAIN = 512 /* doubles: threads meet at 4 KiB */
+    GRAIN = 512 /* doubles: parts of threads meet at multiples of 4 KiB */
 };
 
 static const double filler = 1.5;
@@ -83,8 +83,8 @@ static const struct bench_figure matrix_figures[] = {
 
 struct node {
     unsigned os_node;
-    struct memory_block block; /* chain in front, then the doubles to read */
-    unsigned *cpus;            /* of the team, by index; its own part of matrix.members */
+    struct memory_block block; /* first half: the chain; second half: the doubles to read */
+    unsigned *cpus;            /* indices in the team; points into matrix.members */
     unsigned ncpus;
 };
 
@@ -96,9 +96,9 @@ struct matrix {
     double *sums;      /* by rank */
     const struct stream_isa *isa;
     uint64_t seed, slice_ns, min_ns;
-    double worst_sum; /* largest relative error of what was read */
+    double worst_sum; /* largest relative error of a read's sum */
 
-    const struct node *to; /* of the job that runs */
+    const struct node *to; /* of the current job */
     uint64_t passes;
     double latency_ns;
 };
@@ -131,7 +131,7 @@ static int matrix_probe(struct bench_ctx *ctx)
     return memory_check_fits(params->size * ctx->machine->nnodes, "numa_matrix", ctx->err);
 }
 
-/* The most of the last-level caches that the CPUs of one node reach. */
+/* Bytes of the last-level caches that one node's CPUs reach, the largest of all nodes. */
 static uint64_t most_reached(const struct matrix *matrix, const struct bench_machine *machine)
 {
     uint64_t most = 0;
@@ -143,7 +143,7 @@ static uint64_t most_reached(const struct matrix *matrix, const struct bench_mac
     return most;
 }
 
-/* A block for a node: a full node would end the process, since its memory is bound. */
+/* Chooses the size of a node's block. The memory is bound: a full node would end the process. */
 static int choose_bytes(const struct matrix *matrix, const struct bench_ctx *ctx, unsigned os_node,
                         uint64_t *bytes)
 {
@@ -198,7 +198,7 @@ static int open_node(struct matrix *matrix, struct node *node, struct bench_ctx 
     return 0;
 }
 
-/* CPUs whose node the system does not name belong to the only node there is. */
+/* CPUs whose node the system does not name belong to the node if it is the only one. */
 static bool belongs(const struct bench_machine *machine, unsigned cpu, unsigned os_node)
 {
     int of = machine->cpus[cpu].os_node;
@@ -250,7 +250,7 @@ static void read_part(void *arg, unsigned rank, unsigned n)
     matrix->sums[rank] = sum;
 }
 
-/* Also notes how far what was read is from what was written. */
+/* Reads `passes` times and returns the ns; also updates worst_sum. */
 static uint64_t read_all(struct matrix *matrix, const struct node *from, uint64_t passes)
 {
     double sum = 0, want = filler * (double)value_count(matrix->to);

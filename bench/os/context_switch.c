@@ -1,22 +1,21 @@
 /*
- * The cost to hand the CPU to somebody else: two threads or two processes pass a ball to and fro,
- * by a pipe, a futex or sched_yield, on one CPU or on two, and go over a working set each time that
- * they have it.
+ * The cost of a context switch. Two threads or two processes (the players) take turns, by a pipe, a
+ * futex or sched_yield, on one CPU or on two. Each player goes over a working set in its turn.
  *
- * **Measures** `round_trip` us = time / trips there and back on CLOCK_MONOTONIC_RAW, two switches a
- * trip: the median of batches of 0.1 ms or more, the first quarter not timed. `direct_cost` us a
- * switch = round_trip / 2 without a working set - `calls`, what the system calls of one player take
- * when nobody has to be switched to. `cache_cost` us a switch = (round_trip - that without a
- * working set) / 2 - `touch`, the time that a player alone takes to go over a set that it has just
- * gone over. Keys: how, between, cpus (`one` for both, or `two`), size (of each player's set, in
- * bytes; a word in each line is raised). `yields`: calls of sched_yield a switch; more than 1 where
- * the scheduler let the caller go on.
+ * **Measures** `round_trip` us = time / round trips on CLOCK_MONOTONIC_RAW, with two switches per
+ * round trip: the median of batches of 0.1 ms or more, the first quarter not timed. `direct_cost`
+ * us per switch = round_trip without a working set / 2 - `calls`; `calls` is the time of one
+ * player's system calls when no switch is needed. `cache_cost` us per switch = (round_trip -
+ * round_trip without a working set) / 2 - `touch`; `touch` is the time that a player alone takes to
+ * go over a set that it has just gone over. Keys: how, between, cpus (`one` for both, or `two`),
+ * size (of each player's set, in bytes; one word per cache line is incremented). `yields`: calls of
+ * sched_yield per switch; above 1 the scheduler let the caller continue.
  * **Source** `perf bench sched pipe` (its usecs/op is round_trip of pipe; -T: threads) and lat_ctx
- * of lmbench (McVoy and Staelin 1996), which takes the calls off, too, but leaves the cache in.
- * **Limits** On two CPUs nothing is switched but to idle and back: that is a wake-up from afar,
- * idle states included. Threads share their page tables, processes do not: the rest of the
- * difference is the TLB's. sched_yield across CPUs hands over nothing and is left out. Pages are
- * base pages.
+ * of lmbench (McVoy and Staelin 1996), which subtracts the calls, too, but not the cache effects.
+ * **Limits** With two CPUs each CPU switches only to idle and back: this measures a wake-up from
+ * another CPU, idle states included. Threads share page tables and processes do not: the rest of
+ * their difference is the cost of the TLB. sched_yield between two CPUs switches nothing and is
+ * left out. Pages are base pages.
  */
 #include <errno.h>
 
@@ -34,7 +33,7 @@ enum between { THREADS, PROCESSES, BETWEENS };
 enum cpus { ONE, TWO, CPUS };
 enum { SIZES = WORKING_SETS, POINTS = PING_PONG_HOWS * BETWEENS * CPUS * SIZES };
 
-/* "all" is the first of each. */
+/* Each list begins with "all". */
 static const char *const how_names[] = {"all", "pipe", "futex", "yield", NULL};
 static const char *const between_names[] = {"all", "threads", "processes", NULL};
 static const char *const cpus_names[] = {"all", "one", "two", NULL};
@@ -95,7 +94,7 @@ static const struct bench_figure switch_figures[] = {
 };
 
 struct switching {
-    struct team team; /* one thread, on the first CPU: what players do alone */
+    struct team team; /* one thread, on the first CPU: times a player alone */
     struct ping_pong *ping_pong;
     struct memory_block sets;
     unsigned os_cpus[2];
@@ -129,7 +128,7 @@ static void list_points(struct switching *s, const struct switch_params *params)
     }
 }
 
-/* The first CPU, and the nearest on another core, or the next. */
+/* The first CPU, and the next one in order on another core; on a single core, the second CPU. */
 static void choose_cpus(struct switching *s, const struct bench_machine *machine)
 {
     unsigned other = machine->ncpus > 1;
@@ -160,7 +159,7 @@ static int switch_setup(struct bench_ctx *ctx)
     struct switching *s = ctx->state;
     choose_cpus(s, ctx->machine);
     list_points(s, ctx->params);
-    /* One more for what players do alone. */
+    /* One more share for the times of a player alone. */
     s->slice_ns = points_share_ns(ctx, s->npoints + 1, slice_least_ns);
     int rc = memory_open(ctx, &s->sets, (size_t)2 * WORKING_SET_MOST, MEMORY_4K);
     if (!rc)
@@ -234,7 +233,7 @@ static void time_all_alone(void *arg)
             ping_pong_time_set(ping_pong, working_set_sizes[size] / sizeof(uint64_t));
 }
 
-/* Concludes from its round trip and from the one without a working set. */
+/* Emits a point's cost from its round trip and from the round trip without a working set. */
 static void conclude(struct bench_ctx *ctx, size_t which)
 {
     const struct switching *s = ctx->state;

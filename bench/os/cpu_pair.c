@@ -18,7 +18,7 @@ enum { READY = 1, REFUSED = 2 };
 
 /* In shared memory. */
 struct barrier {
-    _Atomic uint32_t state[2]; /* 0 until the player is on its CPU, or is not to be */
+    _Atomic uint32_t state[2]; /* 0 until the player is pinned (READY) or cannot run (REFUSED) */
     int refused[2];            /* -errno */
 };
 
@@ -77,7 +77,7 @@ static int run_threads(struct player players[2], struct err *err)
     return failed ? cannot_start(err, "thread", -failed) : 0;
 }
 
-/* Sleeps until one of them has ended, where the kernel has descriptors of processes. */
+/* Sleeps until one process has ended. Returns at once if the kernel has no pidfds. */
 static void await_either(const struct process processes[2])
 {
     struct pollfd ends[2] = {{.fd = processes[0].pidfd, .events = POLLIN},
@@ -86,7 +86,10 @@ static void await_either(const struct process processes[2])
         (void)poll(ends, 2, -1);
 }
 
-/* True where one was ended by a signal: the other would wait for it without end. */
+/*
+ * Waits for both processes. If a signal ended one process, kills the other, which would wait for it
+ * forever, and returns true.
+ */
 static bool await_both(struct process processes[2])
 {
     bool lost = false;

@@ -1,10 +1,12 @@
 /*
- * Two players that hand a ball to each other: two threads, or two processes, each pinned to a CPU.
+ * Runs a function in two threads or two processes at once, each pinned to a CPU. The two are called
+ * players 0 and 1.
  *
- *   rc = cpu_pair_run(&(struct cpu_pair){false, {0, 1}, play, arg}, err);    // play(arg, who)
- * in both
+ *   rc = cpu_pair_run(&(struct cpu_pair){false, {0, 1}, play, arg}, err);
  *
- * The other side sees a process's writes only in memory that is shared.
+ * This runs play(arg, 0) on CPU 0 and play(arg, 1) on CPU 1.
+ *
+ * With processes, a player sees the other's writes only in shared memory.
  */
 #ifndef CONTEND_BENCH_OS_CPU_PAIR_H
 #define CONTEND_BENCH_OS_CPU_PAIR_H
@@ -20,12 +22,12 @@ struct cpu_pair {
     unsigned os_cpus[2];
     void (*play)(void *arg, unsigned who);
     void *arg;
-    struct cpu_samples *cpu_samples; /* of threads; may be NULL */
+    struct cpu_samples *cpu_samples; /* threads register here; may be NULL */
 };
 
 /*
- * Runs both from the moment that both are on their CPUs, to their ends. -ENOTSUP where the system
- * starts no more, or refuses a CPU; -EIO where a process was ended by something else.
+ * Calls `play` in both players once both are pinned, and waits until both have returned. -ENOTSUP:
+ * the system refuses a thread, a process or a CPU; -EIO: a signal ended a process; -ENOMEM.
  */
 int cpu_pair_run(const struct cpu_pair *cpu_pair, struct err *err);
 

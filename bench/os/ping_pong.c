@@ -99,12 +99,12 @@ static int await_ball(struct ping_pong *ping_pong, unsigned who)
     return 0;
 }
 
-/* `n` trips there and back. */
+/* Times `n` round trips. */
 static uint64_t serve_batch(void *arg, uint64_t n)
 {
     struct ping_pong *ping_pong = arg;
     if (!ping_pong->repeat.nbatches)
-        ping_pong->yields = 0; /* the last batch was not timed */
+        ping_pong->yields = 0; /* drop those of the warm-up */
     uint64_t start_ns = clock_now_ns();
     for (uint64_t i = 0; i < n; i++) {
         working_set_go_over(ping_pong->sets[0], ping_pong->words);
@@ -148,7 +148,7 @@ void ping_pong_play(void *arg, unsigned who)
         !working_set_holds(ping_pong->sets[who], ping_pong->words, ping_pong->passes);
 }
 
-/* The calls of one player for a pass and for the next ball, with nobody there. */
+/* One player's system calls for a pass and a wait, without another player. */
 static void call_once(struct ping_pong *ping_pong)
 {
     if (ping_pong->how == PING_PONG_PIPE) {
@@ -157,7 +157,7 @@ static void call_once(struct ping_pong *ping_pong)
     } else if (ping_pong->how == PING_PONG_FUTEX) {
         futex_set(&ping_pong->ball, 1);
         (void)syscall(SYS_futex, &ping_pong->ball, FUTEX_WAIT, 0, NULL, NULL,
-                      0); /* not 0: at once */
+                      0); /* ball is 1, not 0: returns at once */
     } else {
         (void)sched_yield();
     }

@@ -1,6 +1,7 @@
 /*
- * A ball that two players of a pair of CPUs pass to and fro, by a pipe, a futex or sched_yield.
- * Each goes over a working set of its own while it has the ball.
+ * Two threads or processes (the players of a cpu_pair) take turns, by a pipe, a futex or
+ * sched_yield. The player whose turn it is "has the ball". It goes over its own working set, then
+ * passes the turn. Player 0 serves: it starts, and times the round trips.
  *
  *   rc = ping_pong_open(&ping_pong, sets, err);
  *   ping_pong_begin(ping_pong, PING_PONG_PIPE, words, slice_ns);
@@ -21,24 +22,25 @@
 
 enum ping_pong_how { PING_PONG_PIPE, PING_PONG_FUTEX, PING_PONG_YIELD, PING_PONG_HOWS };
 
-/* Seen by both players, also as processes. */
+/* Lies in shared memory, so that two processes see it too. */
 struct ping_pong {
-    _Alignas(128) _Atomic uint32_t ball; /* whose turn it is */
-    _Alignas(128) bool over;             /* written by who serves before the last pass */
-    int pipes[2][2];                     /* [who writes] */
+    _Alignas(128) _Atomic uint32_t ball; /* the player whose turn it is */
+    _Alignas(128) bool over;             /* player 0 sets it before its last pass */
+    int pipes[2][2];                     /* [the player that writes] */
     enum ping_pong_how how;
     size_t words;      /* of a working set */
-    uint64_t *sets[2]; /* private to a process */
+    uint64_t *sets[2]; /* working sets; each process has its own copy */
     struct repeat repeat;
     double round_trip_us;
-    uint64_t passes; /* of one player, the warm ones included */
-    uint64_t yields; /* of who serves, in the timed trips: repeat.items */
+    uint64_t passes; /* by each player, warm-up included */
+    uint64_t yields; /* calls of sched_yield by player 0 in the timed round trips (repeat.items) */
     int failed[2];   /* -errno of a call */
-    bool wrong[2];   /* a set that was not gone over as often as the ball was had */
+    bool wrong[2];   /* the player did not go over its set exactly once per turn */
 };
 
-/* In memory that processes share. The sets are the caller's. After an error ping_pong_close is
- * needed.
+/*
+ * Allocates in shared memory. The sets stay the caller's. Call ping_pong_close after an error, too.
+ * -ENOMEM: no memory to share; -errno of pipe().
  */
 int ping_pong_open(struct ping_pong **ping_pong, uint64_t *const sets[2], struct err *err);
 void ping_pong_close(struct ping_pong *ping_pong);
@@ -46,13 +48,13 @@ void ping_pong_close(struct ping_pong *ping_pong);
 void ping_pong_begin(struct ping_pong *ping_pong, enum ping_pong_how how, size_t words,
                      uint64_t slice_ns);
 
-/* The part of player `who` of a pair of CPUs: `arg` is the ping-pong. */
+/* The `play` function of a cpu_pair; `arg` is the struct ping_pong. */
 void ping_pong_play(void *arg, unsigned who);
 
-/* us that the calls of one pass and of the next ball take with nobody there. */
+/* us of one player's system calls per round trip (one pass, one wait) without another player. */
 double ping_pong_time_calls(struct ping_pong *ping_pong, enum ping_pong_how how);
 
-/* us that going over a set of so many words takes that has just been gone over. */
+/* us to go over a working set of `words` words that is already in the caches. */
 double ping_pong_time_set(struct ping_pong *ping_pong, size_t words);
 
 #endif

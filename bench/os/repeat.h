@@ -1,6 +1,6 @@
 /*
- * How long something short takes that is done again and again: in batches so long that the clock is
- * nothing of them, the median of the batches. Who else takes the CPU for milliseconds is in few.
+ * Times a short operation: the median over batches, each so long that the time to read the clock is
+ * negligible. Another program that takes the CPU for milliseconds disturbs only a few batches.
  *
  *   struct repeat repeat = {.slice_ns = 20000000};
  *   us = repeat_time(&repeat, batch, arg);      // batch(arg, n) does it n times
@@ -15,26 +15,28 @@
 enum { REPEAT_BATCHES = 1024 };
 
 struct repeat {
-    uint64_t slice_ns;         /* to spend: the caller's */
-    unsigned nbatches;         /* timed so far; 0 while batches only find how many make one */
-    uint64_t items;            /* in those */
-    double us[REPEAT_BATCHES]; /* an item */
+    uint64_t slice_ns;         /* time to spend; set by the caller */
+    unsigned nbatches;         /* timed so far; 0 during the warm-up */
+    uint64_t items;            /* operations in the timed batches */
+    double us[REPEAT_BATCHES]; /* per operation */
 };
 
-/* Does it `n` times and returns what that took, on clock_now_ns; 0: it cannot go on. */
+/* Does the operation `n` times and returns the ns that it took on clock_now_ns; 0: it failed. */
 typedef uint64_t repeat_batch(void *arg, uint64_t n);
 
-/* us an item; NaN where the first batches could not go on. The first quarter is not timed. */
+/*
+ * Median us per operation; NaN if no timed batch succeeded. The first quarter of slice_ns is the
+ * warm-up: it is not timed and finds how many operations make a batch.
+ */
 double repeat_time(struct repeat *repeat, repeat_batch *batch, void *arg);
 
-/* The memory that somebody works on between two switches: a word in each line is raised.
- */
+/* Memory that a player works on between two switches: it increments a word in each cache line. */
 enum { WORKING_SETS = 4, WORKING_SET_MOST = 4 << 20, WORKING_SET_LINE = 8 /* words */ };
 
 /* In bytes. */
 extern const size_t working_set_sizes[WORKING_SETS];
 
-/* For options: "all", and those above. */
+/* Choices of an option: "all", then working_set_sizes. NULL-terminated. */
 extern const char *const working_set_names[];
 
 static inline void working_set_go_over(uint64_t *set, size_t words)
@@ -43,7 +45,7 @@ static inline void working_set_go_over(uint64_t *set, size_t words)
         ((volatile uint64_t *)set)[i]++;
 }
 
-/* Whether each line was raised so often. */
+/* True if the word in each line was incremented `times` times. */
 static inline bool working_set_holds(const uint64_t *set, size_t words, uint64_t times)
 {
     bool right = true;

@@ -1,25 +1,25 @@
 /*
- * The cost to start a process or a thread and to see its end, by how much memory the parent has,
- * and the cost of the first writes after a fork.
+ * The cost to start a process or a thread and wait for its end, by the size of the parent's memory,
+ * and the cost of the first writes after a fork (copy on write).
  *
- * - fork: the child ends at once
- * - exec, vfork, spawn: by fork and execve, vfork and execve, and posix_spawn the child runs `true`
- *   of PATH, which ends at once
+ * - fork: the child exits at once
+ * - exec, vfork, spawn: the child runs `true` of PATH, which exits at once, by fork and execve, by
+ *   vfork and execve, and by posix_spawn
  * - thread: pthread_create and pthread_join
- * - cow: of a parent and a child that both live, one writes a word into each 4 KiB of the parent's
- *   memory for the first time
+ * - cow: while parent and child both live, one of the two writes a word into each 4 KiB of the
+ *   parent's memory for the first time
  *
- * **Measures** `spawn_time` us = median time from the call to when the end is seen,
- * CLOCK_MONOTONIC_RAW. `spawn_faults` = page faults a start, by=parent (of the thread that calls)
- * or by=child (its whole life, the program's own among them). `cow_time` us = (time of the first
- * writes - of the next, which take no faults) / 4 KiB written; `cow_faults` = faults / MiB written.
- * Keys: how, or by (who writes); mib, what the parent has touched beside what any worker has;
- * pages. All of it is on one CPU, parent and child.
+ * **Measures** `spawn_time` us = median time from the call to the return of the wait,
+ * CLOCK_MONOTONIC_RAW. `spawn_faults` = page faults per start, by=parent (of the calling thread) or
+ * by=child (its whole life, including those of the program). `cow_time` us = (time of the first
+ * writes - time of a second pass without faults) / pages of 4 KiB; `cow_faults` = faults / MiB
+ * written. Keys: how, or by (the process that writes); mib, memory that the parent has touched
+ * beyond that of any worker; pages. Parent and child run on one CPU.
  * **Source** lat_proc of lmbench (fork, exec; McVoy and Staelin 1996); Baumann, Appavoo, Krieger
  * and Roscoe, A fork() in the road, 2019, for what fork costs a large parent.
- * **Limits** The exec ways have the loader of `true` in them, some hundred us, which is the same
- * for all three. The memory is anonymous and private. A parent with a CUDA context has mappings
- * that are not here.
+ * **Limits** exec, vfork and spawn include the loading of `true`, some hundred us, the same for all
+ * three. The memory is anonymous and private. A parent with a CUDA context has further mappings,
+ * which this benchmark does not have.
  */
 #include <errno.h>
 #include <limits.h>
@@ -98,18 +98,18 @@ static const struct bench_figure spawn_figures[] = {
     {.name = NULL},
 };
 
-/* A parent's number: 0 without memory, then each size by kind of page. */
+/* Results of one parent. `place` numbers parents: 0 has no memory, then sizes by kind of page. */
 struct parent {
     struct err refused[HOWS];
     double us[SPAWN_WAYS], faults[SPAWN_WAYS][WHO];
-    double cow_us[WHO], cow_faults[WHO]; /* NaN where there is no memory to write to */
+    double cow_us[WHO], cow_faults[WHO]; /* NaN without memory to write to */
 };
 
-/* Seen by a parent and its child. */
+/* In memory that parent and child share. */
 struct common {
-    _Atomic uint32_t released; /* the child may end */
+    _Atomic uint32_t released; /* the child may exit */
     double cow_us, faults;
-    bool wrong; /* it does not see what its parent has written */
+    bool wrong; /* the child does not see what its parent wrote before the fork */
 };
 
 struct spawn {
@@ -117,7 +117,7 @@ struct spawn {
     struct common *common;
     char program[PATH_MAX];
     struct err no_program;
-    unsigned nparents, place[PARENTS]; /* those that are asked for */
+    unsigned nparents, place[PARENTS]; /* parents that are asked for */
     bool asked[HOWS];
     uint64_t slice_ns, seed;
     /* The current parent. */
@@ -197,7 +197,7 @@ static int start_again_and_again(struct spawn *s, enum spawn_way way)
     static const int whose[WHO] = {RUSAGE_THREAD, RUSAGE_CHILDREN};
     struct parent *parent = &s->parent;
     double before[WHO];
-    int rc = spawn_once(way, s->program); /* what is loaded at the first time */
+    int rc = spawn_once(way, s->program); /* warm-up: the first start loads the program */
     unsigned n = 0;
     for (enum who who = PARENT; who < WHO; who++)
         before[who] = faults_of(whose[who]);
@@ -230,7 +230,10 @@ static bool all_hold(const struct memory_block *block, uint64_t tag)
     return right;
 }
 
-/* Times this process's or thread's first writes, less the next; a child may call it. */
+/*
+ * Times the first writes to the block less a second pass, and counts the faults of `whose` (for
+ * getrusage). Runs in the parent or in the child.
+ */
 static void time_writes(struct spawn *s, uint64_t tag, int whose)
 {
     const struct memory_block *block = &s->block;
@@ -263,7 +266,7 @@ static int live_as_child(void *arg)
     return 0;
 }
 
-/* Both sides keep what is theirs: what one writes the other does not see. */
+/* Sets `wrong` if parent or child sees what the other wrote after the fork. */
 static int cow_once(struct spawn *s, enum who who)
 {
     struct process child;
@@ -284,7 +287,7 @@ static int cow_once(struct spawn *s, enum who who)
     return 0;
 }
 
-/* A parent that has written has lost its huge pages: it begins anew each time. */
+/* A parent that writes after a fork loses its huge pages: maps its memory anew for each fork. */
 static int renew_memory(struct spawn *s, size_t bytes, enum memory_pages pages, struct err *err)
 {
     memory_unmap(&s->block);
@@ -343,7 +346,7 @@ static void run_asked(struct spawn *s, unsigned how)
     }
 }
 
-/* Writes come last: they leave the parent without its huge pages. */
+/* Copy on write comes last: it leaves the parent without its huge pages. */
 static void run_parent(void *arg)
 {
     struct spawn *s = arg;
@@ -366,7 +369,7 @@ static int check_parent(unsigned place, struct err *err)
 
 /* ---- rows ---- */
 
-/* Where a parent stands, behind what tells more. */
+/* Appends a parent's size and pages to `more`. */
 static struct dims at_parent(struct dims more, unsigned place)
 {
     const size_t mib = size_of(place) / MIB;

@@ -1,6 +1,6 @@
 /*
- * The ways to start somebody and to wait for the end: what `spawn` times. Elsewhere
- * harness/lib/sys/process.h starts processes.
+ * The ways to start a process or thread and wait for its end, which the benchmark `spawn` times.
+ * Other code starts processes with harness/lib/sys/process.h.
  */
 #ifndef CONTEND_BENCH_OS_SPAWN_WAYS_H
 #define CONTEND_BENCH_OS_SPAWN_WAYS_H
@@ -8,16 +8,16 @@
 enum spawn_way { SPAWN_FORK, SPAWN_FORK_EXEC, SPAWN_VFORK_EXEC, SPAWN_POSIX, SPAWN_THREAD };
 enum { SPAWN_WAYS = SPAWN_THREAD + 1 };
 
-/* True where it runs a program, which must be one that ends with 0. */
+/* True if `way` runs a program, which must exit with 0. */
 static inline int spawn_runs_program(enum spawn_way way)
 {
     return way == SPAWN_FORK_EXEC || way == SPAWN_VFORK_EXEC || way == SPAWN_POSIX;
 }
 
 /*
- * Starts one and waits for it: a thread, or a process, on the CPUs of who calls. `program`: its
- * path, started without an environment. 0, -errno of what the system refused, -ENOEXEC where the
- * program did not run or did not end with 0.
+ * Starts a thread or process on the caller's CPUs and waits for its end. `program` is the path to
+ * run, with an empty environment. Returns 0, -errno of a call that failed, or -ENOEXEC if the
+ * program did not run or did not exit with 0.
  */
 int spawn_once(enum spawn_way way, const char *program);
 

@@ -1,24 +1,24 @@
 /*
- * How late a thread runs that a timer has woken up: on an idle CPU, and on one where another thread
- * is busy, by the policy under which it is scheduled.
+ * How late a thread runs after a timer has woken it up, by its scheduling policy: on an idle CPU,
+ * and on a CPU where another thread is busy.
  *
- * A thread on each CPU sleeps until an absolute time, one interval after the last, and looks how
- * late it is. Under load, a thread that multiplies shares each CPU with it, of the policy `other`
- * and nice 0.
+ * A thread on each CPU sleeps until an absolute time, one interval after the last, and reads how
+ * late it returns. Under load, each CPU also runs a thread that multiplies, of policy `other` and
+ * nice 0.
  *
  * **Measures** `wakeup_latency` us = clock on return - time asked for, CLOCK_MONOTONIC, with a
  * timer slack of 1 ns; over the wake-ups of all CPUs. Keys: policy=other|batch|fifo,
- * load=idle|busy, stat=p50|p99|max. `wakeups`: the share of wake-ups that were later than the bound
- * before and not than `us`. `skipped`: the share of times that had passed before the thread was
- * ready to sleep.
- * `late_share`: of wake-ups, those that were later than `late`; `late_queued`: of what those were
- * late, the share for which the thread was runnable and others had the CPU (/proc/thread-self/
- * schedstat); the rest is idle states, interrupts, and the hypervisor.
+ * load=idle|busy, stat=p50|p99|max. `wakeups`: histogram, the share of wake-ups with a lateness
+ * above the previous bound and up to `us`. `skipped`: the share of wake-up times that had passed
+ * before the thread was ready to sleep.
+ * `late_share`: the share of wake-ups later than the option `late`; `late_queued`: run-queue wait
+ * (/proc/thread-self/schedstat) as a share of the lateness of these wake-ups; the rest is idle
+ * states, interrupts, and the hypervisor.
  * **Source** cyclictest of rt-tests: `cyclictest --laptop -a -t -i 1000 -p 80` is policy=fifo.
- * Without --laptop it forbids idle states (/dev/cpu_dma_latency), which stay here; without -p it
- * keeps the slack of 50 us that ordinary threads have.
- * **Limits** A time that is skipped is not late, as in cyclictest: a CPU that is away for long is
- * late once. On a virtual machine the hypervisor's timers are in it.
+ * Without --laptop cyclictest forbids idle states (/dev/cpu_dma_latency); this benchmark allows
+ * them. Without -p cyclictest keeps the timer slack of 50 us that ordinary threads have.
+ * **Limits** A skipped time is not late, as in cyclictest: a long stall of a CPU is one late
+ * wake-up. On a virtual machine the hypervisor's timers are included.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,12 +45,12 @@ enum {
     WAKEUPS_MOST = 100000
 };
 
-/* "all" is the first of each. */
+/* Each list begins with "all". */
 static const char *const policy_names[] = {"all", "other", "batch", "fifo", NULL};
 static const char *const load_names[] = {"all", "idle", "busy", NULL};
 static const int policies[POLICIES] = {SCHED_OTHER, SCHED_BATCH, SCHED_FIFO};
 
-/* Bounds of the histogram; what is later is in the last. */
+/* Upper bounds of the histogram's bins; the last bin also holds what is later. */
 static const unsigned bounds_us[] = {1,   2,    5,    10,   20,    50,    100,   200,
                                      500, 1000, 2000, 5000, 10000, 20000, 50000, 100000};
 enum { BOUNDS = sizeof(bounds_us) / sizeof(bounds_us[0]) };
@@ -109,7 +109,7 @@ static const struct bench_figure wakeup_figures[] = {
 struct wakeup {
     struct team team;
     struct busy_team busy;
-    unsigned n, most; /* CPUs, and wake-ups of one in a point */
+    unsigned n, most; /* CPUs, and most wake-ups per CPU in a point */
     int64_t interval_ns;
     double late_bound_us;
     int priority; /* of policy fifo */
@@ -121,7 +121,7 @@ struct wakeup {
         _Alignas(128) unsigned wakeups, skipped;
         int refused; /* -errno */
         unsigned late;
-        double late_us, queued_us; /* of those that were late; NaN = not told */
+        double late_us, queued_us; /* sums over late wake-ups; NaN = unknown */
     } * sleepers;                  /* [n] */
 };
 
@@ -153,7 +153,7 @@ static void wakeup_teardown(struct bench_ctx *ctx)
     busy_team_close(&s->busy);
 }
 
-/* Skips times that have passed; their number is the return value. */
+/* Advances *next_ns beyond now; returns how many wake-up times it skips. */
 static unsigned skip_to(int64_t *next_ns, int64_t interval_ns)
 {
     unsigned skipped = 0;
@@ -162,7 +162,7 @@ static unsigned skip_to(int64_t *next_ns, int64_t interval_ns)
     return skipped;
 }
 
-/* us that this thread has been runnable and others had its CPU; NaN = the system does not tell. */
+/* Run-queue wait of this thread so far, in us; NaN = the system does not report it. */
 static double queued_us(int schedstat_fd)
 {
     char text[PROC_TEXT_MAX] = "";
@@ -185,7 +185,7 @@ static double sleep_once(const struct wakeup *s, struct sleeper *sleeper, int64_
     return late_us;
 }
 
-/* Each time that passes counts, lest a machine that is away for long keep us for longer. */
+/* Skipped times count as well, so that a machine that stalls does not prolong the run. */
 static void sleep_on(const struct wakeup *s, struct sleeper *sleeper, double *late_us)
 {
     int schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
@@ -222,7 +222,7 @@ static void sleep_under_policy(void *arg, unsigned rank, unsigned n)
     (void)sched_setscheduler(0, SCHED_OTHER, &none);
 }
 
-/* Whether one of them was refused its policy. */
+/* True, with the reason in `why`, if the system refused one thread its policy. */
 static bool was_refused(const struct wakeup *s, struct err *why)
 {
     for (unsigned rank = 0; rank < s->n && !why->code; rank++)
@@ -235,7 +235,10 @@ static bool was_refused(const struct wakeup *s, struct err *why)
     return why->code != 0;
 }
 
-/* All wake-ups to the front, in order, and what all sleepers were like; returns how many. */
+/*
+ * Moves the lateness of all wake-ups to the front of late_us, sorted, and sums the sleepers' values
+ * into `all`. Returns the number of wake-ups.
+ */
 static size_t gather(struct wakeup *s, struct sleeper *all)
 {
     size_t total = 0;
@@ -280,7 +283,7 @@ static void emit_point(struct bench_ctx *ctx, struct dims at)
     emit_late(ctx, s->late_us, total, at);
     bench_emit(ctx, SKIPPED, (double)all.skipped / (double)(all.skipped + total), at);
     bench_emit(ctx, LATE_SHARE, (double)all.late / (double)total, at);
-    /* 0 / 0 where none was late, and NaN is not told; fmin would drop it. */
+    /* NaN if no wake-up was late or the wait is unknown. fmin would turn NaN into 1. */
     double queued = all.queued_us / all.late_us;
     bench_emit(ctx, LATE_QUEUED, queued > 1 ? 1 : queued, at);
 }

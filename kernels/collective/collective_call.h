@@ -1,8 +1,8 @@
 /*
- * One collective operation, said in the same words to every engine, and what its buffers hold.
+ * Describes one collective operation, the same for every engine, and the contents of its buffers.
  *
- * Where an operation deals with a part for each rank (all-gather, reduce-scatter, all-to-all),
- * `count` is of one part, and the whole buffer has ranks * count elements.
+ * If an operation has a part for each rank (all-gather, reduce-scatter, all-to-all, gather,
+ * scatter), `count` is that of one part, and the whole buffer has ranks * count elements.
  *
  *   op             send buffer     recv buffer     in place means
  *   allreduce      count           count           send = recv
@@ -36,7 +36,7 @@ enum collective_op {
     COLLECTIVE_BROADCAST,
     COLLECTIVE_REDUCE,
     COLLECTIVE_ALLTOALL,
-    COLLECTIVE_SENDRECV, /* round a ring: to rank + 1, from rank - 1 */
+    COLLECTIVE_SENDRECV, /* in a ring: to rank + 1, from rank - 1 */
     COLLECTIVE_GATHER,
     COLLECTIVE_SCATTER,
     COLLECTIVE_OPS,
@@ -48,7 +48,7 @@ enum collective_redop {
     COLLECTIVE_PROD,
     COLLECTIVE_MIN,
     COLLECTIVE_MAX,
-    COLLECTIVE_AVG, /* of integers rounded down */
+    COLLECTIVE_AVG, /* rounded down for integers */
     COLLECTIVE_REDOPS,
 };
 
@@ -75,7 +75,7 @@ struct collective_call {
     enum collective_redop redop;
     bool in_place;
     bool graph;     /* capture a batch once, then replay it; NCCL only */
-    unsigned queue; /* wait after so many operations; 0 = after the last. MPI waits for each */
+    unsigned queue; /* operations between waits; 0 = wait after the last. MPI waits for each */
     unsigned root;  /* of broadcast, reduce, gather and scatter */
     size_t count;   /* > 0 */
     size_t bytes;   /* of the larger of the two buffers: METHOD.md's S */
@@ -84,16 +84,16 @@ struct collective_call {
 /* The size of one element. */
 size_t collective_type_bytes(enum collective_type type);
 
-/* By the table above: a part for each rank; reduces values; can be done in place. */
+/* By the table above: has a part for each rank; reduces values; can be done in place. */
 bool collective_has_parts(enum collective_op op);
 bool collective_is_reduced(enum collective_op op);
 bool collective_has_in_place(enum collective_op op);
 
-/* Elements of rank `rank`'s send buffer, and of its recv buffer that the operation defines. */
+/* Elements that rank `rank` sends, and elements of its recv buffer that the operation defines. */
 size_t collective_send_count(const struct collective_call *call, unsigned ranks, unsigned rank);
 size_t collective_recv_count(const struct collective_call *call, unsigned ranks, unsigned rank);
 
-/* As NCCL names those that are a call of its own: "AllReduce"; NULL of others. */
+/* NCCL's name, "AllReduce"; NULL: an operation without its own call in NCCL before 2.28. */
 const char *collective_func_name(enum collective_op op);
 
 #ifdef __cplusplus

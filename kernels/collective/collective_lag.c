@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* The middle of a look, in us since the first one began, on the host's clock. */
+/* The middle of a comparison of clocks, in us since origin_ns on the host's clock. */
 static double middle_us(const struct collective_look *look, uint64_t origin_ns)
 {
     return 0.5e-3 * ((double)(look->before_ns - origin_ns) + (double)(look->after_ns - origin_ns));

@@ -1,12 +1,12 @@
 /*
- * Who came late to an operation because its CPU did: the device begins to wait for it when its
- * stream is free, which it notes itself, and the host, preempted inside the call that launches it,
- * may be done with the launch long after that. Pure.
+ * How late a rank comes to an operation because its CPU is late. The device records when its stream
+ * is free for the operation. A host that is preempted inside the launching call may complete the
+ * launch long after that. Pure: reads no clock.
  *
  *   device:  begin -------- waits for the launch ------- | kernel | end
  *   host:    call ----------- preempted ---------------- launched
  *
- * The two clocks are compared before the first operation and behind the last one.
+ * The two clocks are compared before the first operation and after the last one.
  */
 #ifndef CONTEND_KERNELS_COLLECTIVE_COLLECTIVE_LAG_H
 #define CONTEND_KERNELS_COLLECTIVE_COLLECTIVE_LAG_H
@@ -17,16 +17,16 @@
 extern "C" {
 #endif
 
-/* On the device's clock it was device_us when the host's was between before_ns and after_ns. */
+/* One comparison of clocks: the device's read device_us between before_ns and after_ns (host). */
 struct collective_look {
     uint64_t before_ns, after_ns;
     double device_us;
 };
 
 /*
- * Time from begin_us, on the device's clock, to when the host had launched the operation, less 20
- * us, which a launch takes, or less what the clocks cannot tell. 0 where the operation had ended by
- * then: the host was held up behind the launch.
+ * Time from begin_us (device's clock) until the host had launched the operation, less 20 us for a
+ * normal launch, or less the uncertainty of the clocks if that is larger; at least 0. 0 also if the
+ * operation had ended by then: the host was preempted after the launch.
  */
 double collective_lag_us(const struct collective_look looks[2], uint64_t launched_ns,
                          double begin_us, double end_us);

@@ -1,15 +1,15 @@
 /*
- * The data of collectives that are checked: small whole numbers that any rank can work out for any
- * other, and whose reduction over ranks is exact in every type, in any order.
+ * The data for checks of collectives: small integers that every rank can compute for every other
+ * rank, and whose reduction over ranks is exact in every type and in any order.
  *
  *   before   send[i] = collective_sent(call, rank, ranks, i, repetition)
  *   after    recv[i] = collective_expected(call, rank, ranks, i, repetition)
  *
  * for i below collective_send_count and collective_recv_count; collective_is_wrong compares. Sums
- * and products stay within collective_most: int8 ends at 127, bfloat16 counts without gaps to 256,
- * e4m3 to 16 and e5m2 to 8. Beyond so many ranks only every n-th adds something at an element,
- * another set of ranks at the next; factors are 1 and 2. An average is exact where the number of
- * ranks is a power of two: NCCL multiplies by its inverse.
+ * and products stay within collective_most: int8 ends at 127; bfloat16 has all integers up to 256,
+ * e4m3 up to 16 and e5m2 up to 8. With more ranks than collective_most, only every n-th rank adds
+ * to an element of a sum, and a different set of ranks to the next element. Factors are 1 and 2. An
+ * average is exact if the number of ranks is a power of two: NCCL multiplies by its inverse.
  */
 #ifndef CONTEND_KERNELS_COLLECTIVE_COLLECTIVE_VALUE_H
 #define CONTEND_KERNELS_COLLECTIVE_COLLECTIVE_VALUE_H
@@ -24,13 +24,13 @@
 #define COLLECTIVE_INLINE static inline
 #endif
 
-/* The largest number that is sent, or comes of a sum or product. */
+/* The largest number that is sent, or that a sum or product gives. */
 COLLECTIVE_INLINE unsigned collective_most(enum collective_type type)
 {
     return type == COLLECTIVE_F8E4M3 ? 16 : type == COLLECTIVE_F8E5M2 ? 8 : 120;
 }
 
-/* 0 .. most; the mixing is that of Murmur3's finaliser (A. Appleby, public domain). */
+/* 0 .. most, by the finaliser of Murmur3 (A. Appleby, public domain). */
 COLLECTIVE_INLINE unsigned collective_value(unsigned rank, uint64_t index, unsigned repetition,
                                             unsigned most)
 {
@@ -42,7 +42,7 @@ COLLECTIVE_INLINE unsigned collective_value(unsigned rank, uint64_t index, unsig
     return (unsigned)(mixed % (most + 1));
 }
 
-/* 1 or 2: of all ranks together as many twos as `most` has room for. */
+/* 1 or 2. Few enough ranks have a 2 for the product over all ranks to stay within `most`. */
 COLLECTIVE_INLINE unsigned collective_factor(unsigned rank, unsigned ranks, uint64_t index,
                                              unsigned repetition, unsigned most)
 {
@@ -53,7 +53,7 @@ COLLECTIVE_INLINE unsigned collective_factor(unsigned rank, unsigned ranks, uint
     return 1 + collective_value(rank, index, repetition, 1);
 }
 
-/* Only few ranks give a number: else the least of many is always 0, and the largest the most. */
+/* About 8 ranks have a random number: the minimum of many would always be 0, the maximum `most`. */
 COLLECTIVE_INLINE unsigned collective_extreme(unsigned rank, unsigned ranks, uint64_t index,
                                               unsigned repetition, unsigned most, bool is_min)
 {
@@ -63,7 +63,7 @@ COLLECTIVE_INLINE unsigned collective_extreme(unsigned rank, unsigned ranks, uin
     return collective_value(rank, index, repetition, most);
 }
 
-/* The term of a rank in a reduction over all ranks. */
+/* A rank's term of a reduction over all ranks. */
 COLLECTIVE_INLINE unsigned collective_term(const struct collective_call *call, unsigned rank,
                                            unsigned ranks, uint64_t index, unsigned repetition)
 {
@@ -138,7 +138,7 @@ COLLECTIVE_INLINE double collective_expected(const struct collective_call *call,
     }
 }
 
-/* One step of the type above 1. */
+/* The distance from 1 to the next larger number of the type. */
 COLLECTIVE_INLINE double collective_step(enum collective_type type)
 {
     switch (type) {
@@ -157,7 +157,7 @@ COLLECTIVE_INLINE double collective_step(enum collective_type type)
     }
 }
 
-/* NaN is wrong, too. A step a rank is allowed where an average cannot be exact. */
+/* NaN is wrong. An average that cannot be exact may be off by one step per rank. */
 COLLECTIVE_INLINE bool collective_is_wrong(const struct collective_call *call, unsigned ranks,
                                            double got, double want)
 {

@@ -7,7 +7,7 @@
 
 #include "kernels/gpu/gpu_common.cuh"
 
-/* So that a batch of small operations has a place for each. */
+/* Large enough that a batch of small operations has a place for each operation. */
 enum { BUFFER_LEAST = 1 << 20 };
 
 void gpu_collective_name(const struct gpu_collective *gc, unsigned k, char *name, size_t size)
@@ -57,7 +57,7 @@ int gpu_collective_nccl(struct gpu_collective *gc, unsigned k, int error, const 
     (void)snprintf(msg, size, "%s: %s: NCCL says '%s'%s%.120s", name, what,
                    gc->nccl->get_error_string(error), more && more[0] ? ": " : "",
                    more ? more : "");
-    /* One line, whatever the library writes. */
+    /* The message must be one line, but the library's text may have several. */
     for (char *c = msg; *c; c++)
         if (*c == '\n')
             *c = ' ';
@@ -176,14 +176,14 @@ int gpu_collective_join(struct gpu_collective *gc, const struct nccl_id *id, cha
 {
     if (gc->local == 1)
         return join_one(gc, 0, id, msg, size);
-    /* A group, or the first of several ranks of one process would wait for the second. */
+    /* Without a group, the first rank of this process would wait for its second rank. */
     int rc = gpu_collective_nccl(gc, gc->local, gc->nccl->group_start(), "cannot begin a group",
                                  msg, size);
     if (rc)
         return rc;
     for (unsigned k = 0; k < gc->local && !rc; k++)
         rc = join_one(gc, k, id, msg, size);
-    /* Some ranks would wait for the others; a group that has seen an error starts nothing. */
+    /* Some ranks would wait for the rest: an invalid call makes the group start nothing. */
     void *none = NULL;
     if (rc)
         (void)gc->nccl->comm_init_rank(&none, 0, *id, -1);
@@ -199,7 +199,7 @@ int gpu_collective_room(struct gpu_collective *gc, size_t *bytes, char *msg, siz
         cudaError_t error = cudaSetDevice(gc->rank[k].cuda_ordinal);
         if (error == cudaSuccess)
             error = cudaMemGetInfo(&unused, &total);
-        /* Two buffers, and a tenth for what NCCL allocates at first use. */
+        /* 45% for each of two buffers; NCCL needs the rest at first use. */
         size_t room = unused / 20 * 9 >> 20 << 20;
         if (error == cudaSuccess && room == 0)
             error = cudaErrorMemoryAllocation;
@@ -259,7 +259,7 @@ int gpu_collective_allocate(struct gpu_collective *gc, size_t bytes, bool regist
         cudaError_t error = cudaMemset(rank->send, 0, gc->bytes);
         if (error == cudaSuccess)
             error = cudaMemset(rank->recv, 0, gc->bytes);
-        /* Our stream does not wait for the default one, where memset runs. */
+        /* The rank's stream does not wait for the default stream, where memset runs. */
         if (error == cudaSuccess)
             error = cudaDeviceSynchronize();
         rc = gpu_collective_cuda(gc, k, error, what, msg, size);
@@ -305,7 +305,7 @@ static void free_buffer(const struct gpu_collective *gc, void *buffer)
         (void)cudaFree(buffer);
 }
 
-/* An aborted communicator forgets its buffers by itself. */
+/* An aborted communicator deregisters its buffers by itself. */
 static void close_comm(const struct gpu_collective *gc, struct gpu_collective_rank *rank)
 {
     for (unsigned i = 0; i < 2 && rank->comm && !gc->failed; i++)
@@ -334,7 +334,8 @@ void gpu_collective_close(struct gpu_collective *gc)
     if (!gc)
         return;
     gpu_collective_drop_graphs(gc);
-    /* Before any cudaFree, which waits for kernels; one that waits for a lost peer never ends. */
+    /* Before any cudaFree: it waits for kernels, and a kernel that waits for a lost peer never
+     * ends. */
     for (unsigned k = 0; k < gc->local; k++)
         close_comm(gc, &gc->rank[k]);
     for (unsigned k = 0; k < gc->local; k++)

@@ -95,11 +95,11 @@ static unsigned blocks_for(size_t n)
     return static_cast<unsigned>(blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST);
 }
 
-/* One of two jobs, for elements of type T. */
+/* Fill or compare; the arguments of `launch`. */
 struct job {
     const struct gpu_collective_side *side;
-    void *out;      /* NULL: compare */
-    const void *in; /* what to compare */
+    void *out;      /* buffer to fill; NULL: compare */
+    const void *in; /* buffer to compare */
     size_t n;
     struct gpu_collective_found *found;
     cudaStream_t stream;
@@ -127,7 +127,7 @@ static cudaError_t launch_any(const struct job *job)
 {
     if (job->n == 0)
         return cudaSuccess;
-    /* A stream that was found busy is noted as an error of the last call. */
+    /* Clears the error that cudaStreamQuery records for a busy stream. */
     (void)cudaGetLastError();
     launches[job->side->call.type](job);
     return cudaGetLastError();

@@ -10,22 +10,22 @@ extern "C" {
 }
 #include "kernels/collective/gpu_collective_data.cuh"
 
-/* Graphs of a call: a batch, and an operation alone. */
+/* Graphs of a call: of a batch, and of a single operation. */
 enum { GRAPH_BATCH, GRAPH_ONE, GRAPHS, BATCH_OPERATIONS = 16 /* at most */ };
 
 struct gpu_collective_rank {
-    int cuda_ordinal; /* -1 = not known yet */
+    int cuda_ordinal; /* -1: not yet known */
     char pci_bdf[GPU_COLLECTIVE_BDF];
     void *comm; /* ncclComm_t */
     cudaStream_t stream;
     char *send, *recv;
-    void *handles[2];                   /* of the two where they are registered */
+    void *handles[2];                   /* of send and recv if they are registered */
     cudaEvent_t *begin, *end;           /* [times_most] each */
-    cudaEvent_t look[2];                /* before the first and behind the last of them, .. */
-    struct collective_look looks[2];    /* .. and when that was */
+    cudaEvent_t look[2];                /* before the first and after the last timed operation */
+    struct collective_look looks[2];    /* comparisons of clocks at these two events */
     struct gpu_collective_found *found; /* on the device */
     struct gpu_collective_found *seen;  /* its copy, page-locked */
-    cudaGraph_t captured;               /* while graphs are made */
+    cudaGraph_t captured;               /* only while a graph is made */
     cudaGraphExec_t graph[GRAPHS];
 };
 
@@ -33,31 +33,31 @@ struct gpu_collective {
     const struct nccl_api *nccl;
     unsigned ranks, first, local;
     unsigned times_most;
-    uint64_t *launched_ns; /* [times_most], of the host */
+    uint64_t *launched_ns; /* [times_most], host's clock */
     size_t bytes;          /* of each buffer */
-    bool registered;       /* NCCL's memory */
+    bool registered;       /* NCCL has allocated the buffers */
     bool failed;
     struct collective_call call;
     int type;                /* ncclDataType_t of the call */
-    size_t send_at, recv_at; /* in-place operations: bytes a rank's number moves the buffer by */
-    uint64_t steps;          /* places in the buffers */
-    unsigned batch;          /* operations of GRAPH_BATCH; 1 without a graph */
+    size_t send_at, recv_at; /* in place: the offset of a rank's buffer is this times the rank */
+    uint64_t steps;          /* number of places in the buffers */
+    unsigned batch;          /* operations in GRAPH_BATCH; 1 without a graph */
     struct gpu_collective_rank *rank; /* [local] */
 };
 
 /*
- * They write the message, which names rank first + k and its GPU, and return the errno; 0 where the
- * code says success. k = local: of all ranks here, and none in particular.
+ * Write a message that names rank first + k and its GPU, and return a negative errno; 0 if the code
+ * is success. k = local: an error of all ranks here, not of a particular one.
  */
 int gpu_collective_cuda(struct gpu_collective *gc, unsigned k, cudaError_t error, const char *what,
                         char *msg, size_t size);
 int gpu_collective_nccl(struct gpu_collective *gc, unsigned k, int error, const char *what,
                         char *msg, size_t size);
 
-/* "GPU 1 (0000:07:00.0)", of rank first + k: CUDA's number and the PCI address. */
+/* The GPU of rank first + k, "GPU 1 (0000:07:00.0)": CUDA's number and PCI address. */
 void gpu_collective_name(const struct gpu_collective *gc, unsigned k, char *name, size_t size);
 
-/* Operation i of those that are timed one by one, on all ranks. */
+/* Enqueues operation i on all ranks here, for gpu_collective_time_each. */
 int gpu_collective_issue(struct gpu_collective *gc, uint64_t i, char *msg, size_t size);
 
 /* Destroys the graphs of the last call. */

@@ -15,10 +15,10 @@ static const int nccl_redops[COLLECTIVE_REDOPS] = {NCCL_SUM, NCCL_PROD, NCCL_MIN
 
 static const char capturing[] = "cannot capture a graph";
 
-/* Where rank first + k has its data, `offset` bytes into the buffers. */
+/* The data of rank first + k at `offset` bytes in the buffers. */
 struct place {
     char *send, *recv;
-    char *all; /* parts of all ranks, of gather and scatter */
+    char *all; /* gather and scatter: the parts of all ranks */
 };
 
 static struct place place_of(const struct gpu_collective *gc, unsigned k, size_t offset)
@@ -34,7 +34,7 @@ static struct place place_of(const struct gpu_collective *gc, unsigned k, size_t
     return place;
 }
 
-/* Each rank sends one part to every rank, itself too; NCCL makes one kernel of the group. */
+/* Each rank sends one part to every rank, itself included; NCCL runs the group as one kernel. */
 static int issue_all_to_all(const struct gpu_collective *gc, const struct gpu_collective_rank *rank,
                             struct place at)
 {
@@ -67,7 +67,7 @@ static int issue_ring(const struct gpu_collective *gc, unsigned k, struct place 
     return error ? error : ended;
 }
 
-/* The root has a part of each rank; as nccl-tests does it, since NCCL's own came with 2.28. */
+/* Gather and scatter by sends and receives, as in nccl-tests: NCCL has its own only since 2.28. */
 static int issue_rooted(const struct gpu_collective *gc, unsigned k, struct place at)
 {
     const struct nccl_api *nccl = gc->nccl;
@@ -117,7 +117,7 @@ static int issue(const struct gpu_collective *gc, unsigned k, size_t offset)
     }
 }
 
-/* Operation i of an enqueue, on all ranks of this process; a group ends whatever is in it. */
+/* Operation i of an enqueue, on all ranks here. Ends a started group also after an error. */
 static int issue_all(struct gpu_collective *gc, uint64_t i, char *msg, size_t size)
 {
     const char *what = "cannot start an operation";
@@ -141,14 +141,14 @@ static int issue_many(struct gpu_collective *gc, uint64_t iters, char *msg, size
     return rc;
 }
 
-/* *begun streams capture then, also after an error. */
+/* *begun: how many streams capture, also after an error. */
 static int begin_captures(struct gpu_collective *gc, unsigned *begun, char *msg, size_t size)
 {
     int rc = 0;
     for (*begun = 0; *begun < gc->local && !rc; *begun += !rc) {
         struct gpu_collective_rank *rank = &gc->rank[*begun];
         cudaError_t error = cudaSetDevice(rank->cuda_ordinal);
-        /* NCCL may allocate on the way, in threads of its own. */
+        /* ThreadLocal: during the capture NCCL may allocate in its own threads. */
         if (error == cudaSuccess)
             error = cudaStreamBeginCapture(rank->stream, cudaStreamCaptureModeThreadLocal);
         rc = gpu_collective_cuda(gc, *begun, error, capturing, msg, size);
@@ -157,8 +157,8 @@ static int begin_captures(struct gpu_collective *gc, unsigned *begun, char *msg,
 }
 
 /*
- * All of them end before the first graph is made: a thread that captures may not make one. After an
- * error (rc) they only end, and its message stays.
+ * Ends all captures before it makes the first graph: a thread that captures must not instantiate
+ * one. If rc is an error, only ends the captures and keeps the message.
  */
 static int end_captures(struct gpu_collective *gc, unsigned which, unsigned begun, int rc,
                         char *msg, size_t size)
@@ -202,13 +202,13 @@ static int launch_all(struct gpu_collective *gc, unsigned which, char *msg, size
     return rc;
 }
 
-/* Places in the buffers that so many operations come to. */
+/* How many places in the buffers `operations` operations use. */
 static unsigned places_of(const struct gpu_collective *gc, unsigned operations)
 {
     return operations < gc->steps ? operations : (unsigned)gc->steps;
 }
 
-/* NCCL adds numbers of 8 bits up on Hopper and later alone. */
+/* NCCL reduces fp8 only on Hopper and later. */
 static int check_hardware(const struct gpu_collective *gc, char *msg, size_t size)
 {
     char name[GPU_COLLECTIVE_NAME];
@@ -260,11 +260,11 @@ int gpu_collective_prepare(struct gpu_collective *gc, const struct collective_ca
     gc->send_at = call->op == COLLECTIVE_ALLGATHER || call->op == COLLECTIVE_GATHER ? part : 0;
     gc->recv_at = call->op == COLLECTIVE_REDUCESCATTER || call->op == COLLECTIVE_SCATTER ? part : 0;
     gc->steps = gc->bytes / call->bytes;
-    /* Each place once: else sums in place would be added to sums, and a lost operation not seen. */
+    /* Each place once: sums in place would grow, and a lost operation would not be seen. */
     gc->batch = call->graph ? places_of(gc, BATCH_OPERATIONS) : 1;
     if (!call->graph)
         return 0;
-    /* Connections are made at first use, which is no matter for a graph. */
+    /* Run once before the capture: NCCL makes connections at first use, which no graph can hold. */
     rc = issue_many(gc, 1, msg, size);
     if (!rc)
         rc = gpu_collective_wait(gc, msg, size);
@@ -278,7 +278,7 @@ unsigned gpu_collective_batch(const struct gpu_collective *gc)
     return gc->batch;
 }
 
-/* A place in the buffers is a matter of the number within the queue. */
+/* Each queue begins again at the first place in the buffers. */
 static int issue_queues(struct gpu_collective *gc, uint64_t iters, char *msg, size_t size)
 {
     int rc = 0;
@@ -310,7 +310,7 @@ int gpu_collective_issue(struct gpu_collective *gc, uint64_t i, char *msg, size_
     return gc->call.graph ? launch_all(gc, GRAPH_ONE, msg, size) : issue_all(gc, i, msg, size);
 }
 
-/* A message about the first rank that has an asynchronous error, after all are aborted. */
+/* If a rank has an asynchronous error, aborts all ranks here; the message names the first such. */
 static int look_for_errors(struct gpu_collective *gc, char *msg, size_t size)
 {
     for (unsigned k = 0; k < gc->local; k++) {
@@ -343,7 +343,7 @@ int gpu_collective_wait(struct gpu_collective *gc, char *msg, size_t size)
     return 0;
 }
 
-/* Each place has numbers of its own. */
+/* Each place has different data. */
 static struct gpu_collective_side side_of(const struct gpu_collective *gc, unsigned k,
                                           unsigned repetition, unsigned place)
 {
@@ -362,7 +362,7 @@ static cudaError_t fill_rank(const struct gpu_collective *gc, unsigned k, unsign
         error = cudaMemsetAsync(rank->send, 0xff, gc->batch * gc->call.bytes, rank->stream);
     if (error == cudaSuccess)
         error = cudaMemsetAsync(rank->recv, 0xff, gc->batch * gc->call.bytes, rank->stream);
-    /* Behind the poison, which it overwrites where the operation is in place. */
+    /* After the poison: in place, the input overwrites part of it. */
     for (unsigned p = 0; p < gc->batch && error == cudaSuccess; p++) {
         struct gpu_collective_side side = side_of(gc, k, repetition, p);
         error = gpu_collective_put_sent(&side, place_of(gc, k, p * gc->call.bytes).send, n,

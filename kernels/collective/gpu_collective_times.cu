@@ -11,7 +11,7 @@ static uint64_t now_ns(void)
     return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
-/* At both clocks, while the stream is idle; again where the host was held up meanwhile. */
+/* Compares both clocks while the stream is idle; repeats it if the host was interrupted. */
 static cudaError_t look(struct gpu_collective_rank *rank, unsigned which)
 {
     enum { TRIES = 10, QUICK_NS = 20000 };
@@ -67,7 +67,7 @@ static int enqueue_timed(struct gpu_collective *gc, unsigned iters, char *msg, s
     return rc;
 }
 
-/* Time on the device's clock, since the first look. */
+/* *us: time of an event on the device's clock, since the first look. */
 static cudaError_t read_us(const struct gpu_collective_rank *rank, cudaEvent_t event, double *us)
 {
     float ms = 0;

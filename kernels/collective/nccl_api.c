@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Where a function's address goes. */
+/* Offset of a function's pointer in struct nccl_api. */
 static const struct symbol {
     const char *name;
     size_t offset;
@@ -33,7 +33,7 @@ static const struct symbol {
     {"ncclCommDeregister", offsetof(struct nccl_api, comm_deregister), 1},
 };
 
-/* The first symbol that the library must have and has not; NULL = none. */
+/* The first required symbol that the library lacks; NULL: it has all. */
 static const char *resolve(void *library, struct nccl_api *api)
 {
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
@@ -53,7 +53,7 @@ char *nccl_api_version(int version, char *buf, size_t size)
     return buf;
 }
 
-/* Where one was named, no other will do: it would be measured in its place. */
+/* Never replaces a library that CONTEND_LIBNCCL names: another NCCL would be measured instead. */
 static void *open_library(const char *named, char *msg, size_t size)
 {
     void *library = dlopen(named ? named : "libnccl.so.2", RTLD_NOW | RTLD_LOCAL);

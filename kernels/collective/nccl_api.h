@@ -1,12 +1,12 @@
 /*
- * NCCL, loaded when it is asked for: never linked, and its header is not needed.
+ * Loads NCCL at run time: the program does not link it and does not need its header.
  *
- *   const struct nccl_api *nccl = nccl_api_load(msg, sizeof(msg));      NULL = the reason in msg
+ *   const struct nccl_api *nccl = nccl_api_load(msg, sizeof(msg));      NULL: the reason is in msg
  *
- * CONTEND_LIBNCCL names the library's file; without it, libnccl.so.2 is what the dynamic linker
- * finds, or what another library has brought along. The functions and numbers are those of nccl.h
- * (2.7 to 2.28), with int for its enumerations and void * for its handles; functions return 0 for
- * success. Source: NCCL's user guide, "NCCL API".
+ * CONTEND_LIBNCCL names the library's file. Without it, libnccl.so.2 is the library that the
+ * dynamic linker finds, or that another library has already loaded. Functions and constants are
+ * those of nccl.h (2.7 to 2.28), with int for enumerations and void * for handles; functions return
+ * 0 for success. Source: NCCL's user guide, "NCCL API".
  */
 #ifndef CONTEND_KERNELS_COLLECTIVE_NCCL_API_H
 #define CONTEND_KERNELS_COLLECTIVE_NCCL_API_H
@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* How the ranks of a communicator find each other; made by one of them. */
+/* ncclUniqueId: by it the ranks of a communicator find each other. One rank makes it. */
 struct nccl_id {
     char bytes[128];
 };
@@ -64,10 +64,10 @@ struct nccl_api {
     int (*comm_deregister)(void *comm, void *handle);
 };
 
-/* Loads once a process; not thread-safe. Stays loaded. */
+/* Loads NCCL once per process; it stays loaded. Not thread-safe. */
 const struct nccl_api *nccl_api_load(char *msg, size_t size);
 
-/* "2.28.9" of 22809, in buf. */
+/* Writes "2.28.9" for 22809 to buf, and returns buf. */
 char *nccl_api_version(int version, char *buf, size_t size);
 
 #ifdef __cplusplus

@@ -15,14 +15,14 @@ void busy_run(uint64_t chains[BUSY_CHAINS], uint64_t steps)
 #pragma GCC unroll 8
         for (int c = 0; c < BUSY_CHAINS; c++) {
             x[c] = x[c] * FACTOR + SUMMAND;
-            /* In a register, each by itself: no vectors, no folding of steps. */
+            /* Keeps each chain in its own register: no vectorization, no folding of steps. */
             __asm__ volatile("" : "+r"(x[c]));
         }
     }
     memcpy(chains, x, sizeof(x));
 }
 
-/* The map x -> a x + c applied 2^k times is such a map again: square and multiply. */
+/* The map x -> a x + c applied 2^k times is again such a map: square and multiply. */
 uint64_t busy_expect(uint64_t start, uint64_t steps)
 {
     uint64_t factor = FACTOR, summand = SUMMAND;

@@ -1,11 +1,11 @@
 /*
- * Work that fills an execution unit from one thread, so that a second thread on the same core has
- * to take it from the first: a probe for SMT siblings.
+ * Work with which one thread fills an execution unit, so that a second thread on the same core
+ * takes time from the first: a probe for SMT siblings.
  *
  * BUSY_CHAINS independent chains x' = A x + C (mod 2^64). A 64-bit multiplication takes 3 to 5
- * cycles, and cores start one a cycle (a few two), so the chains together keep the multiplier full:
- * alone one step of all chains takes about BUSY_CHAINS cycles, with a busy sibling twice that. No
- * memory is touched.
+ * cycles, and cores start one per cycle (a few start two), so the chains together keep the
+ * multiplier full. One step of all chains takes about BUSY_CHAINS cycles alone, and twice that with
+ * a busy sibling. Touches no memory.
  *
  * Source: constants of D. Knuth's MMIX generator; latencies and throughput of IMUL and MADD in
  * A. Fog, "Instruction tables", and Arm's software optimisation guides.
@@ -21,10 +21,10 @@ enum { BUSY_CHAINS = 8 };
 /* Advances all chains by `steps`. */
 void busy_run(uint64_t chains[BUSY_CHAINS], uint64_t steps);
 
-/* Where a chain that began at `start` is after `steps`; takes O(log steps). */
+/* The value of a chain after `steps` from `start`; takes O(log steps). */
 uint64_t busy_expect(uint64_t start, uint64_t steps);
 
-/* Begins all chains at places that the seed draws, and whether that is where they come from. */
+/* busy_begin sets start values from `seed`; busy_came: `chains` are `steps` steps from them. */
 void busy_begin(uint64_t chains[BUSY_CHAINS], uint64_t seed);
 bool busy_came(const uint64_t chains[BUSY_CHAINS], uint64_t seed, uint64_t steps);
 

@@ -17,7 +17,7 @@ static size_t earlier_line(uint64_t seed, size_t line)
 
 void chase_grow(struct chase_line *memory, size_t from, size_t lines, uint64_t seed)
 {
-    /* Far enough ahead that the line is there when its turn comes: a build is all misses. */
+    /* Prefetch distance in lines: without it, every insertion waits for a cache miss. */
     enum { AHEAD = 16 };
     if (from == 0 && lines > 0) {
         memory[0].next = memory;
@@ -34,7 +34,7 @@ void chase_grow(struct chase_line *memory, size_t from, size_t lines, uint64_t s
 
 struct chase_line *chase_walk(struct chase_line *at, uint64_t loads)
 {
-    /* volatile: the loads must be made although nothing but their end is used. */
+    /* volatile: the compiler must make all loads, although only the last result is used. */
     for (uint64_t i = 0; i < loads; i += CHASE_STEP) {
 #pragma GCC unroll 64
         for (int step = 0; step < CHASE_STEP; step++)
@@ -43,7 +43,7 @@ struct chase_line *chase_walk(struct chase_line *at, uint64_t loads)
     return at;
 }
 
-/* Which line a pointer names; `lines` when it names none. */
+/* The index of a line; `lines` if the pointer is not that of a line. */
 static size_t index_of(const struct chase_line *memory, size_t lines, const struct chase_line *line)
 {
     uintptr_t offset = (uintptr_t)line - (uintptr_t)memory;

@@ -1,11 +1,11 @@
 /*
- * A chain of dependent loads, one a cache line: each line holds the address of the next, and all
- * lines together are one cycle in random order, so that neither prefetchers nor out-of-order
- * execution can start a load before the one in front of it has ended.
+ * A chain of dependent loads, one per cache line. Each line holds the address of the next, and all
+ * lines form one cycle in random order, so that neither prefetchers nor out-of-order execution can
+ * start a load before the previous load has ended.
  *
  * `memory` is an array of `lines` struct chase_line, aligned to 64 bytes.
  * Source: S. Sattolo, "An algorithm to generate a random cyclic permutation", Information
- * Processing Letters 22 (1986); here by insertion, which grows, instead of by swaps.
+ * Processing Letters 22 (1986); here by insertion instead of swaps, so that the cycle can grow.
  */
 #ifndef CONTEND_KERNELS_CPU_CHASE_H
 #define CONTEND_KERNELS_CPU_CHASE_H
@@ -22,9 +22,10 @@ struct chase_line {
 };
 
 /*
- * Makes the cycle over lines 0..from-1 one over 0..lines-1 (from <= lines < 2^32); from 0 starts
- * anew. Each new line goes behind a uniformly random earlier one: a cycle of n lines becomes one of
- * n cycles of n + 1, none of which arises from another, so every cycle is equally likely.
+ * Extends the cycle over lines 0..from-1 to lines 0..lines-1 (from <= lines < 2^32); from = 0
+ * starts a new cycle. Each new line is inserted after a uniformly random earlier line. So a cycle
+ * of n lines becomes one of n cycles of n + 1 lines, and no two cycles of n lines lead to the same
+ * cycle: every cycle is equally likely.
  */
 void chase_grow(struct chase_line *memory, size_t from, size_t lines, uint64_t seed);
 
@@ -32,13 +33,14 @@ void chase_grow(struct chase_line *memory, size_t from, size_t lines, uint64_t s
 struct chase_line *chase_walk(struct chase_line *at, uint64_t loads);
 
 /*
- * Is every line named by exactly one other? Returns the first line that points outside, between
- * lines, or to a line that an earlier one names too; `lines` when all is well. Sequential, so fast,
- * but blind to several cycles: chase_is_cycle walks it. `seen` has (lines + 63) / 64 words.
+ * Checks that each line is the next of exactly one line. Returns the first line that points
+ * outside, between lines, or to a line that an earlier line also points to; `lines` if all are
+ * right. Reads sequentially and is fast, but does not notice several cycles (see chase_is_cycle).
+ * `seen`: room for (lines + 63) / 64 words.
  */
 size_t chase_find_fault(const struct chase_line *memory, size_t lines, uint64_t *seen);
 
-/* Does a walk from line 0 come back after exactly `lines` loads, staying inside on the way? */
+/* True if a walk from line 0 stays inside and returns to it after exactly `lines` loads. */
 bool chase_is_cycle(const struct chase_line *memory, size_t lines);
 
 #endif

@@ -1,4 +1,4 @@
-/* A hash of a number that looks random: data that any thread, in any order, makes the same. */
+/* A hash that looks random: any thread computes the same data from an index, in any order. */
 #ifndef CONTEND_KERNELS_CPU_MIX64_H
 #define CONTEND_KERNELS_CPU_MIX64_H
 

@@ -4,10 +4,10 @@
 
 #include "kernels/cpu/relax.h"
 
-/* Some 4 us without a pause: far above any transfer, far below a time slice. */
+/* About 4 us without a pause: far longer than any transfer, far shorter than a time slice. */
 enum { EAGER_POLLS = 4096, POLLS_A_QUESTION = 1024 };
 
-/* The partner is off its CPU: how long does not matter to the result any more. */
+/* The partner has probably lost its CPU: the result no longer depends on fast polling. */
 static bool await_patiently(const _Atomic uint32_t *word, uint32_t value,
                             const struct pingpong_patience *patience)
 {
@@ -46,7 +46,7 @@ bool pingpong_ask(_Atomic uint32_t *ball, uint32_t trips, const struct pingpong_
 bool pingpong_answer(_Atomic uint32_t *ball, uint32_t trips,
                      const struct pingpong_patience *patience)
 {
-    /* Odd where the asker was first. */
+    /* The word is already odd if the asker was first. */
     uint32_t value = atomic_load_explicit(ball, memory_order_relaxed) & ~1u;
     for (uint32_t trip = 0; trip < trips; trip++) {
         if (!pingpong_await(ball, value + 1, patience))

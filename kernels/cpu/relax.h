@@ -1,4 +1,4 @@
-/* Tells the processor that it polls: the sibling of its core gets on, and less power is used. */
+/* Tells the CPU that this loop polls: leaves the core to the SMT sibling and saves power. */
 #ifndef CONTEND_KERNELS_CPU_RELAX_H
 #define CONTEND_KERNELS_CPU_RELAX_H
 
@@ -7,7 +7,7 @@ static inline void cpu_relax(void)
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    /* yield does nothing on most; what waits for the pipeline to run empty comes close to pause. */
+    /* yield does nothing on most CPUs; isb drains the pipeline, which is close to x86's pause. */
     __asm__ volatile("isb" ::: "memory");
 #endif
 }

@@ -4,10 +4,10 @@
 #include <string.h>
 
 /*
- * Vectors of each stream an iteration takes; doubles in a 4 KiB page; and how many pages a
- * non-temporal copy walks side by side. One page after the other leaves the prefetchers, which
- * stop at page ends, idle at each start: 8 side by side gave 1.25x to 1.4x of one on a Xeon with
- * AVX-512, where kernels with two sources gained nothing. glibc's memcpy does it with 4.
+ * Vectors of each array per iteration; doubles in a 4 KiB page; pages that a non-temporal copy
+ * walks side by side. Prefetchers stop at page ends, so with one page after the other they are idle
+ * at the start of each page. 8 pages side by side gave 1.25x to 1.4x of one on a Xeon with AVX-512,
+ * where kernels with two sources gained nothing. glibc's memcpy walks 4 pages.
  */
 enum { STREAM_UNROLL = 4, STREAM_PAGE = 512, STREAM_COPY_PAGES = 8 };
 
@@ -60,7 +60,7 @@ static bool supported_avx512(void)
 const struct stream_isa *const stream_isas[] = {&isa_sse2, &isa_avx2, &isa_avx512, NULL};
 
 #else
-/* 16-byte vectors of the compiler's: NEON on aarch64. Plain stores only. */
+/* The compiler's 16-byte vectors: NEON on aarch64. Plain stores only. */
 typedef double pair __attribute__((vector_size(16)));
 
 static inline pair load_pair(const double *p)

@@ -28,7 +28,7 @@ void walk_rest(struct walk *walk, size_t steps)
 {
     uint64_t x = walk->touches;
     for (size_t i = 0; i < steps; i++) {
-        x = x * x + 1; /* each waits for the one before: a sibling hardly feels it */
+        x = x * x + 1; /* a dependent chain: hardly slows an SMT sibling */
         __asm__ volatile("" : "+r"(x));
     }
 }

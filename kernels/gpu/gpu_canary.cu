@@ -13,16 +13,16 @@ static const uint32_t factor = 1664525u, summand = 1013904223u;
 
 struct gpu_canary {
     int cuda_ordinal;
-    unsigned blocks; /* one an SM */
+    unsigned blocks; /* one per SM */
     cudaStream_t stream;
     cudaEvent_t begin, end;
-    uint32_t *ends;             /* on the device: a number a thread */
-    unsigned long long *cycles; /* on the device: of each block */
+    uint32_t *ends;             /* on the device, by thread: the result */
+    unsigned long long *cycles; /* on the device, by block */
     uint32_t *host_ends;
     unsigned long long *host_cycles;
 };
 
-/* volatile: no step is folded into the next, nor moved past the clock. */
+/* volatile: the compiler must not fold steps or move them past the clock. */
 static __global__ void run_chain(uint32_t factor, uint32_t summand, uint32_t *ends,
                                  unsigned long long *cycles)
 {
@@ -90,7 +90,7 @@ int gpu_canary_open(const char *pci_bdf, struct gpu_canary **gpu, char *msg, siz
     return rc;
 }
 
-/* Poisoned before: what the kernel leaves is of this run. */
+/* Poisons the results first, so that a kernel that did not run is noticed. */
 static cudaError_t queue_run(struct gpu_canary *gpu)
 {
     size_t bytes = (size_t)gpu->blocks * THREADS * sizeof(*gpu->ends);
@@ -127,7 +127,7 @@ int gpu_canary_run(struct gpu_canary *gpu, double *seconds, double *cycles, char
     return rc;
 }
 
-/* The map x -> a x + c applied 2^k times is such a map again. */
+/* The map x -> a x + c applied 2^k times is again such a map: square and multiply. */
 static uint32_t expect(uint32_t x)
 {
     uint32_t a = factor, c = summand;

@@ -1,8 +1,8 @@
 /*
- * One fixed kernel: on every SM a block whose threads each go through a chain of integer
- * multiplications and additions, modulo 2^32. It touches no memory on its way, so that its time is
- * a number of clock cycles that never changes, divided by the clock: a GPU whose clock is held back
- * takes longer for as many cycles, and one whose SMs are shared takes more cycles.
+ * One fixed kernel, the control: one block on every SM, whose threads each compute a chain of
+ * integer multiplications and additions modulo 2^32. The chain touches no memory, so its time is a
+ * constant number of clock cycles divided by the clock rate. A GPU with a reduced clock takes
+ * longer for the same number of cycles; a GPU with shared SMs takes more cycles.
  *
  * One handle belongs to one thread. Functions return 0 or a code of gpu_common.h with its message.
  * Source: constants of W. Press et al., "Numerical Recipes" (ranqd1); CUDA C++ Programming Guide,
@@ -24,16 +24,16 @@ extern "C" {
 
 struct gpu_canary;
 
-/* The context and a stream. *gpu is NULL after an error. */
+/* Creates the context and a stream. *gpu is NULL after an error. */
 int gpu_canary_open(const char *pci_bdf, struct gpu_canary **gpu, char *msg, size_t size);
 
 /*
- * Runs it once, some 0.5 ms, and waits: its time by device events, and the most cycles of the SM's
- * clock that any block took.
+ * Runs the kernel once, for some 0.5 ms, and waits. *seconds: its time by device events; *cycles:
+ * of the SM's clock, the highest of all blocks.
  */
 int gpu_canary_run(struct gpu_canary *gpu, double *seconds, double *cycles, char *msg, size_t size);
 
-/* How many threads of the last run ended at another number than they should. */
+/* *wrong: how many threads of the last run have a wrong result. */
 int gpu_canary_check(struct gpu_canary *gpu, unsigned *wrong, char *msg, size_t size);
 
 /* NULL-safe. */

@@ -9,7 +9,7 @@
 
 enum { LINKS_LEAST = 16 };
 
-/* Links hold where the next one is, in bytes from base. */
+/* Each link holds the offset of the next link, in bytes from base. */
 __global__ void walk(const char *base, uint64_t at, unsigned loads, uint64_t *end)
 {
     for (unsigned i = 0; i < loads; i++)
@@ -20,10 +20,10 @@ __global__ void walk(const char *base, uint64_t at, unsigned loads, uint64_t *en
 struct chain {
     size_t links, stride;
     uint64_t *next; /* of each link, owned */
-    uint64_t last;  /* what a walk over all from link 0 ends with */
+    uint64_t last;  /* offset at which a walk over all links from link 0 ends */
 };
 
-/* One cycle over all links, by swaps with an earlier one. */
+/* Makes one cycle over all links, by swaps with an earlier link (Sattolo). */
 static void shuffle(struct chain *chain, uint64_t seed)
 {
     for (size_t i = 0; i < chain->links; i++)
@@ -58,7 +58,7 @@ static int make_chain(struct chain *chain, size_t bytes, uint64_t seed, char *ms
     return 0;
 }
 
-/* Fills the GPU's L2 twice over with other lines. Leaves the thread at that GPU. */
+/* Fills the GPU's L2 twice with other lines. Makes the GPU the thread's current one. */
 static cudaError_t flush_l2(int ordinal)
 {
     int l2_bytes = 0;
@@ -77,7 +77,7 @@ static cudaError_t flush_l2(int ordinal)
     return error;
 }
 
-/* Flushes the GPU in whose memory the chain lies, too, and returns to the one that walks. */
+/* Also flushes the GPU that owns the memory. At the end `ordinal` is the thread's GPU again. */
 static cudaError_t flush(const void *memory, int ordinal)
 {
     cudaPointerAttributes where;
@@ -109,7 +109,7 @@ static void close_walker(struct walker *walker)
         (void)cudaEventDestroy(walker->begin);
 }
 
-/* All loads but the one that would lead back to the begin. */
+/* Makes all loads except the last, which would return to the start. */
 static cudaError_t walk_once(const struct walker *walker, const void *memory,
                              const struct chain *chain, uint64_t *ended_at, float *took_ms)
 {

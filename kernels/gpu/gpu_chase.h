@@ -1,7 +1,7 @@
 /*
- * Latency of memory as one thread of a GPU sees it: a chain of dependent loads, each of an address
- * that the one before it gave, in random order over lines that are far apart, none of them twice.
- * The memory is any that the GPU reaches: its own, page-locked memory of the host, another GPU's.
+ * Latency of memory for one thread of a GPU: a chain of dependent loads, each from the address that
+ * the previous load returned, in random order over lines that are far apart, each line once. The
+ * memory can be any that the GPU reaches: its own, page-locked host memory, or another GPU's.
  *
  *   rc = gpu_chase("0000:00:06.0", memory, bytes, seed, &ns, msg, sizeof(msg));
  *
@@ -18,14 +18,14 @@
 extern "C" {
 #endif
 
-/* Lines of a GPU's L2; a chain has at most LINKS loads, and at least 16. */
+/* LINE: bytes of a line of the L2. A chain has 16 to LINKS links, and one load fewer. */
 enum { GPU_CHASE_LINE = 128, GPU_CHASE_LINKS = 4096 };
 
 /*
- * Overwrites the memory (aligned to LINE) with a chain, walks it once for the translation of
- * addresses, throws what both GPUs' L2 holds of it out, and walks it again: *ns is the time of one
- * load of that walk, by device events. -EBADMSG where the walk ends elsewhere than the chain. With
- * codes of gpu_common.h. Takes some 20 ms.
+ * Overwrites the memory (aligned to LINE) with a chain, walks it once to warm the TLBs, evicts it
+ * from the L2 of the GPU and of the GPU that owns the memory, and walks it again. *ns: time per
+ * load of the second walk, by device events. -EBADMSG: the walk ends at a wrong place; -EINVAL: too
+ * few bytes; else codes of gpu_common.h. Takes some 20 ms.
  */
 int gpu_chase(const char *pci_bdf, void *memory, size_t bytes, uint64_t seed, double *ns, char *msg,
               size_t size);

@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 
-/* Cleared first, or the next call would report this error once more. */
+/* Clears the error first: otherwise the next call would report it again. */
 int gpu_fail(cudaError_t error, const char *what, char *msg, size_t size)
 {
     (void)cudaGetLastError();
@@ -36,7 +36,7 @@ int gpu_checked(cudaError_t error, const char *what, char *msg, size_t size)
     return error == cudaSuccess ? 0 : gpu_fail(error, what, msg, size);
 }
 
-/* CUDA has one error for a driver that is absent and one that is old. */
+/* CUDA has the same error for a missing driver and for one that is too old. */
 static void explain_driver(char *msg, size_t size)
 {
     int driver = 0;
@@ -73,7 +73,7 @@ int gpu_find(const char *pci_bdf, int *cuda_ordinal, char *msg, size_t size)
     return rc == -EIO ? -ENODEV : rc;
 }
 
-/* The compute capability, 90 for 9.0, against the least that this build has code for. */
+/* Compares the compute capability (90 for 9.0) with the lowest that this build has code for. */
 static int check_reach(int cuda_ordinal, char *msg, size_t size)
 {
     static const int archs[] = {__CUDA_ARCH_LIST__};

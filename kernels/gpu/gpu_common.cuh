@@ -1,5 +1,5 @@
 /*
- * CUDA's errors as values, and a GPU by its PCI address, for .cu files; gpu_common.h lists the
+ * CUDA's errors as error codes, and a GPU by its PCI address, for .cu files. gpu_common.h lists the
  * codes.
  *
  *   rc = gpu_open("0000:00:06.0", cudaDeviceScheduleSpin, &cuda_ordinal, msg, size);
@@ -15,16 +15,16 @@
 
 #include "kernels/gpu/gpu_common.h"
 
-/* Writes "what: CUDA's text (its name)" and returns the code; forgets the error in the runtime. */
+/* Writes "what: CUDA's text (its name)" and returns the code; clears the runtime's last error. */
 int gpu_fail(cudaError_t error, const char *what, char *msg, size_t size);
 
 /* 0, or gpu_fail. */
 int gpu_checked(cudaError_t error, const char *what, char *msg, size_t size);
 
-/* CUDA's number of the GPU at an address; NULL or "" = 0. Creates no context. */
+/* CUDA's number of the GPU at a PCI address; NULL or "": 0. Creates no context. */
 int gpu_find(const char *pci_bdf, int *cuda_ordinal, char *msg, size_t size);
 
-/* Makes that GPU the calling thread's and creates its context; `flags` as of cudaSetDeviceFlags. */
+/* Makes it the calling thread's GPU, and creates its context; `flags`: of cudaSetDeviceFlags. */
 int gpu_open(const char *pci_bdf, unsigned flags, int *cuda_ordinal, char *msg, size_t size);
 
 #endif

@@ -10,7 +10,7 @@
 
 enum { LEAD_BYTES = 1 << 20, LATENCY_WARMUP = 20 };
 
-/* A held stream goes on by itself after this, or a host that died would leave a busy GPU. */
+/* A held stream continues by itself after this time: a host that died must not leave a busy GPU. */
 static const uint64_t hold_limit_ns = 5000000000;
 
 __device__ static uint64_t device_time_ns()
@@ -49,8 +49,8 @@ __global__ void __launch_bounds__(BLOCK_THREADS)
 }
 
 /*
- * A kernel's code is loaded at its first use, and loading can wait for all that runs: behind a held
- * stream, for ever (CUDA programming guide, "Lazy Loading").
+ * CUDA loads a kernel's code at its first use, and loading can wait for all running work: with a
+ * held stream, forever (CUDA programming guide, "Lazy Loading").
  */
 static cudaError_t load_kernels()
 {
@@ -94,7 +94,7 @@ static int open_device(struct gpu_copy *copy, unsigned gpu, const char *pci_bdf,
     return rc;
 }
 
-/* Opens the way from one GPU into another's memory, where the machine has one. */
+/* Enables access of GPU a to the memory of GPU b, if the machine supports it. */
 static int open_way(struct gpu_copy *copy, unsigned a, unsigned b, char *msg, size_t size)
 {
     int can = 0;
@@ -106,7 +106,7 @@ static int open_way(struct gpu_copy *copy, unsigned a, unsigned b, char *msg, si
     cudaError_t error = cudaDeviceEnablePeerAccess(to, 0);
     (void)cudaGetLastError();
     copy->reaches[a][b] = error == cudaSuccess || error == cudaErrorPeerAccessAlreadyEnabled;
-    /* A GPU has room for so many peers only: the pair is staged then, and reported so. */
+    /* CUDA limits the number of a GPU's peers: beyond it, copies of the pair are staged. */
     if (copy->reaches[a][b] || error == cudaErrorTooManyPeers)
         return 0;
     return gpu_fail(error, "access between GPUs", msg, size);
@@ -233,7 +233,7 @@ void gpu_copy_free_combined(void *base)
         (void)cudaFreeHost(base);
 }
 
-/* Which of its GPU's streams flow i uses: flows of one GPU take them in turn. */
+/* Index of the GPU's stream that flow i uses: each flow of a GPU has its own stream. */
 static unsigned stream_of(const struct gpu_copy_flow *flows, unsigned i)
 {
     unsigned stream = 0;
@@ -253,8 +253,9 @@ static cudaError_t queue_copy(const struct gpu_copy_device *device, cudaStream_t
 }
 
 /*
- * Held until the host has queued everything. A short copy goes first, so that the interval does not
- * begin with the change from one engine to another; the other flows then start when the first does.
+ * The stream is held until the host has queued everything. A short copy comes first, so that the
+ * interval does not include the switch from one engine to another. The other flows start together
+ * with the first flow.
  */
 static cudaError_t queue_begin(struct gpu_copy *copy, const struct gpu_copy_flow *flows, unsigned i)
 {
@@ -274,7 +275,7 @@ static cudaError_t queue_begin(struct gpu_copy *copy, const struct gpu_copy_flow
     return error == cudaSuccess ? cudaEventRecord(device->begin[lane], stream) : error;
 }
 
-/* The copies, with progress->n marks among them. */
+/* Queues the copies, with progress->n marks between them. */
 static cudaError_t queue_flow(struct gpu_copy *copy, const struct gpu_copy_flow *flows, unsigned i,
                               unsigned copies, struct gpu_copy_progress *progress)
 {
@@ -307,11 +308,11 @@ static cudaError_t wait_and_read(struct gpu_copy *copy, const struct gpu_copy_fl
     return error;
 }
 
-/* An error leaves copy->at where it was. */
+/* After an error copy->at is the GPU on which it occurred. */
 static cudaError_t queue_all(struct gpu_copy *copy, const struct gpu_copy_flow *flows,
                              unsigned nflows, unsigned copies, struct gpu_copy_progress *progress)
 {
-    /* Each mark costs its stream a moment, which one flow alone need not pay. */
+    /* Each mark delays its stream a little; a single flow needs only the last one. */
     unsigned marks = nflows == 1 ? 1 : copies < GPU_COPY_MARKS ? copies : GPU_COPY_MARKS;
     cudaError_t error = cudaSuccess;
     for (unsigned i = 0; i < nflows && error == cudaSuccess; i++)
@@ -323,7 +324,7 @@ static cudaError_t queue_all(struct gpu_copy *copy, const struct gpu_copy_flow *
     return error;
 }
 
-/* Whether a stream went on by itself, before all was queued. */
+/* -ETIME if a stream continued by itself before everything was queued. */
 static int check_held(struct gpu_copy *copy, char *msg, size_t size)
 {
     for (unsigned gpu = 0; gpu < copy->ngpus; gpu++) {
@@ -353,7 +354,7 @@ int gpu_copy_time(struct gpu_copy *copy, const struct gpu_copy_flow *flows, unsi
     *latch = 0;
     cudaError_t error = queue_all(copy, flows, nflows, copies, progress);
     unsigned at = copy->at;
-    /* Also after an error, or what was queued would hold its GPUs up. */
+    /* Release the streams also after an error: they would block their GPUs. */
     *latch = 1;
     for (unsigned i = 0; i < nflows; i++) {
         cudaError_t own = wait_and_read(copy, flows, i, &progress[i]);

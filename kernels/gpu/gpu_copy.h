@@ -1,8 +1,8 @@
 /*
  * Copies between host memory and GPUs and between GPUs, timed by events on the device, without CUDA
- * types. Addresses are those of CUDA's one address space: host memory, and each GPU's two buffers,
- * `source` (holds a pattern from open on) and `target`. Pattern: the 8-byte word at index i of a
- * buffer is mix64(i + (salt << 40)), so that no two words of any two buffers are alike.
+ * types. Addresses are in CUDA's unified address space: host memory, and two buffers per GPU,
+ * `source` (holds a pattern after open) and `target`. Pattern: the 8-byte word at index i of a
+ * buffer is mix64(i + (salt << 40)), so that all words of all buffers differ.
  *
  *   gpu_copy_open(bdfs, ngpus, bytes, &copy, &failed, msg, size);
  *   struct gpu_copy_flow flow = {.to = gpu_copy_target(copy, 0), .from = host, .bytes = bytes,
@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-/* Sizes are multiples of GRAIN; so many flows can use one GPU's streams at once. */
+/* Sizes are multiples of GRAIN. Up to STREAMS flows can use one GPU at once. */
 enum { GPU_COPY_GPUS = 64, GPU_COPY_GRAIN = 64, GPU_COPY_STREAMS = 2 };
 
 struct gpu_copy;
@@ -39,21 +39,22 @@ struct gpu_copy;
 struct gpu_copy_flow {
     void *to;
     const void *from;
-    size_t bytes; /* a copy */
-    unsigned gpu; /* whose stream issues it, an index in open's list */
-    bool kernel;  /* loads and stores of a kernel on that GPU, else its copy engine */
+    size_t bytes; /* per copy */
+    unsigned gpu; /* the GPU whose stream issues it: an index in open's list */
+    bool kernel;  /* by a kernel's loads and stores on that GPU; else by its copy engine */
     bool staged;  /* a CPU takes part: pageable memory, or GPUs without access to each other */
 };
 
 /*
- * Creates contexts, opens the way between peers, and allocates three buffers of `bytes` on each GPU
- * (the third is for checks), but on none whose address is NULL. `bytes`: a multiple of GRAIN. *copy
- * is NULL after an error, and *failed the GPU on which it was, ngpus for none's; -ENOMEM: try less.
+ * Creates contexts, enables peer access, and allocates three buffers of `bytes` on each GPU (the
+ * third is for checks), except on GPUs whose address is NULL. `bytes`: a multiple of GRAIN. After
+ * an error *copy is NULL and *failed is the GPU on which it occurred, or ngpus if on none; -ENOMEM:
+ * try fewer bytes.
  */
 int gpu_copy_open(const char *const *pci_bdf, unsigned ngpus, size_t bytes, struct gpu_copy **copy,
                   unsigned *failed, char *msg, size_t size);
 
-/* After an error of a call below: the GPU on which it was. */
+/* After an error of a call below: the GPU on which it occurred. */
 unsigned gpu_copy_at(const struct gpu_copy *copy);
 
 /* The GPU's buffers; the salt of the pattern that the source holds. */
@@ -61,32 +62,32 @@ void *gpu_copy_source(const struct gpu_copy *copy, unsigned gpu);
 uint64_t gpu_copy_salt(unsigned gpu);
 void *gpu_copy_target(const struct gpu_copy *copy, unsigned gpu);
 
-/* Whether each of two GPUs can access the other's memory; true for a GPU and itself. */
+/* True if each of two GPUs can access the other's memory; true for a GPU and itself. */
 bool gpu_copy_is_direct(const struct gpu_copy *copy, unsigned a, unsigned b);
 
-/* After an open: page-locks memory for all GPUs, maps it into them, touches what is not there. */
+/* After an open: page-locks memory for all GPUs, maps it for them, and touches missing pages. */
 int gpu_copy_pin(void *base, size_t bytes, char *msg, size_t size);
 void gpu_copy_unpin(void *base);
 
-/* Page-locked, write-combined: the CPU's reads of it are very slow. NULL-safe free. */
+/* Page-locked, write-combined host memory: CPU reads of it are very slow. The free is NULL-safe. */
 int gpu_copy_alloc_combined(size_t bytes, void **base, char *msg, size_t size);
 void gpu_copy_free_combined(void *base);
 
-/* The pattern, by way of that GPU, into memory of any kind. bytes <= open's. */
+/* Writes the pattern into memory of any kind, by GPU `gpu`. `bytes` <= that of open. */
 int gpu_copy_fill(struct gpu_copy *copy, unsigned gpu, void *base, size_t bytes, uint64_t salt,
                   char *msg, size_t size);
 
-/* All bits set, which no word of a pattern is, in what the flow writes. */
+/* Sets all bits in the flow's destination; no word of a pattern has all bits set. */
 int gpu_copy_poison(struct gpu_copy *copy, const struct gpu_copy_flow *flow, char *msg,
                     size_t size);
 
-/* -EBADMSG, with the first wrong word, unless what the flow wrote is the pattern; on the device. */
+/* Compares the flow's destination with the pattern, on the device. -EBADMSG: a word is wrong. */
 int gpu_copy_check(struct gpu_copy *copy, const struct gpu_copy_flow *flow, uint64_t salt,
                    char *msg, size_t size);
 
 /*
- * How far a flow was when: after seconds[i] from its first copy's begin, copies[i] were done. The
- * last of n says when all were; those before it are there where flows are several.
+ * The progress of a flow: copies[i] were done seconds[i] after its first copy began. The last of
+ * the n marks is at the end of all copies; a single flow has only this mark.
  */
 enum { GPU_COPY_MARKS = 16 };
 struct gpu_copy_progress {
@@ -95,20 +96,21 @@ struct gpu_copy_progress {
 };
 
 /*
- * All flows at once, each `copies` times back to back, started together; progress[i] is flow i's.
- * At most STREAMS flows a GPU. -ETIME where queueing takes so long that the GPU begins before.
+ * Runs all flows at once, each `copies` times back to back, started together; progress[i] is that
+ * of flow i. At most STREAMS flows per GPU (-EINVAL). -ETIME: queueing took so long that a GPU
+ * began before all was queued.
  */
 int gpu_copy_time(struct gpu_copy *copy, const struct gpu_copy_flow *flows, unsigned nflows,
                   unsigned copies, struct gpu_copy_progress *progress, char *msg, size_t size);
 
 /*
- * Host time of one copy and the wait for it, `samples` times: ns[i]. The thread spins while it
+ * ns[i]: host time of one copy and the wait for it, for `samples` copies. The thread spins while it
  * waits.
  */
 int gpu_copy_latency(struct gpu_copy *copy, const struct gpu_copy_flow *flow, unsigned samples,
                      double *ns, char *msg, size_t size);
 
-/* Waits for what is in flight and frees everything but what is still pinned. NULL-safe. */
+/* Waits for work in flight and frees everything except memory still pinned. NULL-safe. */
 void gpu_copy_close(struct gpu_copy *copy);
 
 #ifdef __cplusplus

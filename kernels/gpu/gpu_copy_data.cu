@@ -1,4 +1,4 @@
-/* The data of gpu_copy.h: patterns, poison, and whether they have arrived. */
+/* The data of gpu_copy.h: patterns, poison, and checks. */
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
@@ -35,7 +35,7 @@ cudaError_t gpu_copy_data_load()
                                 : error;
 }
 
-/* The GPU on which an address of its source or target lies; ngpus for host memory. */
+/* The GPU whose source or target contains the address; ngpus: host memory. */
 static unsigned owner(const struct gpu_copy *copy, const void *address)
 {
     const char *at = (const char *)address;
@@ -48,7 +48,7 @@ static unsigned owner(const struct gpu_copy *copy, const void *address)
     return copy->ngpus;
 }
 
-/* Turns to it, or for host memory to `gpu`. */
+/* Selects the owner of the address, or `gpu` for host memory. */
 static cudaError_t turn_to_owner(struct gpu_copy *copy, const void *address, unsigned gpu,
                                  bool *is_home)
 {
@@ -93,7 +93,7 @@ int gpu_copy_poison(struct gpu_copy *copy, const struct gpu_copy_flow *flow, cha
     return gpu_checked(error, "poisoning of a buffer", msg, size);
 }
 
-/* The first wrong word's index, or one far beyond the end. */
+/* *wrong: index of the first wrong word; ~0 if all are right. */
 static cudaError_t search(const struct gpu_copy_device *device, const uint64_t *words, size_t n,
                           uint64_t salt, unsigned long long *wrong)
 {
@@ -108,7 +108,7 @@ static cudaError_t search(const struct gpu_copy_device *device, const uint64_t *
     return error == cudaSuccess ? cudaStreamSynchronize(stream) : error;
 }
 
-/* The host's own data in scratch is poisoned first: a copy that does nothing must not pass. */
+/* Copies host data to scratch. Poisons scratch first: a copy that does nothing must not pass. */
 static cudaError_t fetch(const struct gpu_copy_device *device, const struct gpu_copy_flow *flow)
 {
     void *scratch = device->buffer[SCRATCH];

@@ -1,11 +1,11 @@
-/* Shared by the two parts of gpu_copy.h: the handle, and kernels' launches; for those .cu files. */
+/* Shared by gpu_copy.cu and gpu_copy_data.cu: the handle, and constants of kernel launches. */
 #ifndef CONTEND_KERNELS_GPU_GPU_COPY_DEVICE_CUH
 #define CONTEND_KERNELS_GPU_GPU_COPY_DEVICE_CUH
 
 #include "kernels/gpu/gpu_common.cuh"
 #include "kernels/gpu/gpu_copy.h"
 
-/* Two blocks a multiprocessor with 8 loads of 16 bytes a thread in flight keep any link busy. */
+/* Two blocks per SM, with 8 loads of 16 bytes in flight per thread, saturate any link. */
 enum { BLOCK_THREADS = 512, BLOCKS_PER_SM = 2, UNROLL = 8 };
 
 enum { SOURCE, TARGET, SCRATCH, BUFFERS };
@@ -15,7 +15,7 @@ struct gpu_copy_device {
     unsigned blocks; /* of a grid that fills the GPU */
     cudaStream_t stream[GPU_COPY_STREAMS];
     cudaEvent_t begin[GPU_COPY_STREAMS];
-    cudaEvent_t mark[GPU_COPY_STREAMS][GPU_COPY_MARKS]; /* between copies, and behind the last */
+    cudaEvent_t mark[GPU_COPY_STREAMS][GPU_COPY_MARKS]; /* between copies, and after the last */
     char *buffer[BUFFERS];
     unsigned long long *wrong; /* on the device: index of the first wrong word */
 };
@@ -23,14 +23,14 @@ struct gpu_copy_device {
 struct gpu_copy {
     unsigned ngpus;
     size_t bytes; /* of a buffer */
-    unsigned at;  /* the GPU that was turned to last */
-    int *latch;   /* in host memory that all GPUs read: 0 holds streams up */
-    int *expired; /* behind it, by GPU: 1 where a stream was held for too long */
+    unsigned at;  /* the GPU that was selected last */
+    int *latch;   /* in host memory that all GPUs read: 0 holds the streams */
+    int *expired; /* after the latch, by GPU: 1 = a stream was held for too long */
     struct gpu_copy_device device[GPU_COPY_GPUS];
-    bool reaches[GPU_COPY_GPUS][GPU_COPY_GPUS]; /* the first can access the second's memory */
+    bool reaches[GPU_COPY_GPUS][GPU_COPY_GPUS]; /* [a][b]: GPU a can access the memory of b */
 };
 
-/* Makes a GPU the calling thread's, and the one that gpu_copy_at names. */
+/* Makes a GPU the calling thread's, and the result of gpu_copy_at. */
 static inline cudaError_t gpu_copy_turn_to(struct gpu_copy *copy, unsigned gpu)
 {
     copy->at = gpu;

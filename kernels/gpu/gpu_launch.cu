@@ -11,13 +11,13 @@ struct gpu_launch {
     cudaStream_t stream;
     cudaGraphExec_t graph[GPU_GRAPHS];
     unsigned long long *counter; /* on the device: kernels that ran */
-    uint64_t launched;           /* kernels, since the counter is 0 */
+    uint64_t launched;           /* kernels, since the counter was 0 */
 };
 
 static const unsigned wait_flags[GPU_WAITS] = {cudaDeviceScheduleSpin, cudaDeviceScheduleYield,
                                                cudaDeviceScheduleBlockingSync};
 
-/* The result is not waited for: there is none. */
+/* Ignores the result of atomicAdd, so the thread need not wait for it. */
 static __global__ void touch(unsigned long long *counter)
 {
     atomicAdd(counter, 1ull);
@@ -47,7 +47,7 @@ static cudaError_t queue_kernels(struct gpu_launch *gpu, unsigned count)
     return error;
 }
 
-/* Records the kernels instead of running them. */
+/* Captures the kernels into a graph; does not run them. */
 static cudaError_t make_graph(struct gpu_launch *gpu, unsigned kernels, cudaGraphExec_t *made)
 {
     cudaGraph_t graph = NULL;
@@ -105,7 +105,7 @@ int gpu_launch_open(const char *pci_bdf, struct gpu_launch **gpu, char *msg, siz
     return rc;
 }
 
-/* The calling thread's GPU, at almost no cost where it is that already. */
+/* Makes it the calling thread's GPU; costs almost nothing if it already is. */
 static int select_device(const struct gpu_launch *gpu, char *msg, size_t size)
 {
     return gpu_checked(cudaSetDevice(gpu->cuda_ordinal), "cannot use the GPU", msg, size);

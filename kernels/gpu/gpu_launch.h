@@ -1,7 +1,7 @@
 /*
- * Kernels that only add one to a counter, alone and as graphs, and ways to wait for them: what a
- * host pays to keep a GPU busy with short work. Nothing here reads a clock; the caller does. The
- * counter says whether all ran that were launched, those that were timed too.
+ * Kernels that only add one to a counter, alone and in graphs, and ways to wait for them: the cost
+ * for a host to keep a GPU busy with short work. The caller reads the clock; nothing here does. The
+ * counter tells whether all launched kernels ran, including the timed ones.
  *
  * One handle belongs to one thread. Functions return 0 or a code of gpu_common.h with its message.
  *
@@ -29,14 +29,14 @@ struct gpu_launch;
  */
 enum gpu_wait { GPU_WAIT_SPIN, GPU_WAIT_YIELD, GPU_WAIT_BLOCK, GPU_WAITS };
 
-/* Graphs of one kernel, and of GPU_GRAPH_KERNELS in a chain. */
+/* Graphs of one kernel, and of a chain of GPU_GRAPH_KERNELS kernels. */
 enum gpu_graph { GPU_GRAPH_ONE, GPU_GRAPH_CHAIN, GPU_GRAPHS };
 enum { GPU_GRAPH_KERNELS = 20 };
 
-/* The context, a stream and both graphs. *gpu is NULL after an error. */
+/* Creates the context, a stream and both graphs. *gpu is NULL after an error. */
 int gpu_launch_open(const char *pci_bdf, struct gpu_launch **gpu, char *msg, size_t size);
 
-/* -EIO also where the context does not take the way of waiting that was asked for. */
+/* -EIO also if the context does not accept the way of waiting. */
 int gpu_launch_set_wait(struct gpu_launch *gpu, enum gpu_wait wait, char *msg, size_t size);
 
 /* Queues `count` kernels, one by one. */
@@ -46,15 +46,15 @@ int gpu_launch_kernels(struct gpu_launch *gpu, unsigned count, char *msg, size_t
 int gpu_launch_graphs(struct gpu_launch *gpu, enum gpu_graph graph, unsigned count, char *msg,
                       size_t size);
 
-/* Queues a kernel that keeps one thread of the GPU busy for that long, by the GPU's timer. */
+/* Queues a kernel that keeps one thread of the GPU busy for delay_ns, by the GPU's timer. */
 int gpu_launch_delay(struct gpu_launch *gpu, uint64_t delay_ns, char *msg, size_t size);
 
-/* Returns when all that was queued is done. */
+/* Returns when all queued work is done. */
 int gpu_launch_wait(struct gpu_launch *gpu, char *msg, size_t size);
 
 /*
- * Waits, and says how many kernels ran since open, alone and in graphs, and how many should have:
- * -EIO where the GPU's call fails, but not where the two differ.
+ * Waits; *ran: how many kernels ran since open, alone and in graphs; *launched: how many should
+ * have run. A difference between the two is no error of the call.
  */
 int gpu_launch_count(struct gpu_launch *gpu, uint64_t *ran, uint64_t *launched, char *msg,
                      size_t size);

@@ -36,7 +36,7 @@ static __device__ void compare(unsigned long long actual, unsigned long long exp
         records->first[n] = {i * sizeof(actual), expected, actual};
 }
 
-/* flip: all bits of what is expected; to write, the complement of that is written behind it. */
+/* Expects the pattern XOR `flip`. With CHECKS and WRITES, writes the complement after the check. */
 template <bool CHECKS, bool WRITES>
 static __global__ void __launch_bounds__(THREADS)
     walk(ulonglong2 *base, uint64_t pairs, enum gpu_memory_pattern pattern, uint64_t seed,
@@ -73,7 +73,7 @@ static int choose_bytes(struct gpu_memory *gpu, uint64_t bytes, char *msg, size_
     return 0;
 }
 
-/* Free memory may be in pieces: less, down to half. */
+/* Free memory may be fragmented: tries less, down to half. */
 static int allocate(struct gpu_memory *gpu, char *msg, size_t size)
 {
     cudaError_t error;

@@ -1,11 +1,11 @@
 /*
- * A GPU's memory, written and read back: moving inversions over one allocation of nearly all that
- * is free. A pass writes a pattern; reads it back and writes its complement, word by word; reads
- * that back. So every bit is 0 and 1 once, and every word lies between others that change.
+ * Tests a GPU's memory: moving inversions over one allocation of nearly all free memory. A pass
+ * writes a pattern; reads it back and writes its complement, word by word; and reads the complement
+ * back. So every bit is 0 once and 1 once, and every word changes while its neighbours change.
  *
- * Patterns: the word's own address, which finds address lines that are stuck or swapped, and words
- * that look random, by a seed. Source: van de Goor, "Testing Semiconductor Memories", 1991 (march
- * tests); memtest86's moving inversions.
+ * Patterns: the word's own address, which finds stuck or swapped address lines, and words that look
+ * random, from a seed. Source: van de Goor, "Testing Semiconductor Memories", 1991 (march tests);
+ * memtest86's moving inversions.
  *
  * One handle belongs to one thread. Functions return 0 or a code of gpu_common.h with its message.
  *
@@ -39,7 +39,7 @@ enum gpu_memory_pattern { GPU_MEMORY_ADDRESS, GPU_MEMORY_RANDOM, GPU_MEMORY_PATT
 /* A pass writes each byte twice and reads it twice. `bytes` are multiples of GRAIN. */
 enum { GPU_MEMORY_TIMES = 4, GPU_MEMORY_GRAIN = 1 << 20 };
 
-/* What word i holds in the first half of a pass; its complement in the second. */
+/* The value of word i in the first half of a pass; in the second half, its complement. */
 static inline GPU_MEMORY_ANYWHERE uint64_t gpu_memory_word(enum gpu_memory_pattern pattern,
                                                            uint64_t seed, uint64_t i)
 {
@@ -48,19 +48,22 @@ static inline GPU_MEMORY_ANYWHERE uint64_t gpu_memory_word(enum gpu_memory_patte
 
 #undef GPU_MEMORY_ANYWHERE
 
-/* words: how many reads were wrong; of the lowest one that was recorded, where and what. */
+/* words: how many reads were wrong. The rest describes the lowest address of the recorded ones. */
 struct gpu_memory_wrong {
     uint64_t words, at_byte, expected, actual;
 };
 
-/* bytes: 0 = all that is free but 1 GiB and a fiftieth of it. Creates the context. */
+/*
+ * bytes: 0 = free memory less 2% and 1 GiB, or half of it if about 2 GiB or less are free. May get
+ * less, down to half, if free memory is fragmented. Creates the context.
+ */
 int gpu_memory_open(const char *pci_bdf, uint64_t bytes, struct gpu_memory **gpu, char *msg,
                     size_t size);
 
-/* What it got. */
+/* The bytes that were allocated. */
 uint64_t gpu_memory_bytes(const struct gpu_memory *gpu);
 
-/* A pass; then wait for it before the next. */
+/* Queues a pass; call gpu_memory_wait before the next. */
 int gpu_memory_queue(struct gpu_memory *gpu, enum gpu_memory_pattern pattern, uint64_t seed,
                      char *msg, size_t size);
 int gpu_memory_wait(struct gpu_memory *gpu, double *seconds, struct gpu_memory_wrong *wrong,

@@ -1,5 +1,5 @@
 /*
- * The same as gpu_step.h in double precision on the CPU, and the weights both use.
+ * The computation of gpu_step.h in double precision on the CPU, and the weights that both use.
  *
  *   y_0 = x,   y_k+1 = f(y_k W),   f(v) = v / (1 + |v|),   result y_work
  *
@@ -14,16 +14,16 @@
 /* Fills W, cols * cols values. */
 void gpu_ref_weights(size_t cols, float *weights);
 
-/* One row of y_work from one row of x; both `a` and `b` hold cols doubles. Returns the one of
- * them that holds the result. */
+/* One row of y_work from a row of x. Uses and returns `a` or `b`, each of cols doubles. */
 const double *gpu_ref_row(const float *x, const float *weights, size_t cols, unsigned work,
                           double *a, double *b);
 
 /*
- * How far a row of the float result may lie from the double one, in absolute terms: a dot product
- * of `cols` terms errs by at most cols eps sum |y W| <= sqrt(3 cols) cols eps max |y| (Higham,
- * 4.2); errors of random sign grow as the root of it, and 8 times that root is allowed:
- * 8 sqrt(3) sqrt(cols) eps max(1, max |x|) a pass, eps = 2^-24. f does not enlarge it.
+ * The largest absolute difference allowed between a row of the float result and the double one. The
+ * error of a dot product of `cols` terms is at most cols eps sum |y W| <= sqrt(3 cols) cols eps max
+ * |y| (Higham, 4.2). Errors of random sign grow as the root of it, and 8 times that root is
+ * allowed: 8 sqrt(3) sqrt(cols) eps max(1, max |x|) per pass, eps = 2^-24. f does not enlarge the
+ * error.
  */
 double gpu_ref_limit(const float *x, size_t cols, unsigned work);
 

@@ -14,17 +14,17 @@ extern "C" {
 
 /*
  * A thread block computes TILE x TILE of the product from TILE x DEPTH and DEPTH x TILE pieces in
- * shared memory; a thread MICRO x MICRO of it in registers, so that it reads 2 MICRO values for
- * MICRO^2 multiply-adds. The threads of a block span TILE / MICRO in both directions, and a
- * thread's elements lie that far apart, which keeps stores coalesced and shared-memory reads free
- * of bank conflicts.
+ * shared memory. A thread computes MICRO x MICRO elements in registers, so that it reads 2 MICRO
+ * values for MICRO^2 multiply-adds. A block has TILE / MICRO threads in both directions, and a
+ * thread's elements lie TILE / MICRO apart: stores are coalesced, and reads of shared memory have
+ * no bank conflicts.
  */
 enum { TILE = 64, DEPTH = 16, MICRO = 4, SPAN = TILE / MICRO, BLOCK_THREADS = SPAN * SPAN };
 
 struct slot {
-    float *host;   /* the batch: the caller's memory */
-    bool locked;   /* and page-locked by us */
-    float *device; /* the batch: the GPU's side */
+    float *host;   /* the batch in the caller's memory */
+    bool locked;   /* `host` is page-locked by pin_host */
+    float *device; /* the batch on the GPU */
     float *result; /* row 0 of the output, page-locked */
     cudaEvent_t copying, copied, begin, prepared, end, done;
 };
@@ -36,9 +36,9 @@ struct gpu_step {
     int cuda_ordinal;
     cudaStream_t copy, compute;
     float *weights; /* cols x cols, on the device */
-    float *ping[2]; /* rows x cols: passes write them in turn */
+    float *ping[2]; /* rows x cols: passes write them alternately */
     struct prep_gpu_params prep;
-    struct prep_gpu_arrays arrays; /* where it `preps` */
+    struct prep_gpu_arrays arrays; /* if `preps` */
     struct slot *slot;
 };
 
@@ -47,9 +47,9 @@ __global__ void __launch_bounds__(BLOCK_THREADS)
     product_pass(const float *__restrict__ in, const float *__restrict__ weights,
                  float *__restrict__ out, size_t rows, size_t cols)
 {
-    __shared__ float a[DEPTH][TILE + 1]; /* transposed; + 1 spreads its stores over the banks */
+    __shared__ float a[DEPTH][TILE + 1]; /* transposed; + 1 spreads stores over the banks */
     __shared__ float b[DEPTH][TILE];
-    /* Rows along x: that dimension of a grid reaches 2^31, the others 65535. */
+    /* Rows along x: the x dimension of a grid reaches 2^31, y and z only 65535. */
     size_t row0 = (size_t)blockIdx.x * TILE, col0 = (size_t)blockIdx.y * TILE;
     unsigned thread = threadIdx.x, tx = thread % SPAN, ty = thread / SPAN;
     float sum[MICRO][MICRO] = {};
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(BLOCK_THREADS)
         }
 }
 
-/* The arrays by their number, in the order of prep_gpu_sizes. */
+/* Array number i, in the order of prep_gpu_sizes. */
 static float **array_at(struct prep_gpu_arrays *arrays, int i)
 {
     float **const all[PREP_GPU_ARRAYS] = {&arrays->mean,        &arrays->scale,
@@ -118,7 +118,7 @@ static int open_buffers(struct gpu_step *gpu, char *msg, size_t size)
     if (!rc)
         rc = gpu_checked(cudaMemcpy(gpu->weights, weights, weight_bytes, cudaMemcpyHostToDevice),
                          "copy of the weights", msg, size);
-    /* The last staged chunk may still be on its way, and our streams do not wait for it. */
+    /* The last staged chunk may still be in flight, and the non-blocking streams do not wait. */
     if (!rc)
         rc = gpu_checked(cudaDeviceSynchronize(), "copy of the weights", msg, size);
     free(weights);
@@ -218,7 +218,7 @@ const float *gpu_step_result(const struct gpu_step *gpu, unsigned slot)
     return gpu->slot[slot].result;
 }
 
-/* Where the last pass leaves its output. */
+/* The output of the last pass. */
 static float *output(const struct gpu_step *gpu)
 {
     return gpu->ping[(gpu->work - 1) % 2];
@@ -338,7 +338,7 @@ void gpu_step_peak(const struct gpu_step *gpu, double *flops, double *bytes)
     int major = (int)attribute(gpu, cudaDevAttrComputeCapabilityMajor);
     int minor = (int)attribute(gpu, cudaDevAttrComputeCapabilityMinor);
     bool half = major < 7 ? minor == 0 : major == 7 || (major == 8 && minor == 0);
-    double a_clock = half ? 64 : 128; /* multiply-adds of one multiprocessor */
+    double a_clock = half ? 64 : 128; /* multiply-adds per clock of one multiprocessor */
     *flops = 2 * a_clock * attribute(gpu, cudaDevAttrMultiProcessorCount) * 1e3 *
              attribute(gpu, cudaDevAttrClockRate);
     *bytes = 2 * 1e3 * attribute(gpu, cudaDevAttrMemoryClockRate) *
@@ -369,7 +369,7 @@ int gpu_step_poison(struct gpu_step *gpu, char *msg, size_t size)
     }
     if (error == cudaSuccess && gpu->preps)
         error = poison_prep(gpu);
-    /* The streams do not wait for the default one, where memset runs. */
+    /* The streams do not wait for the default stream, where memset runs. */
     if (error == cudaSuccess)
         error = cudaDeviceSynchronize();
     return gpu_checked(error, "poisoning of GPU memory", msg, size);

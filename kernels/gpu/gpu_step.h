@@ -1,10 +1,10 @@
 /*
- * One GPU's side of a training step, without CUDA types: copy a batch in from a host buffer, run
+ * One GPU's side of a training step, without CUDA types: copies a batch from a host buffer, runs
  * `work` passes of a tiled matrix product and an element-wise function over it (the formula is in
- * gpu_ref.h), copy one row of the result back. With `prep` the batch is raw and is preprocessed
- * there first (kernels/prep/prep_gpu.h); the passes then work on its smoothed values. Batches are
- * held in slots; all run in the order of submission, the copy of one overlapping the kernels of the
- * one before.
+ * gpu_ref.h), and copies one row of the result back. With `prep` the batch is raw and the GPU first
+ * preprocesses it (kernels/prep/prep_gpu.h); the passes then use the smoothed values. Batches are
+ * in slots and run in the order of submission; the copy of a batch overlaps the kernels of the
+ * previous batch.
  *
  * One handle belongs to one thread. Functions that can fail return 0 or a negative errno and then
  * write one line to msg (size bytes), as gpu_common.h says. After -EIO only close may follow.
@@ -35,11 +35,11 @@ struct gpu_step_config {
     size_t rows, cols;   /* of a batch of float, row-major */
     unsigned slots;      /* batches that can be in flight, >= 1 */
     unsigned work;       /* passes, >= 1; one costs 2 rows cols^2 floating-point operations */
-    bool pinned;         /* the host buffers are page-locked (cudaHostRegister) while it is open */
-    bool spin;           /* wait burns its CPU, else it sleeps until the driver's interrupt */
-    bool in_order;       /* a copy waits for the work on the batch before: nothing overlaps */
-    const struct prep_gpu_params *prep; /* NULL: batches come preprocessed */
-    /* By slot, rows * cols floats of the caller's, until close; the array only during the open. */
+    bool pinned;         /* page-locks the host buffers (cudaHostRegister) until close */
+    bool spin;           /* wait polls on the CPU; else it sleeps until the driver's interrupt */
+    bool in_order;       /* a copy waits for the kernels of the previous batch: no overlap */
+    const struct prep_gpu_params *prep; /* NULL: batches are already preprocessed */
+    /* By slot: rows * cols floats, the caller's, valid until close; the array only during open. */
     float *const *host;
 };
 
@@ -47,19 +47,18 @@ struct gpu_step_config {
 int gpu_step_open(const struct gpu_step_config *config, struct gpu_step **gpu, char *msg,
                   size_t size);
 
-/* Queues copy, passes and the copy back. The slot has to be idle, and its host buffer stays as it
- * is until wait returns. With pageable buffers CUDA
- * stages the copy through memory of its own, on the calling CPU. */
+/*
+ * Queues copy, passes and the copy back. The slot must be idle, and its host buffer must not change
+ * until wait returns. With pageable buffers CUDA stages the copy through its own memory, on the
+ * calling CPU.
+ */
 int gpu_step_submit(struct gpu_step *gpu, unsigned slot, char *msg, size_t size);
 
-/*
- * Times of a batch on the GPU, by events. Where processes share it, the time slices of the others
- * in between count, too.
- */
+/* Times of a batch on the GPU, by events. They include the time slices of other processes. */
 struct gpu_step_took {
-    uint64_t copy_ns; /* from when its stream came to the copy until its end */
-    uint64_t prep_ns; /* preprocessing, from its first kernel's start; 0 without `prep` */
-    uint64_t work_ns; /* the passes, from the first one's start to the last one's end */
+    uint64_t copy_ns; /* from when the stream reached the copy until its end */
+    uint64_t prep_ns; /* preprocessing, from the start of its first kernel; 0 without `prep` */
+    uint64_t work_ns; /* the passes, from the start of the first to the end of the last */
 };
 
 /* Waits for the slot. */
@@ -69,29 +68,25 @@ int gpu_step_wait(struct gpu_step *gpu, unsigned slot, struct gpu_step_took *too
 /* Row 0 of the slot's result (cols floats), valid after wait until the slot's next submit. */
 const float *gpu_step_result(const struct gpu_step *gpu, unsigned slot);
 
-/* Copies `count` rows from row `first` of the last submitted batch's result, for checks; every
- * slot has to be idle. */
+/* For checks: `count` rows from row `first` of the last batch's result. All slots must be idle. */
 int gpu_step_read(struct gpu_step *gpu, size_t first, size_t count, float *rows, char *msg,
                   size_t size);
 
-/* With `prep`: copies what the last submitted batch was preprocessed to into the caller's arrays.
- */
+/* With `prep`: copies the preprocessed last submitted batch into the caller's arrays. */
 int gpu_step_read_prep(struct gpu_step *gpu, const struct prep_gpu_arrays *arrays, char *msg,
                        size_t size);
 
 /*
- * The most that this GPU can do at its highest clocks: float operations and bytes of its memory a
- * second, without its matrix units; 0 = unknown. Source: CUDA's attributes, and the CUDA
- * programming guide
+ * The GPU's peaks at its highest clocks, without its matrix units: float operations and bytes of
+ * its memory per second; 0 = unknown. Source: CUDA's attributes, and the CUDA programming guide
  * (arithmetic instructions by compute capability).
  */
 void gpu_step_peak(const struct gpu_step *gpu, double *flops, double *bytes);
 
-/* Overwrites the device's buffers, and the rows copied back, with NaN; every slot has to be idle.
- */
+/* Overwrites the device's buffers and the rows copied back with NaN. All slots must be idle. */
 int gpu_step_poison(struct gpu_step *gpu, char *msg, size_t size);
 
-/* Waits for what is in flight and frees everything. NULL-safe. */
+/* Waits for work in flight and frees everything. NULL-safe. */
 void gpu_step_close(struct gpu_step *gpu);
 
 #ifdef __cplusplus

@@ -13,10 +13,10 @@ static_assert(GPU_STREAM_GRAIN % (THREADS * MOST_IN_FLIGHT * sizeof(double2)) ==
 
 struct gpu_stream {
     int cuda_ordinal, processors;
-    size_t pairs; /* double2 of an array */
+    size_t pairs; /* double2 elements of an array */
     uint64_t seed;
     double2 *x, *y, *z;
-    unsigned read_blocks;      /* of the last read: so many sums lie in z */
+    unsigned read_blocks;      /* blocks of the last read, each with a sum in z */
     unsigned long long *wrong; /* on the device */
     cudaStream_t stream;
     cudaEvent_t begin[GPU_STREAM_SLOTS], end[GPU_STREAM_SLOTS];
@@ -30,7 +30,7 @@ static const struct {
 
 static const double factor = 3.0;
 
-/* Whole numbers below 2^24, so that every operation is exact in any order. */
+/* Integers below 2^24, so that every operation is exact in any order. */
 static __device__ double pattern(uint64_t seed, uint64_t array, uint64_t i)
 {
     return (double)(mix64(seed ^ mix64(2 * i + array)) >> 40);
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* The sum of what each thread of a block gives, in its first thread. All threads come here. */
+/* Sums over a block; thread 0 gets the result. All threads of the block must call this. */
 static __device__ unsigned long long sum_of_block(unsigned long long sum)
 {
     __shared__ unsigned long long sums[THREADS / 32];
@@ -93,8 +93,7 @@ static __device__ unsigned long long sum_of_block(unsigned long long sum)
     return sum;
 }
 
-/* Sums of the elements' bits, which wrap around and so are exact in any order; z has one a block.
- */
+/* Writes one sum per block to z. Sums are of the elements' bits modulo 2^64: exact in any order. */
 template <int IN_FLIGHT, bool EVICT_FIRST>
 __global__ void __launch_bounds__(THREADS)
     read_pass(const double2 *__restrict__ x, const double2 *__restrict__ y, double2 *__restrict__ z,
@@ -134,7 +133,7 @@ typedef void stream_kernel(const double2 *, const double2 *, double2 *, double, 
 static const struct shape {
     const char *name;
     unsigned in_flight;
-    bool loop; /* as many blocks as fit at once, instead of one a tile */
+    bool loop; /* as many blocks as fit at once; else one block per tile */
     stream_kernel *kernel[GPU_STREAM_OPS];
 } shapes[GPU_STREAM_SHAPES] = {
     {"flat1", 1, false, EACH_OP(1, false)}, {"flat1-cs", 1, false, EACH_OP(1, true)},
@@ -164,7 +163,7 @@ __global__ void count_wrong(const double *z, size_t n, uint64_t seed, double s,
             atomicAdd(wrong, 1ull);
 }
 
-/* The difference between the sums in z and the sum of x; each thread takes part in both. */
+/* *lack: the sum of x less the sums in z, 0 if they are right. */
 static __global__ void lack_of_sums(const unsigned long long *sums, unsigned nsums, size_t n,
                                     uint64_t seed, unsigned long long *lack)
 {
@@ -279,7 +278,7 @@ static int select_device(const struct gpu_stream *gpu, char *msg, size_t size)
     return gpu_checked(cudaSetDevice(gpu->cuda_ordinal), "cannot use the GPU", msg, size);
 }
 
-/* Blocks of a launch: one a tile, or all that the processors hold at once. */
+/* *blocks of a launch: one per tile, or as many as the processors hold at once. */
 static cudaError_t blocks_of(const struct gpu_stream *gpu, const struct shape *shape,
                              enum gpu_stream_op op, unsigned *blocks)
 {
@@ -345,7 +344,7 @@ int gpu_stream_done(struct gpu_stream *gpu, unsigned slot, bool *done, char *msg
     *done = error == cudaSuccess;
     if (error != cudaErrorNotReady)
         return gpu_checked(error, "pass over the GPU's memory", msg, size);
-    (void)cudaGetLastError(); /* or the next launch would seem to have failed */
+    (void)cudaGetLastError(); /* otherwise the next launch would seem to have failed */
     return 0;
 }
 

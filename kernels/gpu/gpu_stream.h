@@ -1,17 +1,17 @@
 /*
- * STREAM's four kernels in a GPU's memory, in double precision, in several shapes, reads and writes
- * alone, and the driver's own copy beside them. Arrays x and y hold a pattern and are only read, z
- * is only written:
+ * STREAM's four kernels in a GPU's memory, in double precision and in several shapes; also reads
+ * alone, writes alone, and the driver's own copy. Arrays x and y hold a pattern and are only read;
+ * z is only written:
  *
- *   copy z = x (16 B an element)   scale z = 3 x (16)   add z = x + y (24)   triad z = x + 3 y (24)
- *   read, the sum of x (8)         write z = 3 (8)
+ *   copy z = x (16 B/element)   scale z = 3 x (16)   add z = x + y (24)   triad z = x + 3 y (24)
+ *   read, the sum of x (8)      write z = 3 (8)
  *
- * A read leaves one number a block in z, up to 1/512 of what it reads.
+ * A read writes one number per block to z, up to 1/512 of the bytes that it reads.
  *
- * Each thread moves 16 bytes an access. Shapes differ in how many of its loads of one array are in
- * flight (1 to 8), in whether a block does one tile ("flat") or the blocks that fit on the GPU go
- * over all tiles ("loop"), and in whether accesses say that the data is not used again ("-cs",
- * evict first). Which is fastest depends on the GPU.
+ * Each access of a thread moves 16 bytes. Shapes differ in how many loads of one array a thread has
+ * in flight (1 to 8), in whether each block does one tile ("flat") or as many blocks as fit on the
+ * GPU loop over all tiles ("loop"), and in whether accesses are marked as not used again ("-cs",
+ * evict first). Which shape is fastest depends on the GPU.
  *
  * One handle belongs to one thread. Functions return 0 or a code of gpu_common.h with its message.
  * Source: J. McCalpin, "Memory Bandwidth and Machine Balance in Current High Performance
@@ -47,10 +47,10 @@ enum gpu_stream_op {
 };
 
 enum {
-    GPU_STREAM_SLOTS = 2, /* what can be queued at once, so that a GPU never waits for us */
+    GPU_STREAM_SLOTS = 2, /* one is queued while the other runs, so that the GPU never waits */
     GPU_STREAM_SHAPES = 12,
     GPU_STREAM_DRIVER = GPU_STREAM_SHAPES, /* cudaMemcpyAsync: copy only */
-    GPU_STREAM_GRAIN = 1 << 20             /* arrays are multiples of it, in bytes */
+    GPU_STREAM_GRAIN = 1 << 20             /* sizes of arrays are multiples of it, in bytes */
 };
 
 struct gpu_stream_config {
@@ -59,7 +59,7 @@ struct gpu_stream_config {
     uint64_t seed;       /* of the pattern */
 };
 
-/* The sizes that decide `bytes`. Creates the context. */
+/* Free memory and L2 size, from which the caller chooses `bytes`. Creates the context. */
 int gpu_stream_memory(const char *pci_bdf, uint64_t *free_bytes, uint64_t *l2_bytes, char *msg,
                       size_t size);
 
@@ -70,7 +70,7 @@ int gpu_stream_open(const struct gpu_stream_config *config, struct gpu_stream **
 /* "flat4", "loop8-cs", ..; "driver" for GPU_STREAM_DRIVER. */
 const char *gpu_stream_shape_name(unsigned shape);
 
-/* "copy", "scale", "add", "triad", "read", "write"; bytes an element, as STREAM counts. */
+/* "copy", "scale", "add", "triad", "read", "write"; bytes per element, as STREAM counts. */
 const char *gpu_stream_op_name(enum gpu_stream_op op);
 unsigned gpu_stream_op_bytes(enum gpu_stream_op op);
 
@@ -78,23 +78,23 @@ unsigned gpu_stream_op_bytes(enum gpu_stream_op op);
 int gpu_stream_queue(struct gpu_stream *gpu, unsigned slot, enum gpu_stream_op op, unsigned shape,
                      unsigned count, char *msg, size_t size);
 
-/* Whether the slot's passes are done; does not wait. */
+/* *done: the slot's passes are done; does not wait. */
 int gpu_stream_done(struct gpu_stream *gpu, unsigned slot, bool *done, char *msg, size_t size);
 
-/* Sleeps until they are; *seconds is the time between the events. */
+/* Sleeps until the slot's passes are done; *seconds: time between its two events. */
 int gpu_stream_wait(struct gpu_stream *gpu, unsigned slot, double *seconds, char *msg, size_t size);
 
-/* Overwrites z with NaN; every slot idle. */
+/* Overwrites z with NaN. All slots must be idle. */
 int gpu_stream_poison(struct gpu_stream *gpu, char *msg, size_t size);
 
 /*
- * *wrong = elements of z that are not what `op` makes of the pattern, counted on the GPU; of a
- * read, which must be what was queued last, all elements where the sum is wrong.
+ * *wrong: elements of z that differ from the result of `op` on the pattern, counted on the GPU. For
+ * a read, which must have been queued last: 0, or all elements if the sum is wrong.
  */
 int gpu_stream_check(struct gpu_stream *gpu, enum gpu_stream_op op, uint64_t *wrong, char *msg,
                      size_t size);
 
-/* Waits for what is queued and frees everything. NULL-safe. */
+/* Waits for queued work and frees everything. NULL-safe. */
 void gpu_stream_close(struct gpu_stream *gpu);
 
 #ifdef __cplusplus
