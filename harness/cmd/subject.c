@@ -99,7 +99,7 @@ static int split_variants(struct session *s, struct err *err)
     if (!rc && (n < 2 || n > VARIANTS_MAX))
         return err_set(err, -EINVAL,
                        "ab compares 2 to %d commands after '--', each in quotes, as in 'contend ab "
-                       "-- \"./old --fast\" ./new'; or name variants of one by -v",
+                       "-- \"./old --fast\" ./new'; or name variants of one by -V",
                        VARIANTS_MAX);
     for (int i = 0; i < n && !rc; i++) {
         const char *text = s->argv[s->options_argc + 1 + i];

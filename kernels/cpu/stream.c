@@ -13,6 +13,7 @@ enum { STREAM_UNROLL = 4, STREAM_PAGE = 512, STREAM_COPY_PAGES = 8 };
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#define STREAM_HAS_NT /* stream.inc: there are non-temporal stores */
 #define FENCE() _mm_sfence()
 
 #define STREAM_NAME "sse2"

@@ -29,8 +29,8 @@ meanwhile stuck
 
 # Placeholders, the environment, and argv as it is.
 try 0 'runs/s' words -- sh -c 'echo "[$*] $CONTEND_WORKER/$CONTEND_WORKERS $CONTEND_CPUS
-    omp=$OMP_NUM_THREADS"' sh '{worker}of{workers}' 'a  b' '{"x": {y1}}' '{{node}}' '$HOME' '{cpus}'
-said words '^\[0of2 a  b \{"x": \{y1\}\} \{node\} \$HOME [0-9,-]+\] 0/2 [0-9,-]+$'
+    omp=$OMP_NUM_THREADS"' sh '{worker}of{workers}' 'a  b' '{"x": {y1}}' '{{node}}' '$HOME' '{cpus}' '{node}'
+said words '^\[0of2 a  b \{"x": \{y1\}\} \{node\} \$HOME [0-9,-]+ [0-9,-]+\] 0/2 [0-9,-]+$'
 said words 'omp=[0-9]+'
 # Of a command that fails its error is told, and not that there is nothing to draw of it.
 try 3 'the command exited with status 3' fails -- sh -c 'exit 3'

@@ -134,6 +134,7 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
     fi
     counted "" SIMPLE "$scratch/uncounted"
     grep -q "NVLink's counters of .*: unknown, its GPUs have no NVLink" "$scratch/err" || fail "$(cat "$scratch/err")"
+    is "uncounted" "$(read_json "$scratch/uncounted" '.nvlink.not_counted | map(.why)')" '["its GPUs have no NVLink, or count nothing there"]'
     # Small sends may have gone by LL, with flags, or not: both are explained, and no more is.
     both_send() {
         for rank in 0 1; do

@@ -209,11 +209,13 @@ static json_t *nvlink_check_gpu_to_json(const struct comms_nvlink_check_gpu *gpu
 static json_t *not_counted_to_json(const struct comms_counters *counters)
 {
     json_t *all = json_array();
-    for (size_t i = 0; i < counters->n; i++)
-        if (counters->counted[i].why[0])
+    for (size_t i = 0; i < counters->n; i++) {
+        const char *why = comms_counted_why(&counters->counted[i]);
+        if (why[0])
             (void)json_array_append_new(
                 all, json_pack("{s:o, s:o}", "host", json_value_text(counters->counted[i].host),
-                               "why", json_value_text(counters->counted[i].why)));
+                               "why", json_value_text(why)));
+    }
     return all;
 }
 

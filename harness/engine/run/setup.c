@@ -398,7 +398,7 @@ static int set_variants(const struct run_options *options, struct run_setup *set
 
 static int check_text(const char *text, struct err *err)
 {
-    static const struct placeholder_values any = {"0", "0", "0", "0", "0"};
+    static const struct placeholder_values any = {"0", "0", "0", "0", "0", "0"};
     char *expanded = placeholders_expand(text, &any, err);
     free(expanded);
     return expanded ? 0 : -EINVAL;

@@ -11,7 +11,7 @@ static const char *times(double ratio, char buf[static 24])
     if (isnan(ratio))
         (void)snprintf(buf, 24, "-");
     else
-        (void)snprintf(buf, 24, ratio >= 99.5 ? "%.0fx" : ratio >= 9.95 ? "%.0fx" : "%.2gx", ratio);
+        (void)snprintf(buf, 24, ratio >= 9.95 ? "%.0fx" : "%.2gx", ratio);
     return buf;
 }
 

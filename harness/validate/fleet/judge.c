@@ -173,7 +173,7 @@ static int compare_offences(const void *a, const void *b)
     if (one->machine != other->machine)
         return one->machine < other->machine ? -1 : 1;
     if (one->outcome != other->outcome)
-        return one->outcome == OUTCOME_FAIL ? -1 : 1;
+        return rules_rank(one->outcome) - rules_rank(other->outcome);
     if (one->score > other->score || one->score < other->score)
         return one->score > other->score ? -1 : 1;
     if (one->kind != other->kind)
