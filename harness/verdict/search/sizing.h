@@ -57,9 +57,9 @@ struct sizing_curves {
     size_t n;
     struct knee_point alone[SIZING_MOST], all[SIZING_MOST]; /* same cores; NaN = not measured */
     double predicted[SIZING_MOST], error[SIZING_MOST];      /* (predicted - measured) / measured */
-    double median_error, worst_error;                       /* NaN = none */
-    size_t knee, enough, knee_all, enough_all;              /* points; n = none */
-    const struct arm *arm;                                  /* any of the arms */
+    double median_error, worst_error;          /* of the errors' magnitudes; NaN = none */
+    size_t knee, enough, knee_all, enough_all; /* points; n = none */
+    const struct arm *arm;                     /* any of the arms */
 };
 
 /* False if the analysis has no such arms. */
