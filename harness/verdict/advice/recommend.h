@@ -27,7 +27,7 @@ struct recommendation {
     int best;        /* the fastest that may be recommended */
     int arm;         /* recommended; = reference: leave it as it is; -1: no evidence */
     int next;        /* the next simplest after `arm` */
-    bool disturbed;  /* so much that there is no evidence */
+    bool disturbed;  /* too much for any evidence */
     struct paired_ratio gain, best_gain; /* of `arm` and of `best` over the reference */
 };
 

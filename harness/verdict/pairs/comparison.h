@@ -92,8 +92,8 @@ void comparisons_to_finding(const struct comparisons *comparisons, struct findin
 void comparison_to_finding(const struct comparison *comparison, struct finding *finding);
 
 /*
- * A smaller difference does not count, whatever its share of the value. In the metric's unit. For
- * times: what the clock and its calls cost (METHOD 5). For a metric with `least` (struct
+ * A smaller difference does not count, regardless of its share of the value. In the metric's unit.
+ * For times: what the clock and its calls cost (METHOD 5). For a metric with `least` (struct
  * bench_metric): at least that difference.
  */
 double floor_of(const struct bench *bench, const char *metric, const char *unit);
