@@ -1,7 +1,7 @@
 /*
- * The list of benchmarks, as data. To add one: write bench/<folder>/<name>.c with one `const struct
- * bench bench_<name>`, which also says what its values are called and how they are drawn, and a
- * line with its name and its family in the list here, beside others of that family.
+ * The list of benchmarks, as data. To add a benchmark, write bench/<folder>/<name>.c with one
+ * `const struct bench bench_<name>`, which also names its values and describes its figures. Then
+ * add a line with its name and its family to the list here, next to others of that family.
  */
 #ifndef CONTEND_BENCH_REGISTRY_H
 #define CONTEND_BENCH_REGISTRY_H
@@ -51,7 +51,7 @@ BENCH_LIST(BENCH_DECLARE)
 
 /* NULL-terminated, in the order in which `contend info` shows them. */
 extern const struct bench *const bench_registry[];
-/* The family of each. */
+/* The family of each benchmark, in the same order. */
 extern const char *const bench_families[];
 
 /* Ends with name NULL (scenarios.c). */

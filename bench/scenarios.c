@@ -25,7 +25,7 @@ static const struct scenario_part train_parts[] = {
     {.foreground = NULL},
 };
 
-/* The first one's workers are also measured without the background. */
+/* The workers of the first placement are also measured without the background. */
 static const struct scenario_part serve_parts[] = {
     {
         .foreground = "serve",
@@ -73,13 +73,13 @@ static const struct scenario_part threads_parts[] = {
 };
 
 static const struct scenario_part loader_parts[] = {
-    /* One GPU that has all CPUs, then all of them at once. */
+    /* One GPU with all CPUs, then all GPUs at once. */
     {.foreground = "loader", .placements = "none", .workers = 1},
     {.foreground = "loader", .placements = "partition"},
     {.foreground = NULL},
 };
 
-/* Steps of a few ms, so that a period of a quota has several. */
+/* Steps of a few ms, so that a quota's period has several. */
 static const struct scenario_part cgroup_parts[] = {
     {.foreground = "cgroup", .params = "rows=512", .placements = "none", .workers = 1},
     {.foreground = NULL},
@@ -102,7 +102,7 @@ static const struct scenario_part allreduce_parts[] = {
     {.foreground = NULL},
 };
 
-/* One a line, so that branches that add one merge. */
+/* One per line, so that branches that add one merge. */
 /* clang-format off */
 static const struct scenario_part gpu_parts[] = {
     SCAN("gpu_copy"),

@@ -1,23 +1,23 @@
 /*
- * The whole machine busy at once: do its parts still compute right, and as fast, together?
+ * The whole machine busy at once: do its parts still compute correctly, and as fast, together?
  *
  * For the whole time, at once: every GPU multiplies, by all its types in turn, with a pass over the
  * rest of its memory between rounds; copies run both ways between pinned memory and every GPU, and
- * in turn from GPU to GPU; every CPU multiplies and copies memory in turn. All products' outputs,
- * all bytes of copies (the last of each batch), and every word that a CPU made are checked.
+ * in turn from GPU to GPU; every CPU multiplies and copies memory in turn. All outputs of products,
+ * all bytes of copies (the last of each batch), and every word that a CPU wrote are checked.
  *
- * **Measures**, by up to BURN_BINS parts of the time (key time: the second at which one ends):
+ * **Measures**, by up to BURN_BINS parts of the time (key time: the second at which a part ends):
  * `burn_products`, 1e12 operations a second, the mean over types, from device events;
- * `burn_copies`, GB/s, both directions together: link=host, of a GPU and pinned memory, link=peer,
- * of a GPU; `burn_cpu_rate`, 1e9 steps of chains a second, and `burn_memory_rate`, GB/s of 24 B an
- * element that is copied and read, of all CPUs together, each by its own clock; `burn_clock`,
- * `burn_power`, `burn_temperature` of slices of up to 1.5 s. Over all the time: `burn_throttle`
- * and `burn_slowdown`, shares of the time that reasons held a clock (gpu_matmul's),
- * `burn_replays` of PCIe that are new, and `burn_passes` over memory. A unit that is wrong is a
- * failed row, and the others go on.
- * **Source** the benchmarks whose parts it is made of: gpu_matmul, gpu_copy, gpu_memory, cpu_speed.
- * **Limits** Rates are those of shared power, memory and CPUs: no unit is as fast as alone. Without
- * a GPU, or CUDA and cuBLASLt in the build, CPUs and memory alone.
+ * `burn_copies`, GB/s, both directions together: link=host, between a GPU and pinned memory,
+ * link=peer, between GPUs, per GPU; `burn_cpu_rate`, 1e9 chain steps a second, and
+ * `burn_memory_rate`, GB/s of 24 B per element that is copied and read, of all CPUs together, each
+ * by its own clock; `burn_clock`, `burn_power`, `burn_temperature` of slices of up to 1.5 s. Over
+ * the whole time: `burn_throttle` and `burn_slowdown`, the shares of time in which reasons held a
+ * clock (gpu_matmul's), `burn_replays`, new PCIe replays, and `burn_passes` over memory. A unit
+ * with a wrong result is a failed row; the other units go on. **Source** the benchmarks that it
+ * combines: gpu_matmul, gpu_copy, gpu_memory, cpu_speed. **Limits** Rates are those of shared
+ * power, memory and CPUs: no unit is as fast as alone. Without a GPU, or without CUDA and cuBLASLt
+ * in the build, only CPUs and memory.
  */
 #include "bench/burn/burn.h"
 
@@ -88,7 +88,7 @@ static const struct bench_figure burn_figures[] = {
     {.name = NULL},
 };
 
-/* A slice of a type, and how long a part of the time has to be for two rounds of all types. */
+/* The longest slice of a type. A bin lasts two rounds of all types. */
 static const double slice_most_s = 1.5;
 
 struct burn {
@@ -138,7 +138,7 @@ static void emit_cpus(struct bench_ctx *ctx, const struct burn_cpus *cpus)
                                 DIMS({BY_CPU, ctx->machine->cpus[i].os_cpu}));
 }
 
-/* NaN where a type was not multiplied in it: means over other types are others. */
+/* NaN if a type had no products in the bin: a mean over the other types would not be comparable. */
 static double products_of(const struct burn_gpu *gpu, const struct burn_gpu_bin *bin)
 {
     double sum = 0;

@@ -1,4 +1,4 @@
-/* Parts of the burn-in. Times are divided into bins, of which each unit has values of its own. */
+/* Parts of the burn-in. The time is divided into bins; each unit has separate values per bin. */
 #ifndef CONTEND_BENCH_BURN_BURN_H
 #define CONTEND_BENCH_BURN_BURN_H
 
@@ -24,7 +24,7 @@ static inline unsigned burn_bin(const struct burn_time *time, uint64_t ns)
     return bin < time->bins ? (unsigned)bin : time->bins - 1;
 }
 
-/* A zeroed one is empty. */
+/* Zeroed = empty. */
 struct burn_stat {
     double sum, least, most;
     unsigned n;
@@ -38,54 +38,55 @@ static inline void burn_stat_add(struct burn_stat *stat, double value)
     stat->sum += value;
     stat->n++;
 }
-/* NaN of none. */
+/* NaN if empty. */
 static inline double burn_stat_mean(const struct burn_stat *stat)
 {
     return stat->n ? stat->sum / stat->n : (double)__builtin_nan("");
 }
 
-/* CPUs: each multiplies and copies memory in turn, in a thread of its own. */
+/* CPUs: each has a thread that multiplies and copies memory in turn. */
 struct burn_cpus {
     struct team team;
     unsigned n;
     size_t elements;
-    double *arrays; /* two a CPU */
+    double *arrays; /* two per CPU */
     const struct burn_time *time;
     struct burn_cpu {
         _Alignas(128) uint64_t chain[BUSY_CHAINS];
         double steps[BURN_BINS], steps_ns[BURN_BINS], bytes[BURN_BINS], bytes_ns[BURN_BINS];
-        struct err wrong; /* the first result that was */
+        struct err wrong; /* the first wrong result */
     } * cpu;
 };
 int burn_cpus_open(struct burn_cpus *cpus, struct bench_ctx *ctx);
-/* Until the end of the time. */
+/* Runs until the end of the time. */
 void burn_cpus_run(struct burn_cpus *cpus, const struct burn_time *time);
 
-/* GPUs: products of all types in turn, and passes over the rest of their memory; copies beside. */
+/* GPUs: products of all types in turn, and passes over the rest of their memory; copies
+ * meanwhile. */
 enum { BURN_HOST, BURN_PEER, BURN_LINKS };
 struct burn_gpus {
-    unsigned n; /* 0 = there are none, or they cannot be used here */
+    unsigned n; /* 0 = none, or not usable here */
     struct burn_part *parts;
     const struct burn_time *time;
     double slice_s;
     uint64_t passes;
-    struct gpu_set set[3]; /* of products, copies, memory: who is left */
+    struct gpu_set set[3]; /* of products, copies, memory: the GPUs still in use */
     struct burn_gpu {
         struct burn_gpu_bin {
-            double work[MATMUL_TYPES], seconds[MATMUL_TYPES]; /* 1e12 operations */
-            struct burn_stat copies[BURN_LINKS];              /* GB/s, both ways */
+            double work[MATMUL_TYPES], seconds[MATMUL_TYPES]; /* 1e12 operations; s */
+            struct burn_stat copies[BURN_LINKS];              /* GB/s, both directions together */
             struct burn_stat clock_mhz, power_w, temperature_c;
         } bin[BURN_BINS];
         struct burn_stat throttle[GPU_THROTTLES], slowed;
-        double replays; /* of PCIe, new */
+        double replays; /* new PCIe replays */
         bool has[MATMUL_TYPES];
     } * gpu;
 };
-/* Those that can be used; others, and why, are in the sets. */
+/* Opens the usable GPUs; the sets say why others are not usable. */
 int burn_gpus_open(struct burn_gpus *gpus, struct bench_ctx *ctx);
-/* A little of all, so that code is loaded. */
+/* Runs each kind of work briefly, so that its code is loaded. */
 void burn_gpus_warm_up(struct burn_gpus *gpus);
-/* Starts what goes on until the end of the time; then wait for it. */
+/* Starts the work, which goes on until the end of the time; burn_gpus_wait waits for the end. */
 int burn_gpus_start(struct burn_gpus *gpus, const struct burn_time *time, struct err *err);
 void burn_gpus_wait(struct burn_gpus *gpus);
 void burn_gpus_close(struct burn_gpus *gpus);

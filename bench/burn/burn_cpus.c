@@ -7,8 +7,8 @@
 
 enum {
     ALIGN = 4096,
-    STEPS = 1 << 20, /* of a chain, between two copies of all */
-    PIECE = 1 << 17  /* doubles: 1 MiB. Both kinds of work are in each bin, however slow they are */
+    STEPS = 1 << 20, /* of a chain, per copy of the whole array */
+    PIECE = 1 << 17  /* doubles: 1 MiB. Even slow CPUs do both kinds of work in each bin */
 };
 static const size_t least_bytes = 4u << 20;
 
@@ -17,7 +17,7 @@ static double *array_of(const struct burn_cpus *cpus, unsigned cpu, unsigned whi
     return cpus->arrays + ((size_t)cpu * 2 + which) * cpus->elements;
 }
 
-/* Where a CPU's words begin to count: no two CPUs' words are alike. */
+/* The first word of a CPU's arrays: words differ between CPUs. */
 static double first_of(unsigned cpu)
 {
     return 1e9 * cpu;
@@ -29,7 +29,7 @@ static void fill(double *array, size_t n, double first)
         array[i] = first + (double)i;
 }
 
-/* Both, so that the burn-in itself touches no page for the first time. */
+/* Fills both arrays, so that the burn-in itself causes no page faults. */
 static void fill_both(void *arg, unsigned rank, unsigned n)
 {
     struct burn_cpus *cpus = arg;
@@ -41,7 +41,7 @@ static void fill_both(void *arg, unsigned rank, unsigned n)
 int burn_cpus_open(struct burn_cpus *cpus, struct bench_ctx *ctx)
 {
     cpus->n = ctx->machine->ncpus;
-    uint64_t bytes = 2 * memory_llc_bytes(ctx->machine) / cpus->n; /* no cache holds them */
+    uint64_t bytes = 2 * memory_llc_bytes(ctx->machine) / cpus->n; /* exceeds the caches */
     const size_t narrays = 2 * (size_t)cpus->n;
     uint64_t most = memory_available_bytes() / 8 / narrays;
     bytes = bytes > least_bytes ? bytes : least_bytes;
@@ -74,7 +74,7 @@ static void compute(struct burn_cpu *self, unsigned rank, uint64_t steps,
                       (double)(end_ns - time->start_ns) / 1e9);
 }
 
-/* n words from `begin` on, each of which is looked at. The next copy is of this one. */
+/* Copies n words from `begin` on and checks each. The next copy reads the words written here. */
 static void copy(struct burn_cpus *cpus, unsigned rank, unsigned from, size_t begin, size_t n)
 {
     struct burn_cpu *self = &cpus->cpu[rank];

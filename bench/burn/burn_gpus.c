@@ -14,7 +14,7 @@
 #include "bench/gpu/gpu_matmul_slice.h"
 #include "bench/gpu/gpu_memory.h"
 
-/* Benchmarks that are open side by side, in the order in which they take memory. */
+/* Benchmarks that are open together, in the order in which they allocate memory. */
 enum { PRODUCTS, COPIES, MEMORY, PARTS };
 static const struct {
     const struct bench *bench;
@@ -133,14 +133,14 @@ static void *multiply(void *arg)
     return NULL;
 }
 
-/* True where copies arrived, and all of them right. */
+/* True if copies ran, and all were correct. */
 static bool copy_once(struct burn_gpus *gpus, struct copy_job *job, const struct copy_point *point)
 {
     copy_job_aim(job, point);
     if (!job->nflows)
         return false;
     copy_job_run(job);
-    /* Copies that did not begin together, as on CPUs that are late, are right all the same. */
+    /* Copies that did not begin together, such as on busy CPUs, are still correct. */
     if (job->rc && job->rc != -ETIME)
         (void)gpu_set_lose(&gpus->set[COPIES], gpu_copy_at(job->copy), job->rc, job->msg);
     return !job->rc;
@@ -156,7 +156,7 @@ static void copy_links(struct burn_gpus *gpus, unsigned turn, unsigned bin)
         for (unsigned i = 0; i < gpus->n; i++)
             if (gpu_set_has(&gpus->set[COPIES], i))
                 burn_stat_add(&gpus->gpu[i].bin[bin].copies[BURN_HOST], job->gbps[i][0]);
-    if (copy_once(gpus, job, &peer)) /* of all together */
+    if (copy_once(gpus, job, &peer)) /* one rate for all flows together */
         for (unsigned i = 0; i < gpus->n; i++)
             if (gpu_set_has(&gpus->set[COPIES], i))
                 burn_stat_add(&gpus->gpu[i].bin[bin].copies[BURN_PEER],
@@ -194,7 +194,7 @@ static int start(struct burn_gpus *gpus, unsigned p, void *(*run)(void *), struc
     return rc ? err_set(err, rc, "cannot start a thread") : 0;
 }
 
-/* NaN where the driver does not count them. */
+/* NaN if the driver does not count them. */
 static double replays_of(const struct burn_gpus *gpus, unsigned gpu)
 {
     static const unsigned field = NVML_FIELD_PCIE_REPLAYS;

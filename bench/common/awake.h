@@ -1,6 +1,6 @@
 /*
- * A thread of the policy SCHED_IDLE that keeps a CPU out of its idle states: whoever else wants to
- * run there does so at once.
+ * A SCHED_IDLE thread that keeps a CPU out of its idle states. Any other thread that wants the CPU
+ * gets it at once.
  *
  *   rc = awake_start(&awake, os_cpu, err);
  *   ...
@@ -16,7 +16,7 @@
 
 #include "harness/lib/base/err.h"
 
-/* Stays where it is from start to end. Zeroed, it is none. */
+/* Must not move between start and end. Zeroed = not started. */
 struct awake {
     unsigned os_cpu;
     bool started;
@@ -26,10 +26,11 @@ struct awake {
     pthread_t thread;
 };
 
-/* Returns when it runs. -ENOTSUP where the system refuses the thread, its CPU or its policy. */
+/* Returns once the thread runs. -ENOTSUP if the system refuses the thread, its CPU or its
+ * policy. */
 int awake_start(struct awake *awake, unsigned os_cpu, struct err *err);
 
-/* Fine for one that is none. */
+/* Does nothing if not started. */
 void awake_end(struct awake *awake);
 
 #endif

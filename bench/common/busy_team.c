@@ -11,15 +11,15 @@
 #include "harness/lib/sys/clock.h"
 #include "kernels/cpu/busy.h"
 
-enum { BURST = 2048 }; /* steps between looks at the order to stop: microseconds */
+enum { BURST = 2048 }; /* steps between checks of `stop`: microseconds */
 
 static const uint64_t start_limit_ns = 5000000000;
 
 struct busy_thread {
     _Alignas(128) uint64_t chains[BUSY_CHAINS];
     uint64_t steps;
-    uint64_t cpu_ns, on_ns;      /* of all starts */
-    _Atomic unsigned generation; /* of the start that it has answered */
+    uint64_t cpu_ns, on_ns;      /* sums over all starts */
+    _Atomic unsigned generation; /* the last start in which it ran */
 };
 
 struct busy_team_state {

@@ -1,6 +1,6 @@
 /*
- * Load on every CPU of a worker that can be switched on and off: one pinned thread a CPU that
- * multiplies (kernels/cpu/busy.h) and touches no memory. Off, the threads sleep.
+ * Load on every CPU of a worker that can be switched on and off: one pinned thread per CPU that
+ * multiplies (kernels/cpu/busy.h) and touches no memory. Switched off, the threads sleep.
  *
  *   struct busy_team busy = {0};
  *   busy_team_open(&busy, ctx);
@@ -23,16 +23,16 @@ struct busy_team {
 
 int busy_team_open(struct busy_team *busy, const struct bench_ctx *ctx);
 
-/* -ETIMEDOUT with the CPU whose thread did not get to run within seconds. */
+/* -ETIMEDOUT, naming the CPU whose thread did not run within 5 s. */
 int busy_team_start(struct busy_team *busy, struct err *err);
 
-/* Also fine when nothing runs. */
+/* Does nothing if the load is off. */
 void busy_team_end(struct busy_team *busy);
 
-/* CPU time that the threads got / time that they were on, 0..1, over all starts; NaN before any. */
+/* CPU time of the threads / wall time that they were on, 0..1, over all starts; NaN before any. */
 double busy_team_share(const struct busy_team *busy);
 
-/* -EBADMSG where a thread's result is not that of the steps it counted. */
+/* -EBADMSG if a thread's result does not match the steps that it counted. */
 int busy_team_check(const struct busy_team *busy, struct err *err);
 
 void busy_team_close(struct busy_team *busy);

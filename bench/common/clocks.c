@@ -16,7 +16,7 @@ static void read_boot_id(void)
 
 void clocks_id(char id[static CLOCKS_ID])
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT; /* each slice asks, and it stays the same */
+    static pthread_once_t once = PTHREAD_ONCE_INIT; /* each slice asks; the id stays the same */
     (void)pthread_once(&once, read_boot_id);
     memcpy(id, boot_id, CLOCKS_ID);
 }

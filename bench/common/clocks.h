@@ -1,4 +1,4 @@
-/* Whether ranks can compare moments: CLOCK_MONOTONIC_RAW is one clock on one machine alone. */
+/* Whether ranks can compare timestamps: CLOCK_MONOTONIC_RAW is shared only within one machine. */
 #ifndef CONTEND_BENCH_COMMON_CLOCKS_H
 #define CONTEND_BENCH_COMMON_CLOCKS_H
 
@@ -8,10 +8,11 @@
 
 enum { CLOCKS_ID = 40 };
 
-/* Names the clock of this machine until it boots again; "" where the system does not tell. */
+/* Identifies the clock of this machine until the next boot; "" if unknown. */
 void clocks_id(char id[static CLOCKS_ID]);
 
-/* A call of all ranks, as those of peers.h: whether they have one clock. */
+/* True if all ranks have one clock. Collective, like the calls of peers.h; their errors, and
+ * -ENOMEM. */
 int clocks_ask(const struct bench_ctx *ctx, bool *is_one);
 
 #endif

@@ -8,7 +8,7 @@ enum { CHUNK = PEERS_BLOCK_MAX / (int)sizeof(double) };
 
 struct gathering {
     struct peers *peers;
-    double *chunks; /* CHUNK of each worker, and of this one's behind */
+    double *chunks; /* CHUNK per worker, then this worker's own */
     size_t *counts; /* of each worker */
     size_t most, total;
 };
@@ -46,7 +46,7 @@ static int gather_counts(struct gathering *g, size_t n, struct err *err)
     return rc;
 }
 
-/* The chunk at `from` of each worker to its place in all, which may be NULL. */
+/* Copies each worker's chunk at `from` to its place in all, which may be NULL. */
 static void put_chunk(const struct gathering *g, size_t from, double *all)
 {
     size_t at = 0;

@@ -32,7 +32,7 @@ static int map_hugetlb(struct memory_block *block, struct err *err)
     return 0;
 }
 
-/* Maps 2 MiB more and gives back what is in front of and behind the aligned part. */
+/* Maps 2 MiB more, and unmaps the parts before and after the aligned block. */
 static int map_aligned(struct memory_block *block, struct err *err)
 {
     size_t room = block->bytes + HUGE_BYTES;
@@ -45,7 +45,7 @@ static int map_aligned(struct memory_block *block, struct err *err)
     if (HUGE_BYTES - head)
         (void)munmap(start + head + block->bytes, HUGE_BYTES - head);
     block->base = start + head;
-    /* Refused where the kernel knows no transparent huge pages: memory_page_share tells. */
+    /* Fails on kernels without transparent huge pages; memory_page_share detects that. */
     (void)madvise(block->base, block->bytes,
                   block->pages == MEMORY_THP ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     return 0;
@@ -87,7 +87,7 @@ int memory_open(struct bench_ctx *ctx, struct memory_block *block, size_t bytes,
     return rc ? rc : memory_keep(ctx, block);
 }
 
-/* Kilobytes behind "name:" when `line` is that line, else 0. */
+/* The kilobytes after "name:" if `line` is that line, else 0. */
 static uint64_t kilobytes(const char *line, const char *name)
 {
     size_t length = strlen(name);
@@ -173,7 +173,7 @@ int memory_check_fits(uint64_t bytes, const char *what, struct err *err)
                    units_format_bytes(available, have, sizeof(have)));
 }
 
-/* The largest of several sizes, as two kinds of cores have. */
+/* The index of the deepest cache, the largest one if sizes differ, as with two kinds of cores. */
 static int deepest_cache(const struct bench_machine *machine)
 {
     int found = -1, level = 0;

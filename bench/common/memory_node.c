@@ -12,7 +12,7 @@
 enum {
     NODE_MASK_BITS = 1024, /* more than any kernel's MAX_NUMNODES */
     WORD_BITS = 8 * sizeof(unsigned long),
-    ASK = 512 /* pages asked about at once */
+    ASK = 512 /* pages per move_pages call */
 };
 
 int memory_node_bind(const struct memory_block *block, unsigned os_node, struct err *err)
@@ -27,7 +27,7 @@ int memory_node_bind(const struct memory_block *block, unsigned os_node, struct 
     return 0;
 }
 
-/* The one node of a mask; -1 where there are none or several. */
+/* The only node of a mask; -1 if it has none or several. */
 static int only_node(const unsigned long mask[NODE_MASK_BITS / WORD_BITS])
 {
     int node = -1;
@@ -63,7 +63,8 @@ int memory_node_share(const struct memory_block *block, unsigned os_node, double
         size_t count = pages - first < ASK ? pages - first : ASK;
         for (size_t i = 0; i < count; i++) {
             addresses[i] = (char *)block->base + (first + i) * page;
-            /* NUMA balancing unmaps pages to see who comes back: they would be called absent. */
+            /* NUMA balancing unmaps pages to find out which thread uses them; move_pages would
+             * report these pages as absent. So touch each page first. */
             (void)*(const volatile char *)addresses[i];
         }
         if (move_pages(0, count, addresses, NULL, status, 0))

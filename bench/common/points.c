@@ -12,7 +12,7 @@ struct part {
     uint32_t begin, end;
 };
 
-/* The values from `begin` on, which the parts divide up, in the order of the parts. */
+/* Sorts the values from `begin` on, which the parts divide up, into the order of the parts. */
 static int put_in_order(struct value_log *log, uint32_t begin, const struct part *parts, size_t n,
                         struct err *err)
 {
@@ -28,7 +28,7 @@ static int put_in_order(struct value_log *log, uint32_t begin, const struct part
     return 0;
 }
 
-/* The first part of a point is what it measured, the second what it concluded. */
+/* Each point has two parts: what it measured, then what it concluded. */
 int points_run(struct bench_ctx *ctx, size_t n, int (*measure)(struct bench_ctx *ctx, size_t point),
                void (*conclude)(struct bench_ctx *ctx, size_t point))
 {

@@ -9,13 +9,13 @@
 
 enum { SETTLE_SHARE = 3 };
 
-/* When rank 0 came to it, by which clock. */
+/* The time of a rank's arrival, and the clock it is from. */
 struct beginning {
     uint64_t now_ns;
     char clock[CLOCKS_ID];
 };
 
-/* Who has another clock than rank 0 begins when it hears of all others. */
+/* A rank with another clock than rank 0 begins when all ranks have arrived. */
 int slice_begin(struct slice *slice, const struct bench_ctx *ctx, double share_s)
 {
     struct beginning mine;

@@ -1,6 +1,6 @@
 /*
- * A slice of time in which several workers do the same at once, each counting what of its own lies
- * in it: the first third does not count.
+ * A slice of time in which several workers do the same at once. Each worker counts the part of its
+ * work that lies in the slice; the first third is warm-up and does not count.
  *
  *   rc = slice_begin(&slice, ctx, share_s);
  *   while (!rc && clock_now_ns() < slice.end_ns) {
@@ -18,14 +18,14 @@
 #include "harness/contract/bench.h"
 
 struct slice {
-    uint64_t begin_ns, end_ns; /* what counts, on clock_now_ns */
+    uint64_t begin_ns, end_ns; /* the part that counts, on clock_now_ns */
 };
 
-/* Meets all workers, and begins where worker 0's clock is, or on another machine than its when all
- * have come. Errors are those of peers_gather, and -ENOMEM. */
+/* Collective. The slice begins at worker 0's time; on a machine with another clock, when all
+ * workers have arrived. Errors of peers_gather, and -ENOMEM. */
 int slice_begin(struct slice *slice, const struct bench_ctx *ctx, double share_s);
 
-/* Which part of something from start_ns to done_ns lies in what counts: 0 to 1. */
+/* The share of the time from start_ns to done_ns that counts: 0 to 1. */
 double slice_part(const struct slice *slice, uint64_t start_ns, uint64_t done_ns);
 
 double slice_seconds(const struct slice *slice);

@@ -9,7 +9,7 @@ int stamps_open(struct stamps *stamps)
     return stamps->value ? 0 : -ENOMEM;
 }
 
-/* The one that comes now is again an even one: it is kept. */
+/* n is even, so the next value has an even index, too, and is kept. */
 static void halve(struct stamps *stamps)
 {
     stamps->n /= 2;

@@ -1,7 +1,7 @@
 /*
- * Times of single things, of which there may be more than there is room for: then every second one
- * goes, and from there on every second is taken. So those that are kept are spread evenly over all
- * that were seen, and their percentiles are those of the whole time, not of its begin.
+ * A bounded sample of times. When the array is full, every second time is dropped, and from then on
+ * only every second one is kept. So the kept times are spread evenly, and their percentiles are
+ * those of the whole run, not of its start.
  */
 #ifndef CONTEND_BENCH_COMMON_STAMPS_H
 #define CONTEND_BENCH_COMMON_STAMPS_H
@@ -11,14 +11,14 @@
 
 enum { STAMPS_MOST = 1 << 16 }; /* even */
 
-/* Zeroed: nothing was seen yet, and there is no room. */
+/* Zeroed: empty, without room. */
 struct stamps {
     double *value; /* [n] kept, in order, in the caller's unit */
     size_t n;
-    uint64_t every, skip; /* one in so many is kept; how many more are not */
+    uint64_t every, skip; /* one in `every` is kept; the next `skip` are not */
 };
 
-/* -ENOMEM; nothing is to be closed then. */
+/* -ENOMEM; stamps_close is not needed then. */
 int stamps_open(struct stamps *stamps);
 void stamps_add(struct stamps *stamps, double value);
 void stamps_close(struct stamps *stamps);

@@ -12,7 +12,7 @@
 #include "kernels/cpu/relax.h"
 
 struct team_thread {
-    _Alignas(128) _Atomic uint32_t turn; /* raised for each job of this thread; 128: two lines */
+    _Alignas(128) _Atomic uint32_t turn; /* raised for each job; 128: two cache lines */
     struct team_shared *shared;
     pthread_t handle;
     unsigned os_cpu, rank;
@@ -21,19 +21,19 @@ struct team_thread {
 };
 
 struct team_shared {
-    /* The current job, written before the threads' turns are raised. */
+    /* Written before the threads' turns are raised. */
     team_job *job; /* NULL: end */
     void *arg;
     unsigned n;
     struct cpu_samples *cpu_samples;
     bool unpinned;
     _Alignas(128) _Atomic uint32_t arrived;
-    _Alignas(128) _Atomic uint32_t left; /* threads that still work; the caller sleeps on it */
+    _Alignas(128) _Atomic uint32_t left; /* threads still at work */
     _Alignas(128) _Atomic uint32_t done;
     struct team_thread threads[];
 };
 
-/* All CPUs of the team are its own, but not only its own: a thread that waits long gives way. */
+/* Other threads may run on the team's CPUs, too: after many spins, a thread yields. */
 static void wait_for_all(struct team_shared *shared)
 {
     enum { SPINS = 20000 };

@@ -7,7 +7,7 @@
  *   uint64_t ns = team_run(&team, NULL, n, job, arg);     // job(arg, rank, n) in n threads
  *   team_stop(&team);
  *
- * The calling thread only waits; its own CPU mask stays as it was.
+ * The calling thread only waits; its own CPU mask does not change.
  */
 #ifndef CONTEND_BENCH_COMMON_TEAM_H
 #define CONTEND_BENCH_COMMON_TEAM_H
@@ -25,15 +25,16 @@ struct team {
 typedef void team_job(void *arg, unsigned rank, unsigned n);
 
 /*
- * One thread on each of os_cpus[0..n-1], NULL: of the machine's. -errno and which CPU refused
- * (offline, or outside the allowed set). After a failure team_stop is allowed, not needed.
+ * Starts one thread on each of os_cpus[0..n-1]; NULL: of the machine's CPUs. -errno, naming the CPU
+ * that was refused (offline, or outside the allowed set). After a failure team_stop is allowed, not
+ * needed.
  */
 int team_start(struct team *team, const struct bench_ctx *ctx, const unsigned *os_cpus, unsigned n);
 
-/* The same until bench_close: team_stop is not needed then. */
+/* The same until bench_close: team_stop is not needed. */
 int team_open(struct team *team, struct bench_ctx *ctx, const unsigned *os_cpus, unsigned n);
 
-/* n threads wherever the worker may run, also more than it has CPUs. */
+/* n threads wherever the worker may run; n may exceed its number of CPUs. */
 int team_open_unpinned(struct team *team, struct bench_ctx *ctx, unsigned n);
 
 /* One thread on each CPU of the machine, in its order. */
@@ -45,17 +46,17 @@ int team_open_all(struct team *team, struct bench_ctx *ctx);
  */
 uint64_t team_run(struct team *team, const unsigned *members, unsigned n, team_job *job, void *arg);
 
-/* The same in two parts, for a caller that works meanwhile. */
+/* The same in two parts, for a caller that works in between. */
 void team_begin(struct team *team, const unsigned *members, unsigned n, team_job *job, void *arg);
 void team_end(struct team *team);
 
-/* Runs something in one of the threads, alone. */
+/* Runs one function in one of the threads, alone. */
 void team_call(struct team *team, unsigned member, void (*call)(void *arg), void *arg);
 
-/* Ends and joins the threads; fine for a zeroed struct. */
+/* Ends and joins the threads; does nothing for a zeroed struct. */
 void team_stop(struct team *team);
 
-/* The part begin..end-1 of `count` items that is rank's; parts differ by at most `grain` items. */
+/* Rank's part of `count` items: begin..end-1. Parts differ by at most `grain` items. */
 struct team_part {
     size_t begin, end;
 };

@@ -1,4 +1,4 @@
-/* A real GPU behind device.h: kernels/gpu/gpu_step.h with the harness's errors. */
+/* A real GPU for device.h: kernels/gpu/gpu_step.h with the harness's errors. */
 #include "bench/device/device.h"
 #include "bench/device/reduce.h"
 

@@ -1,15 +1,16 @@
 /*
  * A model of a GPU that uses no CPU, so that starvation by CPU contention shows without a GPU: one
  * copy engine and one compute engine, each in order of submission. A batch submitted at `now` ends
+ * at
  *
  *   t_copy = max(now, link_free) + bytes / rate
  *   t_work = max(t_copy, engine_free) + sim_prep_us + work * sim_work_us
  *
- * (sim_prep_us where it preprocesses; in order, link_free is at least the engine's, too)
- * and nothing happens in between: wait sleeps, or spins, until t_work on the clock. It computes no
- * result. A pageable buffer costs what it costs with a real driver: the CPU copies the batch, a
- * chunk at a time, through a small staging buffer, while the link carries the chunk before; so
- * t_copy is then at least the end of that copying.
+ * sim_prep_us counts only with preprocessing. With in_order, link_free is at least engine_free.
+ * Nothing happens in between: wait sleeps, or spins, until t_work on the clock. The model computes
+ * no result. A pageable buffer costs as much as with a real driver: the CPU copies the batch in
+ * chunks through a small staging buffer, while the link carries the chunk before. So t_copy is then
+ * at least the end of that copying.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,13 +24,13 @@
 #include "bench/device/reduce.h"
 #include "harness/lib/sys/clock.h"
 
-/* Room of a page-locked staging buffer; drivers use a few MiB. */
+/* Size of the page-locked staging buffer; drivers use a few MiB. */
 enum { STAGING_BYTES = 4 << 20, BUFFER_ALIGN = 4096 };
 
 struct sim {
     size_t bytes;                           /* of a batch */
     uint64_t transfer_ns, prep_ns, work_ns; /* of a batch */
-    uint64_t link_free_ns, engine_free_ns;  /* when each engine has done what it was given */
+    uint64_t link_free_ns, engine_free_ns;  /* when each engine ends its queued work */
     bool spin, in_order;
     struct device_sleep slept;
     char *staging;      /* NULL with pinned buffers */
@@ -61,14 +62,14 @@ static int sim_open(struct device_queue *queue, const struct device_config *conf
     return 0;
 }
 
-/* As a driver does with memory that the GPU cannot reach. */
+/* As a driver does with memory that the GPU cannot access. */
 static void stage(struct sim *sim, const float *batch)
 {
     const char *from = (const char *)batch;
     for (size_t at = 0; at < sim->bytes; at += STAGING_BYTES) {
         size_t left = sim->bytes - at;
         memcpy(sim->staging, from + at, left < STAGING_BYTES ? left : STAGING_BYTES);
-        /* Or the compiler drops copies that nothing reads. */
+        /* Keeps the compiler from dropping copies that nothing reads. */
         __asm__ volatile("" : : "r"(sim->staging) : "memory");
     }
 }
@@ -91,14 +92,14 @@ static int sim_submit(struct device_queue *queue, unsigned slot, struct err *err
 }
 
 /*
- * Sleeps until the harness clock shows `until_ns`. That clock (CLOCK_MONOTONIC_RAW) cannot be slept
- * on, so the end is converted to CLOCK_MONOTONIC; their rates differ by some 100 ppm at most, and
- * the loop takes care of what that leaves.
+ * Sleeps until the harness clock reaches `until_ns`. No call sleeps on that clock
+ * (CLOCK_MONOTONIC_RAW), so the end is converted to CLOCK_MONOTONIC. The rates of the clocks differ
+ * by some 100 ppm at most, and the loop sleeps again for the remainder.
  */
 static void sleep_until(uint64_t until_ns, struct device_sleep *slept)
 {
     uint64_t start_ns = clock_now_ns(), now_ns = start_ns;
-    (void)prctl(PR_SET_TIMERSLACK, 1UL); /* a thread's usual 50 us are no GPU's */
+    (void)prctl(PR_SET_TIMERSLACK, 1UL); /* a thread's default of 50 us would delay the model */
     for (; now_ns < until_ns; now_ns = clock_now_ns()) {
         struct timespec end;
         (void)clock_gettime(CLOCK_MONOTONIC, &end);
@@ -107,7 +108,7 @@ static void sleep_until(uint64_t until_ns, struct device_sleep *slept)
         end.tv_nsec = (long)(end_ns % 1000000000u);
         (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL);
     }
-    (void)prctl(PR_SET_TIMERSLACK, 0UL); /* as it was given */
+    (void)prctl(PR_SET_TIMERSLACK, 0UL); /* back to the thread's default */
     if (slept && start_ns < until_ns) {
         slept->asked_ns += until_ns - start_ns;
         slept->over_ns += now_ns - until_ns;
@@ -139,7 +140,7 @@ static struct device_sleep sim_slept(const struct device_queue *queue)
     return sim->slept;
 }
 
-/* Nothing is really in flight, so there is nothing to wait for. */
+/* No work is in flight, so there is nothing to wait for. */
 static void sim_close(struct device_queue *queue)
 {
     struct sim *sim = queue->impl;

@@ -6,7 +6,8 @@
 
 #include "bench/common/memory_node.h"
 
-/* Memory that is bound and does not fit ends the process; unbound, its share tells where it is. */
+/* Touching bound memory without room kills the process. Unbound, host_buffers_share reports its
+ * place. */
 static bool has_room(unsigned os_node, size_t bytes)
 {
     uint64_t free_bytes = memory_node_free_bytes(os_node);

@@ -1,4 +1,4 @@
-/* NCCL behind reduce.h: kernels/collective/gpu_collective.h with the harness's errors. */
+/* NCCL for reduce.h: kernels/collective/gpu_collective.h with the harness's errors. */
 #include "bench/device/reduce.h"
 
 #include <errno.h>
@@ -27,7 +27,6 @@ static size_t largest(const struct reduce_config *config)
     return most;
 }
 
-/* Sets the next operation. */
 static int prepare(struct reduce *reduce, size_t call, struct err *err)
 {
     char msg[GPU_MSG] = "";
@@ -35,7 +34,7 @@ static int prepare(struct reduce *reduce, size_t call, struct err *err)
                      msg, err);
 }
 
-/* Out of place, so that the same numbers are summed in every step. */
+/* Out of place, so that every step sums the same numbers. */
 static int cuda_open(struct reduce *reduce, const struct reduce_config *config,
                      struct bench_ctx *ctx)
 {
@@ -61,7 +60,7 @@ static int launch(struct reduce *reduce, size_t call, struct err *err)
     return rc ? rc : gpu_error(gpu_collective_enqueue(reduce->impl, 1, msg, sizeof(msg)), msg, err);
 }
 
-/* A rank has come when it has launched: it can be preempted inside the call, too. */
+/* A rank arrives when its launch returns: it may be preempted inside the call, too. */
 static int cuda_start(struct reduce *reduce, uint64_t *came_ns, struct err *err)
 {
     int rc = launch(reduce, 0, err);
@@ -77,7 +76,7 @@ static int cuda_finish(struct reduce *reduce, struct err *err)
     return gpu_error(gpu_collective_wait(reduce->impl, msg, sizeof(msg)), msg, err);
 }
 
-/* Other numbers than the steps had, over poison. */
+/* Uses other numbers than the steps, over poisoned results. */
 static int check_call(struct reduce *reduce, size_t call, struct err *err)
 {
     char msg[GPU_MSG] = "";
@@ -101,7 +100,7 @@ static int check_call(struct reduce *reduce, size_t call, struct err *err)
     return rc;
 }
 
-/* Checks the first of equal calls. */
+/* Checks one call of each kind and size. */
 static int cuda_check(struct reduce *reduce, struct err *err)
 {
     int rc = 0;

@@ -1,13 +1,13 @@
 /*
- * A model of collectives that uses no CPU: nothing moves until the last of n ranks has come, then
- * rings take, one after the other, of S bytes each,
+ * A model of collectives that uses no CPU. Nothing moves until the last of n ranks arrives. Then
+ * the rings run one after the other; each, of S bytes, takes
  *
  *   2 (n - 1) / n * S / rate     all-reduce
  *     (n - 1) / n * S / rate     reduce-scatter, all-gather
  *
- * and all are done at the same moment, on the clock of device_sim.c. It has no latency of its own
- * and no result, and what a modelled GPU computes meanwhile does not slow it down. Ranks that wait
- * for others sleep (after a few microseconds), where a GPU's driver may spin.
+ * and all ranks end at the same moment, on the clock of device_sim.c. The model has no latency and
+ * no result, and a modelled GPU's computing does not slow it down. Waiting ranks sleep (after a few
+ * microseconds), where a GPU's driver may spin.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@
 struct ring {
     uint64_t ring_ns;
     bool spin;
-    uint64_t mine_ns;   /* when this rank came in the latest step */
-    uint64_t came_ns[]; /* and all ranks */
+    uint64_t mine_ns;   /* when this rank arrived in the latest step */
+    uint64_t came_ns[]; /* the same of all ranks */
 };
 
 static int sim_open(struct reduce *reduce, const struct reduce_config *config,

@@ -1,21 +1,20 @@
 /*
- * Contention at a dose: aggressors take from the workers beside them what contract/dose.h says, and
- * a closed loop holds it there. The load behind other benchmarks and commands (--dose), or beside
- * anything else that runs on its CPUs.
+ * Contention at a dose: aggressors take what contract/dose.h defines from the workers on their
+ * CPUs, and a closed loop holds the level. The load behind other benchmarks and commands (--dose),
+ * or beside anything else that runs on its CPUs.
  *
- * **Measures** the level of each step, of about 0.1 s: of `cpu` the CPU time of the aggressors
- * (their threads' clocks) over the time of their CPUs; of `bandwidth`, `latency` and `cache` the
- * probe's speed over all time, relative to the mean of the last second or so in which the
- * aggressors rested; of `throttle` what cpu.stat of the workers' cgroups says (throttle.h). The
- * throughput is the mean of the steps' levels.
- * **Source** D. Iorga et al., "Slow and Steady: Measuring and Tuning Multicore Interference", RTAS
- * 2020, for aggressors that are tuned on each machine; facebookexperimental/resctl-demo, rd-hashd,
- * for a load that is held by what is felt.
- * **Limits** `cpu` is what a task feels that always wants to run. One that sleeps in between may
- * wait less, as schedulers favour it: its own waiting is in the workers' rows. A CPU that the
- * hypervisor steals counts as used. Of memory the dose is felt where the probe is, on the first of
- * its CPUs. `throttle` is felt by workers that compute: one that mostly waits is seldom stopped,
- * and beside others on its CPUs it is stopped for less of the time.
+ * **Measures** the level of each step, of about 0.1 s. `cpu`: the CPU time of the aggressors (their
+ * threads' clocks) over the time of their CPUs. `bandwidth`, `latency` and `cache`: the probe's
+ * speed over all time, relative to the mean of the last second or so in which the aggressors
+ * rested. `throttle`: what cpu.stat of the workers' cgroups reports (throttle.h). The throughput is
+ * the mean of the steps' levels. **Source** D. Iorga et al., "Slow and Steady: Measuring and Tuning
+ * Multicore Interference", RTAS 2020, for aggressors that are tuned on each machine;
+ * facebookexperimental/resctl-demo, rd-hashd, for a load controlled by its measured effect.
+ * **Limits** `cpu` is the share that an always runnable task loses. A task that sleeps in between
+ * may wait less, as schedulers favour it: its own waiting is in the workers' rows. A CPU that the
+ * hypervisor steals counts as used. Memory doses hold where the probe is, on the first of its CPUs.
+ * `throttle` affects workers that compute: a worker that mostly waits is seldom stopped, and with
+ * others on its CPUs it is stopped for less of the time.
  */
 #include "bench/dose/dose.h"
 

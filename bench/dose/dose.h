@@ -1,4 +1,4 @@
-/* The aggressors of a dose, by its kind: what `dose` starts, and asks what was held. */
+/* The aggressors of each kind of dose: `dose` starts them, and asks which level was held. */
 #ifndef CONTEND_BENCH_DOSE_DOSE_H
 #define CONTEND_BENCH_DOSE_DOSE_H
 
@@ -6,11 +6,12 @@
 #include "harness/contract/dose.h"
 
 struct dose_ops {
-    /* Begins to press, until bench_close. */
+    /* Starts the aggressors, until bench_close. */
     int (*start)(struct bench_ctx *ctx, double level);
-    /* The level since the last call (or the start), and control of what comes next. */
+    /* Returns the level since the last call (or the start), and adjusts the aggressors. */
     double (*hold)(struct bench_ctx *ctx);
-    /* Stops, and looks whether the aggressors did the work that they counted. */
+    /* Stops the aggressors, and checks that they did the work that they counted; -EBADMSG if
+     * not. */
     int (*check)(struct bench_ctx *ctx);
     size_t state_size;
 };

@@ -1,11 +1,11 @@
 /*
- * A share of each CPU's time: threads that compute take it, in pieces of about a slice of the
- * scheduler, whenever the time that they have had falls behind the share of the time that passed.
+ * Takes a share of each CPU's time: threads compute in pieces of about a scheduler slice whenever
+ * their CPU time falls behind the share of the elapsed time.
  *
- * The account of a CPU is the CPU time of its threads, so the share holds however many tasks it is
- * shared with, and whatever these do. A fair scheduler gives one thread no more than one of n + 1
- * parts beside n tasks: where the account falls behind by a second piece the CPU's next thread
- * helps, and so on. The length of pieces is drawn, lest they fall in step with the workers'.
+ * The account of a CPU is the CPU time of its threads, so the share holds regardless of the number
+ * of other tasks and what they do. Beside n tasks, a fair scheduler gives one thread at most one of
+ * n + 1 parts. So if the account falls behind by a second piece, the CPU's next thread joins, and
+ * so on. The length of the pieces is random, so that they do not synchronize with the workers.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -18,27 +18,28 @@
 #include "kernels/cpu/busy.h"
 
 enum {
-    THREADS = 6, /* a CPU */
-    STEPS = 4096 /* of the chains between looks at the clock: some 15 us */
+    THREADS = 6, /* per CPU */
+    STEPS = 4096 /* busy_run steps between clock reads: some 15 us */
 };
 
-/* 3 ms: a slice of EEVDF and the least one of CFS, at few CPUs. */
+/* 3 ms: a slice of EEVDF, and the smallest slice of CFS, on machines with few CPUs. */
 static const double piece_ns = 3e6;
-/* The account falls no further behind: where a share is out of reach, less is owed later. */
+/* Limit of the debt: after a share was out of reach, the threads do not catch up on more than
+ * this. */
 static const double most_behind = (THREADS + 2) * 3e6;
 static const double longest_sleep_ns = 20e6;
 
-/* Of one CPU. */
+/* One per CPU. */
 struct account {
     _Alignas(
-        128) _Atomic uint64_t used_ns; /* had and claimed by its threads, and what was waived */
+        128) _Atomic uint64_t used_ns; /* used and claimed by its threads, and what was waived */
     uint64_t begin_ns;
 };
 
 struct aggressor_thread {
     _Alignas(128) uint64_t chains[BUSY_CHAINS];
     uint64_t steps;
-    uint64_t accounted_ns; /* of its CPU time */
+    uint64_t accounted_ns; /* part of its CPU time that is in the account */
     clockid_t clock;       /* its CPU time; valid when started is set */
     _Atomic bool started;
 };
@@ -47,12 +48,12 @@ struct cpu_dose {
     struct press press;
     double share; /* of the time of each CPU */
     unsigned ncpus;
-    struct account *accounts;         /* by CPU */
-    struct aggressor_thread *threads; /* by CPU, THREADS each */
-    uint64_t held_ns, since_ns;       /* what hold last saw */
+    struct account *accounts;         /* one per CPU */
+    struct aggressor_thread *threads; /* THREADS per CPU */
+    uint64_t held_ns, since_ns;       /* at the last call of hold */
 };
 
-/* What the threads of the CPU are behind; waives what is too much. */
+/* How far the CPU's threads are behind; waives all above most_behind. */
 static double find_behind(const struct cpu_dose *dose, struct account *account)
 {
     double due = dose->share * (double)(clock_now_ns() - account->begin_ns);
@@ -64,7 +65,7 @@ static double find_behind(const struct cpu_dose *dose, struct account *account)
     return behind;
 }
 
-/* The account gets what the thread has had, its looks at the account included. */
+/* Adds the thread's new CPU time to the account, including its reads of the account. */
 static void settle(struct account *account, struct aggressor_thread *self)
 {
     uint64_t had_ns = clock_thread_cpu_ns();
@@ -72,7 +73,7 @@ static void settle(struct account *account, struct aggressor_thread *self)
     self->accounted_ns = had_ns;
 }
 
-/* So much CPU time, claimed as long as it lasts. */
+/* Uses this much CPU time, and claims it meanwhile, so that other threads do not take it, too. */
 static void take(struct account *account, struct aggressor_thread *self, double claimed_ns)
 {
     uint64_t begin_ns = self->accounted_ns;

@@ -1,18 +1,18 @@
 /*
- * Memory bandwidth, its latency, or the last-level cache, as a probe on a CPU of its own has it:
- * aggressors on the other CPUs press for a share of each period, so that the probe's speed over all
- * time is what is asked. Of the cache the probe reads again and again what fills half of it: what
- * the aggressors evicted comes from memory. Periods are long enough there to fill it again.
+ * Memory bandwidth, latency, or the last-level cache, as seen by a probe on a CPU of its own.
+ * Aggressors on the other CPUs press for a share of each period, so that the probe's speed over all
+ * time is the target. For the cache, the probe reads half of it again and again: lines that the
+ * aggressors evicted come from memory. Periods are then long enough to refill the cache.
  *
- * The probe never pauses. What it does while they press and while they rest gives the ratio of the
- * two speeds, and that the share of time: speed = 1 - share (1 - ratio). What the probe had over
- * all time is held against the target, and the share corrected. As both speeds are measured beside
- * the workers, and again and again, what these cost the probe is in neither.
+ * The probe never pauses. Its speeds while the aggressors press and while they rest have a ratio,
+ * which gives the share of time: speed = 1 - share (1 - ratio). The probe's speed over all time is
+ * compared with the target, and corrects the share. Both speeds are measured beside the workers,
+ * again and again, so the workers' cost to the probe cancels.
  *
- * How they press is found on this machine: the worse for the probe of lines in a row and lines at
- * random (bench/cpu/aggressor.h), on as few CPUs as do. Too
- * few for the level: more of them. Where within a period they press is drawn, lest it falls in step
- * with the workers.
+ * How aggressors press is chosen on this machine: sequential or random lines
+ * (bench/cpu/aggressor.h), whichever slows the probe more, on as few CPUs as suffice. If they are
+ * too few for the level, more of them press. The place of pressing within a period is random, so
+ * that it does not synchronize with the workers.
  */
 #include <errno.h>
 #include <math.h>
@@ -28,23 +28,23 @@
 #include "kernels/cpu/stream.h"
 
 enum {
-    READ = 4096, /* doubles of the probe's read: 32 KiB, some 3 us */
+    READ = 4096, /* doubles per read of the probe: 32 KiB, some 3 us */
     LOADS = 4 * CHASE_STEP
 };
 
 static const uint64_t least_period_ns = 10000000;
-static const uint64_t longest_ns = 1000000;    /* of a piece: in a longer one another task ran */
-static const uint64_t least_guard_ns = 100000; /* behind a change: queues fill and drain */
+static const uint64_t longest_ns = 1000000; /* limit of a piece: in a longer one another task ran */
+static const uint64_t least_guard_ns = 100000; /* after a change: queues fill and drain */
 static const uint64_t periods_of_guard = 10;
-static const double refill_bytes_ns = 5;      /* of a cache, from memory: slow, by one CPU */
-static const uint64_t look_ns = 60000000;     /* at one setting, before any worker runs */
-static const size_t area_most = 256ull << 20; /* of each, pages that are touched in each round */
+static const double refill_bytes_ns = 5;      /* refill of a cache from memory: slow, by one CPU */
+static const uint64_t look_ns = 60000000;     /* at one setting, before workers run */
+static const size_t area_most = 256ull << 20; /* per area; its pages are touched in each round */
 static const double most_share = 0.9;         /* the rest shows the speed without aggressors */
 static const double few_share = 0.2, enough_share = 0.7;
-static const double gain = 0.1;   /* of a step, on the share of the time */
+static const double gain = 0.1;   /* per step, on the share of the time */
 static const double weight = 0.2; /* of a step in the mean of speeds */
 
-/* What the probe has done. */
+/* Work of the probe. */
 struct done {
     double units, ns;
 };
@@ -53,7 +53,7 @@ struct memory_dose {
     struct press press;
     bool latency;
     uint64_t period_ns, guard_ns;
-    double target; /* speed relative to that beside resting aggressors */
+    double target; /* speed relative to that with resting aggressors */
     unsigned n;    /* aggressors */
     struct aggressor *aggressors;
     struct aggressor_sizes sizes;
@@ -62,18 +62,18 @@ struct memory_dose {
     struct chase_line *at;
     size_t position;
 
-    _Atomic unsigned ready;                               /* aggressors whose memory is there */
-    _Atomic unsigned active;                              /* of the aggressors, the first ones */
-    _Atomic uint64_t press_ns;                            /* of each period */
-    _Alignas(128) _Atomic uint64_t units[3], spent_ns[3]; /* by enum when, the probe writes */
-    struct done seen[3];                                  /* what hold has read of them */
+    _Atomic unsigned ready;    /* aggressors with filled memory */
+    _Atomic unsigned active;   /* number of active aggressors, the first ones */
+    _Atomic uint64_t press_ns; /* pressing time of each period */
+    _Alignas(128) _Atomic uint64_t units[3], spent_ns[3]; /* by enum when; written by the probe */
+    struct done seen[3];                                  /* as of the last look */
     double speed[2];                                      /* means: resting, pressing */
     double trim;
 };
 
 enum when { RESTING, PRESSING, ALWAYS };
 
-/* When in the period that `ns` is in they begin to press. */
+/* Start of pressing within the period of `ns`. */
 static uint64_t begin_of(uint64_t ns, uint64_t period_ns, uint64_t press_ns)
 {
     uint64_t index = ns / period_ns;
@@ -86,7 +86,7 @@ static bool is_pressing(const struct memory_dose *dose, uint64_t ns, uint64_t pr
     return ns >= begin_ns && ns < begin_ns + press_ns;
 }
 
-/* What the aggressors did all the time from `from_ns` to `to_ns`; ALWAYS: some of both. */
+/* What the aggressors did during all of `from_ns` to `to_ns`; ALWAYS: some of both. */
 static enum when find_when(const struct memory_dose *dose, uint64_t from_ns, uint64_t to_ns)
 {
     uint64_t press_ns = atomic_load_explicit(&dose->press_ns, memory_order_relaxed);
@@ -114,7 +114,7 @@ static void press_memory(struct memory_dose *dose, unsigned rank)
     aggressor_sum(self);
 }
 
-/* A piece of the probe's work; returns its units: bytes, or loads. */
+/* Does one piece of the probe's work; returns its units: bytes, or loads. */
 static double probe_once(struct memory_dose *dose)
 {
     const double *area = dose->area.base;
@@ -130,7 +130,7 @@ static double probe_once(struct memory_dose *dose)
     return READ * sizeof(double);
 }
 
-/* Its only writer. */
+/* Called only by the probe, so load and store suffice. */
 static void count(struct memory_dose *dose, enum when when, double units, uint64_t ns)
 {
     uint64_t had = atomic_load_explicit(&dose->units[when], memory_order_relaxed);
@@ -164,7 +164,7 @@ static void press_or_probe(void *arg, unsigned rank, unsigned n)
         probe(arg);
 }
 
-/* Units a second since the last look; NaN: none. */
+/* Units per ns since the last look; NaN = none. */
 static double look(struct memory_dose *dose, enum when when)
 {
     struct done *seen = &dose->seen[when];
@@ -181,7 +181,7 @@ static void set_share(struct memory_dose *dose, unsigned active, double share)
     atomic_store(&dose->press_ns, (uint64_t)(share * (double)dose->period_ns));
 }
 
-/* The probe's speed with so many that press for the share of the time, over look_ns. */
+/* The probe's speed over look_ns while `active` aggressors press for the share of the time. */
 static double look_at(struct memory_dose *dose, unsigned active, double share)
 {
     set_share(dose, active, share);
@@ -191,13 +191,13 @@ static double look_at(struct memory_dose *dose, unsigned active, double share)
     return look(dose, ALWAYS);
 }
 
-/* The next larger number of aggressors. */
 static unsigned more_than(const struct memory_dose *dose, unsigned active)
 {
     return 2 * active < dose->n ? 2 * active : dose->n;
 }
 
-/* The kind that slows the probe more, then as few of them as reach the target in enough_share. */
+/* Chooses the kind that slows the probe more, then as few aggressors as reach the target while
+ * pressing for enough_share. */
 static void choose(struct memory_dose *dose)
 {
     const double enough = 1 - (1 - dose->target) / enough_share;
@@ -220,7 +220,7 @@ static void choose(struct memory_dose *dose)
     dose->speed[PRESSING] = speed;
 }
 
-/* Moves the mean, no further where somebody else disturbed the probe in this step. */
+/* Moves the mean, with a limit in case other programs disturbed the probe in this step. */
 static double mean_of(double mean, double now)
 {
     const double most = 1.25;
@@ -230,7 +230,7 @@ static double mean_of(double mean, double now)
     return mean + weight * (now - mean);
 }
 
-/* Another number of aggressors: what they do to the probe is to be seen anew. */
+/* Changes the number of aggressors: their effect on the probe must be measured anew. */
 static void set_active(struct memory_dose *dose, unsigned active)
 {
     set_share(dose, active, enough_share / 2);
@@ -267,7 +267,8 @@ static double memory_hold(struct bench_ctx *ctx)
     return dose->latency ? 1 / held : held;
 }
 
-/* When all have their memory: until then they disturb by filling it. */
+/* Waits until all aggressors have filled their memory, which disturbs the probe; then
+ * calibrates. */
 static void begin(struct memory_dose *dose)
 {
     while (atomic_load(&dose->ready) < dose->n)
@@ -278,8 +279,8 @@ static void begin(struct memory_dose *dose)
         (void)look(dose, when);
 }
 
-/* Of the probe: what no cache holds, or half of the last-level cache, which is refilled behind each
- * change. */
+/* Size of the probe's area: more than any cache holds; or half of the last-level cache, with time
+ * to refill it after each change. */
 static size_t choose_area(struct memory_dose *dose, const struct bench_machine *machine, bool cache)
 {
     dose->period_ns = least_period_ns;

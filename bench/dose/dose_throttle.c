@@ -1,6 +1,6 @@
 /*
- * Throttled time: each worker in front has a cgroup with a quota of CPU time, which is set anew as
- * its counters ask for (throttle.h). No aggressor runs.
+ * Throttled time: each worker of the measured job has a cgroup with a quota of CPU time, adjusted
+ * by its counters (throttle.h). No aggressor runs.
  */
 #include <errno.h>
 #include <math.h>
@@ -15,7 +15,7 @@ enum { WORKERS_MOST = 1024 };
 struct throttle_dose {
     double level;
     struct groups groups;
-    unsigned n; /* workers whose cgroup is there */
+    unsigned n; /* workers whose cgroup exists */
     struct throttled_worker {
         struct throttle throttle;
         double throttled_s;
@@ -29,7 +29,7 @@ static struct throttle_counts read_counts(const char *dir)
     return (struct throttle_counts){quota.periods, quota.throttled_s};
 }
 
-/* The workers enter their cgroups, with a quota that stops nobody, while this one starts. */
+/* Workers enter their cgroups, with a quota that stops nobody, while this process starts. */
 static void find_workers(struct throttle_dose *dose)
 {
     char dir[GROUPS_PATH_MAX];

@@ -1,6 +1,6 @@
 /*
- * Pinned threads that press from press_start until bench_close, beside a caller that only watches.
- * A job returns soon after `stop` is set.
+ * Pinned threads that run a job from press_start until bench_close, while the caller only watches.
+ * The job must return soon after `stop` is set.
  */
 #ifndef CONTEND_BENCH_DOSE_PRESS_H
 #define CONTEND_BENCH_DOSE_PRESS_H
@@ -15,11 +15,11 @@ struct press {
     _Alignas(128) _Atomic bool stop;
 };
 
-/* One thread on each of os_cpus[0..n-1], a CPU as often as it stands there. */
+/* Starts one thread on each of os_cpus[0..n-1]; a CPU may occur several times. */
 int press_start(struct press *press, struct bench_ctx *ctx, const unsigned *os_cpus, unsigned n,
                 team_job *job, void *arg);
 
-/* Returns when all threads have; also fine where none runs. */
+/* Returns when all threads have returned; does nothing if none runs. */
 void press_stop(struct press *press);
 
 static inline bool press_goes_on(const struct press *press)

@@ -5,14 +5,15 @@
 #include "harness/lib/sys/groups.h"
 
 static const double period_s = GROUPS_PERIOD_US * 1e-6;
-/* A quota that is off is set anew when that has cost so many periods' time, or after so many. */
+/* A wrong quota is set anew when the error amounts to enough_off periods, or after `longest`
+ * periods. */
 static const double enough_off = 0.5, longest = 10;
-/* Of the level: a new quota costs a period, which is to be made up for. */
+/* As a share of the level: each new quota costs a period, so small errors are not corrected. */
 static const double least_off = 0.12;
-/* Where a quota stopped nobody, demand may be far below it, and at the beginning is. */
+/* Least level assumed if a quota stopped nobody: demand may be far below it, as at the start. */
 static const double blind_level = 0.3, first_level = 0.5;
 static const double least_quota = 0.02;
-/* What was too little, in periods, is paid in so small parts: of the level half at most. */
+/* The deficit, in periods, is repaid in parts of `part`, at most half of the level. */
 static const double most_owed = 0.8, part = 0.1;
 
 void throttle_begin(struct throttle *throttle, double level, double most)
@@ -59,7 +60,7 @@ static double find_quota(const struct throttle *throttle, double held)
 bool throttle_correct(struct throttle *throttle, struct throttle_counts now)
 {
     double periods = now.periods - throttle->last.periods;
-    if (!(periods >= 1)) /* nobody ran */
+    if (!(periods >= 1)) /* no worker ran */
         return false;
     throttle->held +=
         periods * throttle_held(throttle->quota, now.throttled_s - throttle->last.throttled_s,

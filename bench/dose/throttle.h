@@ -1,37 +1,37 @@
 /*
- * The quota of CPU time that stops a worker for a share of its time: arithmetic alone.
+ * Computes the quota of CPU time that stops a worker for a share of its time: arithmetic alone.
  *
- * The kernel counts throttled time on each run queue of a cgroup apart, and adds it up. What a
- * worker would have run is that sum and its quota, which it used up before it was stopped: the
- * share is of these. Who would run for less than one CPU's time has one run queue to be stopped on,
- * so there it is of the time that passed.
+ * The kernel counts throttled time separately on each run queue of a cgroup, and sums it. Without a
+ * quota, a worker would have run for that sum plus its quota, which it used up before it was
+ * stopped; the held level is throttled time over this. A worker that needs less than one CPU is
+ * stopped on one run queue only. Its level is throttled time over elapsed time.
  */
 #ifndef CONTEND_BENCH_DOSE_THROTTLE_H
 #define CONTEND_BENCH_DOSE_THROTTLE_H
 
 #include <stdbool.h>
 
-/* Counters of a cgroup so far. */
+/* Counters of a cgroup since its start. */
 struct throttle_counts {
     double periods, throttled_s;
 };
 
-/* One worker's. */
+/* One worker's controller. */
 struct throttle {
-    double level;         /* asked for */
-    double quota, most;   /* CPUs: now, and with which nobody is stopped */
-    bool is_new;          /* a quota fills up when it is set: that period had two */
-    double periods, held; /* since it was set or found good; what was held, summed over them */
-    double owed;          /* too little so far, in periods */
+    double level;         /* requested share */
+    double quota, most;   /* CPUs: now, and the quota that stops nobody */
+    bool is_new;          /* the quota was just set: the period of the change had two quotas */
+    double periods, held; /* since the last decision: periods, and sum of held levels over them */
+    double owed;          /* the deficit so far, in periods */
     struct throttle_counts last;
 };
 
 void throttle_begin(struct throttle *throttle, double level, double most);
 
-/* The level that was held over so much time. */
+/* The level that was held over this time: 0..1. */
 double throttle_held(double quota, double throttled_s, double over_s);
 
-/* Looks once a period or so. True: the quota is another one, to be set. */
+/* Call about once a period. True: throttle->quota changed, and must be set. */
 bool throttle_correct(struct throttle *throttle, struct throttle_counts now);
 
 #endif

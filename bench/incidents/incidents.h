@@ -4,7 +4,7 @@
 
 #include "harness/contract/incident.h"
 
-/* The parts of a scenario that has one. */
+/* The parts of a scenario with a single part. */
 #define INCIDENT_PART(...) ((const struct scenario_part[]){{__VA_ARGS__}, {.foreground = NULL}})
 
 /* clang-format off */

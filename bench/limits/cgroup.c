@@ -1,30 +1,29 @@
 /*
- * Preprocessing under the limits of a container: what is left of the work, and how long the slowest
- * steps take, under quotas of CPU time, cpusets, limits of memory and of threads.
+ * Preprocessing under the limits of a container: how much of the throughput remains, and how long
+ * the slowest steps take, under quotas of CPU time, cpusets, limits of memory and of threads.
  *
- * Each point is a process of its own in a cgroup of its own, which has the limit before it begins;
- * a team of OpenMP threads there preprocesses batches as `pipeline` does. Points of `cpu.max` give
- * 1/4, 1/2 and all of the time of each CPU; "25000 100000" in that file is a quarter of *one* CPU,
- * however many there are. `team=all` has a thread a CPU, as runtimes have that do not look at the
- * quota, `team=given` as many as CPUs are given. `cpuset` gives as much by fewer CPUs. For limits
- * of memory the batches are read from a file before each step: half of it fits beside what the
- * process needs itself (`memory.high`, `memory.max`). Two points are there to fail: one has half of
- * the memory that it needs itself, one may not start its last thread.
+ * Each point is a process in a cgroup of its own, which has the limit before the process begins. A
+ * team of OpenMP threads preprocesses batches as `pipeline` does. Points of `cpu.max` give 1/4, 1/2
+ * and all of the time of each CPU; "25000 100000" in that file is a quarter of *one* CPU,
+ * regardless of their number. `team=all` has one thread per CPU, like runtimes that ignore the
+ * quota; `team=given` has as many threads as CPUs are given. `cpuset` gives the same CPU time by
+ * fewer CPUs. For limits of memory the batches are read from a file before each step: half of the
+ * file fits besides the process's own memory (`memory.high`, `memory.max`). Two points should fail:
+ * one has half of the memory that the process itself needs, one may not start its last thread.
  *
  * **Measures** on CLOCK_MONOTONIC_RAW: `limit_rate` = rows a second; `limit_step` = ms of a step,
- * p50, p99 and max; `share_kept` = the rate over what the same share of the rate without a limit
- * would be: 1 = the limit costs what it says. Over the same steps `cpus_used` = the process's CPU
- * time over time, and by the cgroup's own count: `throttled` = time for which it was stopped, of
- * its CPUs' time (throttled_usec); `throttled_periods` = nr_throttled of nr_periods; `refaults` =
- * pages a step that were read, reclaimed and read again; `limit_events` = kills for lack of memory,
- * threads refused. Keys: limit, cpus, period in ms, team, stat; of memory: left, the share of the
- * file that fits.
- * **Source** Documentation/admin-guide/cgroup-v2.rst and scheduler/sched-bwc.rst of the kernel.
- * **Limits** Version 2, or quotas alone where version 1 has that controller, and where groups can
- * be made: beside our own, or below the root. A point lasts at least five periods, which may be
- * longer than the time that was asked for. No GPU: a worker that waits for one needs less CPU time.
- * Without swap, so that only pages of files can be reclaimed; a file system in memory (tmpfs) has
- * none.
+ * p50, p99 and max; `share_kept` = the rate / (the rate without a limit * the share given): 1 = the
+ * limit costs exactly its share. Over the same steps `cpus_used` = the process's CPU time over
+ * time. From the cgroup's counters: `throttled` = time for which it was stopped, of its CPUs' time
+ * (throttled_usec); `throttled_periods` = nr_throttled of nr_periods; `refaults` = pages per step
+ * that were read, reclaimed and read again; `limit_events` = kills for lack of memory, threads
+ * refused. Keys: limit, cpus, period in ms, team, stat; of memory: left, the share of the file that
+ * fits. **Source** Documentation/admin-guide/cgroup-v2.rst and scheduler/sched-bwc.rst of the
+ * kernel. **Limits** Needs cgroups that can be created, beside our own or below the root: version
+ * 2, or version 1 with the CPU controller, for quotas only. A point lasts at least five periods,
+ * which may exceed the requested time. No GPU: a worker that waits for a GPU needs less CPU time.
+ * Runs without swap, so that only pages of files can be reclaimed; a file system in memory (tmpfs)
+ * has none.
  */
 #include <errno.h>
 #include <math.h>
@@ -103,17 +102,17 @@ static const struct bench_figure cgroup_figures[] = {
 enum kind { NO_LIMIT, CPU_MAX, CPUSET, MEMORY, PIDS, KINDS };
 static const char *const controllers[KINDS] = {NULL, "cpu", "cpuset", "memory", "pids"};
 
-/* All limits of memory are one point, since each needs what the one before has found. */
+/* All limits of memory are one point, since each needs the result of the first. */
 enum { MEMORY_FREE, MEMORY_HIGH, MEMORY_MAX, MEMORY_OOM, MEMORIES };
 static const struct {
     unsigned limit;
-    double left; /* of what it needs */
+    double left; /* share of the file that fits */
 } memories[MEMORIES] = {
     {LIMIT_NONE, 1}, {LIMIT_HIGH, 0.5}, {LIMIT_MEMORY_MAX, 0.5}, {LIMIT_MEMORY_MAX, 0}};
 
 struct point {
     enum kind kind;
-    double cpus; /* given */
+    double cpus; /* given by the limit */
     unsigned period_ms, threads;
     struct limited_result result[MEMORIES];
 };
@@ -123,7 +122,7 @@ struct scan {
     struct err absent[KINDS];
     unsigned ncpus, made;
     double time_s;
-    struct batch_file file; /* that is read under limits of memory */
+    struct batch_file file; /* read under limits of memory */
     struct err no_data;
     size_t npoints;
     struct point points[POINTS_MOST];
@@ -221,7 +220,7 @@ static int measure_memory(struct bench_ctx *ctx, struct point *point)
     double half_bytes = (double)scan->file.data.file_bytes / 2;
     int rc = 0;
     for (unsigned i = 0; i < MEMORIES && !rc; i++) {
-        /* Itself, a share for the kernel's own, and half of the file. */
+        /* Its own memory, a share for the kernel, and half of the file. */
         double own_bytes = point->result[MEMORY_FREE].anon_bytes * 1.1 + 2 * MIB;
         struct limited limited = begin(scan, ctx, point);
         if (i != MEMORY_FREE && !(point->result[MEMORY_FREE].anon_bytes > 0))
@@ -235,14 +234,14 @@ static int measure_memory(struct bench_ctx *ctx, struct point *point)
             forbid_swap(scan, &limited);
         if (i != MEMORY_OOM)
             limited.file = &scan->file;
-        /* Pages belong to the cgroup that reads them first. */
+        /* A page belongs to the cgroup that reads it first, so evict the file before each run. */
         (void)data_evict(&scan->file.data, NULL);
         rc = limited_run(&limited, &point->result[i], ctx->err);
     }
     return rc;
 }
 
-/* The first thread counts, too. */
+/* The process's first thread counts, too. */
 static int measure_pids(struct bench_ctx *ctx, struct point *point)
 {
     struct scan *scan = ctx->state;
@@ -278,9 +277,7 @@ static struct dims place_of(const struct point *point)
                 {BY_CPUS, point->cpus});
 }
 
-/*
- * Reports a child that did not end well; a refusal by the kernel of what cannot be is no failure.
- */
+/* Reports a child that did not end well. A limit that the kernel refuses is no failure. */
 static void emit_end(struct bench_ctx *ctx, const struct limited_result *result, struct dims at)
 {
     struct err why = result->why;
@@ -298,7 +295,7 @@ static void emit_steps(struct bench_ctx *ctx, const struct limited_result *resul
     bench_emit(ctx, CPUS_USED, result->cpus_used, at);
 }
 
-/* The first point has no limit: what others could have had. */
+/* Compares with the first point, which has no limit. */
 static void emit_cpus(struct bench_ctx *ctx, const struct point *point)
 {
     const struct scan *scan = ctx->state;
@@ -317,7 +314,8 @@ static void emit_cpus(struct bench_ctx *ctx, const struct point *point)
     }
 }
 
-/* Where a failure is the aim: that it came, how often the kernel counted it, and its message. */
+/* For a limit that must make the child fail: reports the kernel's count of events, and the
+ * message. */
 static void emit_failing(struct bench_ctx *ctx, const struct limited_result *result, double events,
                          const char *what, struct dims at)
 {
@@ -346,7 +344,7 @@ static void emit_memory(struct bench_ctx *ctx, const struct point *point)
         if (i == MEMORY_OOM && least_bytes > 0)
             emit_failing(ctx, result, result->oom_kills, what, at);
         else if (i && !(least_bytes > 0))
-            break; /* the first one did not end well, and says so */
+            break; /* the first run failed and is reported */
         else if (result->end != LIMITED_DONE)
             emit_end(ctx, result, at);
         else
@@ -401,7 +399,7 @@ static int cgroup_probe(struct bench_ctx *ctx)
     return 0;
 }
 
-/* On a disk: the kernel reclaims no pages of files in memory. */
+/* The file must be on a disk: the kernel reclaims no pages of files in memory. */
 static void make_file(struct scan *scan, const struct bench_ctx *ctx)
 {
     const char *tmp = getenv("TMPDIR");
@@ -410,7 +408,7 @@ static void make_file(struct scan *scan, const struct bench_ctx *ctx)
     struct batches batches = {0};
     struct bench_ctx one = *ctx;
     one.err = why;
-    one.threads = 1; /* a team of libgomp's would not survive the fork */
+    one.threads = 1; /* a libgomp team would not survive the fork */
     one.least_team = NULL;
     one.cpu_samples = NULL;
     int rc = place_open_directory(&place, tmp && *tmp ? tmp : "/var/tmp", why);
@@ -442,7 +440,7 @@ static int cgroup_setup(struct bench_ctx *ctx)
     }
     int rc = any ? groups_keep(&scan->groups, ctx->err)
                  : err_set(ctx->err, -ENOTSUP, "%.200s", scan->absent[CPU_MAX].msg);
-    if (rc) /* now: who fails may be ended before its teardown */
+    if (rc) /* now: a process that fails may be ended before its teardown */
         groups_close(&scan->groups);
     if (!rc && !scan->absent[MEMORY].code)
         make_file(scan, ctx);

@@ -29,7 +29,7 @@ struct counts {
     double used_s, refaults;
 };
 
-/* In memory that both share. */
+/* In memory shared by child and caller. */
 struct seat {
     struct err err;
     unsigned threads, cpus, steps;
@@ -42,12 +42,13 @@ struct child {
     const struct limited *limited;
     char dir[GROUPS_PATH_MAX];
     struct seat *seat;
-    int said_fd; /* where its stderr goes */
+    int said_fd; /* receives its stderr */
     struct batches batches;
     float *target;
 };
 
-/* CPU time of all threads of a process, 0 = this one, which is alone in its cgroup. */
+/* CPU time of all threads of a process; pid 0 = the calling process, which is alone in its
+ * cgroup. */
 static double used_s(pid_t pid)
 {
     clockid_t clock;
@@ -98,7 +99,7 @@ static int open_batches(struct child *child, struct bench_ctx *ctx)
     return rc;
 }
 
-/* The file's batch k is raw batch k % 4 again, so that checks hold. */
+/* Batch k of the file equals raw batch k % 4, so that checks hold. */
 static int read_batch(struct child *child, uint64_t index)
 {
     const struct batch_file *file = child->limited->file;
@@ -115,7 +116,7 @@ static int step(struct child *child, uint64_t index)
     return rc;
 }
 
-/* All of a file is read once, so that what is read later was there before. */
+/* Reads the whole file once, so that later reads are of pages that were cached before. */
 static int warm_up(struct child *child)
 {
     const struct batch_file *file = child->limited->file;
@@ -146,16 +147,17 @@ static int run_steps(struct child *child)
     }
     seat->seconds = (double)(at_ns - start_ns) * 1e-9;
     seat->after = count(child->dir);
-    /* The kernel's count may be some hundred pages behind: at least what we have written. */
+    /* The kernel's counter may lag by some hundred pages, so count at least the bytes written. */
     double anon = groups_count(child->dir, "memory.stat", "anon");
     seat->anon_bytes = fmax(anon, written_bytes(child));
-    /* A stack of which one page is touched can be a huge one, where it lies so by chance. */
+    /* A stack with one touched page may lie on a huge page by chance, so huge pages do not
+     * count. */
     seat->least_bytes =
         fmax(anon - groups_count(child->dir, "memory.stat", "anon_thp"), written_bytes(child));
     return rc;
 }
 
-/* At full speed again: its time is not what is measured. */
+/* Checks a step without the quota: its time is not measured. */
 static int check(struct child *child)
 {
     uint64_t index = child->seat->steps;
@@ -167,7 +169,7 @@ static int check(struct child *child)
     return rc ? rc : batches_check(&child->batches, index, child->target, &child->seat->err);
 }
 
-/* The caller has no threads, and its OpenMP no team, so that all of it works in a child. */
+/* The caller has no threads, and its OpenMP no team, so a forked child can use everything. */
 static int child_main(void *arg)
 {
     struct child *child = arg;
@@ -187,8 +189,8 @@ static int child_main(void *arg)
 /* ---- in the caller ---- */
 
 /*
- * False: it was killed, as it had stood still. How long it takes says nothing: batches can be
- * large, the disk slow, the quota small, and others busy on its CPUs.
+ * False: the child was killed because it used no CPU time for STILL_MS. The total time is no
+ * criterion: batches can be large, the disk slow, the quota small, and its CPUs busy.
  */
 static bool await(struct process *process, int *status)
 {
@@ -237,7 +239,7 @@ static void summarise(const struct child *child, struct limited_result *result)
     result->cpus_used = (after->used_s - before->used_s) / seat->seconds;
     result->throttled =
         share(after->quota.throttled_s - before->quota.throttled_s, seat->seconds * seat->cpus);
-    /* A period that the last look cut in two is counted as throttled alone. */
+    /* At the end, an unfinished period may already count as throttled, but not yet as a period. */
     double periods = share(after->quota.throttled_periods - before->quota.throttled_periods,
                            after->quota.periods - before->quota.periods);
     result->throttled_periods = periods > 1 ? 1 : periods;

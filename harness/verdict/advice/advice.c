@@ -37,7 +37,7 @@ char *advice_format_interval(const struct paired_ratio *ratio, char *buf, size_t
     return buf;
 }
 
-/* Few rounds that differ more than this give only the order of magnitude. */
+/* If the high of a few rounds is more than this multiple of the low, only the range is reported. */
 static const double rounds_apart = 3;
 
 const char *advice_reference(const struct analysis *analysis, const struct recommendation *made)
@@ -45,7 +45,8 @@ const char *advice_reference(const struct analysis *analysis, const struct recom
     return made->is_default ? "the default" : arm_name(&analysis->result->arms[made->reference]);
 }
 
-/* A bound on the ratio: the slow one may be slower. */
+/* The reference was cut off at the limit: its rate is an upper bound, so the ratio is a lower
+ * bound. */
 static const char *more_than(const struct analysis *analysis, const struct recommendation *made)
 {
     bool bound = analysis->rounds.arms[made->reference].status == STATUS_CENSORED;
@@ -154,7 +155,6 @@ char *advice_command(const struct result *result, const struct arm *arm, char *b
 
 static const enum placement fixes[] = {PLACE_SIZED, PLACE_PASSIVE};
 
-/* The input of the sentence. */
 struct basis {
     const struct analysis *analysis;
     const struct result *result; /* of the analysis */
@@ -185,7 +185,7 @@ static double loss_of(const struct basis *basis, const char *metric)
     return rows_median(&basis->analysis->rows, &basis->result->arms[basis->made.reference], metric);
 }
 
-/* Names the extra time on the CPU, if counters explain it. */
+/* Says what the extra time on the CPU was, if counters show it. */
 static const char *describe_oncpu(const struct basis *basis)
 {
     double more = loss_of(basis, "loss_oncpu_instructions_per_step");
@@ -196,7 +196,7 @@ static const char *describe_oncpu(const struct basis *basis)
                          : "spent on slower instructions: caches, memory bandwidth, SMT or clocks";
 }
 
-/* The largest part of the reference's loss, in words; nothing when there is none to speak of. */
+/* The largest part of the reference's loss, in words; nothing if no part is 1% or more. */
 static void add_loss(const struct basis *basis, struct finding *advice)
 {
     double loss = loss_of(basis, "loss_per_step"), queue = loss_of(basis, "loss_runqueue_per_step");
@@ -220,20 +220,20 @@ static void add_loss(const struct basis *basis, struct finding *advice)
         largest = parts[i].s > parts[largest].s ? i : largest;
     double percent = 100 * parts[largest].s / loss;
     double stolen = 100 * loss_of(basis, "loss_stolen_per_step") / blocked;
-    if (percent < 1) /* none grew: where the time went was not seen */
+    if (percent < 1) /* no part grew: the cause was not seen */
         return;
-    /* Above 100 where another part shrank: a share of more than everything helps nobody. */
+    /* A part can exceed 100% of the loss if another part shrank; then report "all". */
     if (percent > 100.5)
         text_add(advice->sentence, "; all of the loss was %s", parts[largest].words);
     else
         text_add(advice->sentence, "; %.0f%% of the loss was %s", percent, parts[largest].words);
-    /* The hypervisor's share of blocked time is known, the others are not. */
+    /* Only the hypervisor's share of the blocked time is known. */
     if (largest == 1 && stolen >= 0.5)
         text_add(advice->sentence, ", including up to %.0f%% stolen by the hypervisor",
                  fmin(stolen, 100));
 }
 
-/* "OMP_NUM_THREADS=4"; "" of a placement that is no variable. */
+/* "OMP_NUM_THREADS=4"; "" for a placement that is not one environment variable. */
 static const char *format_setting(const struct basis *basis, int arm, char buf[48])
 {
     const struct arm *of = &basis->result->arms[arm];
@@ -280,7 +280,8 @@ static void add_fixes(const struct basis *basis, struct finding *advice)
     }
 }
 
-/* " Still open: whether passive, which is simpler, is enough." of a recommended fastest one. */
+/* If the recommended arm is the fastest: " Still open: whether passive, which is simpler, is
+ * enough." */
 static void add_simpler(const struct basis *basis, struct finding *advice)
 {
     int simpler = basis->result->until_clear ? clear_simpler(basis->analysis, &basis->made) : -1;
@@ -289,8 +290,8 @@ static void add_simpler(const struct basis *basis, struct finding *advice)
                  name_of(basis, simpler));
 }
 
-/* " partition, the fastest, is indistinguishable from it: 1.02x, range 0.98x to 1.05x."; of the
- * next simplest what that adds, where the fastest is recommended. */
+/* " partition, the fastest, is indistinguishable from it: 1.02x, range 0.98x to 1.05x." If the
+ * fastest is the recommended one: what the next simplest adds. */
 static void add_other(const struct basis *basis, struct finding *advice)
 {
     const struct recommendation *made = &basis->made;
@@ -318,8 +319,9 @@ static void add_other(const struct basis *basis, struct finding *advice)
              advice_format_interval(&more, interval, sizeof(interval)));
 }
 
-/* "recommended: sized (OMP_NUM_THREADS=4), 18x the default", and what goes with it; of a default
- * that was lost "recommended: partition, 188 items/s; none gave no rate in any round (...)." */
+/* "recommended: sized (OMP_NUM_THREADS=4), 18x the default", and the sentences after it. If the
+ * default gave no rate: "recommended: partition, 188 items/s; no round of none gave a rate
+ * (...)." */
 static void report_gain(const struct basis *basis, struct finding *advice)
 {
     const struct recommendation *made = &basis->made;
@@ -343,7 +345,7 @@ static void report_gain(const struct basis *basis, struct finding *advice)
         add_simpler(basis, advice);
 }
 
-/* One CPU, or one worker: placements that come to the same. */
+/* With one CPU, or one worker, all placements give the same plan. */
 static void report_same_plans(const struct basis *basis, struct finding *advice)
 {
     const struct arm *arms = basis->result->arms, *reference = &arms[basis->made.reference];

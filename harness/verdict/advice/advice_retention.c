@@ -7,10 +7,11 @@
 #include "harness/rows/say.h"
 #include "harness/verdict/advice/advice.h"
 
-/* A placement is clearly better where it keeps that much more at the size that loses most. */
+/* A placement is clearly better if it keeps this much more at the size with the lowest
+ * retention. */
 static const double clear_gain = 0.1;
 
-/* The least and the most that an arm keeps of all values. */
+/* The lowest row and the highest median of an arm's retention. */
 struct range {
     const struct row *least; /* NULL = nothing */
     double most;
@@ -39,7 +40,7 @@ static char *format_range(const struct range *range, char *buf, size_t size)
     return buf;
 }
 
-/* Where `worst` keeps least the other arm keeps clearly more, by its intervals too. */
+/* True if the arm keeps clearly more than `worst` at the same key, by its interval too. */
 static bool is_clear(const struct rows *rows, const struct arm *arm, const struct row *worst)
 {
     const struct row *row = rows_at(rows, arm, "retention", &worst->dims);
@@ -63,15 +64,14 @@ bool advice_is_loaded(const struct analysis *analysis, const struct arm *idle,
            rows_next(&analysis->rows, arm, "retention", &at);
 }
 
-/* By the rule of recommend.h, at what each keeps least of: by more than chance and the tolerance.
- */
+/* The rule of recommend.h, applied to the lowest retention of each arm. */
 static bool is_behind(const struct row *row, const struct row *best)
 {
     return best->median > (1 + RESULT_WITHIN) * row->median &&
            (row->rounds < 2 || best->rounds < 2 || best->ci_low > row->ci_high);
 }
 
-/* Who keeps least and the simplest of those that keep as much as who keeps most. */
+/* The arm with the lowest retention, and the simplest arm that is as good as the best one. */
 struct ends {
     const struct arm *worst, *best; /* NULL = none */
     struct range low, high;

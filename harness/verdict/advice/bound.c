@@ -9,7 +9,7 @@
 #include "harness/verdict/advice/recommend.h"
 #include "harness/verdict/odd/odd.h"
 
-/* A part as large as this of the largest is said beside it. */
+/* The second bound is named too if its part is at least this share of the largest. */
 static const double alike = 0.8;
 
 enum { STAGES_SAID = 3 };
@@ -82,13 +82,13 @@ void bound_judge(const struct bound_facts *facts, struct bound_parts *parts)
             parts->second = (enum bound)b;
 }
 
-/* An arm and what it is held against; NULL = nothing is known of it alone. */
+/* An arm and its solo run; NULL = there is no solo run. */
 struct subject {
     const struct analysis *analysis;
     const struct arm *arm, *alone;
 };
 
-/* 0 where the arm has stages, but not that one. */
+/* 0 if the arm has stages, but not this one; NaN if it has none. */
 static double stage_of(const struct subject *of, const struct arm *arm,
                        const struct bench_stage *stage)
 {
@@ -99,7 +99,7 @@ static double stage_of(const struct subject *of, const struct arm *arm,
                                                                       : 0;
 }
 
-/* Workers of its plan on the GPU of the first. */
+/* The number of workers in the plan that use the same GPU as the first worker. */
 static unsigned count_sharing(const struct arm *arm)
 {
     unsigned n = 0;
@@ -131,7 +131,7 @@ static void gather(const struct subject *of, struct bound_facts *facts)
     }
 }
 
-/* The largest first, of equals in their order; returns how many. */
+/* Sorts by time, largest first; equal stages keep their order. Returns how many. */
 static size_t sort_stages(const struct subject *of, const struct bench_stage **sorted)
 {
     size_t n = 0;
@@ -187,7 +187,7 @@ static void add(const struct subject *of, struct findings *findings)
     text_set(finding.subject, "%s%s",
              statuses_name_arm(of->analysis->result, of->arm, subject, sizeof(subject)),
              device_mark(arm_device(of->analysis->result, of->arm)));
-    /* All of them, in their order, for a script or a report. */
+    /* All stages in their order, for scripts and the report. */
     for (size_t i = 0; i < n; i++)
         sorted[i] = &of->arm->bench->stages[i];
     format_stages(of, sorted, n, finding.evidence, sizeof(finding.evidence));
@@ -198,7 +198,7 @@ static void add(const struct subject *of, struct findings *findings)
                   largest);
 }
 
-/* The largest number of workers of that benchmark and parameters. */
+/* The largest number of workers with this benchmark and these parameters. */
 static unsigned most_planned_workers(const struct result *result, const struct arm *like)
 {
     unsigned most = 0;

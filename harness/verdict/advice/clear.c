@@ -2,13 +2,13 @@
 
 #include "harness/lib/stats/sequential.h"
 
-/* Rounds that show that an arm is out of the question, and how far it has to be behind in each. */
+/* An arm is out if it is behind by this much in each of at least this many rounds. */
 static const struct out {
     size_t rounds;
     double behind;
 } outs[] = {{2, 1}, {3, 0.1}};
 
-/* A simpler one that may turn out to be as good as the best. */
+/* True if the arm is simpler than the recommended one and may turn out to be as good. */
 static bool may_be_simpler(const struct analysis *analysis, const struct recommendation *made,
                            size_t arm)
 {
@@ -78,7 +78,7 @@ static void drop(const struct analysis *analysis, size_t first, const struct rec
             result->arms[i].idle = true;
 }
 
-/* A gain in each round, which so few do not show. */
+/* Each round had a gain, but the rounds are too few to prove it. */
 static bool is_near(const struct result *result, const struct recommendation *made)
 {
     return !recommend_applies(made) && made->best_gain.is_sequential && !made->disturbed &&
@@ -87,7 +87,7 @@ static bool is_near(const struct result *result, const struct recommendation *ma
 
 void clear_next(const struct analysis *analysis, struct result *result)
 {
-    const bool has_limit = result->rounds_least < SEQUENTIAL_LEAST; /* of the user's */
+    const bool has_limit = result->rounds_least < SEQUENTIAL_LEAST; /* set by the user */
     if (clear_is_reached(analysis))
         result->rounds_planned = result->rounds_done;
     for (size_t i = 0; i < result->narms; i++) {

@@ -1,12 +1,12 @@
 /*
- * When a run has shown what it is to show, and who is still needed for that. Two questions: is the
- * recommended setting better than the default, and is it indistinguishable from the fastest? Both
- * are asked of the sequential test of the paired rounds (lib/stats/sequential.h), which may be
- * looked at after every round: the gain has to be above 1 (or, where nothing is recommended, below
- * the tolerance), and that of the fastest over the recommended below the tolerance. Pure.
+ * Decides when a run has shown enough, and which arms further rounds need. Two questions: is the
+ * recommended setting better than the default, and is it indistinguishable from the fastest? The
+ * sequential test of the paired rounds (lib/stats/sequential.h) answers both, and may be looked at
+ * after every round. The gain has to be above 1 or, if nothing is recommended, below the tolerance.
+ * The gain of the fastest over the recommended setting has to be below the tolerance. Pure.
  *
- * The range of the rounds of an arm, or of a ratio, only grows with rounds: of six it holds the
- * true median in 97% of cases, and whenever rounds end in no fewer.
+ * The range of the rounds only grows with rounds. The range of six rounds holds the true median in
+ * 97% of cases; further rounds never lower this share.
  */
 #ifndef CONTEND_VERDICT_ADVICE_CLEAR_H
 #define CONTEND_VERDICT_ADVICE_CLEAR_H
@@ -15,20 +15,20 @@
 
 #include "harness/verdict/advice/recommend.h"
 
-/* Nothing that more rounds could show would change the recommendation. */
+/* True if no further round could change the recommendation. */
 bool clear_is_made(const struct analysis *analysis, const struct recommendation *made);
 
-/* A simpler setting than the recommended one that may be as good; -1: there is none. */
+/* A simpler setting than the recommended one that may be as good; -1 = none. */
 int clear_simpler(const struct analysis *analysis, const struct recommendation *made);
 
-/* Clear for all arms that have a choice; false where none has one. */
+/* True if the recommendation is clear for all arms that have a choice; false if no arm has one. */
 bool clear_is_reached(const struct analysis *analysis);
 
 /*
- * After a round: no further one is planned where all is clear, and arms that no open question needs
- * are idle in the next one. These are those that in each of three rounds and more were 10% behind
- * the best, or in each of two half as fast, and the default where the gain over it is clear. Where
- * each round had a gain and so few do not show it, there is a further one, if time is up, too.
+ * Call after each round. If all is clear, plans no further round. Otherwise marks arms that no open
+ * question needs as idle: arms that were 10% behind the best in each of three or more rounds, or
+ * half as fast in each of two; and the default once the gain over it is clear. Adds a round, even
+ * if time is up, if each round had a gain but the rounds are too few to prove it.
  */
 void clear_next(const struct analysis *analysis, struct result *result);
 

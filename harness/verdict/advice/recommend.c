@@ -6,7 +6,7 @@
 #include "harness/engine/arms/arms.h"
 #include "harness/rows/metric.h"
 
-enum { EFFORT_CHANGE = 10 }; /* more than that of any placement */
+enum { EFFORT_CHANGE = 10 }; /* more than any placement's effort */
 
 unsigned recommend_effort(enum placement placement, const char *name)
 {
@@ -17,7 +17,7 @@ unsigned recommend_effort(enum placement placement, const char *name)
         size_t digits = strspn(++at, "0123456789");
         if (digits && at[digits] == 't' && placement == PLACE_SIZED)
             effort++;
-        else if (!digits || at[digits] != 'w') /* "+3w": how many workers is no change */
+        else if (!digits || at[digits] != 'w') /* "+3w": a number of workers is no change */
             effort += EFFORT_CHANGE;
     }
     const char *fewer = strrchr(name, '-'); /* "sized-4": cores that fresh rounds keep free */
@@ -29,7 +29,6 @@ unsigned recommend_effort_of(const struct arm *arm)
     return recommend_effort(arm->placement, arm->variant ? arm->variant->name : NULL);
 }
 
-/* The input of the choice. */
 struct choice {
     const struct analysis *analysis;
     const struct result *result; /* of the analysis */
@@ -92,7 +91,7 @@ static bool takes_part(const struct choice *choice, int arm)
            !isnan(rounds_of(choice, arm)->rate);
 }
 
-/* It was run, and there is nothing to hold others against: the worst that can be said of it. */
+/* The arm was run, but no round gave a rate: it failed or was cut off. */
 static bool gave_nothing(const struct choice *choice, int arm)
 {
     enum status status = rounds_of(choice, arm)->status;
@@ -118,7 +117,7 @@ static void choose_reference(const struct choice *choice)
     }
 }
 
-/* In all its rounds, or in all that it shares with the reference. */
+/* Disturbed in all its rounds, or in all rounds that it shares with the reference. */
 static bool is_disturbed(const struct choice *choice, int arm)
 {
     const struct round_values *values = &choice->analysis->values;
@@ -129,7 +128,7 @@ static bool is_disturbed(const struct choice *choice, int arm)
     return all || (!choice->made->lost && ratio_of(choice, choice->made->reference, arm).disturbed);
 }
 
-/* Neither failed nor a bound, and not the reference by another name. */
+/* Neither failed nor cut off, and its plan differs from the reference's. */
 static bool may_be(const struct choice *choice, int arm)
 {
     const struct arm *arms = choice->result->arms;
@@ -144,7 +143,7 @@ static bool is_candidate(const struct choice *choice, int arm)
     return may_be(choice, arm) && !is_disturbed(choice, arm);
 }
 
-/* In the rounds that both have, else by their medians. */
+/* By the rounds that both have; without such rounds by their medians. */
 static bool is_faster(const struct choice *choice, int arm, int than)
 {
     const struct paired_ratio ratio = ratio_of(choice, than, arm);
@@ -170,7 +169,7 @@ static bool is_simpler(const struct choice *choice, int arm, int than)
     return effort < other || (effort == other && is_faster(choice, arm, than));
 }
 
-/* As good as the best as far as the rounds tell, and better than the default. */
+/* Indistinguishable from the best, and ahead of the default. */
 static bool is_enough(const struct choice *choice, int arm)
 {
     const struct recommendation *made = choice->made;

@@ -8,7 +8,7 @@
 #include "harness/rows/scaling.h"
 #include "harness/verdict/advice/advice.h"
 
-/* As of a sizing: fewer that do so much are enough. */
+/* Fewer workers are enough if they reach this share of the best, as in a sizing. */
 static const double enough_share = 0.95;
 
 static double median_of(const struct analysis *analysis, int arm, const char *metric)
@@ -19,7 +19,7 @@ static double median_of(const struct analysis *analysis, int arm, const char *me
     return measured ? row->median : (double)NAN;
 }
 
-/* The recommendation for the largest number of workers; PLACEMENTS without evidence. */
+/* The recommended placement for the largest number of workers; PLACEMENTS = no evidence. */
 static enum placement find_recommended(const struct analysis *analysis,
                                        const struct scaling *scaling)
 {
@@ -33,7 +33,7 @@ static enum placement find_recommended(const struct analysis *analysis,
     return PLACEMENTS;
 }
 
-/* Its place in the curves; false where nothing was measured. */
+/* Finds the count and placement with the highest throughput; false if nothing was measured. */
 static bool find_most(const struct analysis *analysis, const struct scaling *scaling,
                       enum placement recommended, size_t *count, size_t *placement)
 {

@@ -1,4 +1,5 @@
-/* A run with several numbers of workers: which number does most, and how many are enough. */
+/* A run with several numbers of workers: which number has the highest throughput, and how many are
+ * enough. */
 #ifndef CONTEND_VERDICT_ADVICE_SCALING_H
 #define CONTEND_VERDICT_ADVICE_SCALING_H
 
@@ -6,9 +7,9 @@
 #include "harness/rows/analysis.h"
 
 /*
- * "workers": which number of workers, under which placement, does most per second by the median of
- * its rounds, and the fewest under the same placement that do 95% of it. Nothing is added where
- * there are no curves (rows/scaling.h).
+ * Adds the finding "workers": the number of workers and the placement with the highest median
+ * throughput, and the fewest workers under that placement that reach 95% of it. Only the
+ * recommended placement counts, if there is one. Adds nothing without curves (rows/scaling.h).
  */
 void scaling_find(const struct analysis *analysis, struct findings *findings);
 

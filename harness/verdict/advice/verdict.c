@@ -38,17 +38,17 @@ static int add_comparison(const struct analysis *measured, struct verdict *verdi
     return 0;
 }
 
-/* Judges the measured rows, and those that watch the machine. */
+/* Judges the measured rows. `measured` excludes the arms that watch the machine. */
 static int judge(const struct analysis *measured, const struct topo *topo, struct verdict *verdict,
                  struct err *err)
 {
     const struct symmetry_distance distance = symmetry_topo_distance(topo);
     const struct result *result = measured->result;
     struct findings *findings = &verdict->findings;
-    /* Else arms that differ by more have findings of their own. */
+    /* Runs whose arms differ by more than placement have findings of their own. */
     bool of_placements = !result->variants && result->purpose == PURPOSE_RUN;
     int rc = symmetry_make(&measured->rows, &distance, &verdict->symmetry, err);
-    if (!rc && result->variants) /* pairs of rounds bear what keeps the machine busy */
+    if (!rc && result->variants) /* pairing by round tolerates a busy machine */
         rc = add_comparison(measured, verdict, err);
     busy_find(measured, findings);
     if (rc)
@@ -66,7 +66,7 @@ static int judge(const struct analysis *measured, const struct topo *topo, struc
     scans_find(measured, findings);
     gpus_find(topo, result, findings);
     gpus_find_changes(topo, result, findings);
-    if (of_placements) /* equal units would be those of both variants */
+    if (of_placements) /* with variants, equal units would be mixed from both */
         symmetry_findings(&verdict->symmetry, topo, findings);
     return 0;
 }
@@ -76,7 +76,7 @@ int verdict_judge(const struct topo *topo, struct verdict *verdict, struct err *
     struct result own;
     const struct analysis measured = analysis_measured(&verdict->analysis, &own);
     int rc = judge(&measured, topo, verdict, err);
-    if (!rc && !busy_among(&verdict->findings)) /* that says why */
+    if (!rc && !busy_among(&verdict->findings)) /* the finding "busy" already says why */
         canary_find(&verdict->analysis, &verdict->findings);
     return rc ? rc : findings_check(&verdict->findings, err);
 }

@@ -1,5 +1,5 @@
-/* All that is made of a run, once, before it is written and shown: its analysis, and what that
- * says. Pure. */
+/* The whole evaluation of a run, made once, before the run is written and shown: its analysis and
+ * its findings. Pure. */
 #ifndef CONTEND_VERDICT_ADVICE_VERDICT_H
 #define CONTEND_VERDICT_ADVICE_VERDICT_H
 
@@ -11,27 +11,25 @@
 struct verdict {
     struct analysis analysis;
     struct symmetry symmetry;
-    struct comparisons comparisons; /* of an ab */
-    struct findings findings;       /* in the order in which they are told */
+    struct comparisons comparisons; /* of a run of ab */
+    struct findings findings;       /* in the order of output */
 };
 
 /*
- * The findings: that the machine was too busy for evidence (busy.h); of an ab all comparisons in a
- * sentence (ab.h), of others what is best and the command for it (advice.h), about the largest
- * number of workers, since that is where they fight the most;
- * what is kept under load; then what did not end well (statuses.h), what a user's command did
- * behind its placement's back (commands.h), what scans say of their values
- * (scans.h), GPUs that are not as a run takes them, and what they met (gpus.h), and equal units
- * that are not alike (symmetry_findings.h). Free with verdict_free, also after an error: -ENOMEM
- * only. Borrows from both: when the result has got another round, make it anew.
+ * The findings, in this order: for ab one sentence on all comparisons (ab.h); whether the machine
+ * was too busy for evidence (busy.h); the best setting and its command (advice.h), at the largest
+ * number of workers, where contention is highest; how throughput scales (scaling.h); what is kept
+ * under load; the bound (bound.h); the findings of odd.h, statuses first, equal units last; the
+ * control (canary.h). Free with verdict_free, also after an error: -ENOMEM only. Borrows from
+ * result and topo: after another round of the result, make the verdict anew.
  */
 int verdict_make(const struct result *result, const struct topo *topo, struct verdict *verdict,
                  struct err *err);
 
-/* The same of an analysis that is there already, in a verdict that is zeroed but for it. */
+/* The same for an existing analysis; all other fields of the verdict must be zero. */
 int verdict_judge(const struct topo *topo, struct verdict *verdict, struct err *err);
 
-/* Only the recommendation of a run: for results of versions with another rule. */
+/* Adds only the recommendation: for results of versions with another rule. */
 void verdict_add_placement(const struct analysis *analysis, struct findings *findings);
 
 void verdict_free(struct verdict *verdict);

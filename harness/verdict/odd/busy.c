@@ -20,7 +20,7 @@ static double steal_of(const struct observation *of)
     return of->steal;
 }
 
-/* The median over launches that ended with values; NaN if none knows. */
+/* The median over launches that ended with values; NaN if no launch has the share. */
 static double median_of(const struct result *result, double (*share)(const struct observation *),
                         double *shares, size_t *launches)
 {

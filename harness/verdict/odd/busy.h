@@ -1,4 +1,4 @@
-/* A machine on which too much else went on: said once, and not of every arm again. Pure. */
+/* Reports a busy machine once, instead of once for every disturbed arm. Pure. */
 #ifndef CONTEND_VERDICT_ODD_BUSY_H
 #define CONTEND_VERDICT_ODD_BUSY_H
 
@@ -6,17 +6,17 @@
 #include "harness/rows/analysis.h"
 
 /*
- * Adds the finding "busy", of the whole run and with its figure, where more than half of all
- * launches were disturbed: other programs, or the hypervisor, had a larger share of the CPUs than
- * COLLECT_NOISY_FOREIGN or COLLECT_NOISY_STEAL, which flag one launch as noisy. Why half: a median
- * over rounds holds while the disturbed ones are the fewer, and no longer.
+ * Adds the finding "busy", of the whole run, if more than half of all launches were disturbed:
+ * other programs used more than COLLECT_NOISY_FOREIGN of the CPUs, or the hypervisor took more than
+ * COLLECT_NOISY_STEAL. The same limits flag a single launch as noisy. Why half: a median over
+ * rounds holds only while the disturbed rounds are the minority.
  */
 void busy_find(const struct analysis *analysis, struct findings *findings);
 
-/* That one among them, or NULL. */
+/* The finding "busy" among them, or NULL. */
 const struct finding *busy_among(const struct findings *findings);
 
-/* Whether that finding says already why the arm is noisy: no GPU of it was held back. */
+/* True if the finding "busy" explains why the arm is noisy: none of its GPUs was held back. */
 bool busy_explains(const struct findings *findings, const struct arm *arm);
 
 #endif

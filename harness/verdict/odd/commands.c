@@ -7,7 +7,7 @@
 
 enum { MASKS_TOLD = 6 };
 
-/* Where an arm is not the first of its placement and variant that says so. */
+/* True if an earlier arm of the same placement and variant already reported this. */
 static bool is_told(const struct findings *findings, const struct finding *of)
 {
     for (size_t i = 0; i < findings->n; i++)

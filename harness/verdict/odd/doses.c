@@ -6,7 +6,7 @@
 #include "harness/rows/metric.h"
 #include "harness/verdict/odd/odd.h"
 
-/* How far from its level a dose may be: of latency a share of it. */
+/* How far a dose may be from its level; for latency as a share of the level. */
 static const double most_off[DOSE_KINDS] = {0.02, 0.03, 0.05, 0.05, 0.02};
 
 static double allowed_off(const struct dose *dose)
@@ -22,7 +22,7 @@ double doses_off(const struct analysis *analysis, const struct arm *arm)
                : 0;
 }
 
-/* Contention that is less than asked for has a reason that the plan shows. */
+/* Adds the reason why the contention is less than asked for, if the plan shows one. */
 static void add_reason(const struct arm *arm, double held, struct finding *finding)
 {
     const unsigned cpus = bitset_count(&arm->plan.workers[arm->plan.nworkers - 1].cpus);

@@ -18,7 +18,7 @@ static bool uses_gpus(const struct result *result)
     return false;
 }
 
-/* The rest of its health is told by `contend info`. */
+/* `contend info` reports the other findings on GPU health. */
 static bool matters(const struct finding *finding)
 {
     static const char *const ids[] = {"gpu_processes", "gpu_compute_mode", "gpu_mig"};
@@ -45,7 +45,7 @@ void gpus_find(const struct topo *topo, const struct result *result, struct find
     findings_free(&all);
 }
 
-/* "GPU 2 (0000:00:08.0)", where it is one of this machine, else with its host. */
+/* "GPU 2 (0000:00:08.0)" for a GPU of this machine, else its address and host. */
 static void name_gpu(const struct topo *topo, const struct gpu_change *change, char *buf,
                      size_t size)
 {
@@ -68,7 +68,7 @@ struct gathered {
     char arms[200];
 };
 
-/* Adds what there is to say of it. Whether there was anything. */
+/* Adds the changes of this kind. False if there were none. */
 static bool gather(struct gathered *all, const struct gpu_change *change, enum gpu_kind kind)
 {
     struct findings found = {0};
@@ -112,7 +112,7 @@ static void add_changes(const struct topo *topo, const struct result *result,
     }
 }
 
-/* Whether an earlier observation has the GPU. */
+/* True if an earlier observation has the GPU. */
 static bool is_met(const struct result *result, const struct gpu_change *gpu)
 {
     for (size_t a = 0; a < result->narms; a++)

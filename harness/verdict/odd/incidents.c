@@ -5,7 +5,7 @@
 
 #include "harness/lib/base/text.h"
 
-/* An interval below it says that the cure brings nothing. */
+/* If the whole interval is below this speed-up, the cure has no effect. */
 static const double worth = 1.1;
 
 const char *incident_end_name(enum incident_end end)
@@ -27,7 +27,7 @@ static const char *cured_name(const struct incident *incident)
     return incident->variants[incident_changes(incident)];
 }
 
-/* Its row; NULL: it has none. */
+/* The row of this variant and metric; NULL = it has none. */
 static const struct row *find_row(const struct rows *rows, const char *variant, const char *metric)
 {
     for (size_t i = 0; metric && i < rows->n; i++) {
@@ -60,7 +60,8 @@ static void take(const struct comparison *one, struct incident_outcome *outcome)
     outcome->speed_up = more ? one->ratio : 1 / one->ratio;
     outcome->low = more ? one->low : 1 / one->high;
     outcome->high = more ? one->high : 1 / one->low;
-    /* One question is asked, chosen before: its own interval answers it, whatever else gates. */
+    /* One question was chosen in advance, so its own interval answers it, without the gating of
+     * ab. */
     bool harms = outcome->incident->harms;
     bool shown = harms ? outcome->high < 1 : outcome->low > 1;
     bool excluded = harms ? outcome->low > 1 / worth : outcome->high < worth;
@@ -89,7 +90,7 @@ void incident_judge(const struct comparisons *comparisons, const struct rows *ro
             take(one, outcome);
             break;
         }
-        if (one->outcome == OUTCOME_MISSING) { /* of what gates: the machine cannot show it */
+        if (one->outcome == OUTCOME_MISSING) { /* it gates: the machine cannot show it */
             outcome->end = INCIDENT_SKIPPED;
             text_set(outcome->reason, "%.290s", one->reason);
         }

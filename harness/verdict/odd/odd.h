@@ -1,4 +1,5 @@
-/* Findings about oddities of a run beside its numbers: each function appends its own. Pure. */
+/* Findings about anomalies of a run, apart from its numbers. Each function appends its own.
+ * Pure. */
 #ifndef CONTEND_VERDICT_ODD_ODD_H
 #define CONTEND_VERDICT_ODD_ODD_H
 
@@ -8,75 +9,77 @@
 #include "harness/verdict/odd/symmetry.h"
 
 /*
- * What a user's command did that its rows do not show: a finding for each placement and name of a
- * thread that was bound to other CPUs than planned (id mask_changed, a doubt where they lie beyond
- * the plan), one for output that was cut, and one for runs that SIGTERM did not end.
+ * What a user's command did that its rows do not show. One finding "mask_changed" for each
+ * placement and thread name that was bound to other CPUs than planned; severity doubt if CPUs lie
+ * outside the plan. One for output that was cut, and one for runs that SIGTERM did not end.
  */
 void commands_find(const struct analysis *analysis, struct findings *findings);
 
 /*
- * Id: "dose_not_held", of the configuration whose dose was off the most: by more than 2 points of
- * cpu, 0.03 of bandwidth or 5% of latency in the median of its rounds.
+ * Adds "dose_not_held" for the configuration whose dose was off the most. Limits, for the median of
+ * its rounds: 0.02 of cpu and throttle, 0.03 of bandwidth, 0.05 of cache, 5% of latency.
  */
 void doses_find(const struct analysis *analysis, struct findings *findings);
 
-/* By how much more than that the arm's dose is off; 1 and less: it was held, or nobody knows. */
+/* How far the arm's dose is off, as a multiple of the limit; up to 1 = held; 0 = unknown. */
 double doses_off(const struct analysis *analysis, const struct arm *arm);
 
 /*
- * Of the GPUs that CUDA shows, where the run uses any: other processes on it, its compute mode,
- * MIG. Known before anything is measured.
+ * If the run uses GPUs: other processes on the GPUs that CUDA shows, their compute mode, MIG. Known
+ * before anything is measured.
  */
 void gpus_find(const struct topo *topo, const struct result *result, struct findings *findings);
 
 /*
- * What changed on GPUs while arms ran: errors of memory and links, Xids, PCIe links that are slow
- * under load (machine/gpu/watch.h). One finding a GPU and kind, which names the arms; the evidence
- * is in how many of the launches of workers on that GPU.
+ * Changes of GPUs while arms ran: errors of memory and links, Xids, PCIe links that are slow under
+ * load (machine/gpu/watch.h). One finding per GPU and kind, which names the arms; the evidence is
+ * the number of affected launches of workers on that GPU.
  */
 void gpus_find_changes(const struct topo *topo, const struct result *result,
                        struct findings *findings);
 
 /*
- * A ratio is below 1 where all of its interval is below this: closer to 1 it says nothing. Of many
- * ratios some are by chance, since the interval of three rounds is their range: they have to be a
- * share of all.
+ * A ratio is below 1 if its whole interval is below SCANS_BELOW_ONE. Some of many ratios are below
+ * by chance, since the interval of three rounds is their range. So the finding needs a share of
+ * SCANS_BELOW_SHARE of all ratios of the metric.
  */
 #define SCANS_BELOW_ONE 0.99
 #define SCANS_BELOW_SHARE 0.25
 
 /*
- * Id: "below_one", for ratios of three rounds or more that are (`below_one` of struct
- * bench_metric); one at most for an arm and metric.
+ * Adds "below_one" for ratios of at least three rounds that are below 1 (`below_one` of struct
+ * bench_metric); at most one per arm and metric.
  */
 void scans_find(const struct analysis *analysis, struct findings *findings);
 
 /*
- * What did not simply end well. Ids: the name of the status of an arm, or of values that its scan
- * could not have or that its benchmark doubts; "few_steps", where its rounds are too short;
- * "efficiency_above_one", which says what that means; "not_here", for placements that this machine
- * cannot express; "small_team", where OpenMP gave a worker fewer threads than planned.
+ * Arms and values whose status is not OK. Ids: the name of the status of an arm, of values that its
+ * scan failed to measure, or of values that its benchmark doubts; "few_steps", where rounds are too
+ * short; "efficiency_above_one", with the cause; "not_here" and "absent_here", for placements that
+ * this machine does not support; "small_team", where OpenMP gave a worker fewer threads than
+ * planned.
  */
 void statuses_find(const struct analysis *analysis, struct findings *findings);
 
-/* "none", "none alone", "none, 4 workers"; of a scan "mem_latency, pages 4k". Returns buf. */
+/* "none", "none alone", "none, 4 workers"; for a scan "mem_latency, pages 4k". Returns buf. */
 char *statuses_name_arm(const struct result *result, const struct arm *arm, char *buf, size_t size);
 
 /*
- * Appends one finding a unit that is odd, by its worst comparison; then what cannot be decided,
- * then how alike the others are; nothing where nothing was compared. `topo` gives PCI addresses; it
- * may be NULL. Ids:
+ * Appends one finding per odd unit, by its worst comparison; then undecided comparisons; then how
+ * alike the other units are. Appends nothing if nothing was compared. `topo` provides PCI addresses
+ * and may be NULL. Ids:
+ *
  *   unit_odd       of a unit, "GPU 2 (0000:00:08.0)", "GPU 0 to GPU 3", "from GPU 2 (...)",
  *                  "rank 5"; bad. The evidence is its ratio to its peers, below 1 also where less
- *                  is better, its robust z-score, and how many are compared
- *   units_differ   two, of which nobody can say which is odd
- *   units_split    too many are worse to be called odd
+ *                  is better, its robust z-score, and how many units are compared
+ *   units_differ   two units: either may be the odd one
+ *   units_split    too many units are worse to be called odd
  *   units_apart    none is odd, but least and most are far from each other
  *   units_alike    within how much of each other; a note
- * The three before that are doubts, or, where the worst GPU was at its power limit, notes that say
- * so
- * and more_units_odd, more_units_undecided for how many of them are not told. All but unit_odd are
- * of the subject "symmetry".
+ *
+ * units_differ, units_split and units_apart are doubts, or notes where the worst GPU was at its
+ * power limit. more_units_odd and more_units_undecided count findings that are not listed. All but
+ * unit_odd have the subject "symmetry".
  */
 void symmetry_findings(const struct symmetry *symmetry, const struct topo *topo,
                        struct findings *findings);

@@ -5,7 +5,7 @@
 
 #include "harness/lib/stats/stats.h"
 
-/* Phi^-1(0.75): makes a MAD of normal values their standard deviation. */
+/* Phi^-1(0.75): scales a MAD of normal values to their standard deviation. */
 static const double mad_scale = 0.6745;
 
 const char *outlier_verdict_name(enum outlier_verdict verdict)
@@ -18,7 +18,7 @@ const char *outlier_verdict_name(enum outlier_verdict verdict)
 static double ratio_to(double value, double typical, enum outlier_sense sense)
 {
     if (value == typical)
-        return 1; /* also of zeros */
+        return 1; /* also for two zeros */
     return sense == OUTLIER_LOWER ? typical / value : value / typical;
 }
 
@@ -55,7 +55,7 @@ static bool are_comparable(const struct outlier_value *values, size_t n, enum ou
     return most > 0 || least > 0;
 }
 
-/* Fills the ratios, and notes in `odd` for now who fails them. */
+/* Fills the ratios, and marks the units that fail them in `odd`, for now. */
 static void compare_ratios(const struct outlier_value *values, size_t n, enum outlier_sense sense,
                            double least, struct outlier_judgement *out)
 {
@@ -75,7 +75,8 @@ static bool is_dead(const struct outlier_value *value, enum outlier_sense sense)
     return sense == OUTLIER_HIGHER && value->value == 0;
 }
 
-/* How many of those that fail the ratio are a group, and not odd ones; 0 where they are few. */
+/* The number of units that fail the ratio if they form a group; 0 if they are few enough to be
+ * odd. */
 static size_t count_group(const struct outlier_value *values, size_t n, enum outlier_sense sense,
                           const struct outlier_judgement *out)
 {
@@ -88,7 +89,7 @@ static size_t count_group(const struct outlier_value *values, size_t n, enum out
     return nlow > 1 && 4 * nlow > n - ndead ? nlow : 0;
 }
 
-/* Median and spread of those that are not odd, and their MAD. */
+/* Fills median and spread of the units that are not odd. Returns their MAD, within its limits. */
 static double measure_peers(const struct outlier_value *values, size_t n, double least,
                             struct outlier_judgement *out)
 {
@@ -152,7 +153,7 @@ static void judge_many(const struct outlier_value *values, size_t n, enum outlie
         unit->odd = unit->odd && (is_dead(&values[i], sense) || (!group && unit->z < -OUTLIER_Z));
         any = any || unit->odd;
     }
-    if (!group) /* those that fail the ratio alone are peers again */
+    if (!group) /* units that fail only the ratio are peers again */
         (void)measure_peers(values, n, least, out);
     if (any) {
         out->verdict = OUTLIER_ODD;

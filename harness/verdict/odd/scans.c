@@ -7,7 +7,7 @@
 
 enum { ROUNDS_LEAST = 3 };
 
-/* The rows of one metric of an arm: how many, how many that are told, and the least of those. */
+/* The rows of one metric of an arm: all, those below 1, and the lowest of those. */
 struct some {
     size_t rows, told;
     const struct row *row;

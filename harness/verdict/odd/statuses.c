@@ -10,7 +10,7 @@
 #include "harness/rows/say.h"
 #include "harness/verdict/odd/busy.h"
 
-enum { REASONS_MAX = 2 }; /* of placements that are not here; of more only the names are told */
+enum { REASONS_MAX = 2 }; /* reasons of absent placements; with more, only names are listed */
 
 static const enum finding_severity severities[STATUSES] = {
     FINDING_NOTE, FINDING_DOUBT, FINDING_DOUBT, FINDING_NOTE, FINDING_BAD, FINDING_BAD};
@@ -35,7 +35,7 @@ char *statuses_name_arm(const struct result *result, const struct arm *arm, char
 struct search {
     const struct analysis *analysis;
     struct findings *findings;
-    size_t first; /* of ours among them */
+    size_t first; /* index of the first finding of this search */
 };
 
 static const struct arm *arm_at(const struct search *search, size_t arm)
@@ -55,7 +55,7 @@ static bool is_absent(const struct arm *arm)
     return arm->plan.status == PLAN_SKIPPED;
 }
 
-/* Behind the benchmark's name, where both begin with it: "queue 1, none". */
+/* Drops the benchmark's name if both begin with it: "queue 1, none". */
 static const char *shorten(const char *subject, const char *like)
 {
     const char *comma = strstr(subject, ", ");
@@ -63,7 +63,7 @@ static const char *shorten(const char *subject, const char *like)
     return strncmp(subject, like, length) == 0 ? subject + length : subject;
 }
 
-/* Another subject of a sentence that is told; of those without room only that there are more. */
+/* Adds a subject to a finding; if there is no room, adds "and others" instead. */
 static void add_subject(struct finding *earlier, const char *subject)
 {
     static const char more[] = "; and others";
@@ -78,7 +78,7 @@ static void add_subject(struct finding *earlier, const char *subject)
         (void)snprintf(earlier->subject + used, room, "; %s", name);
 }
 
-/* A missing feature is missing for all workers: which one reports it is chance. */
+/* A missing feature is missing for all workers, so the worker that reports it does not matter. */
 static bool same_reason(enum status status, const char *a, const char *b)
 {
     int a_at = 0, b_at = 0;
@@ -98,7 +98,7 @@ static bool same_sentence(const struct finding *a, const struct finding *b)
     return strcmp(a->sentence, b->sentence) == 0;
 }
 
-/* Arms that ended alike are told together. */
+/* Arms with the same sentence share one finding. */
 static void add_joined(const struct search *search, const struct finding *finding)
 {
     for (size_t i = search->first; i < search->findings->n; i++)
@@ -109,7 +109,8 @@ static void add_joined(const struct search *search, const struct finding *findin
     findings_put(search->findings, finding);
 }
 
-/* How an arm, or a value of it, ended: "failed: a worker was killed"; of a bound only which. */
+/* How an arm, or a value of it, ended: "failed: a worker was killed"; only the reason if the value
+ * is a bound. */
 static struct finding make_finding(const struct search *search, const struct arm *arm,
                                    enum status status, const char *reason)
 {
@@ -122,8 +123,8 @@ static struct finding make_finding(const struct search *search, const struct arm
     return finding;
 }
 
-/* The first of a benchmark's arms that could run, where they are several that ended alike, or -1.
- */
+/* The first of a benchmark's arms that could run, if there are several and all ended alike, or
+ * -1. */
 static int first_of_all_alike(const struct search *search, const struct bench *bench)
 {
     int first = -1;
@@ -150,14 +151,15 @@ static void add_arm(const struct search *search, size_t index)
     if (rounds->status == STATUS_OK || told || repeats || (is_absent(arm) && !arm->bench->scan))
         return;
     if (alike >= 0 && (size_t)alike < index && !is_absent(arm))
-        return; /* told with the first of them */
+        return; /* reported with the first of the arms */
     struct finding finding = make_finding(search, arm, rounds->status, rounds->reason);
     if (alike >= 0 && (size_t)alike == index)
         text_set(finding.subject, "%s", arm->bench->name);
     add_joined(search, &finding);
 }
 
-/* Why a value of a scan could not be had while others could, or is doubtful; false: it is well. */
+/* Why a value of a scan is missing while others were measured, or is doubtful; false = it is
+ * valid. */
 static bool doubts_value(const struct search *search, const struct row *row,
                          struct finding *finding)
 {
@@ -183,7 +185,7 @@ static bool is_told(const struct findings *findings, const struct finding *findi
     return false;
 }
 
-/* Each reason once an arm, then joined over the arms that share it. */
+/* Reports each reason once per arm, then joins the arms that share it. */
 static void add_values(const struct search *search)
 {
     const struct rows *rows = &search->analysis->rows;
@@ -204,7 +206,7 @@ static bool is_not_here(const struct arm *arm, unsigned planned_workers)
            is_absent(arm);
 }
 
-/* By name, or with the reason where they are few. */
+/* Only the names of the placements, or also the reasons if they are few. */
 static void add_not_here(const struct search *search, unsigned planned_workers)
 {
     const struct result *result = search->analysis->result;
@@ -229,7 +231,7 @@ static void add_not_here(const struct search *search, unsigned planned_workers)
     }
 }
 
-/* The worker that OpenMP gave the least of its threads; NULL where all have theirs. */
+/* The worker that OpenMP gave the fewest of its planned threads; NULL if all teams are complete. */
 static const struct worker_result *smallest_team(const struct arm *arm, unsigned *slot)
 {
     const struct worker_result *smallest = NULL;
@@ -261,7 +263,8 @@ static void add_small_team(const struct search *search, const struct arm *arm)
                   worker->least_team, arm->plan.workers[i].threads);
 }
 
-/* A median of one step is that step, and the first of a fight is not like the next. */
+/* The median of one step is that step, and the first step under contention differs from later
+ * ones. */
 static void add_few_steps(const struct search *search, size_t index)
 {
     const struct round_values *values = &search->analysis->values;
@@ -287,7 +290,7 @@ static void add_few_steps(const struct search *search, size_t index)
     add_joined(search, &finding);
 }
 
-/* More than 1 is no speed-up by neighbours: what it is measured against was slow. */
+/* Above 1 does not mean that neighbours help: the solo run that it is relative to was slow. */
 static void add_above_one(const struct search *search, size_t index)
 {
     const struct arm *arm = arm_at(search, index);

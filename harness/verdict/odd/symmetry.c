@@ -14,13 +14,12 @@ const char *symmetry_kind_name(enum symmetry_kind kind)
     return names[kind];
 }
 
-/* The benchmark's declaration of the row's metric; NULL = it has none. */
+/* The benchmark's declaration of the row's metric; NULL = none. */
 static const struct bench_metric *metric_of(const struct row *row)
 {
     return bench_metric_find(row->arm->bench, row->metric);
 }
 
-/* Whether a row is judged. */
 static enum outlier_sense sense_of(const struct row *row)
 {
     if (metric_of(row)->peers == PEERS_WAITED)
@@ -28,7 +27,8 @@ static enum outlier_sense sense_of(const struct row *row)
     return strcmp(row->better, "higher") == 0 ? OUTLIER_HIGHER : OUTLIER_LOWER;
 }
 
-/* Not with a background: there the scheduler decides who is waited for. */
+/* Rows with a background are not judged: there the scheduler decides which rank the others wait
+ * for. */
 static bool is_judged(const struct row *row)
 {
     const struct bench_metric *metric = metric_of(row);
@@ -38,7 +38,7 @@ static bool is_judged(const struct row *row)
     return dims_agree(&row->dims, metric->compare_filter);
 }
 
-/* Takes the number of such a unit out of where a row stands; -1 where it has none. */
+/* Removes the unit of this kind from the dims and returns its number; -1 if the dims have none. */
 static int take(const struct row *row, enum dim_kind kind, struct dims *at)
 {
     unsigned dim = dim_find_kind(row->arm->bench, kind);
@@ -48,7 +48,7 @@ static int take(const struct row *row, enum dim_kind kind, struct dims *at)
     return ordinal;
 }
 
-/* In place of the node its distance, where that is known. */
+/* Replaces the node by its distance from the GPU, if known. */
 static void replace_node(const struct row *row, const struct symmetry_distance *distance,
                          struct dims *at, struct symmetry_unit *unit)
 {
@@ -63,7 +63,7 @@ static void replace_node(const struct row *row, const struct symmetry_distance *
     unit->other = os_node;
 }
 
-/* Takes the unit out of where the row stands; false where the row has none. */
+/* Removes the unit from the row's dims, which become *at; false if the row has no unit. */
 static bool take_unit(const struct row *row, const struct symmetry_distance *distance,
                       struct dims *at, struct symmetry_unit *unit)
 {
@@ -86,7 +86,7 @@ static bool take_unit(const struct row *row, const struct symmetry_distance *dis
     return true;
 }
 
-/* The comparison that the unit belongs to, added where it is the first. NULL: no memory. */
+/* The comparison that the unit belongs to; added if it is the first unit. NULL = no memory. */
 static struct symmetry_comparison *find_comparison(struct symmetry *symmetry, const struct row *row,
                                                    enum symmetry_kind kind, const struct dims *at)
 {
@@ -120,7 +120,7 @@ struct bench_of_judges {
     struct outlier_value values[OUTLIER_UNITS_MAX];
     struct symmetry_unit units[OUTLIER_UNITS_MAX];
     size_t n;
-    int rc; /* no memory for an odd one */
+    int rc; /* -ENOMEM: no memory for an odd unit */
 };
 
 static int compare_odd(const void *a, const void *b)
@@ -129,7 +129,7 @@ static int compare_odd(const void *a, const void *b)
     return (x->ratio > y->ratio) - (x->ratio < y->ratio);
 }
 
-/* Judges the units of the scratch, and appends the odd ones of them to the comparison. */
+/* Judges the units of the scratch, and appends the odd units to the comparison. */
 static void judge_units(struct symmetry_comparison *c, struct bench_of_judges *judges)
 {
     for (size_t i = 0; i < judges->n; i++)
@@ -165,7 +165,7 @@ static bool is_better(const struct symmetry_comparison *c, double a, double b)
     return c->sense == OUTLIER_LOWER ? a < b : a > b;
 }
 
-/* Whether `view`, such as "all pairs from 3", has the pair. */
+/* True if `view`, such as "all pairs from 3", includes the pair. */
 static bool covers(const struct symmetry_unit *view, const struct symmetry_unit *pair)
 {
     bool from = view->id == pair->id, to = view->id == pair->other;
@@ -189,7 +189,7 @@ static bool is_named(const struct symmetry_comparison *c, const struct symmetry_
     return false;
 }
 
-/* The pair counts for the view of a GPU: that one is added, or its best raised. */
+/* Counts the pair for the view of a GPU: adds the view, or raises its best value. */
 static void add_view(const struct symmetry_comparison *c, struct bench_of_judges *judges,
                      enum symmetry_kind kind, int id, const struct symmetry_unit *pair)
 {
@@ -206,8 +206,8 @@ static void add_view(const struct symmetry_comparison *c, struct bench_of_judges
             (struct symmetry_unit){.kind = kind, .id = id, .other = -1, .value = pair->value};
 }
 
-/* Judges the GPUs of the pairs that are not yet named, each by the best of them, and notes the
- * first split that is found so. */
+/* Judges the GPUs of all pairs that are not yet named, each by its best pair. Notes the first split
+ * that this finds. */
 static void judge_views(struct symmetry_comparison *c, enum symmetry_kind kind,
                         struct bench_of_judges *judges)
 {
@@ -243,7 +243,7 @@ static void judge_comparison(struct symmetry_comparison *c, struct bench_of_judg
     judge_units(c, judges);
     if (!pairs)
         memcpy(c->units, judges->units, judges->n * sizeof(*judges->units));
-    /* A split of GPUs is more telling than one of their pairs, which may hide it. */
+    /* A split of GPUs explains more than the verdict on their pairs, which may hide it. */
     if (!pairs || c->verdict != OUTLIER_SPLIT || c->nodd)
         note_judgement(c, judges);
     if (!c->nodd)
@@ -252,7 +252,7 @@ static void judge_comparison(struct symmetry_comparison *c, struct bench_of_judg
     qsort(c->odd, c->nodd, sizeof(*c->odd), compare_odd);
 }
 
-/* Whether a row says that the worst GPU of the comparison was at its power limit at that point. */
+/* True if a row shows that the worst GPU was at its power limit at the comparison's point. */
 static bool is_power_limited(const struct rows *rows, const struct symmetry_comparison *c)
 {
     const struct symmetry_unit *worst = c->sense == OUTLIER_LOWER ? &c->most : &c->least;

@@ -8,7 +8,7 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 
-/* Findings of one kind, so that a machine of many oddities still fits a screen. */
+/* Limits per kind, so that a machine with many anomalies still fits a screen. */
 enum { ODD_MAX = 8, UNDECIDED_MAX = 3 };
 
 struct teller {
@@ -82,7 +82,7 @@ static bool is_worse(const struct symmetry_comparison *c, const struct symmetry_
     return unit->ratio < other->ratio;
 }
 
-/* In how many comparisons the unit is odd, and in which one the most. */
+/* The number of comparisons in which the unit is odd, and the worst of them. */
 static size_t find_worst(const struct symmetry *symmetry, const struct symmetry_unit *unit,
                          const struct symmetry_comparison **where,
                          const struct symmetry_unit **worst)
@@ -106,7 +106,7 @@ static size_t find_worst(const struct symmetry *symmetry, const struct symmetry_
     return n;
 }
 
-/* Told once, by its worst comparison. */
+/* Reports the unit once, by its worst comparison. */
 static void report_odd(const struct teller *teller, const struct symmetry_unit *unit)
 {
     const struct symmetry_comparison *where = NULL;
@@ -116,7 +116,7 @@ static void report_odd(const struct teller *teller, const struct symmetry_unit *
     size_t n = find_worst(teller->symmetry, unit, &where, &worst);
     (void)name_unit(teller, worst, finding.subject, sizeof(finding.subject));
     (void)name_comparison(where, what, sizeof(what));
-    /* "ratio 0.248, z -51.2, 4 units": how many the comparison is of */
+    /* "ratio 0.248, z -51.2, 4 units": the number of units in the comparison */
     text_set(finding.evidence, "ratio %.3g", worst->ratio);
     if (isfinite(worst->z))
         text_add(finding.evidence, ", z %.3g", worst->z);
@@ -136,7 +136,7 @@ static void report_odd(const struct teller *teller, const struct symmetry_unit *
     findings_put(teller->findings, &finding);
 }
 
-/* Each where it is met first. */
+/* Reports each unit where it first occurs. */
 static void report_odds(const struct teller *teller)
 {
     const struct symmetry *symmetry = teller->symmetry;
@@ -176,7 +176,7 @@ static char *name_amount(const struct teller *teller, const struct symmetry_comp
     return buf;
 }
 
-/* A comparison without a verdict: where its worst GPU was at its power limit, that is no doubt. */
+/* A comparison without an odd unit. Only a note if its worst GPU was at its power limit. */
 static void report_one(const struct teller *teller, const struct symmetry_comparison *c)
 {
     char what[200], low[160], high[160], amount[48];
@@ -201,7 +201,7 @@ static void report_one(const struct teller *teller, const struct symmetry_compar
         text_add(finding.sentence,
                  "%zu of %zu %s do not reach the others' %s: groups rather than outliers", c->nlow,
                  c->njudged, plural, format_amount(c->typical, c->row, amount, sizeof(amount)));
-    else { /* far apart, but none is worse than most */
+    else { /* far apart, but no unit is worse than the others */
         text_set(finding.evidence, "%zu units", c->njudged);
         text_add(finding.sentence, "%s, and %s: they differ, but none is an outlier",
                  name_amount(teller, c, &c->least, " has the least, ", low),
@@ -210,7 +210,7 @@ static void report_one(const struct teller *teller, const struct symmetry_compar
     findings_put(teller->findings, &finding);
 }
 
-/* Ranks that differ without being late are not reported: an early one is no fault. */
+/* Ranks that differ without being late are not reported: an early rank is no fault. */
 static bool is_told(const struct symmetry_comparison *c)
 {
     bool apart = c->verdict == OUTLIER_SPLIT && !c->nlow;
@@ -235,7 +235,7 @@ static void report_undecided(const struct teller *teller)
                       "%zu more comparisons without a verdict; see run.json", n - UNDECIDED_MAX);
 }
 
-/* GPUs of a comparison, where of a distance one stands for several nodes. */
+/* The number of GPUs in a comparison: a GPU with several nodes at one distance counts once. */
 static size_t count_units(const struct symmetry_comparison *c)
 {
     size_t n = 0;
@@ -248,7 +248,8 @@ static size_t count_units(const struct symmetry_comparison *c)
     return n;
 }
 
-/* "4 GPUs within 1.2% of each other in 12 comparisons"; "alike" where what differs is nothing. */
+/* "4 GPUs within 1.2% of each other in 12 comparisons"; "alike" if the differences do not
+ * matter. */
 static void report_alike(const struct teller *teller, enum symmetry_kind kind)
 {
     const struct symmetry_comparison *widest = NULL;
@@ -267,7 +268,7 @@ static void report_alike(const struct teller *teller, enum symmetry_kind kind)
     if (!n)
         return;
     text_set(finding.sentence, "%zu %s ", units, plural_of(kind));
-    /* Waits of microseconds differ by nothing, which is no percentage of anything. */
+    /* Waits that differ by less than `least` have no meaningful percentage. */
     if (widest->spread > 0)
         text_add(finding.sentence, "within %.1f%% of each other", 100 * widest->spread);
     else

@@ -13,10 +13,10 @@
 #include "harness/rows/row.h"
 #include "harness/rows/say.h"
 
-/* As logarithm: more is as good, and this fits into a double. */
+/* As a logarithm; exp() of it fits into a double, and more evidence changes nothing. */
 static const double EVIDENCE_MOST = 500;
 
-/* Two arms that differ by their variants, and room for a value a round. */
+/* Two arms that differ only in their variant, and room for one value per round. */
 struct duel {
     const struct analysis *analysis;
     const struct variants *variants;
@@ -32,14 +32,14 @@ static const struct arm *arm_at(const struct duel *duel, size_t index)
     return &duel->analysis->result->arms[index];
 }
 
-/* Metrics that do not compare variants. */
+/* False for metrics that do not compare variants. */
 static bool is_comparable(const struct round_value *value)
 {
     return strcmp(value->metric, VALUE_STATUS) != 0 && strcmp(value->metric, METRIC_VS_BEST) != 0 &&
            strcmp(value->better, "none") != 0 && value->round != VALUE_NO_ROUND;
 }
 
-/* The only group of a metric that an arm has; NULL: it has several, or none. */
+/* The arm's only group of a metric; NULL = none, or several. */
 static const struct round_value *find_single(const struct round_values *values, size_t arm,
                                              const char *metric, size_t *n)
 {
@@ -58,9 +58,9 @@ static const struct round_value *find_single(const struct round_values *values, 
 }
 
 /*
- * The same metric and key of another arm; *n = 0: it has none. Parameters of a variant may move a
- * value to another key, such as from threads to processes: where both arms have one alone, these
- * are meant.
+ * The group of another arm with the same metric and key; NULL and *n = 0 = none. A variant's
+ * parameters may move a value to another key, such as from threads to processes. So if both arms
+ * have one group of the metric, that group counts, too.
  */
 static const struct round_value *find_group(const struct duel *duel, size_t arm,
                                             const struct round_value *like, size_t *n)
@@ -94,7 +94,7 @@ static unsigned order_in(const struct duel *duel, size_t arm, int round)
     return arm_order(arm_at(duel, duel->analysis->rounds.arms[arm].source), (unsigned)round);
 }
 
-/* The rounds that both have, as logarithms of their ratio. Returns how many. */
+/* Pairs the rounds that both have, as logarithms of their ratio. Returns the number of pairs. */
 static size_t pair(const struct duel *duel, const struct round_value *base, size_t nbase,
                    const struct round_value *other, size_t nother)
 {
@@ -119,7 +119,7 @@ static double median_of(const struct duel *duel, const double *values, size_t n)
     return stats_sort_median(duel->scratch, n);
 }
 
-/* Takes out the parts of the name that `pair` begins with. */
+/* Removes the parts of params that have the same name as `pair`. */
 static void drop(char *params, const char *pair)
 {
     size_t length = strcspn(pair, "="), left;
@@ -136,7 +136,7 @@ static void drop(char *params, const char *pair)
         params[left - 1] = '\0';
 }
 
-/* The columns that both have: the base's, without the variant and what the two set. */
+/* The parameters that both have: the base's, without the variant and what either variant sets. */
 static void put_params(const struct duel *duel, const struct dims *at, char *params, size_t size)
 {
     char text[ROW_PARAMS_MAX], key[DIMS_KEY_MAX];
@@ -150,7 +150,7 @@ static void put_params(const struct duel *duel, const struct dims *at, char *par
     (void)snprintf(params, size, "%s", text);
 }
 
-/* `at`: where both stand. */
+/* `at`: the key of both arms. */
 static void describe(const struct duel *duel, const struct round_value *value,
                      const struct dims *at, struct comparison *one)
 {
@@ -173,8 +173,8 @@ static void describe(const struct duel *duel, const struct round_value *value,
     put_params(duel, at, one->params, sizeof(one->params));
 }
 
-/* Rounds to the nearest verdict: evidence grows each round, after the cost of not knowing lambda.
- */
+/* Rounds until the nearest verdict. Evidence grows each round, once the start cost of an unknown
+ * lambda is paid. */
 static double more_rounds(const struct sequential *of, double threshold, double enough)
 {
     const double start = 1.5;
@@ -198,14 +198,14 @@ static void report_unclear(const struct sequential *of, double threshold, struct
              how_many);
 }
 
-/* A difference below it is none: of a time at least what a reading of the clock takes here. */
+/* A smaller difference does not count; for a time at least the cost of reading the clock here. */
 static double least_difference(const struct duel *duel, const struct comparison *one)
 {
     double least = floor_of(arm_at(duel, duel->base)->bench, one->metric, one->unit);
     return !strcmp(one->unit, "s") ? fmax(least, duel->variants->clock_s) : least;
 }
 
-/* Outcome and reason, from the interval of the logarithm. */
+/* Sets outcome and reason from the interval of the logarithm. */
 static void judge(const struct duel *duel, const struct sequential *of,
                   const struct sequential_interval *interval, struct comparison *one)
 {
@@ -257,13 +257,13 @@ static void compare_pairs(const struct duel *duel, size_t n, struct comparison *
     judge(duel, &of, &interval, one);
 }
 
-/* The values of a metric that an arm has. */
+/* The values of one metric of an arm. */
 struct group {
     size_t arm, n;
     const struct round_value *values;
 };
 
-/* Why some rounds of it have no value; NULL: all have one. */
+/* Why some rounds have no value; NULL = all have one. */
 static const char *why_failed(const struct duel *duel, const struct group *group)
 {
     const struct arm_rounds *rounds = &duel->analysis->rounds.arms[group->arm];
@@ -275,8 +275,8 @@ static const char *why_failed(const struct duel *duel, const struct group *group
     return NULL;
 }
 
-/* In some rounds steps of it did not end within the limit: those gave a bound, or where a command
- * prints its rate, nothing. */
+/* In some rounds, steps did not end within the limit. Such a round gave a bound, or, if a command
+ * prints its rate, no value. */
 static bool was_cut_off(const struct duel *duel, const struct group *group)
 {
     const struct arm_rounds *rounds = &duel->analysis->rounds.arms[group->arm];
@@ -287,9 +287,8 @@ static bool was_cut_off(const struct duel *duel, const struct group *group)
 }
 
 /*
- * Rounds that failed are no rounds that can be left out, and a step that was cut off at the limit
- * is a bound: that two of those are alike shows nothing, nor is an arm faster by the steps that it
- * has ended. SLOWER is shown all the same.
+ * Failed rounds may not be left out, and a step that was cut off at the limit is only a bound.
+ * Equal bounds do not show SAME, and steps that did end do not show FASTER. SLOWER remains valid.
  */
 static void doubt_pairs(const struct duel *duel, const struct group groups[2],
                         struct comparison *one)
@@ -317,7 +316,7 @@ static void doubt_pairs(const struct duel *duel, const struct group groups[2],
     }
 }
 
-/* Why an arm has none of it. */
+/* Says why an arm has no value of the metric. */
 static void report_missing(const struct duel *duel, size_t nbase, size_t nother,
                            struct comparison *one)
 {
@@ -332,7 +331,7 @@ static void report_missing(const struct duel *duel, size_t nbase, size_t nother,
                  reason);
 }
 
-/* A group of either arm; of one that both have, the base's. */
+/* Compares a group of either arm. A group that both have is compared once, as the base's. */
 static void compare_group(const struct duel *duel, const struct round_value *group, size_t n,
                           bool of_base)
 {
@@ -346,7 +345,7 @@ static void compare_group(const struct duel *duel, const struct round_value *gro
     describe(duel, group, moved ? &NO_DIMS : &group->dims, &one);
     size_t pairs = nother ? pair(duel, group, n, other, nother) : 0;
     if (!pairs && !one.gating)
-        return; /* counts that are 0 have no ratio */
+        return; /* counts of 0 have no ratio */
     if (pairs) {
         const struct group groups[] = {{duel->base, n, group}, {duel->other, nother, other}};
         compare_pairs(duel, pairs, &one);
@@ -373,7 +372,7 @@ static void compare_arms(const struct duel *duel)
     }
     if (duel->comparisons->n > before)
         return;
-    /* An arm that failed in all rounds has no group: what gates is missed all the same. */
+    /* An arm that failed in all rounds has no group; its gating metric is still MISSING. */
     struct comparison one;
     describe(duel, &none, &none.dims, &one);
     one.gating = true;
@@ -381,7 +380,8 @@ static void compare_arms(const struct duel *duel)
     (void)comparisons_add(duel->comparisons, &one, NULL);
 }
 
-/* The arm that stands where `base` stands, under another variant: all have theirs in one order. */
+/* The arm that corresponds to `base` under another variant: all variants have their arms in one
+ * order. */
 static bool find_other(const struct result *result, size_t base, const struct variant *variant,
                        size_t *other)
 {
@@ -407,7 +407,8 @@ static void compare_all(struct duel *duel)
                 compare_arms(duel);
 }
 
-/* The least mean of its evidence and that of any others, as a logarithm; `sorted` has all. */
+/* The least mean of its evidence with that of any others, as a logarithm. `sorted` includes its
+ * own. */
 static double least_mean(const double *sorted, size_t n, double own)
 {
     double sum = exp(own), least = sum;
@@ -424,7 +425,7 @@ static double least_mean(const double *sorted, size_t n, double own)
     return log(least);
 }
 
-/* A change beyond chance by itself, but not among all compared metrics, is UNCLEAR. */
+/* A change that is significant by itself, but not among all compared metrics, becomes UNCLEAR. */
 static void close_family(struct comparisons *comparisons, bool gating)
 {
     double *sorted = calloc(comparisons->n + 1, sizeof(*sorted));

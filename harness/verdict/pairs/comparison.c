@@ -46,7 +46,7 @@ void comparisons_free(struct comparisons *comparisons)
     *comparisons = (struct comparisons){0};
 }
 
-/* Whether all are of the same two sides: of three variants of an ab they are not. */
+/* True if all have the same two sides; false for an ab of three variants. */
 static bool comparisons_of_two(const struct comparisons *comparisons)
 {
     for (size_t i = 1; i < comparisons->n; i++)
@@ -107,7 +107,7 @@ bool comparisons_decided(const struct comparisons *comparisons)
            comparisons_count(comparisons, OUTCOME_SAME);
 }
 
-/* In percent, to so many decimals that no change reads as none: 0.99996 is -0.01. */
+/* In percent, with enough decimals that a small change is not printed as zero: 0.99996 is -0.01. */
 static double percent_of(double ratio, int *decimals)
 {
     double percent = 100 * (ratio - 1);
@@ -156,7 +156,8 @@ char *comparison_format_change(const struct comparison *comparison, char *buf, s
     return buf;
 }
 
-/* A bound in at most six characters: outward, where that is away from no change. */
+/* A bound in at most six characters. Small changes round away from zero if that widens the
+ * interval. */
 static void format_percent(double ratio, bool up, char *buf, size_t size)
 {
     int decimals;
@@ -168,7 +169,7 @@ static void format_percent(double ratio, bool up, char *buf, size_t size)
     (void)snprintf(buf, size, "%+.*f%%", fabs(percent) >= 9.95 ? 0 : decimals, percent);
 }
 
-/* A bound in at most five characters; small ones outward; none but 1 is shown as 1. */
+/* A bound in at most five characters. Small factors round outward; only 1 is printed as 1. */
 static void format_factor(double factor, bool up, char *buf, size_t size)
 {
     if (factor > 9999)
@@ -196,7 +197,7 @@ char *comparison_format_interval(const struct comparison *comparison, char *buf,
         format_percent(comparison->low, false, low, sizeof(low));
         format_percent(comparison->high, true, high, sizeof(high));
         if (strlen(low) + strlen(" to ") + strlen(high) > COMPARISON_INTERVAL)
-            low[strlen(low) - 1] = '\0'; /* one unit will do */
+            low[strlen(low) - 1] = '\0'; /* one unit is enough */
     }
     (void)snprintf(buf, size, "%s%s%s", low, known ? " to " : "", high);
     return buf;
@@ -212,8 +213,8 @@ char *comparison_format_spread(double logarithm, char *buf, size_t size)
     return buf;
 }
 
-/* The gating comparison that says most: the SLOWER one that lost the most, else the FASTER one
- * that gained the most; NULL = neither. */
+/* The gating comparison with the largest change: the SLOWER one that lost the most, else the FASTER
+ * one that gained the most; NULL = neither. */
 static const struct comparison *find_most(const struct comparisons *comparisons)
 {
     const struct comparison *most = NULL;
@@ -230,7 +231,7 @@ static const struct comparison *find_most(const struct comparisons *comparisons)
     return most;
 }
 
-/* By how much: "3.0x", "25%", of what a side does in a time, below 1 of the slower one. */
+/* The size of a change of speed: "3.0x", "25%". `speed` is below 1 if slower. */
 static char *format_speed(double speed, bool slower, char *buf, size_t size)
 {
     double factor = slower ? 1 / speed : speed;
@@ -242,7 +243,6 @@ static char *format_speed(double speed, bool slower, char *buf, size_t size)
     return buf;
 }
 
-/* "sleep is 11x faster than spin (8.0x to 16x): throughput of pipeline, none, 2 workers." */
 static void format_most(const struct comparison *one, char *buf, size_t size)
 {
     char by[32], low[32], high[32];
@@ -293,7 +293,7 @@ double floor_of(const struct bench *bench, const char *metric, const char *unit)
         const char *unit;
         double floor;
     } floors[] = {
-        /* Two calls of the clock take some 50 ns; what is timed in batches has a share of that. */
+        /* Two clock reads take about 50 ns; values timed in batches have a share of that. */
         {"s", 1e-6},
         {"us", 0.1},
         {"ns", 0.2},

@@ -8,7 +8,7 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
 
-/* The names of a metric, and whether more of it means a worse machine. */
+/* The names of a metric, and the words for a higher and a lower value. */
 static const struct word {
     const char *metric, *name, *more, *less;
 } words[] = {
@@ -28,7 +28,7 @@ static const struct word *word_of(const char *metric)
     return &other;
 }
 
-/* "copy of memory", "kernel on GPU 0": the GPU is the one dimension that canaries have. */
+/* "copy of memory", "kernel on GPU 0": the GPU is the only dimension of canaries. */
 static char *name_value(const char *metric, const struct dims *at, char buf[160])
 {
     const char *name = word_of(metric)->name;
@@ -43,7 +43,7 @@ static bool is_number(const struct round_value *value)
     return !isnan(value->value) && value->round != VALUE_NO_ROUND;
 }
 
-/* The values of all arms that watch the machine. */
+/* The values of all arms that watch the machine; they come last. */
 static const struct round_value *first_of(const struct analysis *analysis,
                                           const struct round_value **end)
 {
@@ -64,7 +64,7 @@ char *canary_format(const char *metric, const struct dims *at, double ratio, cha
     return buf;
 }
 
-/* The widest range of all metrics, as largest / smallest; 1 = there is none. */
+/* The widest range of all metrics, as largest / smallest; 1 = none. */
 static double find_widest(const struct analysis *analysis, const struct round_value **widest)
 {
     double most = 1;

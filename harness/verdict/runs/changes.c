@@ -6,11 +6,11 @@
 #include "harness/lib/stats/stats.h"
 #include "harness/verdict/runs/run_spread.h"
 
-/* Runs on either side of a place that are looked at. */
+/* Runs on either side of a place that the test uses. */
 static const size_t widths[] = {6, 12, 24, 48};
 enum { WIDTHS = sizeof(widths) / sizeof(widths[0]), AROUND = 6, ODD = 2 };
 
-/* A median distance from the median of a normal distribution, in standard deviations. */
+/* Median distance from the median of a normal distribution, in standard deviations. */
 static const double median_distance = 0.6745, far = 3;
 
 static size_t least(size_t a, size_t b)
@@ -43,7 +43,6 @@ static struct moments moments_of(const double *values, size_t from, size_t to)
     return moments;
 }
 
-/* Two stretches of runs. */
 struct two {
     struct moments groups[RUN_SPREAD_GROUPS];
     struct run_spread spread;
@@ -84,7 +83,7 @@ size_t changes_begin(const struct changes *changes, size_t level, size_t n)
     return level ? changes->change[level - 1].at : 0;
 }
 
-/* Two-sided, by the normal approximation (Wilcoxon 1945, Mann and Whitney 1947). */
+/* Two-sided p, by the normal approximation (Wilcoxon 1945, Mann and Whitney 1947). */
 static double rank_chance(double above, size_t n1, size_t n2)
 {
     double pairs = (double)n1 * (double)n2, n = (double)(n1 + n2);
@@ -92,8 +91,8 @@ static double rank_chance(double above, size_t n1, size_t n2)
     return z <= 0 ? 1 : erfc(z * M_SQRT1_2);
 }
 
-/* To that level or, where so few runs cannot, within twice of what sides that do not overlap say.
- */
+/* True at that level. If the runs are too few to reach it: true within twice the p of sides that do
+ * not overlap. */
 static bool ranks_agree(const double *calm, size_t from, size_t at, size_t to, double level)
 {
     double above = 0;
@@ -104,7 +103,7 @@ static bool ranks_agree(const double *calm, size_t from, size_t at, size_t to, d
            fmax(level, 2 * rank_chance(0, at - from, to - at));
 }
 
-/* The place between `from` and `to` that speaks most for a change; 0 = none does. */
+/* The place between `from` and `to` with the smallest p below the level; 0 = none. */
 static size_t find_best(const double *calm, size_t from, size_t to, double level)
 {
     double least_chance = level;
@@ -139,7 +138,7 @@ void changes_find(const double *calm, size_t n, double error, struct changes *ch
     double level = 4 * error / (double)n;
     *changes = (struct changes){0};
     divide(calm, 0, n, level, changes);
-    for (size_t i = 0; i < changes->n;) { /* against the neighbours that it has now */
+    for (size_t i = 0; i < changes->n;) { /* test again, against its current neighbours */
         struct change *change = &changes->change[i];
         size_t at = change->at;
         *change = changes_between(calm, changes_begin(changes, i, n), at, at,

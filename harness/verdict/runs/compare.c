@@ -11,23 +11,22 @@
 #include "harness/verdict/runs/canary.h"
 #include "harness/verdict/runs/run_spread.h"
 
-/* Two-sided 90%: SAME; and 95%: that the machine itself moved. */
+/* Two-sided 90% for SAME; 95% for a change of the machine itself. */
 #define SAME_TAIL 0.05
 #define MOVED_TAIL 0.025
 
-/* Where equal runs can differ by more than the double, as a logarithm, no ratio means much. */
+/* As a logarithm: if equal runs can differ by more than the double, no ratio means much. */
 #define TOO_NOISY 0.693
 
-/* Beyond so many runs a side only pairs within rounds help. */
+/* If more runs than this a side are needed, only pairs within rounds help. */
 enum { RUNS_ADVISED = 20 };
 
-/* A pair that may get a verdict, and the other metric of the same measurement. */
+/* A pair that may get a verdict, and the pair with the other metric of the same measurement. */
 struct candidate {
     const struct pair *pair;
     const struct candidate *mate; /* NULL = none, or several */
 };
 
-/* The input shared by all rows. */
 struct judge {
     const struct pairing_runs *sides;
     const struct compare_options *options;
@@ -35,27 +34,27 @@ struct judge {
     size_t n;
     struct candidate *candidates; /* owned */
     double tail;                  /* of each end of an interval */
-    double moved;                 /* what the canaries moved by, as a logarithm */
+    double moved;                 /* change of the canaries, as a logarithm */
     const char *moved_what;
 };
 
 /* A pair's values on both sides and in the history. Gains: logarithms, more is better. */
 struct measured {
     struct moments sides[PAIRING_SIDES];
-    double rounds; /* what the medians are uncertain by of their rounds, the most */
-    bool noisy;    /* any row of both sides */
+    double rounds; /* largest uncertainty of the medians, from their rounds */
+    bool noisy;    /* any row of either side */
     bool bound[2]; /* a side has a censored row */
     struct run_spread spread;
-    double gain, half; /* of other against base; half the width of its interval */
+    double gain, half; /* other relative to base; half the width of its interval */
 };
 
-/* A median of which there are ratios. */
+/* The median is positive, so that it has a ratio. */
 static bool has_value(const struct row *row)
 {
     return row->median > 0 && isfinite(row->median) && row->status < STATUS_SKIPPED;
 }
 
-/* Rows of that side with a median of which there are ratios. */
+/* The number of rows of that side with such a median. */
 static size_t measured_count(const struct pair *pair, enum pairing_side side)
 {
     size_t n = 0;
@@ -69,7 +68,7 @@ static bool measured_on_both(const struct pair *pair)
     return measured_count(pair, PAIRING_BASE) && measured_count(pair, PAIRING_OTHER);
 }
 
-/* -1 where less is better, else 1. */
+/* -1 if less is better, else 1. */
 static double measured_direction(const struct row *row)
 {
     return !strcmp(row->better, "lower") ? -1 : 1;
@@ -86,8 +85,8 @@ static void add_row(struct measured *measured, enum pairing_side side, const str
     measured->bound[side] = measured->bound[side] || row->status == STATUS_CENSORED;
 }
 
-/* The spread of the pair, or with `mate` of both gains' mean, run by run; `round_s` as in struct
- * run_spread_known. */
+/* The spread of the pair's gains. With `mate`: of the mean of both pairs' gains, run by run.
+ * `round_s`: as in struct run_spread_known. */
 static void measured_of(const struct pair *pair, const struct pair *mate, double round_s,
                         double tail, struct measured *measured)
 {
@@ -113,7 +112,7 @@ static void measured_of(const struct pair *pair, const struct pair *mate, double
                                            measured->sides[PAIRING_OTHER].n, tail);
 }
 
-/* Geometric mean of the medians; NaN = none. */
+/* The geometric mean of the medians; NaN = none. */
 static double measured_median(const struct pair *pair, enum pairing_side side)
 {
     struct moments logs = {0};
@@ -133,7 +132,7 @@ static bool have_equal_runs(const struct pair *pair, const struct pair *other)
     return true;
 }
 
-/* Two metrics of the same arm and key are one measurement; of three nobody is anybody's mate. */
+/* Two metrics of the same arm and key are one measurement; three or more have no mates. */
 static void find_mates(struct judge *judge)
 {
     for (size_t i = 0; i < judge->n; i++) {
@@ -150,7 +149,7 @@ static void find_mates(struct judge *judge)
     }
 }
 
-/* Which rows may get a verdict, and what part of the error each measurement has. */
+/* Finds the rows that may get a verdict, and each measurement's share of the error. */
 static int find_candidates(struct judge *judge, struct err *err)
 {
     double measurements = 0;
@@ -176,7 +175,7 @@ static const struct candidate *find_candidate(const struct judge *judge, const s
     return NULL;
 }
 
-/* The largest change among the canaries that differ beyond chance. */
+/* The largest significant change among the canaries. */
 static void watch_canaries(struct judge *judge, struct comparisons *comparisons)
 {
     for (size_t i = 0; i < judge->pairing.n; i++) {
@@ -210,7 +209,7 @@ static void name_arm(const struct paired_row *first, struct comparison *comparis
              format_dose(row->arm, dose));
 }
 
-/* All but what it came to. */
+/* Fills all but the outcome. */
 static void describe(const struct judge *judge, const struct pair *pair,
                      struct comparison *comparison)
 {
@@ -229,7 +228,7 @@ static void describe(const struct judge *judge, const struct pair *pair,
     name_arm(first, comparison);
 }
 
-/* The interval of the ratio at which a change, or none, was shown. */
+/* The interval of the ratio that the outcome is based on. */
 static void set_interval(struct comparison *comparison, const struct row *row, double gain,
                          double half, double tail)
 {
@@ -239,7 +238,7 @@ static void set_interval(struct comparison *comparison, const struct row *row, d
     comparison->level = 1 - 2 * tail;
 }
 
-/* The difference that counts, as a logarithm. */
+/* The smallest difference that counts, as a logarithm. */
 static double threshold_of(const struct judge *judge, const struct row *row, double base)
 {
     double least = floor_of(row->arm->bench, row->metric, row->unit);
@@ -260,8 +259,8 @@ static const char *format_runs(const struct measured *measured, char *buf, size_
 }
 
 /*
- * Runs a side that would tell, where that is more than there are: that it changed, or of a
- * difference below the threshold that it is the SAME. 0 = too many, or not to be said.
+ * The runs a side that would decide, if more than there are: a change, or, for a difference below
+ * the threshold, SAME. 0 = too many, or unknown.
  */
 static unsigned runs_needed(const struct judge *judge, const struct measured *measured,
                             double threshold)
@@ -277,7 +276,7 @@ static unsigned runs_needed(const struct judge *judge, const struct measured *me
     return needed > base || needed > other ? needed : 0;
 }
 
-/* The range of equal runs, on the side of the change. */
+/* The range of equal runs, in the direction of the change. */
 static char *format_equal(const struct comparison *comparison, const struct measured *measured,
                           char *buf, size_t size)
 {
@@ -285,7 +284,7 @@ static char *format_equal(const struct comparison *comparison, const struct meas
                                     size);
 }
 
-/* Which of the three bars it did not clear: equal runs, the machine, or its mate. */
+/* Says which limit the change did not exceed: equal runs, the machine, or its mate. */
 static void explain_unclear(const struct judge *judge, const struct candidate *candidate,
                             const struct measured *measured, double threshold,
                             struct comparison *comparison)
@@ -316,7 +315,7 @@ static void explain_unclear(const struct judge *judge, const struct candidate *c
         text_add(comparison->reason, " Decide it by 'contend ab'.");
 }
 
-/* The pair that tells the clock behind a rate, on both sides; NULL = there is none. */
+/* The pair with the clock that a rate depends on, measured on both sides; NULL = none. */
 static const struct pair *find_clock(const struct judge *judge, const struct pair *pair)
 {
     const struct row *row = pair_first(pair)->row;
@@ -330,7 +329,7 @@ static const struct pair *find_clock(const struct judge *judge, const struct pai
     return NULL;
 }
 
-/* A rate whose clock changed is also explained in clock cycles. */
+/* If a rate has a clock metric, also reports its change in clock cycles. */
 static void explain_clock(const struct judge *judge, const struct pair *pair,
                           struct comparison *comparison)
 {
@@ -355,7 +354,7 @@ static void explain_changed(const struct judge *judge, const struct measured *me
              format_runs(measured, runs, sizeof(runs)));
 }
 
-/* Whether a bound only understates the change: the bounded side is the worse one. */
+/* True if a bound only understates the change: the bounded side is the worse one. */
 static bool understates(const struct measured *measured)
 {
     if (measured->bound[PAIRING_BASE] && measured->bound[PAIRING_OTHER])
@@ -363,7 +362,7 @@ static bool understates(const struct measured *measured)
     return measured->gain < 0 ? !measured->bound[PAIRING_BASE] : !measured->bound[PAIRING_OTHER];
 }
 
-/* Whether both it and what it is one half of are beyond chance. */
+/* True if the change is significant, and so is the mean with its mate. */
 static bool is_changed(const struct judge *judge, const struct candidate *candidate,
                        const struct measured *measured)
 {
@@ -435,10 +434,7 @@ static void report_missing(const struct judge *judge, const struct pair *pair,
                  judge->sides[side == PAIRING_BASE ? PAIRING_OTHER : PAIRING_BASE].name);
 }
 
-/*
- * Runs in which it failed are no equal runs that can be left out: of what the others show, only
- * that it is slower stays.
- */
+/* Failed runs may not be left out: of the outcomes of the other runs, only SLOWER stays. */
 static void count_ended(const struct judge *judge, const struct pair *pair,
                         struct comparison *comparison)
 {

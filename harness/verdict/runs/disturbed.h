@@ -1,13 +1,15 @@
 /*
- * What compare.h has decided, where most runs of a side say of themselves that they are no evidence
- * as too much else went on (verdict/odd/busy.h). Pure.
+ * Revises the outcomes of compare.h where most runs of a side are no evidence, because the machine
+ * was too busy (verdict/odd/busy.h). Pure.
  *
- * - On one side alone: that it became worse there is what the disturbance explains, and SAME shows
- *   nothing. What was found against it stays: a disturbed side that is better is better.
- * - On both: runs that speak for themselves (RUN_SPREAD_RUNS_LEAST a side) have that
- *   in the spread between them. So does a history, if most of its runs are no evidence either: the
- *   spread of machines that were quiet, a history's or what is known of others, says nothing.
- * Such verdicts become UNCLEAR.
+ * - One side is disturbed: the disturbance explains that this side is worse, and SAME shows
+ * nothing. If the disturbed side is better, the outcome stays.
+ * - Both sides are disturbed: outcomes stay with RUN_SPREAD_RUNS_LEAST runs a side, whose spread
+ *   includes the disturbance. They also stay with a long history, if most of its runs are
+ * disturbed, too. The spread of quiet machines, from a history or from what is known of others,
+ * does not apply.
+ *
+ * All other outcomes become UNCLEAR.
  */
 #ifndef CONTEND_VERDICT_RUNS_DISTURBED_H
 #define CONTEND_VERDICT_RUNS_DISTURBED_H
@@ -17,19 +19,19 @@
 enum disturbed_side { DISTURBED_BASE, DISTURBED_OTHER, DISTURBED_SIDES };
 
 struct disturbed {
-    size_t history, busy; /* runs of it that are used, and those of them that are no evidence */
+    size_t history, busy; /* runs of the history that are used, and the disturbed ones among them */
     struct disturbed_runs {
         const char *name;  /* "base", "new" */
-        size_t runs, busy; /* all, and those that are no evidence */
-        char why[120];     /* of the last of those: "other programs used 50% of the CPUs" */
+        size_t runs, busy; /* all runs, and the disturbed ones */
+        char why[120];     /* of the last disturbed run: "other programs used 50% of the CPUs" */
     } side[DISTURBED_SIDES];
 };
 
-/* Whether most runs of a side are no evidence. */
+/* True if most runs of a side are disturbed. */
 bool disturbed_any(const struct disturbed *of);
 
-/* "3 of 5 runs of new are no evidence: other programs used 50% of the CPUs"; of both, with ", and".
- */
+/* "3 of 5 runs of new were disturbed: other programs used 50% of the CPUs"; two sides are joined
+ * with ", and". Returns buf. */
 char *disturbed_format(const struct disturbed *of, char *buf, size_t size);
 
 void disturbed_doubt(const struct disturbed *of, struct comparisons *comparisons);

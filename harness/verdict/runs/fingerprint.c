@@ -9,15 +9,15 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
 
-/* A whole within one unit is of the same class; a part beyond two is named. */
+/* A distance within same_units is the same class; a part beyond named_units is named. */
 static const double same_units = 1, named_units = 2;
 
 /*
- * One unit: twice the root mean square of |ln ratio| over the pairs of equal runs, five on 2 CPUs
- * and three on an H100 (results/, `fingerprint`), and 0.05 at least.
+ * One unit: twice the root mean square of |ln ratio| over pairs of equal runs, five on 2 CPUs and
+ * three on an H100 (results/, `fingerprint`); at least least_unit.
  */
 static const struct unit {
-    const char *part, *name; /* name NULL: all of the part */
+    const char *part, *name; /* NULL: all of the part */
     double share;
 } units[] = {
     {"cpu", "integer", 0.20},
@@ -46,7 +46,7 @@ static const struct phrase {
     {"launches under cpu load", "launches under CPU load are"},
 };
 
-/* A value that only a later version measures has one, too. */
+/* Values that this version does not know get the least unit. */
 static double unit_of(const struct fingerprint_value *value)
 {
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
@@ -78,7 +78,7 @@ size_t fingerprint_absent(const struct fingerprint *print)
     return absent;
 }
 
-/* The value of that name, in that unit; NULL: it is not there or absent. */
+/* The value with the same name and unit; NULL = missing or absent. */
 static const struct fingerprint_value *find(const struct fingerprint *print,
                                             const struct fingerprint_value *like)
 {
@@ -114,7 +114,7 @@ static void add(struct fingerprint_distance *distance, const struct fingerprint_
         if (part) {
             if (!part->n || one.units > distance->difference[part->farthest].units)
                 part->farthest = distance->n;
-            part->distance += one.units * one.units; /* the root comes later */
+            part->distance += one.units * one.units; /* sum of squares for now */
             part->n++;
         }
     }
@@ -153,7 +153,7 @@ void fingerprint_compare(const struct fingerprint *a, const struct fingerprint *
     sort_parts(out);
 }
 
-/* Of one value; NaN where not more than half of the machines have it. */
+/* The median of one value; NaN if at most half of the machines have it. */
 static double median_of(const struct fingerprint_machine *all, size_t n,
                         const struct fingerprint_value *like, double *room)
 {
@@ -198,7 +198,7 @@ int fingerprint_rank(struct fingerprint_machine *all, size_t n, struct fingerpri
     for (size_t i = 0; i < n; i++)
         add_medians(all, n, i, room, median);
     free(room);
-    for (int sorted = 0; sorted < 2; sorted++) { /* distances borrow from where machines stand */
+    for (int sorted = 0; sorted < 2; sorted++) { /* the sort moves what distances point to */
         for (size_t i = 0; i < n; i++)
             fingerprint_compare(median, &all[i].print, &all[i].distance);
         if (!sorted)

@@ -1,6 +1,6 @@
 /*
- * A machine as a vector: rates that it reaches, and retentions under fixed doses of contention; and
- * the distance between two such vectors, in units of what equal runs differ by. Pure.
+ * A machine as a vector of its rates and of its retentions under fixed doses of contention; and the
+ * distance between two vectors, in units of the difference between equal runs. Pure.
  */
 #ifndef CONTEND_VERDICT_RUNS_FINGERPRINT_H
 #define CONTEND_VERDICT_RUNS_FINGERPRINT_H
@@ -15,33 +15,33 @@ enum { FINGERPRINT_VALUES = 64, FINGERPRINT_PARTS = 16 };
 /* One value of a part, such as "copies". */
 struct fingerprint_value {
     char part[40], name[40], unit[16];
-    bool is_retention; /* a ratio, above 1: faster than without the contention; else a rate */
+    bool is_retention; /* a ratio, above 1: faster than without contention; else a rate */
     bool less_is_better;
-    double value, low, high; /* value NaN: absent, low and high NaN: unknown */
+    double value, low, high; /* value NaN = absent; low and high NaN = unknown */
     unsigned rounds;
     char reason[200]; /* why it is absent */
 };
 
 struct fingerprint {
     char host[ENV_HOST_LABEL_MAX], started[32];       /* "" = unknown */
-    char cpu_model[96], gpu_model[96];                /* the same */
+    char cpu_model[96], gpu_model[96];                /* "" = unknown */
     char key[MACHINE_KEY_MAX], kind[MACHINE_KEY_MAX]; /* of machine/facts/key.h */
     unsigned cpus, gpus;
     size_t n;
     struct fingerprint_value value[FINGERPRINT_VALUES];
 };
 
-/* Appends a copy; where there is no room, nothing. */
+/* Appends a copy; does nothing if there is no room. */
 void fingerprint_add(struct fingerprint *print, const struct fingerprint_value *value);
 
-/* How many are absent. */
+/* The number of absent values. */
 size_t fingerprint_absent(const struct fingerprint *print);
 
-/* A value of both or of one: then the other is NULL, as where it is absent. */
+/* A value of both fingerprints, or of one: then the other pointer is NULL. */
 struct fingerprint_difference {
     const struct fingerprint_value *a, *b; /* borrowed */
-    double ratio; /* b relative to a; above 1 is better, also where less is better. NaN = none */
-    double units; /* |ln ratio| / what equal runs differ by; NaN = none */
+    double ratio; /* b relative to a; above 1 is better, also if less is better; NaN = none */
+    double units; /* |ln ratio| / difference of equal runs; NaN = none */
 };
 
 struct fingerprint_part {
@@ -51,20 +51,19 @@ struct fingerprint_part {
     size_t farthest;  /* index of the difference with the most units */
 };
 
-/* How `b` differs from `a`. */
+/* The difference of `b` from `a`. */
 struct fingerprint_distance {
     size_t n, nparts, shared;
     struct fingerprint_difference difference[2 * FINGERPRINT_VALUES];
-    struct fingerprint_part part[FINGERPRINT_PARTS]; /* of those with shared values, farthest first
-                                                      */
-    double distance; /* root mean square of all units; NaN: nothing is shared */
+    struct fingerprint_part part[FINGERPRINT_PARTS]; /* parts with shared values, farthest first */
+    double distance; /* root mean square of all units; NaN = nothing is shared */
 };
 
 /* Borrows from both. */
 void fingerprint_compare(const struct fingerprint *a, const struct fingerprint *b,
                          struct fingerprint_distance *out);
 
-/* One of several machines that should be alike, and how it differs from their median. */
+/* One of several machines that should be alike, and its difference from their median. */
 struct fingerprint_machine {
     const char *path; /* borrowed */
     struct fingerprint print;
@@ -72,23 +71,23 @@ struct fingerprint_machine {
 };
 
 /*
- * The median machine has the values that more than half of them have. Then each is compared with
- * it, and sorted: the farthest first, before it those that share no value with it.
+ * Makes the median machine from the values that more than half of the machines have. Compares each
+ * machine with it and sorts them: machines that share no value with it, then the farthest first.
  * -ENOMEM only.
  */
 int fingerprint_rank(struct fingerprint_machine *all, size_t n, struct fingerprint *median);
 
-/* Equal runs of one machine are so near: one unit. */
+/* True within one unit, the distance of equal runs of one machine. */
 bool fingerprint_is_same(const struct fingerprint_distance *distance);
 
 /*
- * "same class (distance 0.7)" or "another class (distance 6.2)", then the parts that are beyond two
- * units: "; copies under memory load are 14% worse here (h2d)". Here is where `b` was measured.
- * Returns buf.
+ * "same class (distance 0.7)" or "another class (distance 6.2)", then the parts that are more than
+ * two units away: "; copies under memory load are 14% worse here (h2d)". "here" is the machine of
+ * `b`. Returns buf.
  */
 char *fingerprint_format(const struct fingerprint_distance *distance, char *buf, size_t size);
 
-/* "14% worse", "5% better", "same" within half a percent. Returns buf. */
+/* "14% worse", "5% better"; "same" within half a percent. Returns buf. */
 char *fingerprint_format_ratio(double ratio, char *buf, size_t size);
 
 #endif

@@ -130,30 +130,29 @@ int history_sort(struct history *history, struct err *err)
     return 0;
 }
 
-/* A move of the machine explains one of a figure that is at most so many times as large, and may be
- * seen a run or two from where what it carries is seen to. */
+/* A change of the machine explains a change of a figure that is at most this many times as large.
+ * The two changes may be seen up to NEAR_RUNS runs apart. */
 static const double explains = 3;
 enum { NEAR_RUNS = 2 };
 
-/* The chance that a canary of a machine that did not move is taken for one that did, of which half
- * are in the direction that explains anything. */
+/* The chance that a canary of an unchanged machine shows a change. Half of these are in the
+ * direction that can explain another change. */
 static const double moved_error = 0.05;
 
-/* A figure while it is judged. */
 struct judged {
     const struct history *history;
     const struct history_series *series;
-    double *calm; /* its runs as they count */
+    double *calm; /* its values as limited by changes_calm */
     double error;
     struct findings *findings;
 };
 
-/* How a figure ended. */
+/* The outcome of a figure. */
 struct end {
-    struct change change; /* the last level against the one that counts; not told = as it began */
+    struct change change; /* last level against the one that counts; not told: no change */
     enum finding_outcome outcome;
-    const struct history_series *canary; /* that moved, too; or NULL */
-    double by;                           /* the ratio by which it did */
+    const struct history_series *canary; /* that changed, too; or NULL */
+    double by;                           /* the ratio of the canary's change */
 };
 
 static uint32_t run_of(const struct history_series *series, size_t at)
@@ -166,7 +165,7 @@ static bool is_lower_better(const struct history_series *series)
     return strcmp(series->figure.better, "lower") == 0;
 }
 
-/* In logarithms of ratios. */
+/* Positive = worse; logarithms of ratios. */
 static double worsening(const struct history_series *series, double logarithm)
 {
     return is_lower_better(series) ? logarithm : -logarithm;
@@ -177,7 +176,7 @@ bool history_is_worse(const struct history_series *series, const struct change *
     return worsening(series, log(change->ratio)) > 0;
 }
 
-/* The last level against that one. */
+/* The change from that level to the last level. */
 static struct change against(const struct judged *judged, size_t level)
 {
     const struct changes *changes = &judged->series->changes;
@@ -188,7 +187,7 @@ static struct change against(const struct judged *judged, size_t level)
     return change;
 }
 
-/* The canary's level at that run: a logarithm. */
+/* The canary's level at that run, as a logarithm. */
 static double level_at(const struct history_series *canary, uint32_t run)
 {
     const struct changes *changes = &canary->changes;
@@ -198,7 +197,7 @@ static double level_at(const struct history_series *canary, uint32_t run)
     return log(level ? changes->change[level - 1].after : changes->change[0].before);
 }
 
-/* The first canary that moved in the same direction since then, by enough to explain it. */
+/* Finds the first canary that changed in the same direction since then, by enough to explain it. */
 static void ask_canaries(const struct judged *judged, struct end *end)
 {
     uint32_t run = run_of(judged->series, end->change.at);
@@ -286,7 +285,7 @@ static void report_end(const struct judged *judged)
     findings_put(judged->findings, &finding);
 }
 
-/* Those on the way to how it ended; of the canary all. */
+/* The single steps, if there are several; for a canary always. */
 static void report_steps(const struct judged *judged)
 {
     const struct changes *changes = &judged->series->changes;
@@ -301,7 +300,7 @@ static void report_steps(const struct judged *judged)
     }
 }
 
-/* Fills calm, and the changes. */
+/* Fills calm and the changes. */
 static void find_changes(const struct judged *judged, struct history_series *series, double *room)
 {
     for (size_t i = 0; i < series->n; i++)
@@ -352,11 +351,11 @@ static void report_few(const struct history *history, size_t longest, struct fin
     findings_put(findings, &finding);
 }
 
-/* `room` has two numbers for each run of a series. */
+/* `room` holds two numbers per run of a series. */
 static void judge_all(struct history *history, size_t figures, double *room,
                       struct findings *findings)
 {
-    for (int canary = 1; canary >= 0; canary--) /* what they explain is to be known before */
+    for (int canary = 1; canary >= 0; canary--) /* canaries first: they explain figures */
         for (size_t i = 0; i < history->nseries; i++) {
             struct history_series *series = &history->series[i];
             const struct judged judged = {history, series, room + series->n,

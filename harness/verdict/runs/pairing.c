@@ -11,7 +11,7 @@
 #include "harness/lib/base/array.h"
 #include "harness/lib/base/text.h"
 
-/* <0, 0, >0: by what makes a row one of its arm, without the metric. */
+/* <0, 0, >0: by all that identifies a row, without the metric. */
 static int compare_arms(const struct paired_row *first, const struct paired_row *second)
 {
     const struct row *a = first->row, *b = second->row;
@@ -45,16 +45,16 @@ static int compare_pairs(const void *first, const void *second)
 
 enum { VALUE_MAX = 128 };
 
-/* The entry of a whole benchmark: a parameter without a name. */
+/* The name of the entry that counts the runs of a benchmark as a whole. */
 static const char whole[] = "";
 
-/* A parameter of a benchmark. */
+/* A parameter of a benchmark, and which runs have it. */
 struct new_param {
     const char *bench;
     char name[64], value[VALUE_MAX], def[VALUE_MAX]; /* value: of the first row that has it */
-    bool has_def, varies;                            /* def: of this version */
-    size_t runs[PAIRING_SIDES];                      /* that have it, as parameter or in a key */
-    int last_side;                                   /* of the last of them */
+    bool has_def, varies; /* def: of this version; varies: has several values, or is in a key */
+    size_t runs[PAIRING_SIDES]; /* number of runs that have it, as parameter or in a key */
+    int last_side;              /* of the last run counted */
     size_t last_run;
 };
 
@@ -83,13 +83,13 @@ static struct new_param *add(struct pairing *pairing, const struct row *row, con
     *param = (struct new_param){.bench = row->bench, .last_side = -1};
     text_set(param->name, "%s", name);
     const struct opt *opt = find_opt(row, name);
-    if (opt && opt->def) /* of what is on record, written as its values are */
+    if (opt && opt->def) /* written as values on record are */
         text_set(param->def, "%s", opt->def);
     param->has_def = opt && opt->def;
     return param;
 }
 
-/* A row that has it; `value` NULL: in its key, where no default can be meant. */
+/* Counts a row that has the parameter. `value` NULL: in its key, where it has no default. */
 static int count(struct pairing *pairing, const struct paired_row *row, const char *name,
                  const char *value, struct err *err)
 {
@@ -108,10 +108,10 @@ static int count(struct pairing *pairing, const struct paired_row *row, const ch
     return 0;
 }
 
-/* The next "name=value" of a params column at *at, which moves on; false: none is left. */
+/* Reads the next "name=value" of a params column and advances *at; false = end. */
 static bool next_part(const char **at, char name[static VALUE_MAX], char value[static VALUE_MAX])
 {
-    if (!*at) /* no row has none: the analyzer does not see it */
+    if (!*at) /* never true for a row: the analyzer does not see it */
         return false;
     size_t length = strcspn(*at, ";"), equals = strcspn(*at, "=");
     if (!**at)
@@ -124,7 +124,7 @@ static bool next_part(const char **at, char name[static VALUE_MAX], char value[s
     return true;
 }
 
-/* Behind the parameters are planned workers, the background, the variant and the key. */
+/* After the parameters come planned workers, the background, the variant and the key. */
 static bool ends_params(const char *name)
 {
     return strcmp(name, "slots") == 0;
@@ -144,7 +144,7 @@ static int count_row(struct pairing *pairing, const struct paired_row *row, stru
     return rc;
 }
 
-/* Whether runs of that side have the benchmark and not the parameter. */
+/* True if runs of that side have the benchmark but not the parameter. */
 static bool is_lacked(const struct pairing *pairing, const struct new_param *param, int side)
 {
     const struct new_param *bench = find(pairing, param->bench, whole);
@@ -186,10 +186,9 @@ static int leave_out(const struct pairing *pairing, struct paired_row *row, stru
 }
 
 /*
- * Sets the params by which rows are paired, as pairing.h has them: without the parameters that
- * other runs of the benchmark lack, where they are at their default. Of a parameter that this
- * version does not have either, its only value counts as that. The rows of a run are neighbours.
- * -ENOMEM only.
+ * Sets the params by which rows are paired (pairing.h): without parameters that other runs of the
+ * benchmark lack, where they have their default. If this version has no default for a parameter, a
+ * single value counts as default. The rows of a run are neighbours. -ENOMEM only.
  */
 static int new_params_leave_out(struct pairing *pairing, struct err *err)
 {
@@ -230,7 +229,7 @@ static int gather(const struct pairing_runs sides[PAIRING_SIDES], struct pairing
     return 0;
 }
 
-/* A row behind another one of the same. */
+/* Checks a row against the equal row before it. */
 static int check(const struct pairing_runs sides[PAIRING_SIDES], const struct paired_row *before,
                  const struct paired_row *row, struct err *err)
 {
@@ -296,7 +295,7 @@ bool pair_is_of_same_arm(const struct pair *pair, const struct pair *other)
     return compare_arms(pair_first(pair), pair_first(other)) == 0;
 }
 
-/* The row that says how an arm like the pair's ended that has no values; run SIZE_MAX: of any. */
+/* The status row without values of an arm like the pair's; run SIZE_MAX: of any run. */
 static const struct row *find_end(const struct pairing *pairing, const struct pair *pair,
                                   enum pairing_side side, size_t run)
 {
@@ -319,7 +318,7 @@ const struct row *pairing_find_end(const struct pairing *pairing, const struct p
     return find_end(pairing, pair, side, SIZE_MAX);
 }
 
-/* Why that run has no value of it; NULL = it has one, or does not say. */
+/* The row that says why the run has no value; NULL = it has one, or gives no reason. */
 static const struct row *find_end_in(const struct pairing *pairing, const struct pair *pair,
                                      enum pairing_side side, size_t run)
 {
@@ -344,7 +343,7 @@ size_t pairing_count_ended(const struct pairing *pairing, const struct pair *pai
     return n;
 }
 
-/* Says how its rows are compared. */
+/* Says how rows with the parameter are compared. */
 static void format_use(const struct new_param *param, const char *lacking, const char *having,
                        char *buf, size_t size)
 {
@@ -387,7 +386,8 @@ char *new_params_format(const struct pairing *pairing,
     return buf;
 }
 
-/* As values are written: "67108864" for 64M; without a default it is 0, or no text. */
+/* Compares as values are written: "67108864" for 64M. Without a default it is 0 or an empty
+ * text. */
 static bool is_default(const struct opt *opt, const char *value)
 {
     alignas(max_align_t) unsigned char field[sizeof(struct opt_texts)] = {0};

@@ -1,8 +1,8 @@
 /*
- * Rows of several runs that are of the same: scenario, placement, workers, role, benchmark,
- * parameters, device and metric. A parameter that other runs lack, since their contend had none,
- * counts where it is not at its default (below). Rows of `sim` are so never beside those of
- * `cuda`. Pure.
+ * Pairs equal rows of several runs: same scenario, placement, workers, role, benchmark, parameters,
+ * device and metric. Parameters that other runs lack, because their version of contend had none,
+ * count only where they differ from their default. The device is part of the key, so rows of `sim`
+ * are never paired with those of `cuda`. Pure.
  */
 #ifndef CONTEND_VERDICT_RUNS_PAIRING_H
 #define CONTEND_VERDICT_RUNS_PAIRING_H
@@ -20,22 +20,22 @@ struct pairing_runs {
 
 struct paired_row {
     const struct row *row;
-    const struct result *result; /* of its run */
+    const struct result *result; /* of the run */
     enum pairing_side side;
-    size_t run;         /* of that side */
-    const char *params; /* by which it is paired: those of the row, or less (below) */
-    char *own_params;   /* where they are less */
-    size_t order;       /* of all rows of all sides as they were given */
+    size_t run;         /* index within the side */
+    const char *params; /* key for pairing: those of the row, or fewer (see below) */
+    char *own_params;   /* owned; set if they are fewer */
+    size_t order;       /* among all rows of all sides, as given */
 };
 
-/* Rows of the same, side by side, of a side by run; not every run need have one. */
+/* Equal rows of all sides, ordered by run within a side. A run may have none. */
 struct pair {
     const struct paired_row *rows[PAIRING_SIDES];
     size_t n[PAIRING_SIDES];
-    size_t order; /* of the first of them */
+    size_t order; /* of the first row */
 };
 
-/* In the order in which the first side has them, then what only later ones have. */
+/* Pairs in the order of the first side; then those that only later sides have. */
 struct pairing {
     size_t nrows;
     struct paired_row *rows; /* owned */
@@ -46,42 +46,41 @@ struct pairing {
 };
 
 /*
- * Free with pairing_free, also after an error: -EINVAL one run has two rows of the same, or sides
- * give a metric in different units or directions; -ENOMEM.
+ * Free with pairing_free, also after an error. -EINVAL: one run has two equal rows, or sides give a
+ * metric in different units or directions; -ENOMEM.
  */
 int pairing_make(const struct pairing_runs sides[PAIRING_SIDES], struct pairing *pairing,
                  struct err *err);
 void pairing_free(struct pairing *pairing);
 
-/* One of its rows: that of the first side that has one. */
+/* The first row of the first side that has one. */
 const struct paired_row *pair_first(const struct pair *pair);
 
-/* Whether both are of the same but for the metric. */
+/* True if both pairs differ only in the metric. */
 bool pair_is_of_same_arm(const struct pair *pair, const struct pair *other);
 
-/* The row that says how the arm ended in a run of that side without such a row; NULL = none does.
- */
+/* The status row that says how the arm ended in a run of that side; NULL = no run has one. */
 const struct row *pairing_find_end(const struct pairing *pairing, const struct pair *pair,
                                    enum pairing_side side);
 
 /*
  * Counts the runs of that side in which the arm, or the row, was skipped, failed or hung, and so
- * has no value. *first: the row of the first such run that says why, or NULL.
+ * has no value. *first: the row of the first such run that gives a reason, or NULL.
  */
 size_t pairing_count_ended(const struct pairing *pairing, const struct pair *pair,
                            enum pairing_side side, size_t runs, const struct row **first);
 
 /*
- * "base lacks 'step' of fake: compared where new has its default, 0.01; ...", of base and new as
- * `sides` calls them; "" = none. Returns buf.
+ * "base lacks parameter 'step' of fake: only the rows of new at its default, 0.01, are compared;
+ * ...", with the names of base and new in `sides`; "" = none. Returns buf.
  */
 char *new_params_format(const struct pairing *pairing,
                         const struct pairing_runs sides[PAIRING_SIDES], char *buf, size_t size);
 
 /*
- * The params column without what this version has by default, for series over versions and fleets:
- * runs without a parameter are of the same as those that have its default. `opts`: of the
- * benchmark, NULL = not known. Returns buf.
+ * The params column without this version's defaults, for series over versions and fleets: a run
+ * without a parameter equals a run with its default. `opts`: of the benchmark, NULL = unknown.
+ * Returns buf.
  */
 char *new_params_without_defaults(const struct opt *opts, const char *params, char *buf,
                                   size_t size);

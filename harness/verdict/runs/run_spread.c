@@ -40,7 +40,7 @@ struct run_spread run_spread_of(const struct moments groups[RUN_SPREAD_GROUPS],
     return spread;
 }
 
-/* The spread of the difference of two means, if that of a run is 1. */
+/* The spread of the difference of two means, if the spread of one run is 1. */
 static double error_of(size_t base_runs, size_t other_runs)
 {
     return sqrt(1 / (double)base_runs + 1 / (double)other_runs);
@@ -82,10 +82,10 @@ unsigned run_spread_runs_needed(const struct run_spread *spread, double differen
 
 double run_spread_of_rounds(double low, double high, unsigned rounds)
 {
-    /* Expected range of so many normal values, in standard deviations. */
+    /* Expected range of n normal values, in standard deviations. */
     static const double d2[STATS_RANGE_MOST + 1] = {0,     0,     1.128, 1.693, 2.059,
                                                     2.326, 2.534, 2.704, 2.847};
-    const double median_error = 1.2533; /* of a median, against the mean: sqrt(pi / 2) */
+    const double median_error = 1.2533; /* of a median, relative to a mean: sqrt(pi / 2) */
     const double of_95 = 2 * 1.96;
     if (!(low > 0) || !(high >= low) || rounds < 2)
         return 0;

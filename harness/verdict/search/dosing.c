@@ -8,13 +8,13 @@
 #include "harness/rows/metric.h"
 #include "harness/verdict/advice/advice.h"
 
-/* How far it is from idle. */
+/* The distance of the dose's level from idle. */
 static double distance(const struct dose *dose)
 {
     return fabs(dose->level - dose_idle_level((enum dose_kind)dose->kind));
 }
 
-/* Puts a dose where it belongs, once; idle is the first. Returns how many there are, at most
+/* Inserts a dose in order, once; idle comes first. Returns the new number, at most
  * DOSING_LEVELS. */
 static size_t insert_dose(struct dose *doses, size_t n, struct dose dose)
 {
@@ -28,7 +28,7 @@ static size_t insert_dose(struct dose *doses, size_t n, struct dose dose)
     return n + 1;
 }
 
-/* The doses that were asked for, and none. */
+/* The requested doses, and idle. */
 static int parse_doses(const char *text, struct dose doses[static DOSING_LEVELS], struct err *err)
 {
     struct dose asked[DOSING_LEVELS - 1];
@@ -87,7 +87,7 @@ int dosing_arrange(void *arg, const struct topo *topo, const struct arms_request
     return rc;
 }
 
-/* A file has no dose of an arm that has none. */
+/* A stored result has no dose for an idle arm. */
 static struct dose dose_of(const struct arm *arm, int kind)
 {
     return dose_is_idle(&arm->dose) ? (struct dose){kind, dose_idle_level((enum dose_kind)kind)}
@@ -133,7 +133,7 @@ static int find_arm(const struct result *result, const struct dosing_curves *cur
     return -1;
 }
 
-/* Of a scan the first metric that compare gates and of which more is better; NULL: none. */
+/* The first gating metric of a scan where more is better; NULL = none. */
 static const struct bench_metric *find_headline_metric(const struct bench *bench)
 {
     const struct bench_metric *metric = bench->scan ? bench->metrics : NULL;
@@ -147,7 +147,7 @@ bool dosing_has(const struct bench *bench)
     return !bench->scan || find_headline_metric(bench);
 }
 
-/* What the curves of this arm are of; NULL: it has no such value. */
+/* The row that the arm's curves are made of; NULL = it has none. */
 static const struct row *find_headline(const struct rows *rows, const struct arm *arm)
 {
     const struct bench_metric *metric = find_headline_metric(arm->bench);
@@ -192,7 +192,7 @@ static struct dosing_point read_point(const struct analysis *analysis,
     const struct arm *arms = analysis->result->arms;
     point.arm = &arms[arm];
     point.held = rows_median(&analysis->rows, &arms[arm], METRIC_DOSE);
-    /* A dose that failed in some rounds was not survived, however fast the others were. */
+    /* A dose that failed in some rounds counts as failed, even if the other rounds were fast. */
     if (analysis->rounds.arms[arm].status >= STATUS_SKIPPED)
         return point;
     const struct row *row = rows_at(&analysis->rows, point.arm, what->metric, &what->dims);
@@ -221,7 +221,7 @@ double dosing_expected(int kind, double level)
     return dose_is_share(kind) ? 1 - level : kind == DOSE_LATENCY ? 1 / level : level;
 }
 
-/* Placements that were measured at that level, the fastest first. */
+/* Sorts the placements that were measured at that level, fastest first. */
 static size_t sort_placements(const struct dosing_curves *curves, size_t level,
                               size_t order[static PLACEMENTS])
 {
@@ -250,7 +250,7 @@ static void add_kept(const struct dosing_curves *curves, size_t p, size_t level,
         text_add(finding->sentence, " (%.0f%% to %.0f%%)", 100 * kept->low, 100 * kept->high);
 }
 
-/* Whether the first one is faster than all others in every round, and keeps more than they do. */
+/* True if the first placement is faster than all others in every round, and keeps more. */
 static bool is_best(const struct analysis *analysis, const struct dosing_curves *curves,
                     size_t level, const size_t *order, size_t n)
 {

@@ -85,7 +85,7 @@ static bool is_near(const struct halving *halving, size_t leader, size_t arm)
     return halving_ahead(halving, leader, arm) <= log1p(halving->tolerance);
 }
 
-/* One round is that far from the truth, such as on processes that start anew. */
+/* A single round can be off by this factor, such as with processes that start anew. */
 static const double one_round = 1.5;
 
 static bool is_possible(const struct halving *halving, size_t leader, size_t arm)
@@ -127,7 +127,7 @@ size_t halving_possible(const struct halving *halving, size_t leader)
     return simplest_of(halving, leader, is_possible);
 }
 
-/* How many of those that are left are ahead of it; of equals the simpler, then the first. */
+/* How many remaining arms are ahead of the arm. Equal arms: the simpler first, then by index. */
 static size_t place_of(const struct halving *halving, size_t arm)
 {
     size_t before = 0;
@@ -141,7 +141,7 @@ static size_t place_of(const struct halving *halving, size_t arm)
     return before;
 }
 
-/* Drops all but the best; the simplest near the leader are measured on, or again. */
+/* Keeps the best `keep` arms, and the two simplest ones near the leader, even if dropped before. */
 static void keep_best(struct halving *halving, size_t keep)
 {
     size_t leader = halving_leader(halving);
@@ -176,7 +176,7 @@ static unsigned count_rungs(size_t arms)
 bool halving_goes_on(struct halving *halving)
 {
     size_t before = halving_left(halving);
-    if (before < 2) /* nothing to compare it with */
+    if (before < 2) /* no arm to compare with */
         return false;
     if (!halving->rungs)
         halving->rungs = count_rungs(before);

@@ -8,21 +8,21 @@
 #include "harness/lib/base/text.h"
 #include "harness/verdict/advice/advice.h"
 
-enum { HALF = -1 }; /* of the threads that the placement gives */
+enum { HALF = -1 }; /* of the placement's threads */
 
 struct counts {
     size_t n;
     int64_t count[SETTINGS_COUNTS];
 };
 
-/* The settings to try: all meaningful combinations of these. */
+/* The settings to try: all meaningful combinations of these values. */
 struct space {
     const struct topo *topo;
     const struct arms_request *request;
     const struct settings_tried *tried;
     struct counts threads, reserve, wait;
     bool many_counts; /* of workers */
-    size_t n, nleft;  /* candidates; more of them, for which there is no room */
+    size_t n, nleft;  /* candidates; nleft: further ones without room */
     struct setting *candidates;
 };
 
@@ -119,7 +119,7 @@ static void put_name(const struct space *space, struct setting *setting)
         text_append(name, SIZE, "", "+%uw", setting->workers);
 }
 
-/* The threads of a worker under the setting, by its placement alone; 0: it is not possible. */
+/* A worker's threads if only the placement sets them; 0 = not possible. */
 static int64_t usual_threads(const struct space *space, const struct setting *setting)
 {
     struct plan_options plan_options = setting->plan;
@@ -176,14 +176,14 @@ static void add_candidate(struct space *space, enum placement placement, unsigne
 
 static void add_changes(struct space *space, enum placement placement, unsigned workers)
 {
-    if (!advice_may_advise(placement)) /* as it is, or not at all */
+    if (!advice_may_advise(placement)) /* only unchanged */
         return;
     for (size_t t = 0; t < space->threads.n; t++)
         for (size_t r = 0; r < space->reserve.n; r++)
             for (size_t w = 0; w < space->wait.n; w++) {
                 const int64_t change[3] = {space->threads.count[t], space->reserve.count[r],
                                            space->wait.count[w]};
-                /* Passive with fewer threads is `sized` with waiting asleep. */
+                /* Passive with fewer threads is the same as `sized` with waiting asleep. */
                 bool is_other = placement == PLACE_PASSIVE && (change[0] || change[2]);
                 if (!is_other && (change[0] || change[1] || change[2]))
                     add_candidate(space, placement, workers, change);
@@ -208,7 +208,7 @@ static void add_unchanged(struct space *space, enum placement placement, unsigne
     add_candidate(space, placement, workers, none);
 }
 
-/* `none` first, of each worker count, then what may be recommended of what was asked for. */
+/* For each worker count `none`, then the requested placements that may be recommended. */
 static void add_each(struct space *space, void (*add)(struct space *, enum placement, unsigned))
 {
     const struct arms_request *request = space->request;
@@ -220,7 +220,7 @@ static void add_each(struct space *space, void (*add)(struct space *, enum place
     }
 }
 
-/* Where there are too many, the changed ones are left out. */
+/* Unchanged settings come first: if there are too many, changed ones are left out. */
 static void find_candidates(struct space *space)
 {
     add_each(space, add_unchanged);
@@ -236,7 +236,7 @@ void settings_remove(struct settings *settings, size_t at, struct result *result
     plan_free(&arm->plan);
     memmove(arm, arm + 1, behind * sizeof(*arm));
     memmove(gone, gone + 1, (--settings->n - at) * sizeof(*gone));
-    for (size_t i = at; i < settings->n; i++) /* the arms borrow their variants */
+    for (size_t i = at; i < settings->n; i++) /* arms borrow their variants */
         result->arms[--settings->all[i].arm].variant = &settings->all[i].variant;
 }
 
@@ -250,7 +250,8 @@ bool settings_is_changed(const struct setting *setting)
     return count_changes(setting) > 0;
 }
 
-/* Half of the threads are fewer where cores are kept free: that is the same change. */
+/* True for half the threads, too, if the reserve has already reduced them: threads count as one
+ * change. */
 bool settings_adds_to(const struct setting *setting, const struct setting *other)
 {
     const struct plan_options *plan = &setting->plan, *less = &other->plan;
@@ -260,7 +261,7 @@ bool settings_adds_to(const struct setting *setting, const struct setting *other
            differ == 1 && count_changes(setting) == count_changes(other) + 1;
 }
 
-/* As a simpler one, or not possible where something else is changed. */
+/* Same plan as a simpler setting; or changed, and not possible. */
 static bool is_superfluous(const struct setting *setting, const struct result *result)
 {
     const struct arm *arm = &result->arms[setting->arm];
@@ -296,7 +297,7 @@ int settings_add_one(const struct topo *topo, const struct arms_request *request
     return rc;
 }
 
-/* One of those found, where it is possible and not as a simpler one. */
+/* Adds a candidate if it is possible and its plan differs from any simpler one. */
 static int try_candidate(const struct space *space, const struct setting *candidate,
                          struct settings *settings, struct result *result, struct err *err)
 {
@@ -304,7 +305,7 @@ static int try_candidate(const struct space *space, const struct setting *candid
     int rc = settings_add_one(space->topo, space->request, candidate, settings, result, &why);
     if (!rc && is_superfluous(&settings->all[settings->n - 1], result))
         settings_remove(settings, settings->n - 1, result);
-    if (rc == -EINVAL && settings_is_changed(candidate)) /* a reserve that leaves nothing */
+    if (rc == -EINVAL && settings_is_changed(candidate)) /* the reserve leaves no cores */
         return 0;
     return rc ? err_set(err, rc, "%s", why.msg) : 0;
 }

@@ -1,9 +1,9 @@
 /*
- * Settings: the ways to run the workers among which a search chooses, and the arms that measure
+ * Settings: the ways to run the workers from which a search chooses, and the arms that measure
  * them. Pure apart from allocation.
  *
- * A setting is a placement and what is changed about it: "partition+4t+r2+passive" has teams of 4
- * threads, keeps 2 cores free, and its threads wait asleep; "+3w" where worker counts differ.
+ * A setting is a placement with changes: "partition+4t+r2+passive" has teams of 4 threads, keeps 2
+ * cores free, and its threads wait asleep; "+3w" is the number of workers, if there are several.
  */
 #ifndef CONTEND_VERDICT_SEARCH_SETTINGS_H
 #define CONTEND_VERDICT_SEARCH_SETTINGS_H
@@ -16,62 +16,64 @@
 enum { SETTINGS_MOST = 256, SETTINGS_COUNTS = 16 };
 
 struct setting {
-    struct variant variant; /* its name, for arms and rows; it changes nothing else */
+    struct variant variant; /* its name, for arms and rows; changes nothing else */
     enum placement placement;
     unsigned workers;
-    struct plan_options plan; /* what is common to all, and what this one changes */
+    struct plan_options plan; /* the common options with the changes of this setting */
     unsigned effort;          /* recommend_effort */
-    unsigned far; /* doublings by which its teams are larger than the placement's, or smaller than
-                     half of those: the best is rarely there */
+    unsigned far; /* doublings by which teams are larger than the placement's, or smaller than half
+                     of it: such a setting is rarely the best */
     size_t arm;   /* index in result->arms */
 };
 
 /*
- * What is tried beside the placements, as lists. NULL: threads as the placement has them and half
- * of that; a reserve of none, 1 and, of 32 cores and more, a sixteenth; waiting as ever, and
- * asleep.
+ * What is tried in addition to the placements, as lists. NULL: threads of the placement and half of
+ * that; a reserve of 0, 1 and, from 32 cores on, a sixteenth of the cores; the usual waiting, and
+ * waiting asleep.
  */
 struct settings_tried {
     const char *threads, *reserve, *wait;
     struct plan_options common; /* of all plans */
-    size_t most;                /* at most so many settings, the first of the order below */
+    size_t most;                /* the most settings, taken in the order of struct settings */
 };
 
-/* Each with an arm of its own; the nearest first, and of equals the simplest. Zeroed = none. */
+/* Each setting has an arm. Ordered by `far`, then by effort. Zeroed = none. */
 struct settings {
-    size_t n, nleft;     /* nleft: more, for which there is no room, possible or not */
+    size_t n, nleft;     /* nleft: further candidates without room, even if not possible */
     struct setting *all; /* owned, SETTINGS_MOST of them: arms borrow their variants */
 };
 
 /*
- * Adds the settings that are possible and not the same plan as a simpler one to `settings`, and
- * their arms to the result. `none` is among them for every worker
- * count, unchanged: what others are held against. A placement of the request that cannot be had is
- * a skipped arm. -EINVAL: a list that cannot be read; else the errors of plan_make.
+ * Adds settings that are possible, and whose plan differs from any simpler one, to `settings`, and
+ * their arms to the result. An unchanged `none` for every worker count is always among them, as the
+ * reference. If a placement of the request is not possible, its arm is skipped. -EINVAL: a list is
+ * invalid; else the errors of plan_make.
  */
 int settings_add(const struct topo *topo, const struct arms_request *request,
                  const struct settings_tried *tried, struct settings *settings,
                  struct result *result, struct err *err);
 
-/* One more, whose plan is not looked at. 0, or the errors of plan_make; of -ENOSPC it is none. */
+/* Adds one more setting without checking its plan. 0; -E2BIG: more than SETTINGS_MOST; or the
+ * errors of plan_make, except -ENOSPC, where the arm is skipped. */
 int settings_add_one(const struct topo *topo, const struct arms_request *request,
                      const struct setting *setting, struct settings *settings,
                      struct result *result, struct err *err);
 
-/* Something is changed about its placement; the same as of the other one, and one thing more. */
+/* True if the setting changes its placement; true if it has the changes of `other` and one more. */
 bool settings_is_changed(const struct setting *setting);
 bool settings_adds_to(const struct setting *setting, const struct setting *other);
 
-/* "1,2,4": how many numbers of that range; 0 = it is no list of them, or of more than `room`. */
+/* "1,2,4": the number of counts in the list; 0 = not a list, out of range, or more than `room`. */
 size_t settings_parse_counts(const char *text, int64_t least, int64_t most, int64_t *counts,
                              size_t room);
 
-/* Takes one back, with its arm, which nothing was observed of. Indices behind both move. */
+/* Removes a setting and its arm, which must have no observations. Later indices move. */
 void settings_remove(struct settings *settings, size_t at, struct result *result);
 
 void settings_free(struct settings *settings);
 
-/* "contend place --workers 2 --placement partition --reserve 2": what applies it. Returns buf. */
+/* "contend place --workers 2 --placement partition --reserve 2": the command that applies the
+ * setting. Returns buf. */
 char *settings_command(const struct result *result, const struct setting *setting, char *buf,
                        size_t size);
 

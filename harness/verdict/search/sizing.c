@@ -18,7 +18,7 @@ static double best_of(const struct knee_point *points, size_t n)
 {
     double best = NAN;
     for (size_t i = 0; i < n; i++)
-        best = fmax(best, points[i].rate); /* passes over NaN */
+        best = fmax(best, points[i].rate); /* fmax ignores NaN */
     return best;
 }
 
@@ -69,7 +69,7 @@ static int parse_cores(const char *text, unsigned *cores, size_t *n, struct err 
                          text, SIZING_MOST);
 }
 
-/* 1, 2, 3, 4, 6, 8, 12, 16, ... below the most, and that. */
+/* 1, 2, 3, 4, 6, 8, 12, 16, ... below `most`, then `most`. */
 static size_t choose_cores(unsigned most, unsigned *cores)
 {
     size_t n = 0;
@@ -93,7 +93,7 @@ static int find_placement(const struct arms_request *request, enum placement *pl
     return err_set(err, -EINVAL, "no placement here binds workers to cores of their own");
 }
 
-/* Cores of the smallest slice of so many workers; 0: the reason is in err. */
+/* Cores of the smallest slice for that number of workers; 0: the reason is in err. */
 static unsigned count_cores(const struct topo *topo, const struct arms_request *request,
                             enum placement placement, unsigned workers, struct err *err)
 {
@@ -164,7 +164,7 @@ int sizing_arrange(void *arg, const struct topo *topo, const struct arms_request
     return rc || workers == 1 ? rc : add_arms(sizing, topo, request, workers, result, err);
 }
 
-/* The point of that count, which is added where it belongs. */
+/* The index of the point for that count; added in order if new. SIZING_MOST = no room. */
 static size_t find_point(struct sizing_curves *curves, unsigned cores)
 {
     size_t at = 0;
@@ -182,7 +182,7 @@ static size_t find_point(struct sizing_curves *curves, unsigned cores)
     return at;
 }
 
-/* GPUs that the arm's workers use together. */
+/* The number of GPUs that the arm's workers use in total. */
 static unsigned count_gpus(const struct arm *arm)
 {
     struct bitset used = {0};
@@ -201,7 +201,7 @@ static void predict(struct sizing_curves *curves, unsigned gpus)
     for (size_t i = 0; i < curves->n; i++) {
         curves->predicted[i] = curves->workers * curves->alone[i].rate;
         if (gpus && gpus < curves->workers && curves->predicted[i] > gpus * best)
-            curves->predicted[i] = gpus * best; /* NaN stays: nothing was measured there */
+            curves->predicted[i] = gpus * best; /* NaN stays NaN: not measured */
         curves->error[i] = curves->predicted[i] / curves->all[i].rate - 1;
         if (isfinite(curves->error[i]))
             errors[n++] = fabs(curves->error[i]);
@@ -224,7 +224,7 @@ bool sizing_read(const struct analysis *analysis, struct sizing_curves *curves)
         if (at == SIZING_MOST)
             continue;
         curves->arm = arm;
-        /* A count that failed in some rounds is not enough, however fast the others were. */
+        /* A count that failed in some rounds is not enough, even if the other rounds were fast. */
         if (analysis->rounds.arms[i].status < STATUS_SKIPPED)
             (arm->planned_workers == 1 ? curves->alone : curves->all)[at].rate =
                 analysis->rounds.arms[i].rate;

@@ -7,7 +7,7 @@
 
 #include "harness/lib/stats/stats.h"
 
-/* Where settings take long, so many of them come before fresh rounds are many. */
+/* With slow settings, SEARCHED_LEAST of them are tried before there are many fresh rounds. */
 enum { SEARCHED_LEAST = 4, FEW_ROOM = 8 };
 /* A setting may take this share of the time, or TUNE_SLOW times as long as the quickest. */
 static const double arm_share = 0.05;
@@ -41,22 +41,23 @@ static bool is_untried(const struct tune *tune, const struct result *result, siz
     return arm->plan.status == PLAN_OK && arm->placement != PLACE_NONE && !arm->nobservations;
 }
 
-/* Joins the search's next rounds, or leaves them. */
+/* Makes a setting join the search's next rounds, or leave them. */
 static void set_idle(struct tune *tune, struct result *result, size_t setting, bool idle)
 {
     tune->arms[setting].dropped = idle;
     arm_of(tune, result, setting)->idle = idle;
 }
 
-/* The first setting of a placement to try. */
+/* True for an unchanged placement. */
 static bool is_plain(const struct tune *tune, size_t setting)
 {
     return !settings_is_changed(&tune->settings.all[setting]);
 }
 
 /*
- * The setting that is tried first, alone: its time says how many settings fit, and it reads from
- * disk what all of them need. `sized`, whose teams do not collapse, else the simplest.
+ * The setting that is tried first, alone. Its time shows how many settings fit, and it reads the
+ * files that all settings need into the page cache. `sized`, because its teams do not collapse,
+ * else the simplest.
  */
 static size_t find_first(const struct tune *tune, const struct result *result)
 {
@@ -107,7 +108,8 @@ int tune_arrange(void *arg, const struct topo *topo, const struct arms_request *
     return 0;
 }
 
-/* Median of what the settings that were tried took, each in its last round: some may collapse. */
+/* Median time of the settings tried, each in its last round. Not the mean: some settings may
+ * collapse. */
 static double usual_s(struct tune *tune, const struct result *result)
 {
     size_t n = 0;
@@ -117,7 +119,7 @@ static double usual_s(struct tune *tune, const struct result *result)
     return stats_sort_median(tune->rates, n);
 }
 
-/* The time of the search: fresh rounds have priority, except over a few settings. */
+/* The time of the search: fresh rounds have priority, but a few settings are always tried. */
 static double budget_s(double arm_s, double time_s)
 {
     double pair_s = 2 * arm_s;
@@ -131,8 +133,8 @@ static void plan_search(struct tune *tune, const struct result *result)
     tune->halving.budget_s = budget_s(tune->arm_s, tune->max_time_s);
 }
 
-/* Settings that a round has room for: how many known ones stay, of which there
- * are `left`, and how many join. */
+/* How many known settings stay in a round with this room, and how many new ones join if `left`
+ * stay. */
 static size_t room_for_known(size_t room)
 {
     return room < FEW_ROOM ? 1 : room / 4;
@@ -149,8 +151,8 @@ static size_t room_in(double seconds, double arm_s)
     return (size_t)fmin(fmax(seconds, 0) / arm_s + 1e-6, SETTINGS_MOST);
 }
 
-/* How many settings would be tried in that time, if all take what those took that were. Beside the
- * best two simple ones may stay. */
+/* The number of settings that this time allows, if each takes as long as those already tried. Up to
+ * two simple settings may stay besides the best. */
 static size_t expect_tried(const struct tune *tune, double time_s)
 {
     double left_s = budget_s(tune->arm_s, time_s) - tune->arm_s;
@@ -158,8 +160,8 @@ static size_t expect_tried(const struct tune *tune, double time_s)
     for (;;) {
         size_t room = room_in(left_s, tune->arm_s), left = room_for_known(room) + 2;
         left = left < tried ? left : tried;
-        /* Placements as they are have a round of their own; then about half of the rest at a time
-         * adds to what did well. */
+        /* The unchanged placements have a round of their own. After that, each round tries about
+         * half of the remaining settings. */
         size_t n = room_for_new(room, left), untried = tried < tune->nplain
                                                            ? tune->nplain - tried
                                                            : (tune->npossible - tried + 1) / 2;
@@ -193,7 +195,7 @@ bool tune_read_time(const struct tune *tune, char *buf, size_t size)
     return true;
 }
 
-/* New settings that the time turns out to be too short for have to wait. */
+/* Postpones new settings if the time turns out to be too short. */
 void tune_after_arm(struct tune *tune, struct result *result)
 {
     if (!tune->is_looking)
@@ -216,10 +218,10 @@ void tune_after_arm(struct tune *tune, struct result *result)
         }
 }
 
-/* Who is tried next: the first kind that there is. */
+/* The order in which kinds of settings are tried. */
 enum kind {
     PLAIN,     /* placements as they are */
-    PROMISING, /* that add one change to one that was tried and is still in the search */
+    PROMISING, /* one change more than a setting that was tried and is still in the search */
     ANY,
     KINDS
 };
@@ -243,7 +245,7 @@ static bool is_of(const struct tune *tune, const struct result *result, size_t s
                                 : true);
 }
 
-/* At most so many of them join. */
+/* At most `most` settings of this kind join. */
 static size_t join(struct tune *tune, struct result *result, size_t most, enum kind kind)
 {
     size_t n = 0;
@@ -255,7 +257,7 @@ static size_t join(struct tune *tune, struct result *result, size_t most, enum k
     return n;
 }
 
-/* A slower setting is cut off: how much slower it is does not matter. */
+/* Cuts off slower settings: how much slower they are does not matter. */
 static void limit_arms(const struct tune *tune, struct result *result)
 {
     double quickest_s = INFINITY;
@@ -268,8 +270,8 @@ static void limit_arms(const struct tune *tune, struct result *result)
 }
 
 /*
- * Further settings join those that are left, where there is time. Known ones get a quarter of it
- * and new ones half, so that the rest can follow up what these show.
+ * Lets further settings join, if there is time. Known settings get a quarter of it, new ones half,
+ * so that the rest can follow up on the new ones.
  */
 static bool look_further(struct tune *tune, struct result *result)
 {
@@ -288,7 +290,7 @@ static bool look_further(struct tune *tune, struct result *result)
     return n > 0;
 }
 
-/* Rates and times of the last round, and how the search goes on from it. */
+/* Records rates and times of the last round. */
 static int record(struct tune *tune, const struct analysis *analysis, struct result *result,
                   struct err *err)
 {

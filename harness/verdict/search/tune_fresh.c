@@ -1,4 +1,4 @@
-/* From what a search found to the arms and the number of its fresh rounds. */
+/* Chooses the arms and the number of fresh rounds after a search. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static struct setting make_none(const struct tune *tune, unsigned workers)
     return made;
 }
 
-/* Cores that the plans may use. */
+/* The number of cores that plans may use. */
 static unsigned count_cores(const struct tune *tune)
 {
     struct bitset allowed = {0}, cpus;
@@ -43,7 +43,7 @@ static unsigned count_cores(const struct tune *tune)
     return n;
 }
 
-/* With `reserve` fewer cores; where that leaves too few there is none. */
+/* Adds a setting with `reserve` more cores kept free; no setting if too few cores remain. */
 static int add_fresh(struct tune *tune, struct result *result, enum tune_role role,
                      const struct setting *of, unsigned reserve, struct err *err)
 {
@@ -60,18 +60,18 @@ static int add_fresh(struct tune *tune, struct result *result, enum tune_role ro
     return rc == -EINVAL && reserve ? 0 : rc ? err_set(err, rc, "%s", why.msg) : 0;
 }
 
-/* Who is in the fresh rounds beside `none`, by what their settings took in the search. */
+/* Which settings the fresh rounds have besides `none`, from their times in the search. */
 struct fresh_plan {
     size_t leader, simplest, possible; /* settings */
-    double left_s, round_s;            /* the others' share of a round */
-    unsigned least;                    /* rounds that come before further arms */
+    double left_s, round_s;            /* round_s: a round without `none` */
+    unsigned least;                    /* rounds that must fit before further arms join */
 };
 
-/* The time of `none` is not known yet. The others together may take this share of the time, and
- * those with fewer cores join them up to a smaller one. */
+/* The time of `none` is not known yet. So the other arms may take only this share of the time, and
+ * those with fewer cores join only up to a smaller share. */
 static const double others_share = 0.58, fewer_share = 0.35;
 
-/* Whether a round may have one more that takes so long; then it is counted. */
+/* True if a round has room for an arm that takes this long; then its time is counted. */
 static bool has_room(struct fresh_plan *plan, double more_s, double share)
 {
     bool room = (plan->round_s + more_s) * plan->least <= plan->left_s * share;
@@ -79,7 +79,7 @@ static bool has_room(struct fresh_plan *plan, double more_s, double share)
     return room;
 }
 
-/* `none` and the simplest at least; then, where there is time for enough rounds, the others. */
+/* Adds `none` and the simplest; then the others, if there is time for enough rounds. */
 static int add_all(struct tune *tune, struct result *result, struct fresh_plan *plan,
                    struct err *err)
 {
@@ -115,7 +115,7 @@ static int add_all(struct tune *tune, struct result *result, struct fresh_plan *
     return rc;
 }
 
-/* Settings that there was no time for leave the search, and `none` with them. */
+/* Removes settings that there was no time for, and `none`, from the search. */
 static void remove_untried(struct tune *tune, struct result *result, struct fresh_plan *plan)
 {
     for (size_t i = tune->nsearched; i-- > 0;) {
@@ -153,7 +153,7 @@ int tune_begin_fresh(struct tune *tune, struct result *result, struct err *err)
     double simplest_s = tune_took_s(result, tune->settings.all[plan.simplest].arm);
     tune->pair_s = 2 * simplest_s;
     if (!tune->fresh_rounds && plan.left_s < tune->pair_s)
-        return 0; /* no time, which is said */
+        return 0; /* no time; add_short reports it */
     int rc = add_all(tune, result, &plan, err);
     if (rc)
         return rc;
@@ -165,8 +165,8 @@ int tune_begin_fresh(struct tune *tune, struct result *result, struct err *err)
 }
 
 /*
- * A slow `none` has the first round, and others as far as they leave time for rounds without it:
- * how the others compare is the closer question.
+ * A slow `none` is in the first round, and in later ones only if it leaves time for rounds without
+ * it: the comparison among the others is closer, so it needs more rounds.
  */
 void tune_next_fresh(struct tune *tune, const struct analysis *analysis, struct result *result)
 {

@@ -53,13 +53,13 @@ static char *format_share(const struct paired_ratio *ratio, char *buf, size_t si
     return buf;
 }
 
-/* In some of its fresh rounds: how fast it was in the others is no reason to take it. */
+/* It failed in some fresh rounds: the rates of its other rounds do not count. */
 static bool has_failed(const struct judged *judged, enum tune_role role)
 {
     return judged->analysis->rounds.arms[setting_of(judged, role)->arm].status > STATUS_SKIPPED;
 }
 
-/* The setting that is recommended; NULL where there is none to apply. */
+/* The recommended setting; NULL = nothing to apply. */
 static const struct setting *recommended(const struct judged *judged)
 {
     const struct settings *settings = &judged->tune->settings;
@@ -92,7 +92,7 @@ static void add_recommended(const struct judged *judged)
         advice_note_gain(&made->gain, &finding);
     if (!setting)
         advice_report_none(judged->analysis, made, &finding);
-    else if (made->lost) /* there is no ratio to what gave nothing, the best reason of all */
+    else if (made->lost) /* `none` gave no rate, so there is no ratio */
         text_set(
             finding.sentence, "recommended: %s, %s %s; no fresh round of none gave a rate (%.*s).",
             name_at(judged, setting->arm),
@@ -110,7 +110,7 @@ static void add_recommended(const struct judged *judged)
     if (setting)
         (void)settings_command(judged->analysis->result, setting, finding.command,
                                sizeof(finding.command));
-    if (format_tried(tune, tried)[0]) /* it is the best of those alone */
+    if (format_tried(tune, tried)[0]) /* the best only of those tried */
         findings_putf(judged->findings, &finding, "tried %s, others may be better; %s", tried,
                       finding.sentence);
     else
@@ -172,7 +172,7 @@ static void add_fewer(const struct judged *judged, enum tune_role role)
                       format_share(&kept, share, sizeof(share)));
 }
 
-/* A longer time helps nothing that does not end in any. */
+/* No setting gave a rate in each round, so a longer time would not help. */
 static void add_none_ended(const struct judged *judged)
 {
     const struct tune *tune = judged->tune;
@@ -188,7 +188,7 @@ static void add_none_ended(const struct judged *judged)
                   tune->ntried, why);
 }
 
-/* Evidence that there was no time for: fewer fresh rounds of none than give an interval. */
+/* Reports that there were fewer fresh rounds of `none` than an interval needs. */
 static void add_short(const struct judged *judged)
 {
     const struct tune *tune = judged->tune;

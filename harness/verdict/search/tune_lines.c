@@ -11,7 +11,7 @@ static bool is_ahead(const struct arm_rounds *one, const struct arm_rounds *othe
     return one->n != other->n ? one->n > other->n : one->rate > other->rate;
 }
 
-/* The reference of others: `none` of the fresh rounds, or the search's leader; -1 = none. */
+/* The reference: `none` of the fresh rounds, or the search's leader; -1 = none. */
 static int find_reference(const struct analysis *analysis, bool fresh)
 {
     int found = -1;
