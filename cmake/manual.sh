@@ -1,7 +1,7 @@
 #!/bin/sh
 # manual.sh PROGRAM PREFIX: has PROGRAM write its manual page and completions below PREFIX, such as ~/.local, where man
-# and the shells look for them. Also copies the documents that help and messages name, without pictures of, and links
-# to, files that only the sources contain.
+# and the shells look for them. Also copies the documents that help and messages name, without pictures and links that
+# point outside docs/.
 set -eu
 
 program=$1
