@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The main job as a user starts it, on a machine without a GPU: checks the published values.
+# The main job as a user starts it, on a machine without a GPU: checks the expected values.
 . tests/lib/cli.sh
 ! ls /dev/nvidia[0-9]* > /dev/null 2>&1 || skip "a GPU is here: this test is about the model"
 needs two-cpus
