@@ -3,12 +3,12 @@
 # current folder and prints its name. PROGRAM looks for its libraries in lib/ beside it (CMake's
 # target `bundle`), so the tarball runs wherever it is unpacked.
 #
-# OLDER is the same program, built with CUDA 12, and becomes contend-cuda12: for drivers and GPUs that
-# CUDA 13 has left behind. drivers.txt says which drivers each serves.
+# OLDER is the same program built with CUDA 12, for drivers and GPUs that CUDA 13 no longer supports. It becomes
+# contend-cuda12. drivers.txt says which drivers each program serves.
 #
-# contend-comms, contend-doctor and libcontend_comms.so come with it, and contend_mpi.so where it was built. glibc stays out: it has to fit the kernel and the
-# other libraries of the machine that runs it, and an older one than that of the build machine is
-# refused by the loader.
+# contend-comms, contend-doctor and libcontend_comms.so are included, and contend_mpi.so if it was built. glibc is not:
+# it has to fit the kernel and the other libraries of the target machine. The loader refuses a glibc older than the one
+# of the build machine.
 set -eu
 
 program=$1
@@ -20,13 +20,13 @@ say() {
     printf 'contend: %s\n' "$*" >&2
 }
 
-# The libraries that PROGRAM loads, those of its libraries included: "name path" lines.
+# Prints "name path" lines: the libraries that PROGRAM loads, including indirect dependencies.
 libraries() {
     ldd "$program" | awk '$2 == "=>" { print $1, $3 }' | grep -vE "$glibc"
 }
 
-# The package's copyright file, where the library came from a package. dpkg knows a file by the
-# path in its package, which may lack the /usr that links add.
+# Copies the copyright file of the library's package, if it came from a package. dpkg knows a file by the path in its
+# package, which may lack the /usr that links add.
 copy_license() {
     path=$(readlink -f "$1")
     package=$(dpkg-query -S "$path" "${path#/usr}" 2>/dev/null | cut -d: -f1 | head -n 1)
@@ -34,13 +34,13 @@ copy_license() {
     cp -L "/usr/share/doc/$package/copyright" "$root/licenses/$package.txt"
 }
 
-# cuda_of PROGRAM: "13.0.88"; nothing of a program without GPU parts.
+# cuda_of PROGRAM: prints a version such as "13.0.88"; nothing for a program without GPU parts.
 cuda_of() {
     "$1" --version | sed -n 's/^built with CUDA \([0-9.]*\).*/\1/p'
 }
 
-# The least driver by CUDA's major version. Source: CUDA Toolkit Release Notes, "CUDA Toolkit and
-# Minimum Required NVIDIA Driver Version for CUDA Minor Version Compatibility".
+# The oldest driver that supports a major version of CUDA. Source: CUDA Toolkit Release Notes, "CUDA Toolkit and Minimum
+# Required NVIDIA Driver Version for CUDA Minor Version Compatibility".
 driver_of() {
     case $1 in
     13.*) echo "NVIDIA drivers from 580 on" ;;
@@ -50,7 +50,7 @@ driver_of() {
     esac
 }
 
-# say_drivers NAME VERSION: a line of drivers.txt.
+# say_drivers NAME VERSION: prints a line of drivers.txt.
 say_drivers() {
     if [ -n "$2" ]; then
         echo "$1: CUDA $2, $(driver_of "$2")"
@@ -59,18 +59,18 @@ say_drivers() {
     fi
 }
 
-# The newest version of glibc that any file needs, such as 2.34; packed relocations are one of 2.36.
+# The newest version of glibc that any file needs, such as 2.34. Packed relocations (DT_RELR) need 2.36.
 needed_glibc() {
     objdump -p "$root"/contend* "$root"/lib/* | sed 's/GLIBC_ABI_DT_RELR/GLIBC_2.36/' |
         grep -oE 'GLIBC_[0-9.]+' | sed 's/GLIBC_//' | sort -uV | tail -n 1
 }
 
-# say_file NAME MEANING: a line of the table of files, where the bundle has it.
+# say_file NAME MEANING: prints a line of the table of files, if the bundle has the file.
 say_file() {
     [ ! -e "$root/$1" ] || echo "| \`$1\` | $2 |"
 }
 
-# What stands here is all that whoever unpacks it has: no sources, no build.
+# The README has to be complete by itself: a user of the bundle has no sources and no build.
 write_readme() {
     cat <<END
 # $name
@@ -134,11 +134,11 @@ done
 for beside in contend-comms contend-doctor libcontend_comms.so; do
     strip --strip-debug -o "$root/$beside" "$(dirname "$program")/$beside"
 done
-# MPI itself stays out: it has to be that of mpirun. The module that talks to it is loaded only then.
+# MPI is not included: it has to be mpirun's own. The module that uses it is loaded only under mpirun.
 module=$(dirname "$program")/contend_mpi.so
 cp -r "$source_dir/share/sample_worker.py" "$source_dir/share/machines" "$root/"
 [ ! -f "$module" ] || strip --strip-debug -o "$root/contend_mpi.so" "$module"
-# For whoever copies share/ to a prefix, such as ~/.local; man -l reads the page where it is.
+# Users may copy share/ to a prefix, such as ~/.local; man -l reads the page where it is.
 sh "$source_dir/cmake/manual.sh" "$program" "$root"
 mv "$root/share/doc/contend/docs" "$root/docs" && rm -r "$root/share/doc"
 for file in LICENSE CHANGELOG.md; do
@@ -147,7 +147,7 @@ done
 glibc_least=$(needed_glibc)
 write_readme >"$root/README.md"
 
-# Names sorted, one owner and no time of day: the same build makes the same tarball.
+# Sorted names, one owner and no time of day make the tarball reproducible.
 tar -C "$stage" --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -cf - "$name" |
     gzip -9n >"$tarball"
 while read -r line; do say "$line"; done <"$root/drivers.txt"

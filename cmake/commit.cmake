@@ -1,5 +1,6 @@
-# Writes OUTPUT, the C file that defines contend_commit, only if it changed: a build at the same
-# commit recompiles nothing. Outside a git checkout (a release tarball, no git) it is "".
+# Writes OUTPUT, the C file that defines contend_commit, only if the commit changed, so that a build
+# at the same commit recompiles nothing. Outside a git checkout (a release tarball, no git)
+# contend_commit is "".
 cmake_minimum_required(VERSION 3.25)
 
 execute_process(

@@ -1,5 +1,5 @@
-# Libraries that are loaded into other programs. Each stands alone: what it needs of this program is in it, and nothing
-# but what it is looked up for can be seen. It stays loaded when it is let go of, so that a process has one log (-z nodelete).
+# Libraries that are loaded into other programs. Each is self-contained, and exports only the symbols that the other
+# program looks up. -z nodelete keeps it loaded after dlclose, so that a process has one log.
 function(contend_guest name)
     add_library(${name} MODULE ${ARGN} harness/comms/logs/preload.c harness/comms/logs/host.c)
     target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}")
@@ -7,7 +7,7 @@ function(contend_guest name)
     target_link_options(${name} PRIVATE -Wl,-z,nodelete)
     set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden)
     add_dependencies(contend-comms ${name})
-    # Not CMAKE_INSTALL_LIBDIR: the program looks there, whatever the system calls it.
+    # Not CMAKE_INSTALL_LIBDIR: the program always looks in lib/contend, even where the system uses lib64.
     install(TARGETS ${name} LIBRARY DESTINATION lib/contend)
 endfunction()
 

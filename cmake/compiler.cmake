@@ -1,4 +1,4 @@
-# Language, warnings, optimisation and hardening of every C source. nvcc has its own, in cuda.cmake.
+# Language, warnings, optimisation and hardening of every C source. nvcc's options are in cuda.cmake.
 
 set(CMAKE_C_STANDARD 17)
 set(CMAKE_C_STANDARD_REQUIRED ON)
@@ -10,9 +10,9 @@ if(NOT CMAKE_BUILD_TYPE)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "Release or Debug" FORCE)
 endif()
 
-# No -march=native: one binary for any machine. No -ffast-math: kernels are checked against a
-# reference. No -DNDEBUG: a broken invariant must stop a measurement, not flavour it.
-# Frame pointers and -g: whoever doubts a figure can put `perf record -g` on the program.
+# No -march=native: one binary runs on any machine. No -ffast-math: kernels are checked against a reference. No
+# -DNDEBUG: a broken invariant must stop a measurement, not distort it.
+# Frame pointers and -g let users check a result with `perf record -g`.
 set(CMAKE_C_FLAGS_RELEASE "-O3 -g -fno-omit-frame-pointer")
 set(CMAKE_C_FLAGS_DEBUG "-Og -g3 -fno-omit-frame-pointer")
 
@@ -29,12 +29,11 @@ endforeach()
 add_compile_definitions(_GNU_SOURCE)
 
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
-    # The same samples give the same figures to the last digit as on x86-64, where nothing outside of kernels multiplies
-    # and adds at once. Kernels may.
+    # Without fused multiply-add, statistics match those of x86-64 to the last digit. Kernels may use it.
     add_compile_options($<$<COMPILE_LANGUAGE:C>:-ffp-contract=off>)
     set(CONTEND_KERNEL_OPTIONS $<$<COMPILE_LANGUAGE:C>:-ffp-contract=fast>)
 
-    # gcc 12.2, which is Debian 12's, dies of a largest value over what it has to convert.
+    # gcc 12.2 (Debian 12) crashes on a maximum over converted values.
     include(CheckCSourceCompiles)
     set(CMAKE_REQUIRED_FLAGS -O3)
     check_c_source_compiles("

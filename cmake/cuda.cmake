@@ -1,8 +1,7 @@
 # Finds nvcc and says, in one line, whether the GPU parts are built.
 #
-# Sets CONTEND_HAVE_CUDA and, where it is on, the target contend_cudart: the CUDA runtime, linked
-# statically, so that the same program runs where there is no driver. The driver API and NVML are
-# never linked; they are loaded when needed.
+# Sets CONTEND_HAVE_CUDA. If that is ON, also defines the target contend_cudart: the CUDA runtime, linked statically, so
+# that the same program runs without a driver. The driver API and NVML are never linked; they are loaded when needed.
 
 set(CONTEND_HAVE_CUDA OFF)
 set(CONTEND_CUDA_REASON "CONTEND_CUDA is OFF")
@@ -11,7 +10,7 @@ if(CONTEND_CUDA)
     find_program(CONTEND_NVCC nvcc PATHS ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda
                  PATH_SUFFIXES bin)
     mark_as_advanced(CONTEND_NVCC)
-    # The first that has fp8, and Ada and Hopper: cuda_fp8.h, sm_89, sm_90.
+    # CUDA 11.8 is the first with fp8 (cuda_fp8.h), Ada (sm_89) and Hopper (sm_90).
     set(least_release 11.8)
     if(CONTEND_NVCC)
         execute_process(COMMAND "${CONTEND_NVCC}" --version OUTPUT_VARIABLE said ERROR_QUIET)
@@ -24,7 +23,7 @@ if(CONTEND_CUDA)
                "${CONTEND_NVCC} is of CUDA ${CMAKE_MATCH_1}, and ${least_release} or later is "
                "needed: the first with fp8 (cuda_fp8.h) and with code for Ada and Hopper")
     else()
-        # CMake learns of new architectures later than nvcc has them: nvcc chooses, by -arch.
+        # An older CMake does not know the newest architectures, so -arch tells nvcc directly.
         set(CMAKE_CUDA_ARCHITECTURES OFF)
         set(CMAKE_CUDA_RUNTIME_LIBRARY None)
         if(NOT DEFINED CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
@@ -38,15 +37,15 @@ if(CONTEND_CUDA)
                    "remove ${CMAKE_BINARY_DIR} and set CUDAHOSTCXX")
         else()
             enable_language(CUDA)
-            # Below, instead: only what nvcc's launch stubs need of C++, from an archive.
+            # contend_cudart links instead, from an archive, the few parts of C++ that nvcc's launch stubs need.
             set(CMAKE_CUDA_IMPLICIT_LINK_LIBRARIES "")
             set(CONTEND_HAVE_CUDA ON)
         endif()
     endif()
 endif()
 
-# The flags of nvcc for the GPUs that answer here: code for each kind, and intermediate code for newer ones. Without any that
-# nvcc knows the oldest intermediate code, which every driver that is as new as nvcc translates.
+# nvcc's flags for the GPUs of this machine: code for each kind of GPU, and intermediate code for newer ones. Without a
+# GPU that nvcc knows: the oldest intermediate code, which every driver as new as nvcc can translate.
 function(contend_gpu_flags flags)
     execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader TIMEOUT 30
                     OUTPUT_VARIABLE found ERROR_QUIET RESULT_VARIABLE status)
@@ -105,7 +104,7 @@ if(CONTEND_HAVE_CUDA)
     endif()
     add_compile_options(
         "$<$<COMPILE_LANGUAGE:CUDA>:${gpu_flags};-Wno-deprecated-gpu-targets;-Xcompiler=-Wall,-fno-exceptions,-fno-rtti>")
-    # What multiplies matrices is built where cublasLt.h is.
+    # The matrix products are built only if cublasLt.h exists.
     set(CONTEND_HAVE_CUBLASLT OFF)
     file(WRITE "${CMAKE_BINARY_DIR}/cublaslt.cu" "#include <cublasLt.h>\n")
     separate_arguments(cuda_flags UNIX_COMMAND "${CMAKE_CUDA_FLAGS}")

@@ -1,8 +1,7 @@
 # How the parts of the program become targets.
 
-# contend_include_root(target): includes are by root path. nvcc puts a backslash before an apostrophe
-# in the path of an include folder, which stays there: it gets another name of the tree, below the
-# folder that Ninja compiles in.
+# contend_include_root(target): includes use paths from the source root. nvcc puts a backslash before an apostrophe in
+# an include path and does not remove it. Such a tree gets a link below the folder in which Ninja compiles.
 function(contend_include_root name)
     if(NOT CONTEND_HAVE_CUDA OR NOT CMAKE_SOURCE_DIR MATCHES "'")
         target_include_directories(${name} PUBLIC "${CMAKE_SOURCE_DIR}")
@@ -13,8 +12,8 @@ function(contend_include_root name)
     target_compile_options(${name} PUBLIC "$<$<COMPILE_LANGUAGE:CUDA>:-Isource>")
 endfunction()
 
-# contend_library(contend_<part> glob...): a static library of what the globs find, the modules
-# and what contend_core has left out, .cu files only where nvcc is. contend_harness goes without tools.
+# contend_library(contend_<part> glob...): a static library of the files that the globs find, without loadable modules
+# and without the sources of contend_core. It has .cu files only if nvcc was found. contend_harness omits the tools.
 function(contend_library name)
     list(TRANSFORM ARGN PREPEND "${CMAKE_SOURCE_DIR}/" OUTPUT_VARIABLE globs)
     file(GLOB sources CONFIGURE_DEPENDS ${globs})
@@ -37,15 +36,14 @@ function(contend_library name)
     endif()
 endfunction()
 
-# contend_program(name source...): an executable, linked by the C compiler also where .cu files are in
-# it.
+# contend_program(name source...): an executable that the C compiler links, even if it contains .cu files.
 function(contend_program name)
     add_executable(${name} ${ARGN})
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C)
 endfunction()
 
-# contend_tool(name library...): harness/<name>/ as a library, tool_<name>, and as the program that `contend` starts,
-# which also needs these libraries.
+# contend_tool(name library...): builds harness/<name>/ as the library tool_<name> and as the program contend-<name>,
+# which `contend` starts. The program also links the given libraries.
 function(contend_tool name)
     contend_library(tool_${name} harness/${name}/*/*.c)
     target_link_libraries(tool_${name} PUBLIC contend_harness)
@@ -55,9 +53,8 @@ function(contend_tool name)
     install(TARGETS contend-${name} RUNTIME)
 endfunction()
 
-# contend_embed(library prefix header files...): puts each text file into `library` as
-# `const char <prefix>_<name>_<extension>[]`, so that the program is one file wherever it is copied.
-# `header` declares them.
+# contend_embed(library prefix header files...): puts each text file into `library` as `const char
+# <prefix>_<name>_<extension>[]`, so that the program needs no other file. `header` declares the arrays.
 function(contend_embed library prefix header)
     set(output "${CMAKE_BINARY_DIR}/${prefix}_embedded.c")
     file(GLOB inputs CONFIGURE_DEPENDS ${ARGN})
@@ -71,8 +68,8 @@ function(contend_embed library prefix header)
     target_sources(${library} PRIVATE "${output}")
 endfunction()
 
-# contend_version(library): lets every user of `library` include "version.h" (see
-# harness/version.h.in). The commit is asked for at every build and written only when it changed.
+# contend_version(library): lets every user of `library` include "version.h" (see harness/version.h.in). Every build
+# asks git for the commit, and writes it only if it changed.
 function(contend_version library)
     set(generated "${CMAKE_BINARY_DIR}/generated")
     configure_file("${CMAKE_SOURCE_DIR}/harness/version.h.in" "${generated}/version.h" @ONLY)
@@ -87,10 +84,10 @@ function(contend_version library)
     add_dependencies(${library} contend_commit)
 endfunction()
 
-# contend_bundle(program...): the target `bundle` links the same programs once more, to look for their
-# libraries in lib/ beside them; cmake/bundle.sh puts all together. The old kind of run path
-# (DT_RPATH) also serves the libraries' own libraries, which are then taken as they are.
-# validate is linked into `contend` there: a program of its own would bring all benchmarks a second time.
+# contend_bundle(program...): the target `bundle` links the same programs again, with a run path to lib/ beside them;
+# cmake/bundle.sh packs the tarball. The old kind of run path (DT_RPATH) also applies to indirect dependencies, so their
+# libraries are copied unchanged. validate is linked into `contend` there: a separate program would contain all
+# benchmarks a second time.
 function(contend_bundle)
     add_custom_target(bundle)
     foreach(program IN LISTS ARGN)
@@ -119,8 +116,8 @@ function(contend_bundle)
     endif()
 endfunction()
 
-# contend_manual(program): the target `manual` has the program write its manual page and completions,
-# which are installed with it, as docs/ is. A program for another kind of machine cannot.
+# contend_manual(program): the target `manual` runs the program, which writes its manual page and completions. They and
+# docs/ are installed with it. A cross-compiled program cannot run, so it has neither.
 function(contend_manual program)
     if(CMAKE_CROSSCOMPILING)
         message(STATUS "contend: no manual, as the program does not run here")
@@ -138,8 +135,8 @@ function(contend_manual program)
     install(DIRECTORY "${folder}/share/" DESTINATION "${CMAKE_INSTALL_DATADIR}")
 endfunction()
 
-# contend_share(files...): what the program finds beside itself, in the build's folder and (by
-# bundle.sh) in a bundle, or in share/contend of an installation (cmd/common/program.h).
+# contend_share(files...): files that the program looks for beside itself (cmd/common/program.h). They are in the
+# build's folder, in a bundle (copied by bundle.sh), or in share/contend of an installation.
 function(contend_share)
     file(GLOB files CONFIGURE_DEPENDS ${ARGN})
     foreach(file IN LISTS files)

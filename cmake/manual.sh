@@ -1,13 +1,13 @@
 #!/bin/sh
-# manual.sh PROGRAM PREFIX: writes what PROGRAM says of itself to where man and the shells look for it
-# below PREFIX, such as ~/.local: the manual page and the completions. With them go the pages that help and messages name,
-# without pictures of, and links to, what stays with the sources.
+# manual.sh PROGRAM PREFIX: has PROGRAM write its manual page and completions below PREFIX, such as ~/.local, where man
+# and the shells look for them. Also copies the documents that help and messages name, without pictures and links that
+# point outside docs/.
 set -eu
 
 program=$1
 share=$2/share
 
-# write FILE COMMAND...: a file is there as a whole or not at all.
+# write FILE COMMAND...: writes the file completely or not at all.
 write() {
     file=$share/$1
     shift

@@ -1,5 +1,5 @@
-# Packages of what `install` installs: `./contend package deb`, or `cpack -G DEB` in the build's folder. They bring no
-# scripts: nothing runs when one is installed or removed.
+# Packages of the files that `install` installs: `./contend package deb`, or `cpack -G DEB` in the build's folder. The
+# packages contain no maintainer scripts, so installing or removing one runs nothing.
 set(CPACK_PACKAGE_CONTACT "The contend authors <contend@example.org>"
     CACHE STRING "Who answers for packages that are built here")
 set(CPACK_PACKAGE_VENDOR contend)
@@ -21,7 +21,7 @@ set(CPACK_DEBIAN_PACKAGE_RECOMMENDS gnuplot-nox)
 set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
 set(CPACK_RPM_COMPRESSION_TYPE xz)
 set(CPACK_RPM_PACKAGE_LICENSE Apache-2.0)
-# mpirun brings the library that the MPI module needs, so no package is asked for it. CPack 3.25 itself has no Recommends.
+# No package is required for the MPI module: its library comes with mpirun. CPack 3.25 has no Recommends of its own.
 set(CPACK_RPM_SPEC_MORE_DEFINE "%global __requires_exclude ^libmpi\nRecommends: gnuplot")
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/share/man /usr/share/man/man1)
 include(CPack)

@@ -1,20 +1,20 @@
-# cpack runs this over the files of a package before it packs them, and takes what is set here: the version and the
-# dependencies. Documents become what Debian's policy asks for.
+# cpack runs this script on a package's files before it packs them, and uses the version and the dependencies that the
+# script sets. Documents are changed to meet Debian's policy.
 cmake_minimum_required(VERSION 3.25)
 list(GET CPACK_BUILD_SOURCE_DIRS 0 source)
 list(GET CPACK_BUILD_SOURCE_DIRS 1 build)
 set(root "${CPACK_TEMPORARY_INSTALL_DIRECTORY}/usr")
 set(doc "${root}/share/doc/contend")
 
-# run(variable command...): what it prints; cpack ends with its error.
+# run(variable command...): stores the command's output; an error ends cpack.
 function(run variable)
     execute_process(COMMAND ${ARGN} WORKING_DIRECTORY "${CPACK_TOPLEVEL_DIRECTORY}"
                     OUTPUT_VARIABLE said OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
     set(${variable} "${said}" PARENT_SCOPE)
 endfunction()
 
-# "0.1.0+202611261459.d4cfad8613": the commit that the program was built from, behind its time, so that a later one
-# counts as newer.
+# The version is like "0.1.0+202611261459.d4cfad8613": the commit's time, so that later versions sort as newer, then the
+# commit that the program was built from.
 file(STRINGS "${build}/generated/version.c" commit REGEX contend_commit)
 if(commit MATCHES "\"([0-9a-f]+)(-dirty)?\"")
     string(REPLACE - . dirty "${CMAKE_MATCH_2}")
@@ -41,7 +41,7 @@ if(CPACK_GENERATOR STREQUAL DEB)
          "Files: *\nCopyright: 2026 the contend authors\nLicense: Apache-2.0\n"
          " On Debian systems, the text is in /usr/share/common-licenses/Apache-2.0.\n")
 
-    # The MPI module is loaded where mpirun is, with its MPI.
+    # The MPI module is loaded only under mpirun, with mpirun's MPI.
     file(GLOB programs "${root}/bin/*" "${root}/lib/contend/lib*.so")
     file(GLOB module "${root}/lib/contend/contend_mpi.so")
     file(WRITE "${CPACK_TOPLEVEL_DIRECTORY}/debian/control" "Source: contend\n\nPackage: contend\nArchitecture: any\n")

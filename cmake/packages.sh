@@ -1,11 +1,11 @@
 # Sourced by ./contend and .ci/run: finds which Debian packages are missing, and installs them.
 #
-# A table of packages is text with a line for each: its name, then what shows that it, or its equal
-# from elsewhere, is there: a command, a file, or name.pc for pkg-config.
-# The caller has say, die, and log, a file that takes what apt-get prints.
+# A table of packages has a line for each: its name, then what shows that it or an equivalent is
+# installed: a command, a file, or name.pc for pkg-config. The caller defines say, die, and log, a
+# file for apt-get's output.
 # shellcheck shell=sh disable=SC2154
 
-# What it takes to build the program and to draw its plots.
+# Packages needed to build the program and to draw its plots.
 build_packages() {
     cat <<END
 cmake cmake
@@ -28,14 +28,15 @@ is_there() {
     esac
 }
 
-# missing_packages TABLE: names, each followed by a blank
+# missing_packages TABLE: their names, each followed by a blank
 missing_packages() {
     echo "$1" | while read -r package probe; do
         is_there "$probe" || printf '%s ' "$package"
     done
 }
 
-# Others use it too: apt-get itself waits for dpkg's lock, but not for that of the lists.
+# Another process may use apt: apt-get itself waits for dpkg's lock, but not for the lock on the
+# lists.
 apt_get() {
     tries=60
     until $as_root env DEBIAN_FRONTEND=noninteractive \
@@ -46,7 +47,7 @@ apt_get() {
     done
 }
 
-# needed PACKAGE...: those of them that the program cannot do without.
+# needed PACKAGE...: prints the packages that the program needs; it can run without the rest.
 needed() {
     for package in "$@"; do
         case $package in
@@ -56,7 +57,7 @@ needed() {
     done
 }
 
-# go_without REASON: dies of it, unless the program can do without all that is $missing.
+# go_without REASON: exits, unless the program can run without all packages in $missing.
 # shellcheck disable=SC2086
 go_without() {
     [ -z "$(needed $missing)" ] || die 2 "$1"
@@ -67,7 +68,7 @@ go_without() {
     done
 }
 
-# install_packages TABLE: returns with nothing missing but what the program can do without.
+# install_packages TABLE: returns only if no needed package is missing.
 install_packages() {
     missing=$(missing_packages "$1")
     [ -n "$missing" ] || return 0
@@ -85,8 +86,8 @@ install_packages() {
         fi
     fi
     say "installing $missing"
-    # No list of packages, or an old one, shows as a failed install; older systems lack what we can do
-    # without. $missing is split on purpose.
+    # If apt's lists are missing or old, the install fails and is tried again. Older systems may
+    # lack optional packages. $missing is split on purpose.
     # shellcheck disable=SC2046,SC2086
     apt_get install -y --no-install-recommends $missing ||
         { apt_get update && apt_get install -y --no-install-recommends $missing; } ||

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# read_path beside fio: the same file, block size and CPU, in turn, both with O_DIRECT.
+# Compares read_path with fio: the same file, block size and CPU, in turn, both with O_DIRECT.
 #
 #   tests/fio.sh [TURNS [SECONDS [DIRECTORY]]]     3 turns of 1 s each, in $TMPDIR
 #
-# A line for each way: medians of both, and of ours over fio's of the same turn. Exit 1 where that is
-# below 0.9: a machine in use moves by more than the programs differ.
+# Prints a line for each way to read: both medians, and the ratio of ours to fio's in the same turn.
+# Exit 1 if that ratio is below 0.9. On a machine in use, disturbance exceeds the difference between
+# the programs.
 set -euo pipefail
 turns=${1:-3} seconds=${2:-1} directory=${3:-${TMPDIR:-/tmp}}
 cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
@@ -19,7 +20,7 @@ file=$(mktemp "$directory/contend-fio-XXXXXX") log=$(mktemp)
 trap 'rm -f "$file" "$log"' EXIT
 dd if=/dev/urandom of="$file" bs=1M count=512 conv=fsync status=none
 
-# by_fio ORDER BLOCK: GB/s
+# by_fio ORDER BLOCK: prints GB/s
 by_fio() {
     local options=(--name=x "--filename=$file" --readonly --thread --direct=1 --time_based
         "--runtime=$seconds" "--bs=$2" "--cpus_allowed=$cpu" --norandommap

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# A fleet of 10,000 machines of 500 figures of which 1% are bad: a baseline of it leaves all of them out,
-# and at most 0.1% of the good. Takes 2 GB of disk and some minutes, most of them to make it up.
+# Generates a fleet of 10,000 machines with 500 values each, of which 1% of machines are bad. Bounds made from the fleet
+# must leave out every bad machine and at most 0.1% of the good ones. Takes 2 GB of disk and some minutes, mostly to
+# generate the fleet.
 #
-#   tests/fleet.sh [MACHINES [DIR]]    DIR is used again where it is there already
+#   tests/fleet.sh [MACHINES [DIR]]    an existing DIR is used again
 set -euo pipefail
 : "${CONTEND_BINARY:?}"
 machines=${1:-10000}

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Every C and CUDA source is as clang-format 14 writes it with .clang-format; without that version,
-# since others write a few things otherwise, 77 (skipped). Scripts pass shellcheck, where it is there.
+# Checks that clang-format 14 leaves every C and CUDA source unchanged, by .clang-format. Exits 77
+# (skipped) without that version, as others format differently. Scripts must pass shellcheck, if it
+# is installed.
 #
 #   tests/format.sh [--fix]
 set -euo pipefail

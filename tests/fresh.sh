@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The README's two commands on a machine that has nothing: a Debian root made by debootstrap, this
-# checkout in a folder with a blank in its name, no compiler, no CUDA. Takes minutes and the network.
+# Runs the README's two commands on a bare machine: a Debian root made by debootstrap, with this checkout in a folder
+# with a blank in its name, no compiler and no CUDA. Takes minutes and needs the network.
 #
 #   tests/fresh.sh [--user] [SUITE]    SUITE defaults to this system's own; packages come from its mirror
 #
-# With --user they are those of a user without sudo: root installs what the program asks for, and no
+# With --user a user without sudo runs the commands: root installs the packages that the program asks for, but not
 # gnuplot.
 set -euo pipefail
 
@@ -18,7 +18,7 @@ if [ "${1:-}" != --inside ]; then
     command -v debootstrap >/dev/null || skip "needs debootstrap"
     unshare --mount true 2>/dev/null || skip "mounts are not allowed here"
     root=$(mktemp -d)
-    # The mounts live in a namespace of their own and end with it, however this ends.
+    # The mounts are in a namespace of their own, so they end with this script even if it is killed.
     trap 'rm -rf --one-file-system "$root"' EXIT
     unshare --mount --propagation private "$0" --inside "$root" "$@"
     exit
@@ -43,12 +43,12 @@ in_root() {
         sh -c 'cd "$1" && shift && exec "$@"' sh "$checkout" "${@:3}" </dev/null
 }
 
-# contend ARGUMENT...: as whoever this is about.
+# contend ARGUMENT...: runs it as root, or as the user with --user.
 contend() {
     in_root $as "$home" ./contend "$@"
 }
 
-# ask_root ARGUMENT...: contend says what the user has to ask root for, who installs it, all but gnuplot.
+# ask_root ARGUMENT...: contend prints the packages that the user has to ask for; root installs all of them but gnuplot.
 ask_root() {
     local said packages
     ! said=$(contend "$@" 2>&1) || { echo "contend $*: nothing is missing" && return 1; }
@@ -56,7 +56,7 @@ ask_root() {
     packages=$(sed -n 's/.*install these first: sudo apt-get install //p' <<<"$said")
     [ -n "$packages" ] || return 1
     in_root root /root apt-get -qq update
-    # The list is to be split.
+    # The list is split on purpose.
     # shellcheck disable=SC2086
     in_root root /root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
         ${packages/gnuplot-nox/} >"$root/log" 2>&1 || { tail -n 20 "$root/log" && return 1; }

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Feeds the readers of results with what libFuzzer makes of tests/fuzz/corpus, for so many seconds
-# each.
+# Feeds the readers of results with inputs that libFuzzer derives from tests/fuzz/corpus, each reader for the given
+# seconds.
 #
 #   tests/fuzz.sh [SECONDS [TARGET...]]    5 s each; targets: csv, json, recorded,
 #                                          comms, beside, graph, bounds, waivers, machine,
 #                                          walk, fleet, validation
 #
-# Exit 1: something that a reader must not do; the input is in build/fuzz/found. 77: no clang with
-# libFuzzer here. New inputs stay in build/fuzz/grown, which the next run begins with, too.
+# Exit 1: a reader crashed or broke a rule; the input is in build/fuzz/found. 77: no clang with libFuzzer here. New
+# inputs are kept in build/fuzz/grown, and the next run starts with them too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-5}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Who may include whom, and what pure modules may not do: the tables of harness/README.md,
-# bench/README.md and kernels/README.md, and the rules below the first of them.
+# Checks which folder may include which, and what pure modules may not do: the tables of harness/README.md,
+# bench/README.md and kernels/README.md, and the rules below the first of these tables.
 #
 #   tests/layers.sh [ROOT]       prints each violation; exit 1 if there is one
 #   tests/layers.sh --self-test  plants a violation of every rule and checks that it is caught
@@ -10,17 +10,17 @@ self=$(readlink -f "$0")
 source_root=$(dirname "$self")/..
 violations=0
 
-# sources DIR [find's condition...]: what the compilers read, below DIR.
+# sources DIR [find's condition...]: files below DIR that the compilers read.
 sources() {
     [ ! -d "$1" ] || find "$@" -type f -regex '.*\.\(c\|h\|cu\|cuh\|inc\|in\)'
 }
 
-# line_of TOP: its folders in order, from the table of its README.
+# line_of TOP: the folders of TOP in order, from the table of its README.
 line_of() {
     grep -oP '^\| \d+ \| `\K[a-z/]+(?=/`)' "$1/README.md"
 }
 
-# tools and parts_of TOOL: from the second table of harness/README.md, in order.
+# tools and parts_of TOOL: tools and a tool's folders in order, from the second table of harness/README.md.
 tools() {
     grep -oP '^\| [a-z]+ \| `\K[a-z]+(?=/[a-z]+/`)' harness/README.md | sort -u
 }
@@ -28,19 +28,19 @@ parts_of() {
     grep -oP "^\\| [a-z]+ \\| \`\\K$1/[a-z]+(?=/\`)" harness/README.md
 }
 
-# up_to FOLDER: the folders on stdin up to that one, as alternatives of a pattern.
+# up_to FOLDER: reads folders from stdin and prints those up to FOLDER, as alternatives of a pattern.
 up_to() {
     sed "\|^$1\$|q" | paste -sd'|'
 }
 
-# Rules: the lines of stdin are files, every line of theirs that breaks the rule is printed.
+# Rules: each reads file names from stdin, and prints every line of these files that breaks it.
 
-# may_include PATTERN: what quoted includes may begin with; system headers are free.
+# may_include PATTERN: the allowed beginnings of quoted includes; system headers are free.
 may_include() {
     must_not "^ *# *include +\"(?!$1)" "may include only $1"
 }
 
-# must_not PATTERN RULE: Perl's syntax; lines that are comments are left out.
+# must_not PATTERN RULE: PATTERN in Perl's syntax; comment lines do not count.
 must_not() {
     local hit
     while IFS= read -r hit; do
@@ -49,7 +49,7 @@ must_not() {
     done < <(xargs -r grep -nHP -- "$1" | grep -vP '^[^:]+:\d+: *(\*|/\*|//)')
 }
 
-# Every folder of TOP with sources is in the tables, and every folder of the tables is there.
+# Every folder of TOP with sources must be in the tables, and every folder of the tables must exist.
 check_table() {
     local top=$1 there
     there=$(sources "$top" -mindepth 2 ! -name main.c | sed "s|^$top/||; s|/[^/]*$||" | sort -u)
@@ -125,7 +125,7 @@ check_owners() {
         "only lib/sys/process.c starts processes" < <(beside_process)
 }
 
-# What starts processes in order to time that has to do it itself.
+# All sources but lib/sys/process.c, and but the benchmark that has to start processes itself to time them.
 beside_process() {
     sources kernels
     sources bench ! -path 'bench/os/spawn_ways.c'
@@ -140,8 +140,8 @@ check_pure() {
         "pure: depends on its arguments alone" < <(pure)
 }
 
-# By folder; text prints, opt and cli print help, options parses, scans and probes run, and of doctor
-# the view and the checks are meant.
+# The pure folders. Exceptions: text prints, opt and cli print help, options parses. In doctor only the view and the
+# checks are pure.
 pure() {
     sources harness/lib/base ! -name 'text.*' ! -name 'opt.*' ! -name 'cli.*'
     sources harness/lib/stats
@@ -164,7 +164,7 @@ check() {
     check_pure
 }
 
-# A tree in which all is right: every folder of the tables, with one file.
+# Makes a tree that breaks no rule: every folder of the tables, with one file.
 make_tree() {
     local top folder
     for top in kernels bench harness; do
@@ -187,13 +187,13 @@ make_tree() {
     printf 'kill(pid, 9);\nwaitpid(pid, &status, 0);\npid = fork();\n' >"$1/harness/lib/sys/process.c"
 }
 
-# planted FILE LINE: that line, in the tree where all else is right, must be told as a violation.
+# planted FILE LINE: appends LINE, which the check must report as a violation, to a file of the correct tree.
 planted() {
     printf '%s\n' "$2" >>"$scratch/tree/$1"
     printf '%s:%s:%s\n' "$1" "$(wc -l <"$scratch/tree/$1")" "$2" >>"$scratch/planted"
 }
 
-# Each folder of TOP includes its neighbour below.
+# In each folder of TOP, includes the next folder of the table.
 plant_neighbours() {
     local before='' folder
     for folder in $(cd "$source_root" && line_of "$1"); do

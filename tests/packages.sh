@@ -1,7 +1,7 @@
-# Sourced by tests/run.sh and .ci/run, after cmake/packages.sh: what the tests use beyond the build.
+# Sourced by tests/run.sh and .ci/run, after cmake/packages.sh: packages that tests use and the build does not.
 # shellcheck shell=sh
 
-# A line for each package: its name, then what shows that it is there (cmake/packages.sh). `needs` in
+# A line for each package: its name, then what shows that it is installed (cmake/packages.sh). `needs` in
 # tests/lib/cli.sh names the commands.
 test_packages() {
     cat <<END
@@ -41,7 +41,7 @@ chromium chromium
 END
 }
 
-# install_test_packages: as many of them as can be had; a test says what it lacks. $missing is split on purpose.
+# install_test_packages: installs those that are available; a test reports what it lacks. $missing is split on purpose.
 # shellcheck disable=SC2034,SC2086,SC2154
 install_test_packages() {
     missing=$(missing_packages "$(test_packages)")

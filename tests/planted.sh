@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Plants one fault after the other in a copy of the source tree, and says which test catches it.
-# Exit 1: a fault that no test of the quick lane catches; 2: one that cannot be planted or built.
+# Plants one fault after another in a copy of the source tree, and prints which test catches it. Exit 1: no test of the
+# quick lane catches a fault; 2: a fault cannot be planted or built.
 #
 #   tests/planted.sh [MODULE...]    all faults, or those of these modules
 #
-# The copy and its build stay in build/planted, so that each fault builds only what it touches.
+# The copy and its build are kept in build/planted, so that each fault rebuilds only the files that it affects.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# module | file | edit of sed | test that should catch it, tried first | the fault
+# module | file | edit by sed | test that should catch it (tried first) | the fault
 faults() {
     cat <<'EOF'
 lib|harness/lib/stats/stats.c|s/(double)(n - 1) \* fraction/(double)n * fraction/|lib/test_stats|percentile of n, not of n - 1
@@ -40,7 +40,7 @@ EOF
 }
 
 copy=$PWD/build/planted build=build/release
-# What differs gets a new time, so that a run that was interrupted leaves no fault built in.
+# Files that differ get a new time, so that no fault of an interrupted run stays in the build.
 fresh_copy() {
     local file
     mkdir -p "$copy"
@@ -53,7 +53,7 @@ fresh_copy() {
     (cd "$copy" && cmake --preset release -DCONTEND_TESTS=ON -DCONTEND_CUDA=OFF) > "$copy.log" 2>&1
 }
 
-# Builds a target and runs tests until one fails: its name, or nothing. The log is build/planted.log.
+# Builds a target and runs tests until one fails. Prints that test's name, or nothing. The log is build/planted.log.
 try() {
     local target=$1
     shift
@@ -65,7 +65,7 @@ try() {
         awk '/^The following tests FAILED/ { list = 1; next } list { print $3; exit }' "$copy.log"
 }
 
-# The first test that fails, or nothing.
+# Prints the first test that fails, or nothing.
 catcher() {
     local first=$1 caught name
     name=${first#*/}

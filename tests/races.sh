@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs tests many times beside programs that keep every CPU busy: a test that fails there says something of the machine
-# and not of contend. Ends with a table; exit 1 where a run failed. What failed says is in build/races.
+# Runs tests many times beside programs that keep every CPU busy. A test that fails there depends on the load of the
+# machine, and not only on contend. Prints a table; exit 1 if a run failed. The logs of failures are in build/races.
 #
 #   tests/races.sh [RUNS [REGEX]]    20 runs of the tests labelled race, or of those whose names match
 set -uo pipefail
@@ -17,7 +17,7 @@ mapfile -t names < <(ctest --test-dir "$build" -N "${tests[@]}" | sed -n 's/^ *T
     exit 2
 }
 
-# A loop ends with this script, also where that is killed.
+# Each loop ends with this script, even if the script is killed.
 busy_loop() {
     # shellcheck disable=SC2016 # the inner shell's
     exec sh -c 'while kill -0 "$1" 2>/dev/null; do i=0; while [ $i -lt 10000 ]; do i=$((i + 1)); done; done' - $$
@@ -29,7 +29,7 @@ for ((i = 0; i < $(nproc); i++)); do
     loops+=($!)
 done
 
-# once NAME RUN: passed, failed or skipped, and the seconds that it took.
+# once NAME RUN: prints passed, failed or skipped, and the seconds that the test took.
 once() {
     local log=$kept/$1.log
     ctest --test-dir "$build" --verbose -R "^$1\$" >"$log" 2>&1 </dev/null

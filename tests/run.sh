@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests of a build; `./contend test` calls it. Ends with what was skipped, why, and the command that would
-# run it, then with ctest's own verdict.
+# Runs the tests of a build; `./contend test` calls it. At the end prints which tests were skipped, why, and the command
+# that would run them, then ctest's own verdict.
 #
 #   tests/run.sh BUILD [ARG...]          the quick lane; with ARGs that choose tests (-R, -L), those
 #   tests/run.sh BUILD --all [ARG...]    everything, in full
@@ -8,9 +8,9 @@ set -uo pipefail
 
 build=$1
 shift
-# Half of the tests' time is waiting.
+# Tests spend half of their time waiting.
 jobs=$(($(nproc) > 3 ? 4 : $(nproc) + 1))
-# What the quick lane leaves out.
+# Labels that the quick lane leaves out.
 slow_labels='long|slow|vm|fuzz'
 lane=(--label-exclude "$slow_labels")
 if [ "${1:-}" = --all ]; then
@@ -26,12 +26,12 @@ done
 cd "$(dirname "$0")/.." || exit
 . tests/packages.sh
 
-# installable COMMAND: `./contend test --all` would bring it.
+# installable COMMAND: true if `./contend test --all` would install it.
 installable() {
     test_packages | grep -Eq " (/usr/sbin/)?$1\$"
 }
 
-# remedy REASON TEST...: the command that would run it.
+# remedy REASON TEST...: prints the command that would run a skipped test.
 remedy() {
     local reason=$1 command=${1#needs }
     case $reason in
@@ -42,8 +42,8 @@ remedy() {
     esac
 }
 
-# reasons: "TEST<tab>REASON" for each test of $build/skipped, from the log of the run. What stands behind a colon is
-# detail.
+# reasons: prints "TEST<tab>REASON" for each test of $build/skipped, from the log of the run. The text after a colon is
+# detail and is removed.
 reasons() {
     awk 'NR == FNR { is_skipped[$1]; next }
          $2 == "Testing:" { name = $3; reason = "gives no reason" }
@@ -70,7 +70,7 @@ report() {
     [ ${#lane[@]} -eq 0 ] || printf '%5d  not in the quick lane: they take longer\n       ./contend test --all\n' "$(left_out)"
 }
 
-# ctest's verdict is held back until the table is printed: from its first line to the end.
+# ctest's verdict, from its first line to the end, is printed after the table.
 ctest --test-dir "$build" --output-on-failure --parallel "$jobs" "${lane[@]}" "$@" </dev/null | {
     : >"$build/verdict"
     : >"$build/skipped"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# No common misspelling in what is tracked, beside names of variables and mistakes that tests make; without codespell 77
-# (skipped).
+# Checks tracked files for common misspellings, except names of variables and mistakes that tests make on purpose. Exits
+# 77 (skipped) without codespell.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 command -v codespell >/dev/null || { echo "SKIP: needs codespell" && exit 77; }

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Kills and signals at random moments of short runs, into directories that may hold an earlier result:
-# no process is left, no round that was said to be done is lost, every file can be read to its end.
+# Kills or signals short runs at random moments, in directories that may hold an earlier result. Afterwards no process
+# is left, no round that was reported as done is lost, and every file is complete.
 #
 #   tests/storm.sh [--seed N] [--count N] [--mpi] [--keep DIR]
 #
-# --seed repeats the choices of an earlier storm (moments are as good as the machine repeats them),
-# --mpi makes jobs of two ranks, --keep leaves the directories and logs of what went wrong in DIR.
-# CONTEND_FAKE and CONTEND_BINARY are the program, as for all tests. All runs in a PID namespace of its own: what is
-# left there was left by a run, and no signal can meet anything else.
+# --seed repeats the choices of an earlier storm; moments repeat only as precisely as the machine allows. --mpi starts
+# jobs of two ranks, --keep saves the directories and logs of failures in DIR. CONTEND_FAKE and CONTEND_BINARY are the
+# program, as for all tests. Everything runs in a PID namespace of its own: every process left there belongs to a run,
+# and no signal can reach another process.
 set -u
 
 usage() {
@@ -75,7 +75,7 @@ rounds_said() {
     grep -c 'contend: round [0-9]* of [0-9]* done' "$log"
 }
 
-# Pids of the runs' processes whose command line matches, without a process for each look.
+# Prints pids of the runs' processes whose command line matches. Starts no process per pid.
 processes() { # processes PATTERN
     local dir words state
     for dir in /proc/[0-9]*; do
@@ -89,7 +89,7 @@ processes() { # processes PATTERN
     done
 }
 
-# strike_one_of PATTERN: any one process of those, as soon as there is one.
+# strike_one_of PATTERN: waits until a process matches, then kills a random one of them.
 strike_one_of() {
     local pids=()
     while is_alive "$run" && [ ${#pids[@]} = 0 ]; do
@@ -109,9 +109,9 @@ is_alive() { # not a zombie
     [ "${words%% *}" != Z ]
 }
 
-# --- when, and what befalls it -----------------------------------------------------------------
+# --- when to strike, and how -------------------------------------------------------------------
 
-# At any time, or where files are written: just after a round is said to be done.
+# Either any moment, or just after a round is reported as done, when files are written.
 wait_for_moment() {
     local after=$((RANDOM % rounds)) said=0
     if ((RANDOM % 2)); then
@@ -174,7 +174,7 @@ is_killed() { # mpirun, too, kills: a second after it was told to end, or told t
     [[ $kind == kill || $kind == kill-group || $kind == int-then-kill || $kind == kill-rank ]]
 }
 
-# Which exit codes are right; a signal before the program watches for them ends it as any other.
+# The allowed exit codes. A signal that comes before the program handles it ends the program directly.
 check_code() {
     local right
     [ "$mpi" = 0 ] || return 0 # that of mpirun, which says what it wants
@@ -198,7 +198,7 @@ lines_of_csv() { # lines_of_csv FILE COLUMNS: every line has as many fields, and
         n != columns { print FILENAME " line " NR ": " whole; exit }' "$1"
 }
 
-# The files of a result agree with each other, to the last line.
+# The files of a result must agree with each other, to the last line.
 check_result() { # check_result DIR
     local dir=$1 bytes done_json done_rows done_samples why
     jq -e . "$dir/run.json" >/dev/null 2>"$scratch/why" ||
@@ -228,8 +228,8 @@ check_result() { # check_result DIR
     check_status "$(jq -r .status "$dir/run.json")" "$done_json"
 }
 
-# In a job there is one arm, and where one of its processes was killed, also by mpirun once that was told
-# to end, the round has no value of it.
+# A job has one arm. If one of its processes was killed (also by mpirun, after a signal told mpirun to end), the round
+# has no value of that arm.
 is_spoilt() {
     [ "$mpi" = 1 ] && [ "$kind" != nothing ]
 }
@@ -246,7 +246,7 @@ check_status() { # check_status STATUS ROUNDS
     esac
 }
 
-# A kill may come while several files take their places: whoever opens the directory next ends that.
+# A kill may come while files are moved into place: the next program that opens the directory completes the move.
 settle() { # settle OUT
     [ -e "$1/.contend-run/run.json" ] || return 0
     between=$((between + 1))
@@ -254,7 +254,7 @@ settle() { # settle OUT
     [ ! -e "$1/.contend-run" ] || wrong torn "contend report did not end what was begun"
 }
 
-# Either the earlier result, whole, with its figures, or this one with every round it spoke of.
+# The directory holds either the complete earlier result with its figures, or the new result with every reported round.
 check_directory() {
     local out=$scratch/out new
     settle "$out"
@@ -311,7 +311,7 @@ wait_for_end() {
     code=$?
 }
 
-# The directory that the next run goes into: none, an earlier result, or what the last one left.
+# Prepares the directory for the next run: none, an earlier result, or what the last run left.
 prepare() {
     before=$scratch/before
     rm -rf "$before"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Validates many machines at once by ssh, collects DIR/HOST/validate.json, and judges the fleet. Exit code: 1 one fails,
-#   3 one gave no verdict or could not be judged, 4 nothing was judged, 0 all pass.
+# Validates many machines at once by ssh, collects DIR/HOST/validate.json, and judges the fleet. Exit code: 0 all
+#   pass, 1 a machine fails, 3 a machine gave no verdict or could not be judged, 4 nothing was judged.
 #     OPTIONS='--machine 8xh100-sxm' ./validate.sh DIR HOST...     # HOST: as for ssh; $(cat hosts.txt) for many
 # To change: SSH, REMOTE (contend on the machines) and CONTEND (here), in the environment.
 # Tried: shellcheck; with OpenSSH 9.2 as written, three machines and one that is down (tests/cli/jobs_fleet.sh). Untried:

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Writes what contend finds for node_exporter's textfile collector, one file a command:
+# Writes contend's findings for node_exporter's textfile collector, one file a command:
 #     contend-textfile.sh validate --expect gpus=8     # without load, two seconds
 #     contend-textfile.sh doctor                       # watches five seconds
-#     contend-textfile.sh run pipeline                 # loads the machine for a minute: on idle ones alone
+#     contend-textfile.sh run pipeline                 # loads the machine for a minute: only on idle machines
 # To change: TEXTFILE_DIR and CONTEND, in the environment. Needs jq, for doctor and run.
 # Tried: shellcheck; promtool check metrics, and node_exporter 1.5 and Prometheus 2.42 reading all three (tests/cli/jobs_prometheus.sh).
 set -eu

@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# contend ab: variants in the same rounds, what is said of them, exit codes, and that what a variant
-# changes is undone.
+# contend ab runs variants in the same rounds and reports differences and exit codes. It undoes what a variant changes.
 . tests/lib/cli.sh
 
 ab=("$CONTEND_FAKE" ab fake --time 0.05 --warmup 0.01 --host h)
 
-# A step that takes twice as long is found in any noise, and printed, recorded and read back.
+# Any noise leaves a step of twice the length visible. It is printed, recorded and read back.
 "${ab[@]}" -V plain -V slow=param:step=0.03 -p step=0.01 --max-time 60 --fail-on slower --junit "$scratch/junit.xml" \
     -o "$scratch/slow" > "$scratch/said" 2> "$scratch/log"
 code=$?
@@ -31,7 +30,7 @@ expect 3 "cannot write '/nonexistent/x'" "${ab[@]}" -V a -V b --rounds 1 --junit
 "${ab[@]}" -V a -V b --rounds 1 --json -o "$scratch/json" 2> /dev/null | grep -q '"outcome": "UNCLEAR"' ||
     fail "no outcome in the JSON"
 
-# Two rounds of equal variants show nothing, which is said by an exit code of its own.
+# Two rounds of equal variants decide nothing, which has its own exit code.
 expect 4 'UNCLEAR' "${ab[@]}" -V a -V b --rounds 2 -o "$scratch/few"
 expect 1 'UNCLEAR' "${ab[@]}" -V a -V b --rounds 2 --fail-on unclear -o "$scratch/few"
 expect 3 'MISSING' "${ab[@]}" -V a -V b=param:mode=fail-run --rounds 2 -o "$scratch/missing"
@@ -55,7 +54,7 @@ one_line 'fail-on' -V a -V b --fail-on never
 one_line 'cannot run the build' -V a -V b=build:/nonexistent
 one_line 'builds are compared under one placement' -V a -V "b=build:$CONTEND_FAKE" -P none,sized
 
-# The environment of a variant is that of its workers, and of no others.
+# A variant's environment reaches only that variant's workers.
 OMP_WAIT_POLICY=active "${ab[@]}" -V a -V b=env:OMP_WAIT_POLICY=passive -V c=env:CONTEND_AB_TEST=here \
     --rounds 1 -p step=0.5 --time 2 -o "$scratch/env" > /dev/null 2>&1 &
 ab_pid=$!
@@ -66,7 +65,7 @@ wait "$ab_pid"
 ! grep -q CONTEND_AB_TEST "$scratch/env/rounds.csv" || fail "the environment is in rounds.csv"
 grep -q '"OMP_WAIT_POLICY=passive"' "$scratch/env/run.json" || fail "run.json has no variants"
 
-# before and after: done around each observation of that variant, read back, undone at the end.
+# before and after run around each observation of that variant; the change is read back, and undone at the end.
 knob=$scratch/knob
 echo 0 > "$knob"
 commands=(-V a -V "b=before:echo 1 > $knob; echo x >> $knob.log" -V "b=after:echo 0 > $knob"
@@ -86,7 +85,7 @@ expect 3 "before 'echo no; exit 7' ended with exit code 7: no" "${ab[@]}" -V a -
     -V "b=after:echo undone > $knob" --rounds 1 -o "$scratch/failed.d"
 [ "$(cat "$knob")" = undone ] || fail "what failed half way was not undone"
 
-# Undone after a kill of the whole process group, and after an interrupt.
+# The change is undone after a kill of the whole process group, and after an interrupt.
 is() { [ "$(cat "$knob")" = "$1" ]; }
 for signal in KILL INT; do
     echo 0 > "$knob"
@@ -103,7 +102,7 @@ for signal in KILL INT; do
     wait_for 60 none_of_ours '__guard' || fail "$signal: a guard is left"
 done
 
-# Another build: this one under another name. Its runs are results of their own.
+# Another build: here the same one under another name. Its runs are results of their own.
 cp "$CONTEND_FAKE" "$scratch/other"
 expect 4 'UNCLEAR' "${ab[@]}" -V mine -V "other=build:$scratch/other" --rounds 2 -o "$scratch/builds"
 "$CONTEND_FAKE" report "$scratch/builds" > "$scratch/again" 2>&1 < /dev/null ||

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Bad input: one clear line on stderr that names the value and what is allowed, exit 2.
+# Bad input gives one clear line on stderr that names the value and the allowed values, and exit code 2.
 . tests/lib/cli.sh
 
 # bad PATTERN ARGUMENT...: exit 2, exactly one line on stderr, nothing on stdout, no directory made.
@@ -91,7 +91,7 @@ for content in '' '<?xml version="1.0"?><topology version="2.0"><object type="Ma
     bad "broken.xml" place --xml "$scratch/broken.xml" --workers 2
 done
 bad "disjoint|workers" place --workers 5 --placement partition --xml "package:1 core:4 pu:1"
-# What was probably meant.
+# The message suggests the name that was probably meant.
 run "unknown scenario 'pipline'; did you mean 'pipeline'\? known: " pipline
 run "unknown option '--palcement'; did you mean '--placement'\? see 'contend run --help'" --palcement none
 run "unknown placement 'partitoin'; did you mean 'partition'\? known: " --placement none,partitoin
@@ -108,7 +108,7 @@ if ! ls /dev/nvidia[0-9]* > /dev/null 2>&1; then
     done
 fi
 
-# One name, one meaning: --background is a benchmark, --background-workers is how many, also of place.
+# One name has one meaning: --background is a benchmark, --background-workers a number, for place too.
 bad "unknown option '--background'; did you mean '--background-workers'\?" place --background 2
 [ "$("$CONTEND_BINARY" place --xml 'core:4 pu:1' -n 2 -P partition --background-workers 1 | grep -c '(bg)')" = 1 ] ||
     fail "no background worker in the plan"
@@ -129,7 +129,7 @@ if command -v gnuplot > /dev/null; then
     [ ! -e "$scratch/drawn/plots/loss.svg" ] || fail "half a figure was left"
 fi
 
-# One whose rounds are packed, or gone, is a result all the same.
+# A result without rounds.csv: the message says that the file may be packed.
 cp -r results/h200-x2-vm/exec "$scratch/packed"
 rm "$scratch/packed/rounds.csv"
 missing="packed': rounds.csv is missing; if rounds.csv.xz is there: unxz -k rounds.csv.xz"
@@ -150,7 +150,7 @@ mkdir "$scratch/foreign"
 touch "$scratch/foreign/rows.csv"
 bad "has a rows.csv that is not of a run of contend" run --dry-run --out "$scratch/foreign"
 
-# What a dry run foretells: that nothing will be measured, and many workers in short.
+# A dry run says that nothing will be measured, and abbreviates a long list of workers.
 if ! ls /dev/nvidia[0-9]* > /dev/null 2>&1; then
     expect 0 "nothing of 'gpu' can run here: " "$CONTEND_BINARY" run gpu --dry-run
     expect 0 '^expected time: 0 s$' "$CONTEND_BINARY" run gpu --dry-run
@@ -164,7 +164,7 @@ if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=4k tmpfs "$(mkdir -p "$scratch/t
     bad "No space left" run --out "$scratch/tiny/r"
     [ ! -e "$scratch/tiny/r" ] || fail "half a result was left on a full disk"
     umount "$scratch/tiny"
-    # It fills while the run goes on: the finished rounds stay valid.
+    # The disk becomes full during the run: the finished rounds stay valid.
     mount -t tmpfs -o size=2m tmpfs "$scratch/tiny"
     expect 3 "round [0-9]+ is not in the results: .*No space left" "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 400 \
         --time 0.1 --warmup 0.01 --no-plots --out "$scratch/tiny/r" -p step=0.2ms
@@ -179,7 +179,7 @@ if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=4k tmpfs "$(mkdir -p "$scratch/t
     umount "$scratch/tiny"
 fi
 
-# A limit on the size of files is told, too, and leaves nothing half-written.
+# A limit on file sizes is reported, too, and leaves no incomplete file.
 expect 3 "output directory '.*/limited': .*File too large" bash -c 'ulimit -f 1 && exec "$@"' bash \
     "$CONTEND_BINARY" run --rounds 1 --time 0.1 --device sim --no-plots --out "$scratch/limited"
 [ ! -e "$scratch/limited" ] || fail "half a result was left at a limit: $(ls "$scratch/limited")"
@@ -188,7 +188,7 @@ expect 0 'pipeline' "$CONTEND_BINARY" info
 expect 0 'expected time' "$CONTEND_BINARY" run --dry-run
 expect 0 ', 1 round, ' "$CONTEND_BINARY" run --rounds 1 --dry-run
 [ ! -e "$scratch/out" ] || fail "a dry run made a directory"
-# A poor machine is no bad input: with one CPU the disjoint placements are skipped, with the reason.
+# A small machine is not bad input: with one CPU the disjoint placements are skipped, with the reason.
 expect 0 'not on this machine: partition' taskset -c "$(taskset -cp $$ | grep -o '[0-9]*$')" \
     "$CONTEND_BINARY" run -v --rounds 1 --time 0.1 --device sim --no-plots --out "$scratch/one"
 grep -q '^[^,]*,pipeline,partition,2,.*,skipped,.*CPU of its own' "$scratch/one/rows.csv" ||

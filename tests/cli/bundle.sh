@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The bundle runs on a bare server: in a root that holds glibc, /proc and /sys, and nothing else.
+# The bundle runs on a bare server: in a root that holds only glibc, /proc and /sys.
 . tests/lib/cli.sh
 [ -z "$CONTEND_SANITIZE" ] || skip "a bundle is a release"
 needs root
 root=$scratch/root
 trap 'umount "$root/proc" "$root/sys" 2>/dev/null; rm -rf --one-file-system "$scratch"' EXIT
 
-# The front door's lock: another test run may build the same here.
+# Takes the front door's lock, as another test run may build the same target.
 flock "$CONTEND_BUILD_DIR/front-door.lock" cmake --build "$CONTEND_BUILD_DIR" --target bundle \
     >"$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
 (cd "$scratch" && sh "$CONTEND_SOURCE_DIR/cmake/bundle.sh" "$CONTEND_BUILD_DIR/bundle/contend" \
@@ -29,12 +29,12 @@ done
 [ ! -e "$CONTEND_BUILD_DIR/contend_mpi.so" ] || [ -s "$root$(dirname "$program")/contend_mpi.so" ] ||
     fail "no contend_mpi.so in the bundle"
 
-# Its README speaks of nothing else than what is there, and of all of that.
+# The bundle's README names exactly the files that the bundle has.
 inside=$root$(dirname "$program")
 sed -nE 's/^\| `([^`]*)` .*/\1/p' "$inside/README.md" | sort >"$scratch/told"
 find "$inside" -mindepth 1 -maxdepth 1 ! -name README.md -printf '%f\n' | sort >"$scratch/there"
 diff "$scratch/there" "$scratch/told" >"$scratch/diff" || fail "in the bundle, and in its README: $(cat "$scratch/diff")"
-# The pages that the program names are there, and what they link to.
+# The bundle has the documents that the program names, and their links work.
 grep -aohE 'docs/[a-z]+\.md' "$inside"/contend* | sort -u >"$scratch/named"
 [ -s "$scratch/named" ] || fail "the program names no page"
 while read -r page; do
@@ -51,8 +51,8 @@ done >"$scratch/lost"
 ! grep -nE '\]\(|docs/|results/|tests/|contend (test|bundle)|\.(png|svg)' "$inside/README.md" ||
     fail "its README names what it has not"
 
-# Every program needs the glibc that its README states, or less, and so does what the sources' README says
-# of a build on Debian 12, whose glibc is 2.36.
+# No program needs a newer glibc than its README states. The same holds for the statement in the sources' README about a
+# build on Debian 12, whose glibc is 2.36.
 newest() { # newest VERSION...
     printf '%s\n' "$@" | sort -V | tail -n 1
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Arrays that fit caches do not pass for memory: noisy rows with the reason, marks and the sentence in
-# the table and the report, and a run that is good all the same.
+# Arrays that fit into caches are not reported as memory: their rows are noisy, with the reason. The
+# table and the report mark them and explain it, and the run still succeeds.
 . tests/lib/cli.sh
 
 told='bandwidth [0-9.]+ GB/s~ .*|^~ mem_bandwidth: noisy: arrays of 64 KiB below'
-# says COMMAND...: the mark and the sentence, in a run that is good all the same.
+# says COMMAND...: the run succeeds and prints the mark and the sentence.
 says() {
     expect 0 "$told" "$@"
     [ "$("$@" 2>/dev/null | grep -Ec "$told")" = 2 ] || fail "not both marked and said: $*"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Each round of a run has canary rows, and nothing that is said of the measured arms knows of them.
+# Each round of a run has canary rows, and they change nothing in the report on the measured arms.
 . tests/lib/cli.sh
 needs jq
 
@@ -26,7 +26,7 @@ jq -e '[.arms[].canary] | .[-1] and (.[:-1] | any | not)' "$scratch/with/run.jso
 [ "$(jq '[.arms[].observations[].order] | unique | length' "$scratch/with/run.json")" = 5 ] ||
     fail "not in the order of the round"
 
-# What a reader of the rows finds without them is what he finds in a run without.
+# Without the canary rows, rows.csv has the same keys as a run without canary.
 keys() {
     columns "$1/rows.csv" placement workers role bench params metric | grep -v ',canary,'
 }
@@ -34,7 +34,7 @@ cmp <(keys "$scratch/with") <(keys "$scratch/without") || fail "other rows besid
 ! grep -q '^canary\|canary_' "$scratch/with/summary.txt" || fail "the table has canary rows"
 ! grep -rq canary "$scratch/with/plots" || fail "figures have canary rows"
 
-# The same files without the canary's lines say the same, but for what the machine did.
+# Without the canary's lines, the same files give the same report, except for statements about the machine.
 mkdir "$scratch/cut"
 grep -v ',canary,canary,' "$scratch/with/rows.csv" >"$scratch/cut/rows.csv"
 grep -v ',canary,canary,' "$scratch/with/rounds.csv" >"$scratch/cut/rounds.csv"
@@ -44,7 +44,7 @@ said() {
 }
 cmp <(said "$scratch/with") <(said "$scratch/cut") || fail "the table or the advice knows of the canary"
 
-# Alone it is a benchmark as any other, and in a table of benchmarks without it there is none.
+# Run by itself, the canary is a benchmark like any other. A program without this benchmark has no canary rows.
 expect 0 'canary_copy' "$CONTEND_BINARY" bench canary --rounds 1 --no-plots --out "$scratch/alone"
 columns "$scratch/alone/rows.csv" role metric | grep -qx 'foreground,canary_copy' || fail "not measured"
 expect 0 . "$CONTEND_FAKE" bench fakescan --rounds 1 --time 0.1 --no-plots --out "$scratch/fake"

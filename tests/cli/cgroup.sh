@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# --bind cgroup, where cgroups of version 2 have no cpuset to
-# give: a stated skip, and nothing runs unbound. Where they have: tests/vm/cgroup_vm.sh. --cpu-max where
-# version 1 has that controller.
+# --bind cgroup without a version 2 cpuset: the run is skipped with a reason, and nothing runs unbound.
+# tests/vm/cgroup_vm.sh tests the other case. Also tests --cpu-max, if version 1 has that controller.
 . tests/lib/cli.sh
 export NO_COLOR=1
 expect 2 "bind: invalid value 'mark'; did you mean 'mask'\? valid: mask, cgroup" "$CONTEND_BINARY" run --bind mark

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The jobs of share/ci, step by step as they are written, in a repository of two commits: a program of its own, and
-# contend itself; equal, slower, and on a machine where base differs from itself.
+# The jobs of share/ci run step by step, unchanged, in a repository of two commits. They compare a small program, and
+# contend itself: equal, slower, and on a machine where base differs from itself.
 . tests/lib/cli.sh
 needs git jq
 action=share/ci/github/action.yml gitlab=share/ci/gitlab.yml
@@ -57,7 +57,7 @@ slower() { # slower JOB: it fails for that
     [ $? = 1 ] && grep -q '<failure' contend.xml
 }
 
-# Where there is no contend, the action's repository has one.
+# If contend is not installed, the action uses the one of its repository.
 mkdir -p repository/share/ci/github
 printf '#!/bin/sh\necho "$@" > installed\n' > repository/contend && chmod +x repository/contend
 CONTEND=contend GITHUB_PATH=paths GITHUB_ACTION_PATH=$PWD/repository/share/ci/github HOME=$PWD PATH=/usr/bin:/bin \
@@ -80,7 +80,7 @@ patiently slower github || fail "slower, GitHub: $(cat out contend.md)"
 PROGRAM=build/contend OPTIONS="-n 1 --rounds 12 $brief"
 patiently slower gitlab || fail "slower, GitLab: $(cat out contend.md)"
 
-# Base differs from itself: the job says so, and does not fail.
+# Base differs from itself: the job reports that, and passes.
 cat > unsteady << END
 #!/bin/sh
 case \$1 in ab) ;; *) exec "$CONTEND_FAKE" "\$@" ;; esac
@@ -95,7 +95,7 @@ grep -q '^::warning::contend: base differs from itself' out || fail "no warning:
 grep -q 'No verdict: base differs' summary.md || fail "no sentence in the summary"
 ends 4 gitlab
 
-# What cannot be measured, or judged, fails: no build, a base that is not there and is no command, no jq.
+# The job fails if nothing can be measured or judged: no build, a missing base that is not a command, no jq.
 CONTEND=$CONTEND_FAKE BUILD='install -D app.in build/app' PROGRAM=build/contend OPTIONS="-n 1 --rounds 2 $brief"
 for job in github gitlab; do
     $job

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Without stdin, stdout or stderr no file of a run is taken for one of them.
+# If stdin, stdout or stderr is closed, no file of the run takes its descriptor number.
 . tests/lib/cli.sh
 needs jq
 run=("$CONTEND_FAKE" run fake --placement none --workers 2 --no-baselines --rounds 2 --time 0.1

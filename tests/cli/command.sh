@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# contend run -- COMMAND: a user's command as the worker. What it gets, what is compared, what is said when it
-# does not do what a worker should, and that nothing of it stays.
+# contend run -- COMMAND runs a user's command as the worker. Tests what the command receives, what is compared, the
+# messages about commands that misbehave, and that no process remains.
 . tests/lib/cli.sh
 export CONTEND_LIBCUDA=/nowhere CONTEND_LIBNVML=/nowhere
 
@@ -19,7 +19,8 @@ gone() { # gone PATTERN
     none_of_ours "$1" || fail "left running: $(pgrep -af -- "$1")"
 }
 
-# A warm-up is a whole run, which may take longer than what is no step; one without an end ends.
+# A warm-up is a whole run of the command, which may take longer than the progress limit. A warm-up that never ends is
+# killed.
 stuck() {
     try 3 'no progress within .* s while (setup|warming)' stuck --warmup 0.1 --setup-limit 3 --limit 1 -- sleep 7537
     gone 'sleep 7537'
@@ -27,22 +28,22 @@ stuck() {
 meanwhile try 0 'runs/s' warm --warmup 0.1 --setup-limit 10 -- sh -c 'mkdir "$0" || exit 0; sleep 11' "$scratch/warmed"
 meanwhile stuck
 
-# Placeholders, the environment, and argv as it is.
+# Placeholders are replaced, the environment is set, and argv is otherwise unchanged.
 try 0 'runs/s' words -- sh -c 'echo "[$*] $CONTEND_WORKER/$CONTEND_WORKERS $CONTEND_CPUS
     omp=$OMP_NUM_THREADS"' sh '{worker}of{workers}' 'a  b' '{"x": {y1}}' '{{node}}' '$HOME' '{cpus}' '{node}'
 said words '^\[0of2 a  b \{"x": \{y1\}\} \{node\} \$HOME [0-9,-]+ [0-9,-]+\] 0/2 [0-9,-]+$'
 said words 'omp=[0-9]+'
-# Of a command that fails its error is told, and not that there is nothing to draw of it.
+# For a command that fails, the error is reported, without a message that plots are missing.
 try 3 'the command exited with status 3' fails -- sh -c 'exit 3'
 ! "${one[@]}" --out "$scratch/fails" -- sh -c 'exit 3' 2>&1 | grep 'no plot' || fail "plots are missed that nobody wants"
 ! "$CONTEND_BINARY" run -n 1 -P none --rounds 1 --time 0.1 --no-canary --out "$scratch/fails" -- sh -c 'exit 3' 2>&1 |
     grep 'no plot' || fail "plots are missed where nothing was measured"
 
-# Nothing of ours is open in it; and the memory policy that we were started with is its own.
+# The command inherits none of contend's descriptors, but the memory policy that contend was started with.
 # shellcheck disable=SC2016 # the inner shell's
 try 0 'runs/s' descriptors -- sh -c 'ls -l /proc/$$/fd'
 ! grep -E 'memfd|eventfd' "$scratch"/descriptors/command-output/*.txt || fail "descriptors of ours in the command"
-# A pipe that nobody reads ends the command, and not its worker; so it is for what a variant starts.
+# SIGPIPE ends the command but not its worker: the command has the default action. So have commands of a variant.
 # shellcheck disable=SC2016 # the inner shell's
 try 0 'runs/s' pipes -- sh -c 'sed -n "s/SigIgn/command/p" /proc/$$/status; sed -n "s/SigIgn/worker/p" /proc/$PPID/status'
 said pipes '^command:.*[02468ace][0-9a-f]{3}$'
@@ -59,7 +60,8 @@ try 2 'unknown placeholder \{wroker\}; did you mean' bad -- echo '{wroker}'
 try 3 'the command asks for \{gpu\}, and worker 0 has none' gpu -- echo '{gpu}'
 [ ! -e "$scratch/bad" ] || fail "a wrong placeholder made a directory"
 
-# Several numbers of workers make curves, each as far as it goes; the fewest have to be possible.
+# Several numbers of workers make curves; a curve ends at the last possible number. The smallest number has to be
+# possible.
 more=$(($(nproc) + 1))
 expect 0 "highest throughput: [0-9]+ workers? under " "$CONTEND_BINARY" run --workers 1..2,$more \
     --placement none,partition --rounds 1 --time 0.05 --no-canary --host h --out "$scratch/curves" -- sleep 0.05
@@ -73,12 +75,12 @@ for counts in 1.. ..3 3-1 1-2-3 2..x 1..17; do
     expect 2 'such as 1,2,4 or 1..4' "$CONTEND_BINARY" run --workers "$counts" --placement none -- true
 done
 
-# Threads are the user's where the placement leaves them alone.
+# OMP_NUM_THREADS of the user is kept if the placement does not set it.
 expect 0 'runs/s' env OMP_NUM_THREADS=7 "$CONTEND_BINARY" run --workers 2 --placement none --rounds 1 \
     --time 0.05 --no-baselines --no-canary --no-plots --out "$scratch/omp" -- sh -c 'echo omp=$OMP_NUM_THREADS'
 said omp '^omp=7$'
 
-# A command line that makes no sense.
+# Invalid command lines.
 try 2 "no program 'contend-no-such' in PATH" none -- contend-no-such
 try 2 "cannot execute '/etc/passwd'" none -- /etc/passwd
 try 2 "no command after '--': options such as --metric" none --metric '([0-9]+)'
@@ -93,7 +95,7 @@ try 2 'one of them' none --steps-by-lines --metric '([0-9]+)' -- true
 try 2 'has no parameters' none -p a=b -- true
 [ ! -e "$scratch/none" ] || fail "a wrong command line made a directory"
 
-# Runs that fail, each with its reason.
+# Commands that fail, each with its reason.
 try 3 'exited with status 3; its last line: no data' status -- sh -c 'echo no data >&2; exit 3'
 answer=$("${one[@]}" --out "$scratch/status" -- false 2>&1 < /dev/null)
 [[ $answer == *"nothing was measured"* && $answer != *"no plot"* ]] || fail "says more than that: $answer"
@@ -107,12 +109,12 @@ try 3 'ended without a line that counts' lines --steps-by-lines --line '^step' -
 try 3 'exited with status [0-9]+; its last line: .*(tty|terminal|device)' tty -- sh -c ': < /dev/tty'
 grep -q ',failed,' "$scratch/status/rows.csv" || fail "no failed row: $(cat "$scratch/status/rows.csv")"
 
-# One that goes into the background is ended, wherever it has gone.
+# A command that goes into the background is killed, even in a session of its own.
 try 3 'went into the background: it ended, and left 1 process' daemon -- \
     sh -c 'setsid sleep 7531 > /dev/null 2>&1 &'
 gone 'sleep 7531'
 
-# Numbers: the last one of the output, of a file; the less the better.
+# The metric is the last number of the output, or of a file; with --less-is-better its inverse counts.
 try 0 'metric' metric --metric 'rate ([0-9.]+)' -- sh -c 'echo rate 1; echo rate 25'
 [ "$(cell "$scratch/metric/rows.csv" sized 2 throughput median)" = 50 ] || fail "no rate of 2 x 25"
 try 0 'metric' cost --metric 'took ([0-9.]+)' --less-is-better -- echo took 0.25
@@ -120,7 +122,7 @@ try 0 'metric' cost --metric 'took ([0-9.]+)' --less-is-better -- echo took 0.25
 try 0 'metric' file --metric-file "$scratch/m{worker}" -- sh -c 'echo 4 > "$0"' "$scratch/m{worker}"
 [ "$(cell "$scratch/file/rows.csv" sized 2 throughput median)" = 8 ] || fail "no rate of 2 x 4"
 
-# In the unit that the user names, whatever that has.
+# The user may name any unit, and it is escaped everywhere.
 try 0 'images/s' unit --metric 'rate ([0-9.]+)' --unit images/s -- echo rate 25
 try 2 'a unit is' unit2 --metric '(1)' --unit "$(printf 'a\033[2Jb')" -- echo 1
 try 2 'unit needs' unit2 --unit s -- true
@@ -132,7 +134,7 @@ grep -qF '"<b>"",;$(x)`%s"' "$scratch/odd/rows.csv" || fail "the unit is not quo
 grep -qF '&lt;b&gt;' "$scratch/odd.html" || fail "no unit in the page"
 grep -qF '<b>"' "$scratch/odd.html" && fail "the unit is markup in the page"
 
-# One that does not end, by a number and by lines; SIGTERM, and SIGKILL where that does not help.
+# Commands that never end, with a number or with lines as steps. They get SIGTERM, then SIGKILL.
 try 0 'metric' endless --duration 0.3 --metric 'n=([0-9]+)' -- \
     sh -c 'echo n=5; while :; do sleep 7532; done'
 gone 'sleep 7532'
@@ -141,7 +143,7 @@ try 0 'did not end at SIGTERM and w' deaf --duration 0.3 --grace 0.2 --metric 'n
 gone 'sleep 7533'
 try 0 'lines/s' lines --steps-by-lines --line '^step' --duration 0.3 --warmup 0.05 -- \
     sh -c 'while :; do echo step; echo other; sleep 0.01; done'
-# A whole run is told as a run, and is no step of its work.
+# The report calls a whole run of the command a run, not a step.
 grep -q ' step  *p95 ' "$scratch/lines/summary.txt" || fail "a line is no step: $(cat "$scratch/lines/summary.txt")"
 grep -q ' run  *p95 ' "$scratch/words/summary.txt" || fail "a whole run is told as a step: $(cat "$scratch/words/summary.txt")"
 ! grep -q 'of a step\|^  step' "$scratch/words/summary.txt" || fail "a whole run is told as a step: $(cat "$scratch/words/summary.txt")"
@@ -150,11 +152,11 @@ try 0 'metric.*' cut --duration 0.2 --limit 0.5 --metric 'n=([0-9]+)' -- \
     sh -c 'echo n=5; exec sleep 7534'
 gone 'sleep 7534'
 
-# One that takes longer than the limit is a lower bound, and gone.
+# A command that exceeds the limit gives a lower bound, and is killed.
 try 0 'more than|>' long --limit 0.5 -- sh -c 'sleep 7535 & wait'
 gone 'sleep 7535'
 
-# Also where the kernel knows no pidfds, or a sandbox refuses them.
+# The same holds without pidfds: an old kernel, or a sandbox that refuses them.
 for refused in 'pidfd_open ENOSYS' 'pidfd_send_signal ENOSYS' 'pidfd_open EPERM'; do
     # shellcheck disable=SC2086 # two words
     "$CONTEND_REFUSE" $refused true || { [ $? != 77 ] || break; }
@@ -164,13 +166,13 @@ for refused in 'pidfd_open ENOSYS' 'pidfd_send_signal ENOSYS' 'pidfd_open EPERM'
     gone 'sleep 7538'
 done
 
-# A flood is cut, and said.
+# Too much output is cut, and the report says so.
 try 0 "of the command's output were dropped" flood --duration 0.3 --metric '(1)' -- \
     sh -c 'echo 1; exec yes'
 find "$scratch/flood/command-output" -size +1100k | grep -q . && fail "a flood was kept whole"
 gone '^yes'
 
-# Who sets its own CPUs is named.
+# A command that sets its own CPUs is named.
 if [ "$(nproc)" -gt 1 ] && command -v taskset > /dev/null; then
     all=$(taskset -cp $$ | sed 's/.*: //')
     "$CONTEND_BINARY" run --workers 2 --placement partition --rounds 1 --time 0.1 --no-baselines --no-canary \
@@ -181,7 +183,7 @@ if [ "$(nproc)" -gt 1 ] && command -v taskset > /dev/null; then
         fail "no mask named: $(cat "$scratch/said")"
     grep -q '"id": "mask_changed"' "$scratch/mask/run.json" || fail "no mask_changed in run.json"
 
-    # Not who is bound for moments, as libraries do that look around.
+    # A command that binds itself only for moments, as libraries do to probe CPUs, is not named.
     # shellcheck disable=SC2016 # the inner shell's
     "$CONTEND_BINARY" run --workers 2 --placement none --rounds 1 --time 0.1 --no-baselines --no-canary \
         --no-plots --out "$scratch/moments" -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
@@ -190,7 +192,7 @@ if [ "$(nproc)" -gt 1 ] && command -v taskset > /dev/null; then
     ! grep -q "its CPUs by itself" "$scratch/said" || fail "moments are named: $(cat "$scratch/said")"
 fi
 
-# Ended from outside, it leaves nothing, and the earlier result.
+# An interrupted run leaves no process, and keeps the earlier result.
 "${one[@]}" --out "$scratch/words" -- sh -c 'sleep 7536 & setsid sleep 7536 & wait' > "$scratch/log" 2>&1 < /dev/null &
 pid=$!
 sleepers() {
@@ -204,12 +206,12 @@ gone 'sleep 7536'
 said words '^\[0of2 '
 [ ! -e "$scratch/words/.contend-run" ] || fail "a work directory is left"
 
-# The result is read back as it was printed, and says how to apply it.
+# report prints the same summary as the run, with the command that applies it.
 "$CONTEND_BINARY" report "$scratch/metric" > "$scratch/again" 2> "$scratch/log" < /dev/null ||
     fail "report: $(cat "$scratch/log")"
 grep -q '1 round' "$scratch/again" || fail "nothing read back: $(cat "$scratch/again")"
 
-# Commands as variants of an ab, and one command under variants.
+# Commands as variants of an ab, and one command under several variants.
 ab=("$CONTEND_BINARY" ab --workers 2 --placement sized --time 0.05 --max-time 60 --host h)
 expect 0 'B .*SLOWER|SLOWER' "${ab[@]}" --out "$scratch/ab" -- 'sleep 0.02' "sh -c 'sleep \"0.2\"'"
 grep -q 'sleep 0.02' "$scratch/ab/run.json" || fail "no command in run.json"
@@ -220,7 +222,7 @@ expect 2 'a scenario, or commands' "${ab[@]}" pipeline -- true false
 expect 2 "no program 'contend-no-such'" "${ab[@]}" -- true contend-no-such
 expect 2 'build: compares builds of contend, not commands' "${ab[@]}" -V a -V b=build:/bin/true -- true
 
-# The sample worker, or why there is none.
+# The sample worker, or the reason why it cannot run.
 if command -v python3 > /dev/null; then
     expect 0 'runs/s' "$CONTEND_BINARY" run --sample --workers 2 --placement sized --rounds 1 --time 0.1 \
         --no-baselines --no-canary --no-plots --out "$scratch/sample" -- --batches 2 --items 4

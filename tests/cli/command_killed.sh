@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# A worker that is killed cannot end what its command has started: contend does, and leaves alone what
-# others of its children have. In a PID namespace of its own, as it kills.
+# If a worker is killed, contend ends the processes of its command, and no others of contend's descendants. Runs in a
+# PID namespace of its own, because it kills processes.
 . tests/lib/pid_namespace.sh || exit
 . tests/lib/cli.sh
 
-# The shell of the command ends with its worker; the sleeper in a session of its own does not.
+# The command's shell ends with its worker; the sleeper in a session of its own does not.
 "$CONTEND_BINARY" run --workers 1 --placement none --rounds 1 --no-baselines --no-canary --no-plots --host h \
     --out "$scratch/killed" -- sh -c 'setsid sleep 7540 & sleep 7541' > "$scratch/said" 2>&1 < /dev/null &
 pid=$!
@@ -19,7 +19,7 @@ code=$?
 [ "$code" = 3 ] || fail "exit $code, not 3: $(cat "$scratch/said")"
 [ "$(pgrep -cx sleep)" = 0 ] || fail "left running: $(pgrep -ax sleep)"
 
-# Contend is killed, and cannot end anything: its workers do, also those that were stopped meanwhile.
+# If contend is killed, its workers end their commands, even workers that were stopped meanwhile.
 four() {
     [ "$(pgrep -cx sleep)" = 4 ]
 }
@@ -39,7 +39,7 @@ for stopped in no yes; do
     pkill -KILL -f ' __worker '
 done
 
-# What a variant's before: has put into the background is none of the command's.
+# A process that a variant's before: put into the background does not belong to the command.
 ln -s "$(command -v sleep)" "$scratch/variantload"
 "$CONTEND_BINARY" ab --workers 1 --placement none --rounds 2 --host h --out "$scratch/load" -V plain \
     -V "load=before:setsid $scratch/variantload 7542 > /dev/null 2>&1 & until pgrep -x variantload > /dev/null; do sleep 0.01; done" \

@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# contend comms: a command under the profiler plugin, driven by a stub of NCCL, and its logs.
+# contend comms runs a command under the profiler plugin; a stub of NCCL drives the plugin. Tests the logs and the
+# report.
 . tests/lib/cli.sh
 needs jq
 stub=$CONTEND_STUB_NCCL
 unset NCCL_PROFILER_PLUGIN CONTEND_COMMS_DIR CONTEND_COMMS_MAPPED
 all_reduce=coll:AllReduce:ncclFloat32:1000:0:RING:SIMPLE:2
 
-# read_json DIR FILTER: what jq makes of it.
+# read_json DIR FILTER: filters the JSON of the report on DIR by jq.
 read_json() {
     "$CONTEND_BINARY" comms --read "$1" --json | jq -c "$2"
 }
 
-# Under the command: its stdin, stdout and exit code are its own, the report is on stderr.
+# The command keeps its stdin, stdout and exit code; the report goes to stderr.
 out=$(echo in | "$CONTEND_BINARY" comms --out "$scratch/of/mine/kept" -- sh -c \
     "read x; echo \"out \$x\"; $stub - 5 init:a1:2:0:1:dp $all_reduce:3:0 finalize; exit 5" \
     2>"$scratch/err")
@@ -36,7 +37,7 @@ expect 2 'either a command' "$CONTEND_BINARY" comms
 expect 2 'json excludes a command' "$CONTEND_BINARY" comms --json -- true
 expect 2 'no log' "$CONTEND_BINARY" comms --read "$scratch/tmp"
 
-# drive DIR STEP...: the stub alone, of interface $version.
+# drive DIR STEP...: runs the stub without contend, with interface $version.
 version=5
 drive() {
     local dir=$1
@@ -45,8 +46,8 @@ drive() {
     CONTEND_COMMS_DIR=$dir "$stub" "$CONTEND_COMMS_PLUGIN" "$version" "$@" 2>>"$scratch/said"
 }
 
-# Killed in the middle: what it had is there, and its communicator was not destroyed; where logs are mapped, which
-# comms_apart.sh has the rest of.
+# If the command is killed, its log has all calls so far, and its communicator is "alive". This needs a file system on
+# which logs are mapped; comms_apart.sh tests the others.
 case $(stat -f -c %T "$scratch") in
 ext2/ext3 | xfs | tmpfs) ;;
 *)
@@ -60,21 +61,21 @@ drive "$scratch/killed" init:b:2:0:1: $all_reduce:7:0 kill
 is "killed" "$(read_json "$scratch/killed" \
     '.communicators[0] | [.calls[0].calls, .calls[0].bytes, .present[0].state]')" '[7,28000,"alive"]'
 
-# The GPU of each rank, where the program has loaded a driver and the thread has one.
+# The GPU of each rank is known if the program has loaded a driver and the thread has a context.
 drive "$scratch/gpus" init:b0:3:0:1: gpu:1 init:b0:3:1:1: gpu:-1 init:b0:3:2:1:
 is "GPUs" "$(read_json "$scratch/gpus" '[.communicators[0].present[].gpu]')" '[null,"beef:08:00.0",null]'
 
-# All ranks of one process, which join at once: that the first one is still looking for the driver
-# shows once in some runs.
+# All ranks are threads of one process and join at once. If a rank does not wait while another one loads the driver,
+# only some runs show it.
 for run in $(seq 8); do
     drive "$scratch/joins.$run" joins:16
     is "GPUs of threads" "$(read_json "$scratch/joins.$run" '[.communicators[0].present[].gpu] | unique | length')" 16
     rm -r "$scratch/joins.$run"
 done
 
-# NVLink's counters beside it: of two ranks, LL's flags counted; more than calls explain is said, and
-# where nothing is counted, that.
-# both_ranks PROTOCOL: a command of two ranks, each with 1,000 all-reduces of 4 MB.
+# The counters of NVLink, with two ranks. LL's flags count as bytes. Bytes that calls do not explain are reported, and
+# so are calls without counted bytes.
+# both_ranks PROTOCOL: runs two ranks, each with 1,000 all-reduces of 4 MB.
 both_ranks() {
     for rank in 0 1; do
         "$stub" - 5 gpu:$rank init:c0:2:$rank:1: coll:AllReduce:ncclFloat32:1000000:0:RING:$1:2:1000:0 \
@@ -85,7 +86,7 @@ export -f both_ranks
 export stub
 if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/dev/null; then
     export CONTEND_LIBNVML=$scratch/nvml.so
-    # A driver that does not answer keeps nobody waiting, and changes nothing of the command.
+    # A driver that does not answer delays the command by a limited time only, and changes nothing in it.
     hangs() {
         local said code=0
         said=$(FAKE_GPU=hang=1 "$CONTEND_BINARY" comms --out "$scratch/hung" -- bash -c 'both_ranks SIMPLE; echo done; exit 7' \
@@ -94,7 +95,7 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
         grep -q "NVLink's counters of .*: unknown, the NVIDIA driver did not answer within 10 s" "$scratch/hangs" || fail "$(cat "$scratch/hangs")"
     }
     meanwhile hangs
-    # counted STATES PROTOCOL DIR
+    # counted STATES PROTOCOL DIR: runs both ranks on a driver in these states.
     counted() {
         rm -f "$scratch/readings"
         FAKE_GPU_READINGS=$scratch/readings FAKE_GPU=$1 "$CONTEND_BINARY" comms --out "$3" -- bash -c "both_ranks $2" 2>"$scratch/err" ||
@@ -118,15 +119,15 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
     counted "nvlink5_sent=1 nvlink5_received=1 nvlink5_sent_more=4000000000 nvlink5_received_more=4000000000" \
         SIMPLE "$scratch/five"
     is "NVLink 5" "$(read_json "$scratch/five" '.nvlink.gpus[0].sent.ratio == 1')" true
-    # .. which tells them of each link by itself,
+    # NVLink 5 may count each link separately.
     counted "nvlink5_links=2 nvlink5_sent=1 nvlink5_received=1 nvlink5_sent_more=1000000000 nvlink5_received_more=1000000000" \
         SIMPLE "$scratch/links"
     is "links of NVLink 5" "$(read_json "$scratch/links" '.nvlink.gpus[0].sent.counted_bytes')" 4000000000
-    # .. and a driver that forgets them when nobody uses its GPUs: then we do, while the command runs.
+    # A driver may reset counters when no process uses its GPUs, so contend uses them while the command runs.
     FAKE_GPU_USERS=$scratch/users counted "$states nvlink_sent_more=3906300 nvlink_received_more=3906300" SIMPLE "$scratch/users-kept"
     is "kept in use" "$(read_json "$scratch/users-kept" '[.nvlink.all.sent.counted_bytes, [.findings[] | select(.id != "comms_late")]]')" \
         '[8000102400,[]]'
-    # Logs and links.csv call a host by the same name, whatever its own has in it.
+    # Logs and links.csv use the same host name, even if the name has dots.
     if [ "$(id -u)" = 0 ] && unshare -u bash -c 'hostname node.example' 2>/dev/null; then
         FAKE_GPU=$states unshare -u bash -c 'hostname node.example && exec "$@"' - "$CONTEND_BINARY" comms --out "$scratch/dotted" -- \
             bash -c "both_ranks SIMPLE" 2>"$scratch/err" || fail "$(cat "$scratch/err")"
@@ -135,7 +136,7 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
     counted "" SIMPLE "$scratch/uncounted"
     grep -q "NVLink's counters of .*: unknown, its GPUs have no NVLink" "$scratch/err" || fail "$(cat "$scratch/err")"
     is "uncounted" "$(read_json "$scratch/uncounted" '.nvlink.not_counted | map(.why)')" '["its GPUs have no NVLink, or count nothing there"]'
-    # Small sends may have gone by LL, with flags, or not: both are explained, and no more is.
+    # Small sends may use LL, with flags, or not. Both byte counts are explained, larger ones are not.
     both_send() {
         for rank in 0 1; do
             "$stub" - 5 gpu:$rank init:c4:2:$rank:1: \
@@ -143,7 +144,7 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
         done
     }
     export -f both_send
-    # sent KIB DIR: the findings.
+    # sent KIB DIR: prints the findings.
     sent() {
         rm -f "$scratch/readings"
         FAKE_GPU_READINGS=$scratch/readings FAKE_GPU="$states nvlink_sent_more=$1 nvlink_received_more=$1" \
@@ -161,7 +162,7 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
     printf 'contend nvlink 1\nhost a\033[2J\nnone b\033[2J\n' >"$(echo "$scratch"/bad-counters/*.nvlink)"
     "$CONTEND_BINARY" comms --read "$scratch/bad-counters" >"$scratch/err"
     grep -q "NVLink's counters of a \[2J: unknown, b \[2J" "$scratch/err" || fail "$(cat "$scratch/err")"
-    # Three GPUs in two rings of NCCL's order; then a graph of GPUs that are others, or cut, is nobody's.
+    # Three GPUs in two rings, in NCCL's order. A graph with other GPUs, or a truncated one, is ignored.
     in_rings() {
         local graph=graph:$1
         for rank in 0 1 2; do
@@ -171,7 +172,7 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
         done
     }
     export -f in_rings
-    # ordered RINGS DIR: how sure the matrix is, and its bytes.
+    # ordered RINGS DIR: prints how the matrix is known, and its bytes.
     ordered() {
         "$CONTEND_BINARY" comms --out "$2" -- bash -c "in_rings $1" 2>"$scratch/err" || fail "$(cat "$scratch/err")"
         read_json "$2" '.communicators[0].matrix | [.how, .bytes]'
@@ -185,8 +186,9 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
     is "one twice" "$(ordered 0,1,1 "$scratch/twice" | grep -c modelled)" 1
     sed -i '$d' "$(echo "$scratch"/order/*.graph)"
     is "cut" "$(read_json "$scratch/order" '.communicators[0].matrix.how')" '"modelled"'
-    # .. and is not asked for where NVLink leaves the machine: of 72 GPUs it has no room in NCCL before 2.29.7, which is then an error.
-    # asked STATES: whether the command is to write graphs.
+    # Graphs are not requested if NVLink connects several machines: before 2.29.7, NCCL fails with an error on a graph
+    # of 72 GPUs.
+    # asked STATES: prints "asked" if the command is to write graphs.
     asked() {
         # shellcheck disable=SC2016 # the command's
         FAKE_GPU=$1 "$CONTEND_BINARY" comms -- sh -c 'echo "${NCCL_GRAPH_DUMP_FILE:+asked}"' 2>/dev/null
@@ -199,7 +201,8 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
     unset CONTEND_LIBNVML
 fi
 
-# Collectives are timed by events of CUDA that nothing waits for: here all but the first. Not those that share a kernel, nor while a stream is captured.
+# Collectives are timed by CUDA events, without waiting: here all but the first. Collectives that share a kernel, or
+# that are captured, are not timed.
 reduce=coll:AllReduce:ncclFloat32:1000000:0:RING:SIMPLE:2
 export CONTEND_COMMS_TIMING=1
 for rank in 0 1; do
@@ -229,7 +232,7 @@ grep -q 'busbw' "$scratch/timing/report.html" || fail "times are not on the page
 ! grep -q 'busbw' "$scratch/timing--no-timing/report.html" || fail "no times are on the page"
 is "timing" "$(read_json "$scratch/timing" '[.logs[0].timed_every, .communicators[0].calls[0].timed_calls > 0]')" '[64,true]'
 
-# A rank that comes late to each call is named: rank 1 starts when the other is done.
+# A rank that comes late to each call is named: rank 1 starts when rank 0 is done.
 late() {
     local steps=()
     for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
@@ -242,7 +245,8 @@ late 1
 is "late" "$(read_json "$scratch/late" '[.findings[] | .id], .communicators[0].arrival.calls' | tr '\n' ' ')" \
     '["comms_late"] 23 '
 
-# Several communicators at once, one split off another, one after the plugin was let go of.
+# Several communicators at once; some are split from another, and one is made after the plugin was unloaded and loaded
+# again.
 for rank in 0 1 2 3; do
     drive "$scratch/split" init:c:4:$rank:1:world init:d$((rank % 2)):2:$((rank / 2)):1:half \
         $all_reduce:2:0 use:0 $all_reduce:1:0 finalize use:1 $all_reduce:2:0 finalize reload \
@@ -260,7 +264,7 @@ expect 0 '^Bytes from GPU to GPU, of all communicators' "$CONTEND_BINARY" comms 
 ! "$CONTEND_BINARY" comms --read "$scratch/split" 2>&1 | grep -q 'powers of ten' || fail "details without -v"
 expect 0 'Bytes as powers of ten.*, all communicators' "$CONTEND_BINARY" comms -v --read "$scratch/split"
 
-# The same as files, beside the logs; --read gives the same again.
+# The report is also in files beside the logs; --read writes the same files again.
 sum_of() { # sum_of FILE PATTERN FIELD: of the lines that match
     awk -F, -v pattern="$2" -v field="$3" '$0 ~ pattern { sum += $field } END { printf "%d\n", sum }' \
         "$scratch/split/$1"
@@ -286,7 +290,7 @@ cp -r "$scratch/again" "$scratch/plain"
 rm -r "$scratch/plain"/plots "$scratch/plain"/*.csv "$scratch/plain/report.html"
 "$CONTEND_BINARY" comms --read "$scratch/plain" --json >/dev/null || fail "--json"
 is "--json writes" "$(find "$scratch/plain" ! -name '*.comms*' -type f)" ""
-# The page: no script, nothing loaded, names escaped.
+# The page has no script, loads nothing, and escapes names.
 drive "$scratch/<b>&" init:c:2:0:1:'<script>x' $all_reduce:2:0 finalize
 expect 0 'wrote .*and report.html' "$CONTEND_BINARY" comms --read "$scratch/<b>&"
 for page in "$scratch/again/report.html" "$scratch/<b>&/report.html"; do
@@ -309,7 +313,7 @@ if command -v gnuplot >/dev/null; then
         fail "the figure does not say how its pairs are known"
 fi
 
-# Training as DistributedDataParallel does it is well; many small calls in a row are told, with what to do.
+# Training like DistributedDataParallel's has no finding. Many small calls in a row have one, with a remedy.
 for rank in 0 1; do
     steps=(coll:Broadcast:ncclFloat32:100:0:RING:LL:2:200:0)
     for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
@@ -322,7 +326,7 @@ is "findings of data parallel training" "$(read_json "$scratch/ddp" '[.findings[
 is "findings of small calls" "$(read_json "$scratch/small" '[.findings[] | select(.id != "comms_late") | .id]')" '["comms_many_small"]'
 expect 0 'mostly latency. They come 5000 in a row' "$CONTEND_BINARY" comms --read "$scratch/small"
 
-# Laid over links, as a machine with GPUs leaves them in links.csv: of GPUs without an address nothing is known.
+# Traffic per link, with links.csv as a machine with GPUs writes it. For GPUs without an address the links are unknown.
 is "no links" "$(read_json "$scratch/ddp" '[.links, .links_unknown_bytes]')" '[[],251658419200]'
 cp -r "$scratch/ddp" "$scratch/linked"
 printf 'host,pci,way,to,links,gbps\nhere,0000:01:00.0,pcie,,16,31.5\n' >"$scratch/linked/links.csv"
@@ -330,7 +334,7 @@ is "a link" "$(read_json "$scratch/linked" '.links')" '[]'
 echo "here,0000:01:00.0,pcie,,16" >>"$scratch/linked/links.csv"
 expect 0 'left out: links.csv, line 3: no link of a GPU' "$CONTEND_BINARY" comms --read "$scratch/linked"
 
-# Where no call is told of any communicator, that is said; one that is not used beside others is a note.
+# If no communicator has calls, the report says so as a doubt. An unused communicator beside used ones is a note.
 drive "$scratch/unused" init:f1:2:0:1: finalize
 is "no calls at all" "$(read_json "$scratch/unused" '[.findings[] | select(.id == "comms_no_calls") | .severity]')" '["doubt"]'
 drive "$scratch/unused" init:f2:2:0:1: $all_reduce:1:0 finalize init:f3:1:0:1: finalize
@@ -338,19 +342,19 @@ is "one without calls" "$(read_json "$scratch/unused" '[.findings[] | select(.id
 version=3 drive "$scratch/silent" init:f1:2:0:1: finalize
 is "silent ranks" "$(read_json "$scratch/silent" '[.findings[] | [.id, .severity]]')" '[["comms_silent","doubt"]]'
 
-# From many threads at once nothing is lost; the timeline says what it dropped: its ring has 16,384 places, of which
-# each thread leaves fewer than the 16 free that it takes at once.
+# Calls from many threads at once are all counted. The timeline reports dropped events: its ring has 16,384 places,
+# which each thread takes 16 at a time and may leave unfilled.
 drive "$scratch/threads" init:f:1:0:1: threads:8:5000 finalize
 is "threads" "$(read_json "$scratch/threads" '[.communicators[0].calls[0].calls, .logs[0].events,
     (.logs[0].events_dropped | . >= 40000 - 16384 and . < 40000 - 16384 + 8 * 16)]')" '[40000,40000,true]'
 
-# A forked child counts nothing into its parent's log, and says so if it goes on.
+# A forked child adds nothing to its parent's log. If it continues to make calls, it prints a message.
 drive "$scratch/forked" init:1:2:0:1: $all_reduce:1:0 fork $all_reduce:1:0
 is "forked" "$(read_json "$scratch/forked" '[.communicators[] | .calls[0].calls]')" '[2]'
 grep -q 'off in process .* forked from a logged process' "$scratch/said" ||
     fail "nothing said of a fork: $(cat "$scratch/said")"
 
-# Captured, called without work, of unknown types and names, by algorithms without a formula.
+# Odd calls: captured ones, calls without work, unknown types and names, algorithms without a formula.
 drive "$scratch/odd" init:2:4:0:1: $all_reduce:2:1 call:Broadcast:ncclFloat16:100:3 odd \
     coll:AllReduce:ncclFloat32:1000:0:NVLS:SIMPLE:2:1:0
 is "odd findings" "$(read_json "$scratch/odd" '[.findings[].id] | sort')" \
@@ -367,7 +371,7 @@ for version in 1 2 3 4 6; do
 done
 version=5
 
-# Whatever it cannot do, the program that it watches goes on.
+# If the plugin cannot work, the watched program still continues.
 # stays_off PATTERN COMMAND...
 stays_off() {
     local pattern=$1
@@ -387,7 +391,7 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
         unshare -m bash -c 'mount -t tmpfs -o size=1M none "$CONTEND_COMMS_DIR"; exec "$@"' -
 fi
 
-# More kinds of calls than a log has room for: counted without details, and none is lost.
+# If there are more kinds of calls than a log has room for, calls are counted without details, and none is lost.
 seq -f 'p2p:Send:ncclInt8:8:%.0f:1:1:0' 1 29900 >"$scratch/steps"
 mkdir "$scratch/many"
 CONTEND_COMMS_DIR=$scratch/many xargs -s 2000000 "$stub" "$CONTEND_COMMS_PLUGIN" 5 init:5:100000:0:1: \
@@ -398,8 +402,9 @@ is "many kinds" "$(read_json "$scratch/many" \
     '[29900,null,true]'
 expect 0 'no matrix of more than 2048 ranks' "$CONTEND_BINARY" comms --read "$scratch/many"
 
-# Tasks of a launcher use one directory at once, each a part of it; what another run has left there is refused by all.
-# task RANK OF DIR ID
+# Tasks of a launcher share one directory, and each writes its part. Every task refuses a directory with files of
+# another run.
+# task RANK OF DIR ID: runs one of OF tasks.
 task() {
     SLURM_STEP_ID=0 SLURM_PROCID=$1 SLURM_STEP_NUM_TASKS=$2 "$CONTEND_BINARY" comms --out "$3" -- "$stub" - 5 \
         "init:$4:$2:$1:2:" $all_reduce:3:0 finalize
@@ -423,7 +428,7 @@ for rank in 0 1 2; do
     done
 done
 
-# Two machines of one name, whose GPUs have the same addresses, are two: by the kernel that runs.
+# Two machines with the same host name and the same GPU addresses are told apart by their running kernels.
 for rank in 0 1; do
     drive "$scratch/same-name" gpu:0 init:e5:2:$rank:2: $all_reduce:2:0 finalize
 done
@@ -434,7 +439,7 @@ for log in "$scratch"/same-name/*.comms; do
 done
 is "two machines" "$(read_json "$scratch/same-name" '[(.total.gpus | length), [.findings[].id]]')" '[2,["comms_same_name"]]'
 
-# A log that is not whole, or not one, is refused by file and byte.
+# An incomplete or invalid log is refused, with file and byte.
 log=$(basename "$scratch/killed"/*.comms)
 refused() { # refused PATTERN: of $scratch/bad
     expect 2 "'$log', byte $1" "$CONTEND_BINARY" comms --read "$scratch/bad"
@@ -444,7 +449,7 @@ head -c 100 "$scratch/killed/$log" >"$scratch/bad/$log"
 refused '100: cut: no whole header'
 head -c 5000 "$scratch/killed/$log" >"$scratch/bad/$log"
 refused '5000: cut: 5000 of [0-9]+ bytes'
-# planted AT BYTES PATTERN
+# planted AT BYTES PATTERN: overwrites bytes of a log, which must then be refused.
 planted() {
     cp "$scratch/killed/$log" "$scratch/bad/$log"
     printf "$2" | dd of="$scratch/bad/$log" bs=1 seek="$1" conv=notrunc status=none
@@ -457,7 +462,8 @@ planted 44 '\x09' '44: interface 9'
 planted 392 '\x07' '384: a communicator in state 7'
 planted $((384 + 4096 * 128)) '\xff\xff\xff\xff' "$((384 + 4096 * 128)): a key of"
 
-# .. but hides no other: what can be read is told, with what was left out; and what a command has left is then kept.
+# A bad log does not hide others: the report covers readable logs and names the rest. If a command left a bad log, its
+# logs are kept.
 cp "$scratch/killed/$log" "$scratch/bad/whole.comms"
 head -c 5000 "$scratch/killed/$log" >"$scratch/bad/$log"
 is "beside a damaged log" "$(read_json "$scratch/bad" '[.communicators[0].calls[0].calls, (.findings[0] | [.id, .severity, .subject, .sentence])]')" \

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# contend comms: logs on file systems where a mapped page may fail are copied there by a thread.
+# contend comms: on file systems where a mapped page may fail, a thread copies logs to the directory.
 . tests/lib/cli.sh
 needs jq
 stub=$CONTEND_STUB_NCCL
 unset NCCL_PROFILER_PLUGIN CONTEND_COMMS_DIR CONTEND_COMMS_MAPPED
 calls=coll:AllReduce:ncclFloat32:1000:0:RING:SIMPLE:2
 
-# drive DIR STEP...: the stub alone.
+# drive DIR STEP...: runs the stub without contend.
 drive() {
     local dir=$1
     shift
@@ -14,7 +14,7 @@ drive() {
     CONTEND_COMMS_DIR=$dir "$stub" "$CONTEND_COMMS_PLUGIN" 5 "$@" 2>>"$scratch/said"
 }
 
-# told DIR: calls and state of rank 0 of a communicator.
+# told DIR: prints calls and state of rank 0 of a communicator.
 told() {
     "$CONTEND_BINARY" comms --read "$1" --json 2>"$scratch/err" |
         jq -c '.communicators[0] | [.calls[0].calls, .calls[0].bytes, .present[0].state]' 2>/dev/null
@@ -40,7 +40,7 @@ has_log() {
     ls "$1"/*.comms >/dev/null 2>&1
 }
 
-# runs DIR STEP...: one that stays. Sets $pid.
+# runs DIR STEP...: starts a stub that keeps running. Sets $pid.
 runs() {
     local dir=$1
     shift
@@ -61,12 +61,13 @@ runs "$scratch/mapped" init:a1:2:0:1: $calls:3:0
 killed
 
 export CONTEND_COMMS_MAPPED=0
-# All is there at the end, by however many threads; and what a forked child does is not.
+# At the end the log has all calls of all threads, and none of a forked child.
 drive "$scratch/whole" init:a2:2:0:1: $calls:70000:0 threads:8:1000 fork finalize $calls:5:0 || fail "$(cat "$scratch/said")"
 is_told "$scratch/whole" '[78005,280052000,"finalized"]' || fail "at the end: $(told "$scratch/whole") $(cat "$scratch/err")"
 [ "$(find "$scratch/whole" -name '*.comms*' | wc -l)" = 1 ] || fail "left behind: $(ls "$scratch/whole")"
 
-# So is what the program does in a handler that it registered before the plugin did: with an end, and without.
+# The log also has calls that the program makes in an exit handler registered before the plugin's, with and without
+# finalize.
 for end in finalized alive; do
     last=()
     [ "$end" = alive ] || last=(finalize)
@@ -75,24 +76,24 @@ for end in finalized alive; do
     ! is_lacking "$scratch/behind-$end" || fail "it is all there, but: $(found "$scratch/behind-$end")"
 done
 
-# A killed one leaves what was copied last: here soon after each change ..
+# If the program is killed, the log has what was copied last: here soon after each change.
 export CONTEND_COMMS_PERIOD_MS=20
 runs "$scratch/killed" init:a3:2:0:1: $calls:7:0
 ! is_mapped "$scratch/killed" || fail "the log is mapped"
 wait_for 60 is_told "$scratch/killed" '[7,28000,"alive"]' || fail "nothing was copied: $(told "$scratch/killed")"
 killed
 is_told "$scratch/killed" '[7,28000,"alive"]' || fail "killed: $(told "$scratch/killed")"
-# .. which is said, and that another rank has more is then no fault of the program.
+# The report says that the log may lack calls. Another rank with more calls is then not reported as a program error.
 is_lacking "$scratch/killed" || fail "not said to lack anything: $(found "$scratch/killed")"
 drive "$scratch/killed" init:a3:2:1:1: $calls:9:0 finalize || fail "$(cat "$scratch/said")"
 [[ $(found "$scratch/killed") == *'"comms_uneven","note"'* ]] || fail "cut logs: $(found "$scratch/killed")"
-# .. and when a communicator ends, however long the pause.
+# A copy is also made when a communicator ends, independent of the period.
 export CONTEND_COMMS_PERIOD_MS=30000
 runs "$scratch/ended" init:a4:2:0:1: $calls:8:0 finalize
 wait_for 20 is_told "$scratch/ended" '[8,32000,"finalized"]' || fail "not copied at the end of a communicator: $(told "$scratch/ended")"
 killed
 
-# Whatever becomes of the directory, the program goes on, and what was copied before is whole.
+# If the directory becomes unusable, the program continues, and earlier copies stay complete.
 export CONTEND_COMMS_PERIOD_MS=20
 runs "$scratch/gone" init:a6:2:0:1: $calls:9:0
 rm -r "$scratch/gone"
@@ -111,7 +112,7 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
         wait "$!" || exit 1
         echo full $(cat "$4") $("$5" comms --read "$CONTEND_COMMS_DIR" --json | jq ".communicators[0].present[0].state // \"alive\"")
     ' - "$stub" "$CONTEND_COMMS_PLUGIN" "$calls" "$scratch/full.said" "$CONTEND_BINARY"
-    # A file system that is not known to keep its blocks is found to be one.
+    # A file system that is not known to keep its blocks (such as overlayfs) is recognised.
     unset CONTEND_COMMS_MAPPED
     mkdir "$scratch/over"
     # shellcheck disable=SC2016 # the inner shell's

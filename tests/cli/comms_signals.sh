@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# contend comms: signals that are sent to it are its command's, which goes on where it is killed.
+# contend comms passes signals on to its command, and the command continues if contend comms is killed.
 . tests/lib/cli.sh
 unset NCCL_PROFILER_PLUGIN CONTEND_COMMS_DIR
 export TMPDIR=$scratch TOLD=$scratch/told
 
-# The command: a line for each signal that it gets, until it is told to end by one of them, or by a file.
+# The command prints a line for each signal, until one of them or a file tells it to end.
 cat >"$scratch/command" <<'END'
 #!/usr/bin/env bash
 for signal in USR1 USR2 QUIT INT TERM HUP WINCH CONT; do
@@ -22,7 +22,7 @@ is_told() {
     grep -qs "^$1\$" "$TOLD"
 }
 
-# begin END ARGUMENT...: a job of its own, or the shell had it ignore INT and QUIT. Sets $contend.
+# begin END ARGUMENT...: starts a job of its own; otherwise the shell makes it ignore INT and QUIT. Sets $contend.
 begin() {
     rm -f "$TOLD" "$TOLD.end"
     export end=$1
@@ -46,21 +46,23 @@ code=$?
 grep -q 'no process of the command loaded the plugin' "$scratch/err" || fail "no report: $(cat "$scratch/err")"
 [ -z "$(find "$scratch" -name 'contend-comms-*')" ] || fail "its directory was left behind"
 
-# The second signal comes when the first one, had it been handed back, were there.
+# A signal that the command sends to contend is not passed back to it. USR2 arrives after that time and ends the
+# command.
 begin USR2 tells
 kill -USR2 "$contend"
 wait "$contend"
 ! is_told USR1 || fail "what the command sent to us was sent back to it"
 
-# Killed: the command goes on, and ends when it wants to.
+# If contend is killed, the command continues until it ends by itself.
 begin over
 kill -KILL "$contend"
 wait "$contend" 2>/dev/null
 echo over >"$TOLD.end"
 wait_for 60 is_told ended || fail "the command was killed with us"
 
-# What a terminal sends reaches the command: by itself and once, or, where we alone are told, by us.
-# Ctrl-C of a command in a group of its own, as timeout makes one, and the hang-up of a session that we lead are so.
+# The command receives signals of a terminal exactly once: from the terminal, or from contend if only contend receives
+# them. Only contend receives Ctrl-C if the command has a process group of its own (as under timeout), and the hang-up
+# of a session that contend leads.
 if command -v python3 >/dev/null; then
     cat >"$scratch/terminal" <<'END'
 import os, pty, sys, time
@@ -108,7 +110,7 @@ END
     done
 fi
 
-# One that cannot be started has not loaded the plugin, which is no news.
+# A command that cannot be started has not loaded the plugin; the report does not mention that.
 output=$("$CONTEND_BINARY" comms -- "$scratch/no-such" 2>&1)
 [ "$?" = 127 ] || fail "exit code of a command that is not there"
 [ "$(wc -l <<<"$output")" = 1 ] || fail "more than one line of a command that is not there: $output"

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# contend compare: verdicts between results on disk, what they exit with, and what is refused. The
-# results are copies of one run with other figures, so that the truth is known on a busy machine.
+# contend compare: verdicts between results on disk, their exit codes, and refusals. The results are copies of one run
+# with scaled values, so that the right verdict is known even on a busy machine.
 . tests/lib/cli.sh
 needs jq
 cd "$scratch" || exit 1
 expect 0 . "$CONTEND_FAKE" run fake --placement none,sized --workers 2 --rounds 3 --time 0.05 \
     --warmup 0.01 --no-plots --out one
 id=$(jq -r .run_id one/run.json)
-# Whatever this machine does beside: it is evidence, and its rounds are as long, and as far apart, as those of a quiet
-# one.
+# Removes the effects of this machine's load: the result counts as evidence, and its rounds have the length and distance
+# of those on an idle machine.
 jq '.findings |= map(select(.id != "busy")) | .options.time = 0' one/run.json > one/new && mv one/new one/run.json
 calm='function value(metric, round) { return sprintf("%.9g", (metric == "step_time" ? 0.002 : 9000) * (1 + round / 1000)) }'
 awk -F, -v OFS=, "$calm"' $9 ~ /^(step_time|throughput)$/ { $13 = value($9, $12) } { print }' one/rounds.csv > one/new &&
@@ -17,7 +17,7 @@ awk -F, -v OFS=, "$calm"' $9 ~ /^(step_time|throughput)$/ {
     $14 = value($9, 1); $15 = $19 = value($9, 0); $16 = $20 = value($9, 2)
     if ($17 != "") $17 = $18 = $20 } { print }' one/rows.csv > one/new && mv one/new one/rows.csv
 
-# copy DIR FACTOR: a run of its own, in which steps take FACTOR times as long.
+# copy DIR FACTOR: makes a run whose steps take FACTOR times as long.
 copy() {
     cp -r one "$1"
     rm -f "$1/samples.csv"
@@ -63,7 +63,7 @@ rm -r ./-odd
 compare 2 "fail-on: invalid value 'often'; valid: slower, unclear, missing, none" base new --fail-on slower,often
 compare 2 "allow: invalid value 'weather'; valid: machine, .*all" base new --allow weather
 
-# A side is a run or a directory of runs; a reason for each; what does not gate on request.
+# A side is a run or a directory of runs. Every verdict has a reason. Options change which metrics gate.
 compare 1 'is more than equal runs differ by' base slow -v
 compare 4 'give each side five' base/1 new/1
 compare 4 "Decide it by 'contend ab'" base/1 new/1 -v
@@ -71,7 +71,7 @@ compare 0 'voluntary_switches_per_step' base new -v
 wide=$("$CONTEND_FAKE" compare base slow -v 2>&1 | awk 'length > 80')
 [ -z "$wide" ] || fail "wider than 80 columns: $wide"
 
-# Forms.
+# Output formats.
 "$CONTEND_FAKE" compare base slow --json --junit out.xml > out.json
 [ $? = 1 ] || fail "--json has another exit code"
 [ "$(jq '.exit_code, ([.comparisons[] | select(.gates) | .outcome] | unique == ["SLOWER"])' \
@@ -90,7 +90,7 @@ fi
 compare 1 '^\| ' base slow --markdown
 compare 2 'cannot write' base slow --junit none/out.xml
 
-# What is not the same is refused for a verdict, and listed; a history of another kind is left out.
+# Results of different settings are refused and the differences listed. A history leaves out runs of another kind.
 cp -r new other
 for i in 1 2 3 4 5; do
     jq '.environment.kernel = "9.9.9"' new/$i/run.json > other/$i/run.json
@@ -105,7 +105,7 @@ compare 0 '4 SAME' base other --allow all
 compare 4 "'other/1' of the history is left out" base/1 new/1 --history other
 compare 4 '4 +of the history|, 4( of)?$' base/1 new/1 --history base -v
 
-# A run that says of itself that it is no evidence shows nothing to be slower.
+# A run that marks itself as no evidence cannot show that a metric is slower.
 busy='{id: "busy", severity: "doubt", sentence: "other programs used 50% of the CPUs: not usable as evidence; quiet the machine."}'
 for i in 1 2 3 4 5; do
     cp -r slow/$i busy-$i
@@ -114,7 +114,7 @@ done
 compare 4 '^3 of 5 runs of new were disturbed: other programs used 50% of the CPUs' base -- busy-{1,2,3,4,5}
 compare 4 '^UNCLEAR +throughput' base -- busy-{1,2,3,4,5}
 compare 1 '^SLOWER' --allow busy base -- busy-{1,2,3,4,5}
-# Rows of one side alone are named.
+# Rows that only one side has are named.
 expect 0 . "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 3 --time 0.05 \
     --warmup 0.01 --no-plots --out less
 compare 4 '^MISSING +throughput' one less
@@ -122,7 +122,7 @@ compare 4 'only in base' one less -v
 expect 0 . "$CONTEND_FAKE" bench fakescan --rounds 1 --time 0.05 --no-plots --out scan
 compare 4 'MISSING|could be compared' one scan
 
-# A parameter that one version has and the other lacks counts where it is not at its default.
+# A parameter that only one version has matters only if it is not at its default.
 params() { # params FROM TO SED: copies of the runs, with other parameters
     cp -r "$1" "$2"
     for i in 1 2 3 4 5; do

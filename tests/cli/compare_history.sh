@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# contend compare --history: runs of one machine in time, made from a committed one by known factors.
+# contend compare --history: runs of one machine over time, made from a committed run by known factors.
 . tests/lib/cli.sh
 . tests/lib/history.sh
 needs jq
 from=$CONTEND_SOURCE_DIR/results/h100-vm/pipeline
 [ -d "$from" ] || skip "no committed result here"
 
-# year DIR FACTOR...: a run a day.
+# year DIR FACTOR...: makes one run per day.
 year() {
     local dir=$1 day=0 factor
     shift
@@ -24,13 +24,13 @@ for what in unclear missing slower,missing; do
     expect 2 "is slower or none, not '$what'" "$CONTEND_BINARY" compare --history "$scratch/even" --fail-on "$what"
 done
 
-# Names of directories go backwards: the time that run.json says is what counts.
+# Directory names are in reverse order: the time in run.json decides.
 year "$scratch/slower" "${even[@]}" 0.9 0.91 0.89 0.9 0.905 0.895
 expect 0 'none, 2 workers: throughput -10\..*with run 11 of' "$CONTEND_BINARY" compare --history "$scratch/slower"
 expect 1 '10 SLOWER' "$CONTEND_BINARY" compare --history "$scratch/slower" --fail-on slower
 expect 0 'figures: 0 SLOWER' "$CONTEND_BINARY" compare --history "$scratch/slower" --fail-on slower --threshold 20
 
-# What fails in the last runs has no figures there, and so gets no slower: that is no success.
+# A metric that fails in the last runs has no values there and so cannot get slower: that must not count as success.
 cp -r "$scratch/even" "$scratch/failed"
 for day in 89 90; do # the last two
     awk -F, -v OFS=, '$3 == "none" && $5 == "foreground" { $21 = "failed"; $22 = "a wrong result" } { print }' \
@@ -40,7 +40,7 @@ expect 4 'failed in 2 of 10 runs' "$CONTEND_BINARY" compare --history "$scratch/
 "$CONTEND_BINARY" compare --history "$scratch/failed" | tr '\n' ' ' | grep -q 'the latest: pipeline, none, 2 workers' ||
     fail "it does not say what failed"
 
-# In JSON, with a figure.
+# JSON output, with a figure.
 json=$("$CONTEND_BINARY" compare --history "$scratch/slower" --json --out "$scratch/drawn" 2>"$scratch/log") ||
     fail "$(cat "$scratch/log")"
 [ "$(jq '.runs | length' <<<"$json")" = 16 ] || fail "other than 16 runs"
@@ -54,7 +54,7 @@ if command -v gnuplot >/dev/null; then
     grep -q 'throughput, items/s: pipeline' "$scratch/drawn/plots/history.svg" || fail "no panel"
 fi
 
-# Too few, none, and what is no result.
+# Too few runs, no runs, and a directory that is not a result.
 year "$scratch/few" 1 1 1 0.5 0.5
 expect 4 '5 runs of one machine: finding a change takes' "$CONTEND_BINARY" compare --history "$scratch/few"
 mkdir "$scratch/empty"
@@ -67,7 +67,7 @@ cp -r "$scratch/few" "$scratch/bad"
 sed -i '17s/,ok,/,fine,/' "$scratch/bad/host/97/rows.csv"
 expect 2 "bad/host/97': rows.csv, line 17: status 'fine' is none" "$CONTEND_BINARY" compare --history "$scratch/bad"
 
-# Two machines: one is to be chosen.
+# Runs of two machines: the user has to choose one.
 cp -r "$scratch/even" "$scratch/two"
 for run in "$scratch"/two/host/9[0-4]; do
     jq '.machine = {key: "0123456789abcdef", kind: "x", identity: "uuid"}' "$run/run.json" >"$run/new"
@@ -78,7 +78,7 @@ expect 2 '0123456789abcdef: 5 runs, such as ' "$CONTEND_BINARY" compare --histor
 expect 4 '^5 runs of one machine' "$CONTEND_BINARY" compare --history "$scratch/two" --machine 0123456789abcdef
 expect 2 'no result of machine ffff below' "$CONTEND_BINARY" compare --history "$scratch/two" --machine ffff
 
-# A directory that was named twice, or leads back to itself, has its runs once.
+# A directory that is named twice, or that links to a parent, contributes its runs once.
 ln -s .. "$scratch/even/host/loop"
 expect 0 '^10 runs of one machine' "$CONTEND_BINARY" compare --history "$scratch/even"
 expect 0 '^10 runs of one machine' "$CONTEND_BINARY" compare --history "$scratch/even" --history "$scratch/even/host"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Completion of command lines, as the shells themselves would do it.
+# Completion of command lines, run by the shells themselves.
 . tests/lib/cli.sh
 for shell in bash zsh fish; do
     "$CONTEND_BINARY" completion "$shell" >"$scratch/contend.$shell" || fail "exit $?: completion $shell"
@@ -11,7 +11,7 @@ expect 2 "no completion for 'bahs'; did you mean 'bash'\? known: bash, zsh, fish
 mkdir "$scratch/folder"
 cd "$scratch" || exit 1
 
-# in_bash WORD...: what bash offers for the last word. It splits at "=", so the words here do.
+# in_bash WORD...: prints what bash offers for the last word. bash splits at "=", so callers split there too.
 in_bash() {
     bash -uc '
         . "$1"
@@ -75,7 +75,7 @@ offers 'pcores' doctor -P pc
 offers 'zsh' completion z
 offers '' nonsense ''
 
-# Everything that the help of a command names is offered.
+# Every option in a command's help is offered.
 for command in $("$CONTEND_BINARY" help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p') selfcheck completion man version; do
     "$CONTEND_BINARY" "$command" --help-all | grep -oE '^  (-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+' |
         sort >"$scratch/shown"
@@ -84,7 +84,7 @@ for command in $("$CONTEND_BINARY" help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p')
         fail "$command: $(diff "$scratch/shown" "$scratch/offered")"
 done
 
-# What is offered is taken.
+# Every offered value is accepted.
 taken() { # taken WORD... --OPTION: each of what is offered behind it
     local value
     for value in $(in_bash "$@" ''); do
@@ -98,7 +98,7 @@ taken selfcheck --dry-run --only
 taken validate --list --only
 [ "$(in_bash validate --only '' | wc -w)" -ge 45 ] || fail "rules: $(in_bash validate --only '')"
 
-# Where the other shells are.
+# Other shells, if installed.
 if command -v fish >/dev/null; then
     fish -n contend.fish || fail "fish cannot read its script"
     in_fish() { # in_fish LINE: the names alone
@@ -124,7 +124,7 @@ else
 fi
 if command -v zsh >/dev/null; then
     zsh -n contend.zsh || fail "zsh cannot read its script"
-    # A shell at a terminal of its own, which completes at a tab and prints its line at Ctrl-X.
+    # A zsh on a pseudo-terminal, which completes at a tab and prints its line at Ctrl-X.
     cp contend.zsh _contend
     cat >in_zsh <<'ZSH'
 zmodload zsh/zpty

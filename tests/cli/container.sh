@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The image of Containerfile, whose base is a bare Debian of our own under the name that it asks for.
+# The image of Containerfile builds and runs. Its base image is a minimal Debian root, tagged with the name that it asks
+# for.
 . tests/lib/docker.sh
 . tests/lib/packages.sh
 . tests/lib/bare_root.sh

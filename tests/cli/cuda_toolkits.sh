@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Which nvcc builds the GPU parts, and what a bundle of two builds holds: with toolkits that only say
-# which they are, in a tree of its own with one small program.
+# Tests which nvcc builds the GPU parts, and what a bundle of two builds contains. The toolkits are fakes that only
+# print a version, and the tree has one small program.
 . tests/lib/cli.sh
 unset CONTEND_BUILD_DIR CONTEND_NO_INSTALL CONTEND_CUDA12 CUDACXX CUDA_HOME CUDA_PATH
 
@@ -11,13 +11,13 @@ make_nvcc() {
     chmod +x "$1/bin/nvcc"
 }
 
-# Too old: a sentence that says why, and a CPU-only program.
+# Too old a toolkit gives a reason and a CPU-only program.
 make_nvcc "$scratch/cuda-11.4" 11.4
 expect 0 'GPU parts are not built \(.*nvcc is of CUDA 11\.4, and 11\.8 or later is needed: .*fp8' \
     cmake -G Ninja -S "$CONTEND_SOURCE_DIR" -B "$scratch/old" -DCONTEND_TESTS=OFF \
     -DCONTEND_NVCC="$scratch/cuda-11.4/bin/nvcc"
 
-# What builds here says of itself which nvcc it was given.
+# The program built here prints which nvcc built it.
 tree=$scratch/tree
 mkdir -p "$tree"/{bench,cmake,docs,harness,kernels,plots,share}
 echo "A page" >"$tree/docs/page.md"
@@ -57,7 +57,7 @@ int main(void)
     return 0;
 }
 C
-# bundle [VARIABLE=VALUE...]: what the front door says, and the tarball unpacked in $scratch/out.
+# bundle [VARIABLE=VALUE...]: runs the front door, and unpacks the tarball in $scratch/out.
 bundle() {
     rm -rf "$scratch/out" "$scratch"/contend-9.8.7-*
     mkdir "$scratch/out"
@@ -71,7 +71,7 @@ make_nvcc "$scratch/cuda-13" 13.0
 make_nvcc "$scratch/cuda-12" 12.9
 with_13=PATH=$scratch/cuda-13/bin:$PATH
 
-# CUDA 13 and a CUDA 12: two programs, and which drivers each serves.
+# With CUDA 13 and CUDA 12: two programs, and a list of the drivers that each serves.
 bundle "$with_13" CONTEND_CUDA12="$scratch/cuda-12"
 [ "$("$scratch/out/contend" --version | tail -n 1)" = 'built with CUDA 13.0.52' ] ||
     fail "not the first build in front: $("$scratch/out/contend" --version)"
@@ -83,7 +83,7 @@ contend-cuda12: CUDA 12.9.52, NVIDIA drivers from 525 on' ] ||
 grep -q 'contend-cuda12: CUDA 12.9.52, NVIDIA drivers from 525 on' "$scratch/said" ||
     fail "the bundle does not say which drivers it serves: $(cat "$scratch/said")"
 
-# A folder that holds no CUDA 12 is none; without one here, there is one program.
+# A folder without CUDA 12 is ignored; without any CUDA 12 there is one program.
 if [ -z "$(find /usr/local -maxdepth 1 -name 'cuda-12*')" ]; then
     bundle "$with_13" CONTEND_CUDA12="$scratch/cuda-11.4"
     [ ! -e "$scratch/out/contend-cuda12" ] || fail "a second program of CUDA 11"
@@ -91,7 +91,7 @@ if [ -z "$(find /usr/local -maxdepth 1 -name 'cuda-12*')" ]; then
         fail "drivers.txt of one program: $(cat "$scratch/out/drivers.txt")"
 fi
 
-# Built with CUDA 12 itself, one program is enough.
+# If the build itself uses CUDA 12, there is one program.
 rm -rf "$tree/build"
 bundle PATH="$scratch/cuda-12/bin:$PATH" CONTEND_CUDA12="$scratch/cuda-12"
 [ ! -e "$scratch/out/contend-cuda12" ] || fail "a second program of the same CUDA"

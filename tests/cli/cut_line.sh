@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# After kill -9 at any time run.json says how many rounds there are, and where in samples.csv they
-# end: behind that a line may be cut, and look whole.
+# After kill -9 at any time, run.json gives the number of complete rounds and where they end in samples.csv. Beyond that
+# point a line may be cut, yet look complete.
 . tests/lib/cli.sh
 needs jq
 out="$scratch/out"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What `place --emit docker` gives, under a Docker daemon of its own.
+# Runs the output of `place --emit docker` under a Docker daemon started for this test.
 . tests/lib/docker.sh
 needs two-cpus
 needs dockerd docker busybox jq
@@ -14,19 +14,20 @@ done
 tar -C "$scratch/root" -c . | docker import - contend-test >/dev/null || skip "no image: $(tail -n 3 "$scratch/log")"
 docker run --rm contend-test true >"$scratch/said" 2>&1 || skip "no containers here: $(cat "$scratch/said")"
 
-# As much memory may be locked as this daemon may grant.
+# Raises the limit of locked memory as far as this daemon may grant it.
 locked=$(ulimit -Hl)
 [ "$locked" = unlimited ] || export MEMLOCK=$((locked * 1024))
 export IMAGE=contend-test SHM=64m
 cpus=$("$CONTEND_BINARY" place -n 2 -P partition --json 2>/dev/null | jq -r '.workers[].cpus')
 
-# emitted COMMAND...: the text, as the file `text` of the directory that the containers see.
+# emitted COMMAND...: writes the text to the file `text` in the directory that the containers see.
 emitted() {
     "$CONTEND_BINARY" place -n 2 -P partition --emit docker -- "$@" >"$scratch/work/text" 2>"$scratch/err" ||
         fail "$(cat "$scratch/err")"
 }
 
-# Each has its CPUs, its threads, its words as they are, its part of memory; the worst exit code is that of all.
+# Each container has its CPUs, its threads, its unchanged words and its share of memory. The text exits with the worst
+# exit code.
 # shellcheck disable=SC2016 # not for the shell: that is what is tested
 odd='it is $HOME "x" * '\'
 emitted sh -c 'me=$1
@@ -49,7 +50,7 @@ for worker in 0 1; do
     [ "$locked" = unlimited ] || [ "$got" = "$locked" ] || fail "worker $worker may lock $got KiB"
 done
 
-# A text that would leave the CPUs that we were given is refused.
+# A text that would use CPUs outside the inherited mask is refused.
 expect 2 'refused: CPU' taskset -c "$(tail -n 1 <<<"$cpus")" sh "$scratch/work/text"
 
 nothing_runs() {
@@ -58,7 +59,7 @@ nothing_runs() {
 is_ready() {
     [ -e "$scratch/work/0.ready" ] && [ -e "$scratch/work/1.ready" ]
 }
-# interrupted: the text runs as a job of its own, or the shell would have it ignore the signal.
+# interrupted: runs the text as a job of its own, since otherwise the shell makes it ignore the signal.
 interrupted() {
     rm -f "$scratch"/work/*.ready
     set -m
@@ -69,7 +70,7 @@ interrupted() {
     kill -INT "$job"
 }
 
-# Ctrl-C asks them to end; a second one ends those that do not.
+# Ctrl-C asks the containers to end; a second Ctrl-C kills the rest.
 emitted sh -c 'trap "echo >/work/$1.asked; exit 9" TERM; echo >"/work/$1.ready"; while :; do sleep 0.1; done' sh '{worker}'
 interrupted
 wait "$job"

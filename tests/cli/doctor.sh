@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# contend doctor: planted faults are found, with the right processes and a command that, when run,
-# takes the finding away; and nobody is troubled without a reason.
+# contend doctor finds planted faults, with the right processes and a command that removes the finding when run. Healthy
+# processes have no finding.
 . tests/lib/cli.sh
 : "${CONTEND_BUSY:?}" "${CONTEND_JOB:?}"
 . tests/lib/plant.sh
@@ -18,12 +18,12 @@ misses() { # misses ID PID...; a longer look misses less
     return 1
 }
 
-# found ID "PIDS": a finding of that id names just them.
+# found ID "PIDS": one finding of that id names exactly these pids.
 found() {
     named "$1" | grep -qxF "$2" || fail "no finding $1 of $2: $(cat "$scratch/seen")"
 }
 
-# mended ID PID...: its command is run, and then it is there no more.
+# mended ID PID...: runs the finding's command, after which the finding is gone.
 mended() {
     local id=$1 command
     command=$(command_of "$id")
@@ -47,8 +47,8 @@ end_faults
 
 idle_ticks() { awk -v cpu="cpu$second" '$1 == cpu { print $5 }' /proc/stat; }
 
-# beside ID PID: a finding that needs the other CPU to idle, and nobody else on this one, is made and mended; or no look
-# was such a one, as other tests work beside this one.
+# beside ID PID: a finding that needs the second CPU to be idle, and no other load on the first, is found and fixed. It
+# is left out if other tests kept the CPUs busy in every look.
 beside() {
     local idle watch_s
     for watch_s in 0.5 1.5 1.5 3 3 3 3 3; do
@@ -68,7 +68,7 @@ beside() {
     echo "left out: $1, as others had both CPUs in each look"
 }
 
-# 5, 27: threads that bound themselves to one CPU, or were started there, and another one idles.
+# 5, 27: threads that bound themselves to one CPU, or started there, while another CPU idles.
 plant "$CONTEND_BUSY" threads=3 on="$first"
 beside idle_beside_queue "${faulty[0]}"
 end_faults
@@ -76,7 +76,7 @@ plant taskset -c "$first" "$CONTEND_BUSY" threads=2
 beside narrow_mask "${faulty[0]}"
 end_faults
 
-# 6: a launcher with one CPU, and a team below it.
+# 6: a launcher bound to one CPU, and a team below it.
 plant taskset -c "$first" sh -c '"$1" threads=3; :' - "$CONTEND_BUSY"
 wait_for 20 pgrep -P "${faulty[0]}" >/dev/null
 team=$(pgrep -P "${faulty[0]}")
@@ -87,7 +87,7 @@ sees inherited_mask "$team"
 mended inherited_mask "$team"
 end_faults
 
-# 28: a pool whose processes bind themselves to one CPU; their parent is not bound.
+# 28: a pool whose processes bind themselves to one CPU, while their parent is not bound.
 plant python3 tests/lib/pool.py compute 2 "$scratch/count" "$first"
 both_are_bound() { [ "$(pgrep -P "${faulty[0]}" | xargs -n 1 taskset -cp 2>/dev/null | grep -c ": $first\$")" = 2 ]; }
 wait_for 60 both_are_bound || fail "the pool did not bind itself"
@@ -98,7 +98,7 @@ mended narrowed_children "${faulty[@]:1}"
 end_faults
 
 if [ -z "$CONTEND_SANITIZE" ]; then # which starts all threads itself
-# 16: teams that spin at barriers, whose command is the next start: that has as many threads as told.
+# 16: teams that spin at barriers. The finding's command starts the job again, with the thread count that it prints.
 plant env -u OMP_NUM_THREADS taskset -c "$first,$second" "$CONTEND_JOB" omp "count=$scratch/one"
 plant env -u OMP_NUM_THREADS taskset -c "$first,$second" "$CONTEND_JOB" omp "count=$scratch/two"
 sees_all more_threads_than_cpus "${faulty[@]}" || fail "teams that spin are not seen: $(cat "$scratch/seen")"
@@ -110,7 +110,7 @@ misses more_threads_than_cpus "${faulty[0]}" || fail "16: $(cat "$scratch/seen")
 mapfile -t -O "${#faulty[@]}" faulty < <(ours "$CONTEND_JOB omp")
 end_faults
 
-# A barrier of the program's own: no variable is made up for it.
+# For a barrier of the program's own, doctor suggests no variable.
 plant taskset -c "$first,$second" "$CONTEND_JOB" own threads=4 "count=$scratch/own"
 sees more_threads_than_cpus "${faulty[0]}" || fail "a barrier of its own is not seen: $(cat "$scratch/seen")"
 grep -q 'The code of job starts them; its setting is not known' "$scratch/seen" ||
@@ -119,14 +119,14 @@ grep -q 'The code of job starts them; its setting is not known' "$scratch/seen" 
 end_faults
 fi
 
-# 7: taskset without -a.
+# 7: a process bound by taskset without -a.
 plant "$CONTEND_BUSY" threads=1
 has_two_threads() {
     [ "$(find "/proc/${faulty[0]}/task" -mindepth 1 -maxdepth 1 | wc -l)" = 2 ]
 }
 wait_for 60 has_two_threads || fail "7: no thread was made"
 taskset -cp "$first" "${faulty[0]}" >/dev/null
-# A thread counts from a fifth of a CPU on.
+# A thread counts if it uses at least a fifth of a CPU.
 is_starved() {
     python3 -c 'import json, sys
 seen = json.load(open(sys.argv[1]))
@@ -142,7 +142,7 @@ else
 fi
 end_faults
 
-# 17, 18, 19: by what is mapped and set at the start. The files are no libraries, but are called so.
+# 17, 18, 19: recognised by mapped files and by the environment at start. The files only have the names of libraries.
 mkdir "$scratch/a" "$scratch/b"
 for name in libcuda.so.1 libgomp.so.1 a/libgomp.so.1; do head -c 4096 /dev/zero >"$scratch/$name"; done
 plant env GOMP_CPU_AFFINITY=0 OMP_PROC_BIND=true "$CONTEND_BUSY" map="$scratch/libgomp.so.1"
@@ -161,7 +161,7 @@ sees openmp_settings "${faulty[0]}" || fail "two runtimes are not seen: $(cat "$
 grep -q 'two OpenMP runtimes' "$scratch/seen" || fail "two runtimes are not named"
 end_faults
 
-# 18: who has but mapped the driver has no context, and spins for no GPU; whom NVML names may.
+# 18: a process that only maps the driver has no context, and so does not spin for a GPU. A process that NVML lists may.
 plant taskset -c "$first" "$CONTEND_BUSY" map="$scratch/libcuda.so.1"
 plant taskset -c "$first" "$CONTEND_BUSY" map="$scratch/libcuda.so.1"
 look "${faulty[@]}"
@@ -187,7 +187,7 @@ sleep 0.2
 misses debugging "${faulty[0]}" || fail "19: $(cat "$scratch/seen")"
 end_faults
 
-# 2, 3: a quota of a tenth of a CPU, of either version: a busy machine grants that, too.
+# 2, 3: a quota of a tenth of a CPU, by either cgroup version: even a busy machine grants that much.
 make_group() {
     if [ -e /sys/fs/cgroup/cpu/cpu.cfs_quota_us ]; then
         group=$(mktemp -d /sys/fs/cgroup/cpu/contend-XXXXXX 2>/dev/null) &&
@@ -211,7 +211,7 @@ if [ "$(id -u)" = 0 ] && make_group && [ -n "$group" ]; then
     rmdir "$group" && group=
 fi
 
-# --apply and --undo, of two that may run anywhere.
+# --apply and --undo, on two processes that may run anywhere.
 mask_of() { taskset -cp "$1" | sed 's/.*: //'; }
 state=$scratch/state
 plant "$CONTEND_BUSY" threads=1
@@ -232,13 +232,13 @@ cp "$state" "$scratch/copy"
 expect 0 '2 processes may run where they could before; 0 ended' "$CONTEND_BINARY" doctor --undo --state "$state"
 [ "$(mask_of "$a")" = "$before" ] && [ "$(mask_of "$b")" = "$before" ] || fail "not put back"
 expect 3 'nothing to undo' "$CONTEND_BINARY" doctor --undo --state "$state"
-# One that has the number now, but was started at another time, is left alone.
+# A process with the same pid but another start time is left alone.
 awk 'NR > 1 { $2 = $2 - 1; $4 = $4 - 1 } { print }' "$scratch/copy" | sed "s/ [0-9,-]*$/ $first/" >"$state"
 expect 0 '0 processes may run where they could before; 2 ended' "$CONTEND_BINARY" doctor --undo --state "$state"
 [ "$(mask_of "$a")" = "$before" ] || fail "another process was bound"
 echo nonsense >"$state"
 expect 2 'is no state file' "$CONTEND_BINARY" doctor --undo --state "$state"
-# In a home that is new, the state has a folder of its own from the first binding on, and no sooner.
+# In a new home the first binding creates the state's folder; --undo does not.
 mkdir "$scratch/home"
 at_home=(env -u XDG_STATE_HOME HOME="$scratch/home" "$CONTEND_BINARY" doctor)
 expect 3 'nothing to undo' "${at_home[@]}" --undo
@@ -248,9 +248,9 @@ expect 0 'bound 2 processes' "${at_home[@]}" --time 0.5 --pid "$a" --pid "$b" --
 expect 0 '2 processes may run where they could before' "${at_home[@]}" --undo
 end_faults
 
-# --gpu-procs: those that NVML lists.
+# --gpu-procs: the processes that NVML lists.
 expect 3 'no NVIDIA driver here' env CONTEND_LIBNVML=/nonexistent "$CONTEND_BINARY" doctor --gpu-procs
-# In a namespace of pids see doctor_gpus.sh.
+# doctor_gpus.sh tests this in a PID namespace.
 if [ "$(readlink /proc/self/ns/pid)" = 'pid:[4026531836]' ] &&
     cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/dev/null; then
     plant "$CONTEND_BUSY"
@@ -265,7 +265,7 @@ sys.exit(pids != [int(sys.argv[2])])' "$scratch/seen" "${faulty[0]}" || fail "ot
     end_faults
 fi
 
-# Processes that cannot be looked at.
+# Processes that cannot be examined.
 expect 2 "'x' is not the number of a process" "$CONTEND_BINARY" doctor --pid x
 expect 3 'there is no process 4194305' "$CONTEND_BINARY" doctor --pid 4194305
 plant sh -c 'sleep 0 & exec sleep 100'
@@ -276,7 +276,7 @@ expect 3 'is a zombie: it has ended' "$CONTEND_BINARY" doctor --pid "$zombie"
 end_faults
 expect 0 '^\| 16 \| `more_threads_than_cpus`' "$CONTEND_BINARY" doctor --list --markdown
 
-# The table of the manual is that of the program, without the column of files that a check reads.
+# The manual's table is the program's, without the column of files that a check reads.
 "$CONTEND_BINARY" doctor --list --markdown | sed 's/|[^|]*|$/|/' >"$scratch/checks"
 grep -q ' | finds |$' "$scratch/checks" || fail "another last column: $(head -n 1 "$scratch/checks")"
 sed -n '/^| # | id /,/^$/p' docs/doctor.md | sed '/^$/d' | diff - "$scratch/checks" ||

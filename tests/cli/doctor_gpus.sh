@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# contend doctor --gpu-procs in a container with numbers of its own: what NVML lists by the host's number
-# is not the process that has this number here, unless that has a device of the driver open.
+# contend doctor --gpu-procs in a container with its own PIDs. NVML lists host PIDs. A process here with the same number
+# counts only if it has a device of the driver open.
 . tests/lib/cli.sh
 : "${CONTEND_BUSY:?}"
 needs python3
@@ -15,7 +15,7 @@ fi
 
 "$CONTEND_BUSY" >/dev/null &
 stranger=$!
-# /dev of its own has what stands for a device.
+# Mounts a private /dev with a file in place of the device.
 unshare -m sh -c 'mount -t tmpfs none /dev && : >/dev/nvidia0 && exec 3</dev/nvidia0 "$1"' - "$CONTEND_BUSY" \
     >"$scratch/out" 2>&1 &
 user=$!

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# contend doctor, as a user, where /proc hides processes of other users (hidepid), and of processes of
-# others that it shows: it says what it can, once what it could not read and who could, and calls
-# nothing well that it has not seen.
+# contend doctor, run as a user, while /proc hides other users' processes (hidepid) or restricts what it shows of them.
+# Doctor reports what it can, and says once what it could not read and which user could. It does not report "nothing
+# found" about processes that it has not seen.
 . tests/lib/cli.sh
 : "${CONTEND_BUSY:?}"
 needs python3 root setpriv
@@ -25,27 +25,27 @@ trap 'kill "$others" "$ours" 2>/dev/null; rm -rf "$scratch"' EXIT
 wait_for 20 grep -qz busy "/proc/$ours/cmdline"
 doctor=("$CONTEND_BINARY" doctor --time 0.4)
 
-# seen COMMAND...: the pids that are looked at, a line.
+# seen COMMAND...: prints the pids that doctor examined, on one line.
 seen() {
     "$@" --json >"$scratch/seen" 2>"$scratch/errors"
     echo $? >"$scratch/code"
     python3 -c 'import json, sys
 print(*[p["pid"] for p in json.load(open(sys.argv[1]))["processes"]])' "$scratch/seen"
 }
-# unread TEXT: it stands once in what could not be read.
+# unread TEXT: the list of what could not be read has the text exactly once.
 unread() {
     python3 -c 'import json, sys
 sys.exit((json.load(open(sys.argv[1]))["unread"] or "").count(sys.argv[2]) != 1)' "$scratch/seen" "$1" ||
         fail "not once '$1': $(cat "$scratch/seen")"
 }
 
-# All are shown: times and masks of another user's are read, its environment is not.
+# With hidepid=0 times and masks of another user's process are readable, its environment is not.
 mount -o remount,hidepid=0 /proc
 [ "$(seen "${user[@]}" "${doctor[@]}" --pid "$others")" = "$others" ] || fail "others' are not read: $(cat "$scratch/errors")"
 unread "pages of 1 process that this user may not read"
 [ "$(seen "${user[@]}" "${doctor[@]}" --pid "$ours")" = "$ours" ]
 ! grep -q 'may not read\|hides' "$scratch/seen" || fail "something of our own was not read: $(cat "$scratch/seen")"
-# Root of a container may lack that capability (and those that newer kernels take for it).
+# Root in a container may lack CAP_SYS_PTRACE (and the capabilities that newer kernels accept in its place).
 [ "$(seen setpriv --bounding-set=-sys_ptrace,-perfmon,-sys_admin --inh-caps=-all "${doctor[@]}" --pid "$ours")" = "$ours" ]
 ! grep -q 'Root would' "$scratch/seen" || fail "root is told to be root: $(cat "$scratch/seen")"
 unread CAP_SYS_PTRACE
@@ -70,7 +70,7 @@ for mode in 1,gid=4 2,gid=4 4; do
     [ "$mode" = 4 ] || ! grep -q hides "$scratch/seen" || fail "$mode: something is hidden from the group"
 done
 
-# Nothing of ours, and the rest is hidden: not good news, unless of the machine something was found.
+# The user has no process, and all others are hidden: that is no success, unless a finding concerns the machine.
 mount -o remount,hidepid=2 /proc
 kill "$ours"
 wait "$ours" 2>/dev/null

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# contend doctor, faults planted beside the processes: a cgroup that is short of memory. What this
-# machine does not let us plant is left out, and said.
+# contend doctor finds a fault outside of the processes: a cgroup that is short of memory. Faults that this machine does
+# not allow to plant are left out with a message.
 . tests/lib/cli.sh
 . tests/lib/plant.sh
 planted=0
 
-# finds ID PID: a finding of that id which names that process, within a few looks; its command is in
-# $scratch/command, its evidence in $scratch/evidence.
+# finds ID PID: within a few looks, a finding of that id names the process. Its command is in $scratch/command, its
+# evidence in $scratch/evidence.
 finds() {
     local try
     for try in 1 2 3 4 5; do
@@ -34,7 +34,7 @@ calm() { # calm ID PID: within a few looks there is one without it
     return 1
 }
 
-# 22: a file that does not fit into what its cgroup may have, read again and again.
+# 22: a file larger than its cgroup's memory limit, read again and again.
 for memory in /sys/fs/cgroup/memory /sys/fs/cgroup; do
     [ -z "$group" ] && [ -e "$memory/memory.stat" ] || continue
     mkdir "$memory/contend-test-$$" 2>/dev/null && group=$memory/contend-test-$$

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# contend doctor: a process of which no thread can wake another is named, whatever its threads wait for; one that
-# something else may wake is not.
+# contend doctor names a process in which all threads wait and none can wake another. It does not name a process that
+# something else may wake.
 . tests/lib/cli.sh
 . tests/lib/plant.sh
 grep -q . /proc/self/syscall 2>/dev/null || skip "this kernel does not tell what a thread waits in"
@@ -58,7 +58,7 @@ print(os.getpid(), file=open(ready, "w"))
  "shared": shared, "busy": busy}[kind]()
 END
 
-# start KIND [BEFORE...]: a process that waits so, in $pid.
+# start KIND [BEFORE...]: starts a process that waits in that way. Sets $pid.
 start() {
     local kind=$1
     shift
@@ -68,12 +68,12 @@ start() {
     pid=${faulty[-1]}
 }
 
-# look OPTIONS...: what doctor says, in $scratch/seen.
+# look OPTIONS...: stores doctor's output in $scratch/seen.
 look() {
     "$CONTEND_BINARY" doctor --json --time 0.5 "$@" >"$scratch/seen" 2>"$scratch/errors"
     [ $? -le 1 ] || fail "doctor failed: $(cat "$scratch/errors")"
 }
-# told PID: severity, sentence and command of its finding.
+# told PID: prints severity, sentence and command of the process's finding.
 told() {
     python3 - "$scratch/seen" "$1" <<'END'
 import json, sys
@@ -117,7 +117,7 @@ says "$child" 'its only thread waits' --pid "$pid"
 
 start join
 says "$pid" 'all 2 threads wait' --pid "$pid"
-# In a container its threads have other numbers.
+# In a container the threads have other numbers.
 if [ "$(id -u)" = 0 ] && unshare -pf --mount-proc true 2>/dev/null; then
     start join unshare -pf --mount-proc
     child=$(pgrep -P "$pid")
@@ -125,7 +125,7 @@ if [ "$(id -u)" = 0 ] && unshare -pf --mount-proc true 2>/dev/null; then
     says "$child" 'all 2 threads wait' --pid "$pid"
 fi
 
-# Something else may wake these.
+# Processes that something else may wake.
 options=()
 for kind in sleeps timed shared busy; do
     start "$kind"

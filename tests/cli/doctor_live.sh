@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# contend doctor --live: each look as text and as JSON, and on a terminal, which it leaves as it was.
+# contend doctor --live: prints each look as text or JSON. On a terminal it restores the terminal at the end.
 . tests/lib/cli.sh
 needs python3
 unset COLUMNS NO_COLOR
 export TERM=xterm
 
-# A worker of our own: a parent with a child, of which one spins.
+# A worker for the test: a parent that waits for a spinning child.
 python3 -c '
 import os
 pid = os.fork()
@@ -33,12 +33,12 @@ for look in looks:
     assert 0 <= look["own_cpu_share"]
 assert sum(look["workers"][0]["oncpu"] for look in looks) > 0
 EOF
-# Text for a pipe has no escapes, and a look a block.
+# For a pipe, text has no escapes, and each look is a block.
 "$CONTEND_BINARY" doctor --live --pid "$worker" --looks 2 --time 0.2 >"$scratch/text" || fail "exit $?"
 ! grep -q $'\x1b' "$scratch/text" || fail "escapes in a pipe"
 [ "$(grep -c BECAUSE "$scratch/text")" = 2 ] || fail "not two looks: $(cat "$scratch/text")"
 
-# Who uses a GPU, by NVML, and how busy that is.
+# Processes that use a GPU, by NVML, and how busy that GPU is.
 expect 3 'no NVIDIA driver here' env CONTEND_LIBNVML=/nonexistent "$CONTEND_BINARY" doctor --live --gpu-procs --looks 1
 expect 2 'exclude each other' "$CONTEND_BINARY" doctor --live --gpu-procs --all --looks 1
 if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/dev/null; then
@@ -59,7 +59,7 @@ expect 3 'there is no process 4194304' "$CONTEND_BINARY" doctor --live --pid 419
 expect 2 '' "$CONTEND_BINARY" doctor --live --time 0 --looks 1
 expect 3 '' sh -c '"$1" doctor --live --pid "$2" --looks 1 >/dev/full' sh "$CONTEND_BINARY" "$worker"
 
-# On a terminal: it draws again, follows its size, and leaves it as it was; by q, and by Ctrl-C.
+# On a terminal: redraws, adapts to the size, and restores the terminal after q and after Ctrl-C.
 cat >"$scratch/terminal.py" <<'EOF'
 import fcntl, os, pty, re, select, signal, struct, sys, termios, time
 program, worker, end = sys.argv[1:]
@@ -117,7 +117,7 @@ for end in q ctrl-c; do
     timeout 200 python3 "$scratch/terminal.py" "$CONTEND_BINARY" "$worker" "$end" || fail "by $end"
 done
 
-# The terminal's settings come back: seen by a shell on the same terminal.
+# A shell on the same terminal sees that its settings are restored.
 cat >"$scratch/settings.py" <<'EOF'
 import os, pty, select, subprocess, sys, termios, time
 program, worker = sys.argv[1:]
@@ -138,7 +138,7 @@ if termios.tcgetattr(slave) != before:
 EOF
 timeout 100 python3 "$scratch/settings.py" "$CONTEND_BINARY" "$worker" || fail "settings of the terminal"
 
-# A worker that ends while it is watched ends the show, with a word.
+# If the watched worker ends, --live ends with a message.
 "$CONTEND_BINARY" doctor --live --pid "$worker" --time 0.3 >"$scratch/shown" 2>"$scratch/ended" &
 top=$!
 wait_for 60 test -s "$scratch/shown" || fail "nothing is shown"

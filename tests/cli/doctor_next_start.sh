@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# contend doctor: the next start that it prints, pasted as it is, gives each worker the GPU and the rank that it had.
+# contend doctor prints a command for the next start. Pasted unchanged, it gives each worker its former GPU and rank.
 . tests/lib/cli.sh
 : "${CONTEND_JOB:?}"
 . tests/lib/plant.sh
@@ -21,7 +21,7 @@ jobs_of_ours() {
 }
 two_jobs() { [ "$(jobs_of_ours | wc -l)" = 2 ]; }
 
-# started_with: of each job its file, and what it was started with.
+# started_with: prints each job's file, and the settings with which the job was started.
 started_with() {
     local pid
     for pid in $(jobs_of_ours); do
@@ -31,7 +31,7 @@ started_with() {
     done | paste -sd' ' | sed 's/ \(one\|two\) /\n\1 /g' | LC_ALL=C sort
 }
 
-# next_start EXPECTED: the line that is printed for what was planted, and what comes of it.
+# next_start EXPECTED: checks the line printed for the planted processes, and its effect.
 next_start() {
     local pids
     wait_for 60 two_jobs || fail "the jobs do not run"
@@ -59,7 +59,7 @@ start 0 1 two
 next_start "one CUDA_VISIBLE_DEVICES=1 LOCAL_RANK=0 MASTER_ADDR=$hostile OMP_NUM_THREADS=1
 two CUDA_VISIBLE_DEVICES=0 LOCAL_RANK=1 MASTER_ADDR=$hostile OMP_NUM_THREADS=1"
 
-# By a launcher that sets the ranks itself, sleeps, and was started on some of the GPUs.
+# A launcher that sets the ranks itself, sleeps, and was started on some of the GPUs.
 cat >"$scratch/torchrun" <<END
 #!/bin/sh
 export TORCHELASTIC_RUN_ID=none

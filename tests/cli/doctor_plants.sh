@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# contend doctor on planted faults: its first finding is the fault, and whoever does what it prints
-# gains what it says, by the count of the job itself. Healthy jobs have no finding.
+# contend doctor on planted faults: the first finding is the fault, and the printed fix gains what doctor says, by the
+# job's own counter. Healthy jobs have no finding.
 #
-# CONTEND_PLANTS=NAME... runs only these. The machine has to be quiet: what a job gains is compared.
+# CONTEND_PLANTS=NAME... runs only these plants. The test needs an idle machine, because it compares speeds.
 . tests/lib/cli.sh
 : "${CONTEND_JOB:?}" "${CONTEND_BUSY:?}"
 . tests/lib/plant.sh
@@ -26,10 +26,10 @@ end_plants() { # and what they started
 }
 trap 'end_plants; [ -z "$group" ] || rmdir "$group"; rm -rf "$scratch"' EXIT
 
-# A job's last argument is the file where it counts.
+# A job's last argument is the file with its counter.
 job() { plant "${before[@]}" "$CONTEND_JOB" "$@" "count=$scratch/count.${#faulty[@]}"; }
 
-# Pieces a second, of all that count; and which share of the CPUs others took meanwhile.
+# Prints the pieces of work per second of all jobs, and the share of the CPUs used by other processes meanwhile.
 rate() {
     python3 - "$count_s" "$scratch" "${faulty[@]}" <<'END'
 import glob, os, struct, sys, time
@@ -82,13 +82,13 @@ print(found[0].get("id", "nothing"), found[0].get("gain") or 0, int(found[0].get
 END
 }
 
-# Which restart needs what the finding cannot print: a program's own option.
+# The command for restarts that a finding cannot print: the program needs an option of its own.
 again=''
 
-# Whether two rates are within 20% of each other.
+# True if two rates are within 20% of each other.
 alike() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0 && b > 0 && a < 1.2 * b && b < 1.2 * a) }'; }
 
-# steady RATE OTHERS: whether this is the rate of the look before, too, and others took next to nothing of the CPUs.
+# steady RATE OTHERS: true if the previous rate was alike and other processes used less than 3% of the CPUs.
 steady() {
     local before_that=$last
     last=0
@@ -97,8 +97,9 @@ steady() {
     alike "$1" "$before_that"
 }
 
-# follow NAME ID: what doctor says of what was planted, and what comes of it. Some rates jump from one second to the
-# next, and others run on this host: a gain is judged from rates that are steady, of ten looks.
+# follow NAME ID: checks doctor's first finding on the planted jobs, and the gain of its command. Some rates jump from
+# one second to the next, and other programs disturb this host. So a gain is judged only from steady rates, within ten
+# looks.
 follow() {
     local name=$1 expected=$2 id gain more command counter was is others settled=0 told='not known'
     wait_for 100 counts || fail "$name: a job does not count"
@@ -236,7 +237,7 @@ if wanted quota && [ "$(id -u)" = 0 ] && make_group 2>/dev/null && [ -n "$group"
     wait_for 20 rmdir "$group" && group=''
 fi
 
-# healthy NAME: of what was planted nothing is said.
+# healthy NAME: doctor has no finding on the planted jobs.
 healthy() {
     sleep 0.5
     mapfile -t said < <(look "${faulty[@]}")

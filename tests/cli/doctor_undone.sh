@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# contend doctor --verify: the masks of a job are what they were, behind an interrupt, a limit and a
-# kill, and nobody outlives the doctor that has started him.
+# contend doctor --verify restores the masks of a job after an interrupt, a limit and a kill. No process that doctor
+# started outlives it.
 . tests/lib/cli.sh
 . tests/lib/faulty.sh
 
@@ -8,7 +8,7 @@ start_jobs
 expect 2 'without a terminal, --verify needs --yes' "${verify[@]}" --max-time 8
 [ ! -e "$state" ] || fail "a state without a trial"
 
-# begin: a trial in the background, stopped while its masks are there; its pid is $trial.
+# begin: starts a trial in the background, and stops it while the masks are changed. Sets $trial, its pid.
 begin() {
     "${verify[@]}" --max-time 60 --block 3 --yes >"$scratch/out" 2>"$scratch/errors" &
     trial=$!
@@ -34,19 +34,19 @@ for signal in INT TERM HUP TSTP; do
     unbound || fail "SIG$signal: not undone: $(masks)"
 done
 
-# Who is at work is not disturbed.
+# --undo does not interfere with a trial that is still running.
 begin
 expect 3 "is running, and undoes its changes itself: to end it now type kill $trial" \
     "$CONTEND_BINARY" doctor --undo --state "$state"
 one_moved || fail "a trial at work was undone"
 
-# Killed: its guard undoes it, at once.
+# If doctor is killed, its guard process restores the masks at once.
 kill -9 "$trial"
 wait "$trial" 2>/dev/null
 wait_for 60 unbound || fail "the guard did not undo it: $(masks)"
 wait_for 60 grep -q 'was killed: undone' "$scratch/errors" || fail "$(cat "$scratch/errors")"
 
-# Both are killed: the next doctor does.
+# If both are killed, the next doctor restores the masks.
 begin
 guard=$(pgrep -P "$trial")
 kill -STOP "$guard"
@@ -58,7 +58,7 @@ printf '%s' "$output" | grep -q "an earlier 'contend doctor --verify' was killed
     fail "not said: $output"
 unbound || fail "not undone by the next one: $(masks)"
 
-# Stopped: at the limit the guard undoes it.
+# If doctor is stopped, the guard restores the masks at the time limit.
 "${verify[@]}" --max-time 8 --yes >"$scratch/out" 2>"$scratch/errors" &
 trial=$!
 wait_for 60 one_moved || fail "nobody was moved: $(cat "$scratch/errors")"
@@ -69,7 +69,7 @@ kill -CONT "$trial"
 wait "$trial"
 unbound || fail "bound behind the limit: $(masks)"
 
-# What cannot be measured, and who ends meanwhile.
+# A log without lines cannot be measured; a process may end meanwhile.
 : >"$scratch/silent.log"
 expect 4 'reported too little in a block of 1.6 s' "$CONTEND_BINARY" doctor --time 1.2 --pid "${faulty[0]}" \
     --pid "${faulty[1]}" --state "$state" --verify "lines:$scratch/silent.log" --block 1.6 --max-time 8 --yes
@@ -84,7 +84,7 @@ grep -q 'ended while it was measured' "$scratch/errors" || fail "$(cat "$scratch
 [ ! -e "$state" ] || fail "a state of what has ended"
 end_faults
 
-# A job that was started for it.
+# A job that doctor started itself.
 cat >"$scratch/job" <<END
 exec "$CONTEND_BUSY" threads=1 spinners=1 log=-
 END

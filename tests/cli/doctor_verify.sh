@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# contend doctor --verify: a cure is tried on a job that runs, or that is started for it; its gain is
-# said, and whether it has one; what cannot be measured is refused with what to type.
+# contend doctor --verify tries a fix on a running job, or on a job that it starts, and reports whether there is a gain.
+# If nothing can be measured, it says what to type instead.
 . tests/lib/cli.sh
 . tests/lib/faulty.sh
 
-# of KEY: what the JSON in $scratch/seen has of the verification.
+# of KEY: prints a value of the verification in $scratch/seen.
 of() {
     python3 - "$scratch/seen" "$1" <<'END'
 import json, sys
@@ -13,11 +13,11 @@ print("" if value is None else value)
 END
 }
 
-# idle_of CPU: hundredths of a second that it idled so far.
+# idle_of CPU: prints the CPU's idle time so far, in hundredths of a second.
 idle_of() { awk -v cpu="cpu$1" '$1 == cpu { print $5 }' /proc/stat; }
 
 start_jobs
-# Started on the CPU of the jobs alone, it deals out what idles beside it.
+# doctor itself runs on the jobs' CPU, and still moves a job to the idle CPU.
 idle=$(idle_of "$second") begin=$(date +%s%N)
 taskset -c "$first" "$CONTEND_BINARY" doctor --time 1.2 --pid "${faulty[0]}" --pid "${faulty[1]}" --state "$state" \
     --apply --yes >"$scratch/seen" 2>&1
@@ -45,7 +45,7 @@ case $code:$(of verdict) in
 esac
 proven=$code
 
-# Kept, where that is asked for and there is a gain.
+# The fix is kept if the user asked for that and there is a gain.
 if [ "$proven" = 0 ]; then
     output=$("${verify[@]}" --max-time 8 --yes --keep 2>&1)
     if printf '%s' "$output" | grep -q '^UNDO  *contend doctor --undo'; then
@@ -59,7 +59,7 @@ fi
 
 end_faults
 
-# Nothing helps: the rate that a job prints is what it was.
+# No fix helps: the job's printed rate stays the same.
 plant taskset -c "$first" "$CONTEND_BUSY"
 plant taskset -c "$first" "$CONTEND_BUSY"
 rate=("$CONTEND_BINARY" doctor --time 1.2 --pid "${faulty[0]}" --pid "${faulty[1]}" --state "$state"
@@ -71,7 +71,7 @@ expect 2 'the counter fell from' "${rate[@]}" --verify "counter:echo \$((\$(date
 expect 3 'takes longer than 2 s' "${rate[@]}" --verify 'rate:sleep 100; echo 1'
 unbound || fail "a command that fails: $(masks)"
 
-# What it cost who else is at work: there is one, or, on a crowded machine, others who have more of it.
+# The cost to another process at work. On a crowded machine other processes may be named that have a larger share.
 plant taskset -c "$second" "$CONTEND_BUSY"
 "${rate[@]}" --verify 'rate:echo 7' --json >"$scratch/seen" 2>"$scratch/errors"
 grep -Eq 'The other busy processes had [0-9.]+ CPUs before and [0-9.]+ with it' "$scratch/errors" &&
@@ -85,7 +85,7 @@ sys.exit(not others or any(one["pid"] in map(int, sys.argv[2:4]) or one["cpus_be
 END
 end_faults
 
-# Whose they are, and who else is at work. Others' processes are not one's own to bind.
+# Reports which user owns the processes. A user may not bind another user's processes.
 if [ "$(id -u)" = 0 ] && setpriv --reuid 4242 --clear-groups true 2>/dev/null; then
     plant setpriv --reuid 4242 --clear-groups "$CONTEND_BUSY"
     plant "$CONTEND_BUSY"
@@ -112,8 +112,8 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 4242 --clear-groups true 2>/dev/null; t
 fi
 
 restart=("$CONTEND_BINARY" doctor --time 1.5 --state "$state" --block 1.6 --yes --verify lines:-)
-# Started for it: a job that needs a second to start, and makes 10x the steps without a variable, is told so, however few starts its time
-# has room for. Its steps are sleeps.
+# A job that doctor starts, which needs a second to start and makes 10x the steps without a variable. The gain is found
+# even if the time allows few starts. Its steps are sleeps.
 head -c 4096 /dev/zero >"$scratch/libgomp.so.1"
 cat >"$scratch/job" <<END
 taskset -c $first "$CONTEND_BUSY" map="$scratch/libgomp.so.1" &
@@ -134,13 +134,13 @@ none_of_ours "map=$scratch" || fail "the job is still there"
 ended=("$CONTEND_BINARY" doctor --time 0.5 --yes --state "$state" --restart 'echo no such model; exit 1')
 expect 3 'ended before it reported.*its last line: no such model' "${ended[@]}" --verify 'file:-:([0-9.]+) it/s'
 expect 3 'ended while it was measured.*its last line: no such model' "${ended[@]}" --verify lines:-
-# Two on one CPU: the cure is for processes that run, not for a start.
+# Two processes on one CPU: this fix applies to running processes, not to a start.
 crowd="taskset -c $first '$CONTEND_BUSY' & taskset -c $first '$CONTEND_BUSY' & while echo step; do sleep 0.1; done"
 expect 4 'nothing to try' "${restart[@]}" --max-time 20 --restart "$crowd"
 expect 3 'did not report its speed in time' "${restart[@]}" --max-time 8 --restart 'sleep 100'
 : >"$scratch/silent.log"
 
-# What to type.
+# Messages that say what to type.
 bad() { # bad PATTERN OPTION...
     local pattern=$1
     shift

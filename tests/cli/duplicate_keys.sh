@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What is named twice is measured once: rows with equal keys cannot be told apart.
+# A placement or value that is named twice is measured once: rows with equal keys would be
+# ambiguous.
 . tests/lib/cli.sh
 needs jq
 out="$scratch/out"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# contend place --emit: each text is run where its program is, by a stand-in where one can be, and
-# read by its own language's reader; a command of hostile words arrives as it is, on the CPUs of the plan.
+# contend place --emit: each text runs where its program, or a stand-in, is available. Others are checked by a parser of
+# their language. A command with hostile words arrives unchanged, on the CPUs of the plan.
 . tests/lib/cli.sh
 export NO_COLOR=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 unset CUDA_VISIBLE_DEVICES
 formats="sh numactl systemd docker slurm k8s torchrun mpirun env wsl-bat"
 mkdir "$scratch/units"
 
-# The worker: its number, its mask, and its words, each as it came.
+# The worker writes its number, its mask, and its words unchanged.
 cat >"$scratch/worker" <<'SH'
 #!/bin/sh
 me=$1
@@ -21,21 +21,21 @@ hostile=("a  b" "it's" '"q" \' '$HOME $(id) `id`' '%h %PATH% $$' $'two\nlines\n'
 words=("${hostile[@]}")
 words[12]='{print}'
 
-# emitted FORMAT ARGUMENT...: into $scratch/FORMAT.
+# emitted FORMAT ARGUMENT...: writes the text to $scratch/FORMAT.
 emitted() {
     local format=$1
     shift
     "$CONTEND_BINARY" place --emit "$format" "$@" >"$scratch/$format" 2>"$scratch/stderr" ||
         fail "place --emit $format $*: $(cat "$scratch/stderr")"
 }
-# saw WORKER CPUS: what it was given.
+# saw WORKER CPUS: checks what the worker was given.
 saw() {
     [ "$(cat "$SAW/$1.cpus" 2>/dev/null)" = "$2" ] ||
         fail "$format: worker $1 is not on CPUs $2: $(cat "$SAW/$1.cpus" 2>&1)"
     printf '%s\0' "$1" "${words[@]}" | cmp -s - "$SAW/$1.words" ||
         fail "$format: other words: $(tr '\0' '\n' <"$SAW/$1.words")"
 }
-# starts SHELL FORMAT [CPUS0 CPUS1]: runs the text, and looks at both workers.
+# starts SHELL FORMAT [CPUS0 CPUS1]: runs the text, and checks both workers.
 starts() {
     local shell=$1 format=$2 code
     rm -rf "$SAW"
@@ -75,12 +75,12 @@ wait
 SH
 export IMAGE=image
 
-# On this machine: two workers on a CPU each, or both on one.
+# On this machine: two workers with one CPU each, or both on the same CPU.
 placement=(-P partition)
 cpus=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)
 [ "$(nproc)" -ge 2 ] || placement=(-P same)
 for format in $formats; do
-    # Kubernetes needs a core for itself, of which not every machine has enough.
+    # Kubernetes reserves a core for itself, and not every machine has enough.
     spare=()
     [ "$format" != k8s ] || spare=(-P partition --reserve 1 --xml "package:1 core:4 pu:1")
     emitted "$format" -n 2 "${placement[@]}" "${spare[@]}" -- ./worker '{worker}' "${hostile[@]}"
@@ -105,13 +105,13 @@ if command -v mpirun >/dev/null; then
             fail "mpirun: its file of ranks binds nothing"
     fi
 fi
-# A launcher that does not bind: the task does.
+# If the launcher does not bind, the task binds itself.
 if [ "$first" != "$cpus" ]; then
     sed -i 's/ taskset "$mask"//' "$scratch/bin/srun"
     starts sh slurm
 fi
 
-# With numactl: its options, by a stand-in that says them.
+# The options given to numactl, printed by a stand-in.
 stand_in numactl <<'SH'
 echo "$*" | sed 's/ -- .*//' >>"$SAW/numactl"
 while [ "$1" != -- ]; do shift; done
@@ -122,7 +122,7 @@ starts sh numactl "$cpus" "$cpus"
 [ "$first" = "$cpus" ] || grep -qx -- "--physcpubind=$first" "$SAW/numactl" ||
     fail "numactl: $(cat "$SAW/numactl")"
 
-# systemd reads its units, and has the words that we meant.
+# systemd accepts the units and reads the intended words.
 (cd "$scratch" && sh ./systemd units "$scratch/units") || fail "the units are not written"
 if command -v systemd-analyze >/dev/null; then
     systemd-analyze verify "$scratch"/units/*.service >"$scratch/out" 2>&1 && [ ! -s "$scratch/out" ] ||
@@ -165,7 +165,7 @@ if command -v python3 >/dev/null; then
             fail "other words in the pod of worker $worker"
     done
 fi
-# What the batch file hands to wsl.exe, as Windows splits it.
+# The words that the batch file passes to wsl.exe, split as Windows does.
 sed -nE 's/\r$//; s/^start "worker ([01])" wsl.exe --exec/&/p' "$scratch/wsl-bat" |
     sed 's/^start "worker [01]" wsl.exe --exec/(cd "$scratch" \&\&/; s/$/) || fail wsl-bat/; s/\$(/\\$(/' >"$scratch/lines"
 rm -rf "$SAW"
@@ -175,7 +175,7 @@ format=wsl-bat
 saw 0 "$first"
 saw 1 "$second"
 
-# No text widens the mask that it inherits, and then none starts a worker.
+# No text widens its inherited mask: it starts no worker instead.
 if [ "$first" != "$cpus" ]; then
     for format in sh numactl env systemd docker torchrun mpirun slurm; do
         [ "$format" != mpirun ] || command -v mpirun >/dev/null || continue
@@ -190,7 +190,7 @@ if [ "$first" != "$cpus" ]; then
     done
 fi
 
-# Nor does what is made within a mask: a container has not inherited it.
+# The same for a container started within a mask: the container does not inherit it.
 if [ "$(nproc)" -ge 2 ]; then
     one=${cpus%%[-,]*}
     expect 0 "--cpuset-cpus $one " taskset -c "$one" "$CONTEND_BINARY" place -n 2 -P none --emit docker
@@ -198,7 +198,7 @@ if [ "$(nproc)" -ge 2 ]; then
     expect 0 "OMP_PLACES=\"[{]$one:1[}]" taskset -c "$one" "$CONTEND_BINARY" place -n 2 -P none --emit env
 fi
 
-# The worst exit code; Ctrl-C, and what a worker has started.
+# The text exits with the worst exit code. Ctrl-C also ends processes that workers started.
 emitted sh -n 2 -P sized -- sh -c 'exit $(({worker} * 3 + 1))'
 sh "$scratch/sh"
 code=$?
@@ -226,7 +226,7 @@ for signal in INT TERM HUP; do
     done <"$SAW/pids"
 done
 
-# Larger machines, with GPUs: nothing but its text can be looked at here.
+# Larger machines, with GPUs: here only the text can be checked.
 check_text() { # check_text FORMAT
     case $1 in
     k8s)

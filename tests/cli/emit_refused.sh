@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A table of refusals x formats: each text of `place --emit` that can run here is run where one thing is refused or
-# inherited. What a cell has, read back from the workers: the exit code; of each worker its CPUs (those of its team, of what it
-# forks and of its plain threads, once where they are equal), its threads and its memory policy; + what the text said of it.
+# A table of refusals x formats: runs each text of `place --emit` that can run here while one system call is refused or
+# one setting inherited. A cell has the exit code, and for each worker the CPUs (of its team, its children and its plain
+# threads, written once if equal), its threads and its memory policy. "+" marks what the text reported.
 . tests/lib/cli.sh
 . tests/lib/quota.sh
 needs two-cpus numactl
@@ -47,22 +47,22 @@ for rank in $(seq 0 $((n - 1))); do
 done
 exit $worst
 SH
-# All programs but numactl.
+# A PATH with all programs but numactl.
 for folder in /usr/local/sbin /usr/local/bin /usr/sbin /usr/bin /sbin /bin; do
     ln -s "$folder"/* "$scratch/without" 2>/dev/null
 done
 rm -f "$scratch/without/numactl"
 
-# emitted FORMAT OPTION...: into $scratch/text.
+# emitted FORMAT OPTION...: writes the text to $scratch/text.
 emitted() {
     local format=$1
     shift
     "$CONTEND_BINARY" place --emit "$format" "$@" -- ./worker '{worker}' >"$scratch/text" 2>"$scratch/stderr" ||
         fail "place --emit $format $*: $(cat "$scratch/stderr")"
-    # What is to be pasted is the block of commands.
+    # Only the block of commands is pasted.
     [ "$format" != commands ] || sed -i -n '/^Commands/,$p' "$scratch/text" && sed -i '/^Commands/d' "$scratch/text"
 }
-# worker_of N: "CPUS tTHREADS MEMORY".
+# worker_of N: prints "CPUS tTHREADS MEMORY".
 worker_of() {
     local team forked plain memory cpus threads
     [ -s "$SAW/$1" ] || { echo none && return; }
@@ -72,7 +72,7 @@ worker_of() {
     [ "$team" = "$forked" ] && [ "$team" = "$plain" ] || cpus="$team(fork $forked,plain $plain)"
     echo "$cpus t$threads $memory"
 }
-# runs PREFIX...: the text behind the prefix; the cell goes to $cell, what it said to $scratch/said.
+# runs PREFIX...: runs the text behind the prefix. Sets $cell; the messages are in $scratch/said.
 runs() {
     local code notes=
     rm -rf "$SAW"
@@ -84,7 +84,7 @@ runs() {
     ! grep -q 'annot be bound here\|taskset: failed' "$scratch/said" || notes="$notes +CPUs"
     cell="$code $(worker_of 0), $(worker_of 1)$notes"
 }
-# is EXPECTED...: the cell is one of these.
+# is EXPECTED...: the cell equals one of these.
 is() {
     local expected
     printf '%-16s %-9s %s\n' "$refusal" "$format" "$cell"
@@ -96,7 +96,7 @@ is() {
 
 cpus=$("$CONTEND_BINARY" place -n 2 -P partition --json 2>/dev/null | sed -n 's/.*"cpus": "\([^"]*\)".*/\1/p' | xargs)
 first=${cpus% *} second=${cpus#* }
-# A team of several threads on one slice writes the list once a thread.
+# A team of several threads on one slice writes the list once per thread.
 team_of() {
     local n i list=$1
     n=$("$CONTEND_BINARY" place -n 2 -P partition --json 2>/dev/null | sed -n 's/.*"threads": \([0-9]*\).*/\1/p' | sed -n "$2p")
@@ -104,7 +104,7 @@ team_of() {
     [ "$n" = 1 ] && echo "$1 t1" || echo "$list(fork $1,plain $1) t$n"
 }
 one=$(team_of "$first" 1) two=$(team_of "$second" 2)
-# What formats bind memory with: numactl or the like; docker's cpuset is no policy.
+# Formats bind memory by numactl or a similar tool. docker sets a cpuset, which is not a policy.
 bind=" bind"
 numactl --membind=0 true 2>/dev/null || bind=
 memory_of() {
@@ -125,7 +125,7 @@ for format in $formats; do
     [ -z "$bind" ] || { runs && is "0 $one $memory, $two $memory"; }
     [ "$format" != docker ] || grep -q '^cpuset.mems ' "$SAW/docker" || fail "docker: no nodes"
 
-    # Pasted lines are of the place where they were made: they are made there, too.
+    # Pasted lines depend on the place where they were made, so they are made under the same refusal.
     refusal=set_mempolicy
     [ "$format" != commands ] || "$CONTEND_REFUSE" set_mempolicy EPERM "$CONTEND_BINARY" place -n 2 -P partition \
         --mem bind -- ./worker '{worker}' | sed -n '/^Commands/,$p' | sed 1d >"$scratch/text"
@@ -135,7 +135,7 @@ for format in $formats; do
     unset DOCKER_REFUSES
     emitted "$format" -n 2 -P partition --mem bind
 
-    # Some versions of numactl ask by it first, and then bind no CPUs, either.
+    # Some versions of numactl call get_mempolicy first, and if that fails bind no CPUs either.
     if [ "$format" != commands ] && [ "$format" != docker ]; then
         refusal=get_mempolicy
         runs "$CONTEND_REFUSE" get_mempolicy EPERM
@@ -150,7 +150,7 @@ for format in $formats; do
         is "$plain$(case $format in sh | env | docker) ;; *) echo " +memory" ;; esac)"
     fi
 
-    # A worker that cannot be bound does not start; OpenMP does not say that it cannot.
+    # A worker that cannot be bound does not start. OpenMP does not report the failure.
     refusal=setaffinity
     runs "$CONTEND_REFUSE" sched_setaffinity EPERM
     case $format in
@@ -172,7 +172,7 @@ for format in $formats; do
     *) is "2 none, none +refused" ;;
     esac
 
-    # Inherited where it runs; pasted lines know what is set where they are made.
+    # Texts see the inherited setting when they run; pasted lines only know settings at the time they are made.
     for inherited in "GOMP_CPU_AFFINITY=$second" OMP_PROC_BIND=true "OMP_PLACES={$second}" OMP_THREAD_LIMIT=1 \
         "KMP_AFFINITY=explicit,proclist=[$second]"; do
         refusal=${inherited%%=*}
@@ -180,13 +180,13 @@ for format in $formats; do
             sed -n '/^Commands/,$p' | sed 1d >"$scratch/text"
         [ -z "$bind" ] || { runs env "$inherited" && is "0 $one $memory, $two $memory"; }
     done
-    # All variables that size teams are the plan's.
+    # The plan sets all variables that size teams.
     [ "$format" = commands ] || { runs env MKL_NUM_THREADS=77 OPENBLAS_NUM_THREADS=77 OMP_NUM_THREADS=77 &&
         read -r a b c <"$SAW/0.threads" && [ "$a $b $c" = "$a $a $a" ] && [ "$a" != 77 ]; } ||
         fail "$format: threads $(cat "$SAW/0.threads")"
 done
 
-# Policies that are no more than a wish.
+# Policies that are only preferences.
 for policy in preferred interleave; do
     format=numactl refusal="nothing ($policy)"
     emitted numactl -n 2 -P partition --mem "$policy"
@@ -196,7 +196,7 @@ for policy in preferred interleave; do
     is "0 $one default, $two default +memory"
 done
 
-# Units that stay say what to delete, and systemd reads them.
+# Permanent units say what to delete, and systemd accepts them.
 emitted systemd -n 2 -P partition --mem bind
 mkdir "$scratch/units"
 (cd "$scratch" && sh ./text units "$scratch/units") || fail "the units are not written"
@@ -208,7 +208,7 @@ if command -v systemd-analyze >/dev/null; then
         fail "systemd-analyze verify: $(cat "$scratch/said")"
 fi
 
-# A quota: teams are as large as the time that is granted.
+# A quota: teams are as large as the granted time.
 make_group && quota 100
 for format in $formats; do
     [ -n "$group" ] || break

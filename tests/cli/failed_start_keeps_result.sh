@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A result stays until the next run has a round to put in its place; files of others stay anyway.
+# An earlier result stays until the next run has finished a round. Files that contend did not write always stay.
 . tests/lib/cli.sh
 run=("$CONTEND_FAKE" run fake --placement none --workers 2 --no-baselines --warmup 0.01 --no-plots)
 out="$scratch/out"
@@ -10,19 +10,19 @@ same() {
     diff -r "$scratch/before" "$out" || fail "$1: the earlier result is not as it was"
 }
 
-# It cannot write, and cannot even start.
+# The run cannot write, and so does not start.
 expect 3 "output directory '$out': .*File too large" bash -c 'ulimit -f 1 && exec "$@"' bash \
     "${run[@]}" --rounds 1 --time 0.1 --out "$out"
 same "a limit on file sizes"
 
-# What takes its place is on the disk before: a disk that fails then costs nothing.
+# A new result is synced to the disk before it replaces the old one, so a disk error loses nothing.
 "$CONTEND_REFUSE" fsync EIO true
 if [ $? != 77 ]; then
     expect 2 'cannot write .*Input/output error' "$CONTEND_REFUSE" fsync EIO "${run[@]}" --rounds 1 --time 0.1 --out "$out"
     same "a disk that fails"
 fi
 
-# It is ended in its first round.
+# The run is ended in its first round.
 "${run[@]}" --rounds 1 --time 1000 --limit 1000 --out "$out" > "$scratch/log" 2>&1 < /dev/null &
 pid=$!
 wait_for 60 test -e "$out/.contend-run/run.json.new" || fail "not begun: $(cat "$scratch/log")"
@@ -34,7 +34,7 @@ grep -q "no round was done: the earlier run in $out stays as it was" "$scratch/l
     fail "not said: $(cat "$scratch/log")"
 same "SIGTERM in the first round"
 
-# kill -9: what it had begun is hidden, and goes with the next run.
+# After kill -9 the unfinished result is in a hidden directory, which the next run removes.
 "${run[@]}" --rounds 1 --time 1000 --limit 1000 --out "$out" > "$scratch/log" 2>&1 < /dev/null &
 pid=$!
 wait_for 60 test -e "$out/.contend-run/run.json.new" || fail "not begun: $(cat "$scratch/log")"
@@ -43,12 +43,12 @@ wait "$pid" 2> /dev/null
 rm -r "$out/.contend-run" || fail "no hidden directory"
 same "SIGKILL in the first round"
 
-# The next one that comes so far takes the place, figures included.
+# The next run that finishes a round replaces the result, with its figures.
 expect 0 'replacing the earlier run' "${run[@]}" --rounds 1 --time 0.1 --out "$out"
 [ ! -e "$out/plots/loss.svg" ] || fail "figures of the earlier run are left"
 ! cmp -s "$scratch/before/run.json" "$out/run.json" || fail "the earlier run.json is left"
 
-# Files that no run of ours wrote.
+# Files that contend did not write.
 mkdir "$scratch/mine"
 for file in rounds.csv rows.csv samples.csv summary.txt run.json; do
     echo "$file" > "$scratch/mine/$file"

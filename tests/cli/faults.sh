@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# A worker that fails, hangs, crashes or lies about its CPUs becomes a row with status and reason.
+# A worker that fails, hangs, crashes or reports wrong CPUs becomes a row with status and reason.
 . tests/lib/cli.sh
 export ASAN_OPTIONS=handle_segv=0 # under the sanitizers, too, a crash ends by its signal
 cpus=$(nproc)
 
-# fake MODE CODE STATUS REASON [option...]
+# fake MODE CODE STATUS REASON [option...]: runs the fake benchmark and checks code, status and reason.
 fake() {
     local mode=$1 code=$2 status=$3 reason=$4 out="$scratch/$1"
     shift 4
@@ -29,7 +29,7 @@ if [ "$cpus" -gt 1 ]; then
 fi
 fake ok 0 '(ok|noisy)' ''
 
-# Nothing at all was measured: said once, on stderr, and exit 3. With a part of it, all is well.
+# If nothing at all was measured, stderr says so once, and the exit code is 3. If a part was measured, the run succeeds.
 "$CONTEND_FAKE" run fake --placement none,sized --workers 2 --rounds 2 --time 0.1 --warmup 0.01 \
     --no-plots --out "$scratch/nothing" -p mode=skip > "$scratch/stdout" 2> "$scratch/stderr"
 code=$?
@@ -42,26 +42,26 @@ expect 0 'worker 1: the fake is told to skip' "$CONTEND_FAKE" run fake --placeme
     --rounds 1 --time 0.1 --warmup 0.01 --no-plots --out "$scratch/part" -p mode=skip -p bad_worker=1
 expect 0 'expected time' "$CONTEND_FAKE" run fake -p mode=skip --dry-run
 
-# Ten items a step of 2 ms, two workers: at most 10,000 items/s, and not far below on a busy machine.
+# Ten items per 2 ms step, two workers: at most 10,000 items/s, and not far below even on a busy machine.
 throughput=$(cell "$scratch/ok/rows.csv" none 2 throughput median)
 awk -v x="$throughput" 'BEGIN { exit !(x > 500 && x <= 10000) }' || fail "throughput $throughput"
 
-# A hang is cut off at the limit: its time is a lower bound of about a second.
+# A hang is cut off at the limit: the time is a lower bound of about a second.
 bound=$(cell "$scratch/hang-run/rows.csv" none 2 step_time max)
 awk -v x="$bound" 'BEGIN { exit !(x > 0.3 && x < 30) }' || fail "censored at $bound s"
 
-# Every finished worker's samples are on disk, the censored one marked.
+# The samples of every finished worker are on disk, the censored one marked.
 grep -q ',censored$' "$scratch/hang-run/samples.csv" || fail "no censored sample"
 
-# Background load: listed in the plan, never measured.
+# Background load is listed in the plan, but not measured.
 expect 0 . "$CONTEND_FAKE" run busy --placement none --workers 1 --rounds 1 --time 0.1 --no-plots \
     --out "$scratch/busy"
 [ "$(columns "$scratch/busy/samples.csv" worker | sort -u)" = 0 ] ||
     fail "samples of other than worker 0: $(columns "$scratch/busy/samples.csv" worker | sort -u)"
 grep -q '"background": true' "$scratch/busy/run.json" || fail "no background worker in run.json"
-# A scan: one row a metric and key, over the rounds; nothing is timed from outside.
+# A scan has one row for each metric and key, over the rounds; the harness times nothing itself.
 expect 0 . "$CONTEND_FAKE" bench fakescan --rounds 2 --time 0.1 --no-plots --out "$scratch/scan"
-# One worker of a scan without the others is alone; without load is a team.
+# The baseline of a scan is one worker, labelled "alone"; that of a team is labelled "without load".
 expect 0 'fakescan, alone' "$CONTEND_FAKE" bench fakescan --workers 2 --rounds 1 --time 0.1 \
     --no-plots --out "$scratch/two"
 rows=$(columns "$scratch/scan/rows.csv" metric params rounds median)
@@ -71,7 +71,7 @@ square,slots=1;a=1,2,1
 square,slots=1;a=2,2,4
 doubt,slots=1,2,0.5" ] || fail "rows of a scan: $rows"
 
-# What a scan could not have while it had others: rows of their own, and the run is no good one.
+# Values that a scan could not measure are separate rows, and the run fails.
 expect 3 'failed: the fake is told to fail at 1' "$CONTEND_FAKE" bench fakepart --rounds 2 \
     --time 0.1 --no-plots --out "$scratch/part"
 rows=$(columns "$scratch/part/rows.csv" metric params rounds median status reason |
@@ -81,7 +81,7 @@ square,slots=1;a=1,0,,failed,the fake is told to fail at 1
 square,slots=1;a=2,0,,skipped,the fake is told that there is no 2" ] ||
     fail "rows of a scan that has a part of its values: $rows"
 
-# One that keeps no value is a row all the same, and one that nobody asked for values is none.
+# A scan that keeps no value is still a row, except as background, where no values are asked for.
 expect 3 'nothing was measured: worker 0: .*kept no value' "$CONTEND_FAKE" bench fakemute --rounds 2 \
     --time 0.1 --no-plots --out "$scratch/mute"
 [ "$(wc -l < "$scratch/mute/rows.csv")" = 2 ] &&

@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# ./contend: quick when nothing changed, silent on stdout, honest about what is missing. What it
-# builds here is a tree of its own with one small program, so that it takes no time, and the program
-# that other tests run stays as it is.
+# ./contend is quick if nothing changed, prints nothing of its own on stdout, and says what is missing. It builds a copy
+# of the tree with one small program, which is quick and leaves the program of other tests unchanged.
 . tests/lib/cli.sh
 [ "$CONTEND_BUILD_DIR" = "$CONTEND_SOURCE_DIR/build/release" ] ||
     skip "the front door builds build/release, not $CONTEND_BUILD_DIR"
 unset CONTEND_BUILD_DIR CONTEND_NO_INSTALL
 
-# make_tree FOLDER: the front door and its packages are the real ones.
+# make_tree FOLDER: the front door and its list of packages are the real files.
 make_tree() {
     mkdir -p "$1"/{bench,cmake,harness,kernels,plots}
     cp "$CONTEND_SOURCE_DIR"/{contend,CMakePresets.json} "$1"
@@ -19,7 +18,7 @@ add_executable(contend harness/main.c)
 CMAKE
     edit "$1" first
 }
-# edit FOLDER WORD: a newer source, of a program that says WORD, and to `how` how it was started.
+# edit FOLDER WORD: writes a newer source. The program prints WORD, and for `how` the name it was started by.
 edit() {
     cat >"$1/harness/main.c" <<C
 #include <stdio.h>
@@ -34,7 +33,7 @@ int main(int argc, char **argv)
 }
 C
 }
-# says WORD COMMAND...: all that the program prints, and nothing from the front door.
+# says WORD COMMAND...: the program prints only WORD, and the front door nothing.
 says() {
     local word=$1 said
     shift
@@ -46,7 +45,7 @@ quietly() {
     [ ! -s "$scratch/stderr" ] || fail "on stderr: $(cat "$scratch/stderr")"
 }
 
-# The real one, second call: the least time of five, on a CPU, whoever else uses the machine.
+# The real tree, second call: the least CPU time of five calls, which other load hardly changes.
 real=$CONTEND_SOURCE_DIR/contend
 cpu_ms() { # cpu_ms COMMAND...
     local TIMEFORMAT='%3U %3S'
@@ -58,7 +57,7 @@ least=$(
 )
 [ "$least" -lt 300 ] || fail "a second call takes $least ms"
 
-# From any folder, through a link, from a path with blanks: the same program, nothing beside it.
+# From any folder, through a link, from a path with blanks: the same program, and no new files beside it.
 tree="$scratch/the tree"
 make_tree "$tree"
 door=$tree/contend
@@ -68,12 +67,12 @@ ln -s "$door" "$scratch/with blanks/link to it"
 cd "$scratch/with blanks" || exit 1
 quietly first './link to it'
 
-# Commands that the program prints begin as it was started: they can be pasted.
+# Printed commands begin with the name by which the program was started, so they can be pasted.
 [ "$('./link to it' how)" = './link to it' ] || fail "by a link: $('./link to it' how)"
 [ "$("$door" how)" = "$door" ] || fail "by its path: $("$door" how)"
 [ "$(cd "$tree" && sh contend how)" = ./contend ] || fail "by sh: $(cd "$tree" && sh contend how)"
 
-# A newer source is built, and what the build says is not on stdout.
+# A newer source is built; the build's output is not on stdout.
 edit "$tree" second
 says second "$door"
 quietly second "$door"
@@ -86,10 +85,10 @@ wait $! || fail "the first of two calls: $(cat "$scratch/one")"
 grep -q '^third' "$scratch/one" && grep -q '^third' "$scratch/two" ||
     fail "two calls at once: $(cat "$scratch/one" "$scratch/two")"
 
-# Exit codes and arguments pass through untouched.
+# Exit codes and arguments are passed on unchanged.
 expect 2 'third X  such  argument' "$door" 'X  such  argument'
 
-# A relative CONTEND_BUILD_DIR is below the caller's folder, and its program is never a stale one.
+# A relative CONTEND_BUILD_DIR is below the caller's folder, and its program is never stale.
 mkdir "$scratch/elsewhere"
 cd "$scratch/elsewhere" || exit 1
 says third env CONTEND_BUILD_DIR=built "$door"
@@ -99,8 +98,8 @@ says fourth env CONTEND_BUILD_DIR=built "$door"
 quietly fourth env CONTEND_BUILD_DIR=built "$door"
 cd "$CONTEND_SOURCE_DIR" || exit 1
 
-# A tree that cannot be written: a good program runs, whatever was installed since it was built, and
-# an older one with a line that says so.
+# In a read-only tree the current program runs, even if packages were installed since the build. An older program runs
+# with a message.
 as_other=()
 [ "$(id -u)" != 0 ] || as_other=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 says fourth "$door"
@@ -108,7 +107,7 @@ find "$tree" -exec touch -d 2000-01-01 {} +
 touch -d 2000-01-02 "$tree/build/release/front-door.stamp"
 chmod -R a+rX,a-w "$scratch"
 if "${as_other[@]}" true 2>/dev/null && ! "${as_other[@]}" touch "$tree/build/release/new" 2>/dev/null; then
-    # Root's list of packages is newer than the stamp; without one there is nothing to tell apart.
+    # dpkg's status file is newer than the stamp; on a system without that file this tests nothing more.
     quietly_as_other() { # the files of this test cannot be written now
         said=$("${as_other[@]}" "$door" 2>&1)
         [ "$said" = "fourth " ] || fail "a good program in a tree that cannot be written: $said"
@@ -121,8 +120,8 @@ if "${as_other[@]}" true 2>/dev/null && ! "${as_other[@]}" touch "$tree/build/re
 fi
 chmod -R u+w "$scratch"
 
-# Without its packages: the list, exit 2, and nothing is installed. The PATH has a shell's tools
-# only; apt-get would leave a trace.
+# Without its packages: prints the list, exits with 2, and installs nothing. PATH has only a shell's tools; apt-get
+# would leave a file.
 mkdir "$scratch/bin"
 for tool in sh readlink dirname find mkdir flock touch cat printf sed env tail grep sleep true; do
     ln -s "$(type -P "$tool")" "$scratch/bin/$tool"
@@ -147,7 +146,8 @@ expect 2 'missing packages: .*cmake .*ninja-build .*libhwloc-dev .*gnuplot-nox' 
     "${bare[@]}" CONTEND_NO_INSTALL=1 "$door" run
 [ ! -e "$scratch/trace" ] || fail "CONTEND_NO_INSTALL=1 calls apt-get"
 
-# Root installs, and so does who needs no password; others get the command, and are asked nothing.
+# Root installs packages, and so does a user with sudo without a password. Other users get the command, without a
+# prompt.
 expect 2 'could not install cmake ' "${bare[@]}" "$door" run
 [ -e "$scratch/trace" ] || fail "apt-get is not called by root"
 rm "$scratch/trace"
@@ -169,7 +169,7 @@ expect 2 'could not install cmake ' "${bare[@]}" "$door" run
 [ -e "$scratch/trace" ] || fail "apt-get is not called through sudo"
 rm "$scratch/trace"
 
-# Another apt-get has the lists: waited for, not taken for a failure.
+# If another apt-get holds the lock on the lists, the front door waits and does not fail.
 be 0
 fake apt-get <<'SH'
 #!/bin/sh
@@ -185,7 +185,7 @@ expect 2 'could not install cmake ' "${bare[@]}" "$door" run
 rm "$scratch/bin/apt-get"
 expect 2 "Debian's names.*cmake .*libjansson-dev" "${bare[@]}" "$door" run
 
-# Without gnuplot alone: built and run, with a line about what is lost, whoever may not install it.
+# If only gnuplot is missing: builds and runs, with a message about plots, even if the user may not install it.
 fake g++ <<<"#!/bin/sh" # needed where there is nvcc
 for tool in cmake ninja cc ld as mv; do
     ln -s "$(type -P "$tool")" "$scratch/bin/$tool"
@@ -209,7 +209,7 @@ without_gnuplot "who needs a password"
 rm "$scratch/bin/sudo"
 without_gnuplot "nobody"
 
-# A folder that cannot be written gets a line that says what to do.
+# For a read-only folder a message says what to do.
 expect 2 'cannot write /proc/contend: set CONTEND_BUILD_DIR' \
     env CONTEND_BUILD_DIR=/proc/contend "$door" run
 finish

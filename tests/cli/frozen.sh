@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A worker that the kernel holds cannot be ended, as for a disk that does not answer: the run ends all
-# the same and says so, and what was measured before stays. Held by a freezer of cgroup v1, against which
-# SIGKILL does nothing, in a PID namespace of its own.
+# The kernel may hold a worker that cannot be killed, for example on a disk that does not answer. The run still ends,
+# says so, and keeps earlier measurements. A freezer of cgroup v1, which blocks SIGKILL, holds the worker, in a PID
+# namespace of its own.
 . tests/lib/pid_namespace.sh || exit
 . tests/lib/cli.sh
 freezer=$(awk '$3 == "cgroup" && $4 ~ /(^|,)freezer(,|$)/ { print $2; exit }' /proc/self/mounts)
@@ -17,7 +17,7 @@ clear_away() {
 }
 trap clear_away EXIT
 
-# Of the run in $run, whose results are in $out and whose worker is held in $group:
+# For the run $run, whose results are in $out and whose worker is frozen in $group:
 is() { # is STATE
     [ "$(cat "$group/freezer.state")" = "$1" ]
 }
@@ -33,7 +33,7 @@ caught() { # a worker that has not ended before it was held
     echo THAWED > "$group/freezer.state"
     return 1
 }
-# hold NAME LIMIT: a run of which a worker is held
+# hold NAME LIMIT: starts a run with one frozen worker
 hold() {
     out=$scratch/$1 group=$groups-$1
     "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 1000 --warmup 0.01 --no-plots --no-baselines \
@@ -54,12 +54,12 @@ end() { # end CODE PATTERN
     wait_for 30 is THAWED || fail "not thawed"
 }
 
-# Held while it is measured, or at its end.
+# Frozen while it is measured, or at its end.
 measured() {
     hold measured 1
     end 3 'error: worker [01] cannot be ended: the kernel holds process'
 }
-# Asked to end meanwhile.
+# Asked to end while frozen.
 asked() {
     hold asked 1000
     kill -INT "$run"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What contend says about GPUs and drivers, on a driver made up for it (fake_gpu_driver.c).
+# What contend reports about GPUs and drivers, on a fake driver (fake_gpu_driver.c).
 . tests/lib/cli.sh
 
 needs cc jq
@@ -8,7 +8,7 @@ cc -shared -fPIC -DFULL -o "$driver" tests/lib/fake_gpu_driver.c || skip "needs 
 export CONTEND_LIBCUDA=$driver CONTEND_LIBNVML=$driver
 unset CUDA_VISIBLE_DEVICES
 
-# topo STATES: 80 columns; the output is in $scratch/topo and, as JSON, in $scratch/topo.json.
+# topo STATES: runs at 80 columns. The output is in $scratch/topo and, as JSON, in $scratch/topo.json.
 topo() {
     FAKE_GPU=$1 "$CONTEND_BINARY" info > "$scratch/topo" 2>&1 || fail "topo with $1"
     FAKE_GPU=$1 "$CONTEND_BINARY" info --json > "$scratch/topo.json" || fail "topo --json with $1"
@@ -50,11 +50,11 @@ topo "pid0=1 used0=42949672960"
 grep -Eq '! another process uses it: 1( \(.*\))?, 40 GiB' "$scratch/topo" || fail "no process"
 holds '.gpus[1].health.processes.list[0].memory_bytes == 42949672960'
 
-# Without NVML there is nothing to tell, and no harm.
+# Without NVML there is no health information, and no error.
 CONTEND_LIBNVML=/nonexistent topo ""
 holds '(.gpus | length) == 2 and .gpus[0].health == null'
 
-# CUDA_VISIBLE_DEVICES that names nothing.
+# CUDA_VISIBLE_DEVICES names no GPU.
 CUDA_VISIBLE_DEVICES=99 topo ""
 says "no CUDA-capable"
 says "CUDA does not see it: CUDA_VISIBLE_DEVICES is '99'"
@@ -65,7 +65,7 @@ quick=(run pipeline --workers 1 --placement none --rounds 1 --time 0.1 --warmup 
 CUDA_VISIBLE_DEVICES='' expect 2 "device 'cuda' is not possible" "$CONTEND_BINARY" "${quick[@]}" \
     --out "$scratch/none" --device cuda
 
-# Who only needs the order of GPUs asks NVML, and CUDA where that cannot tell: CUDA has another one here.
+# Commands that need only the order of GPUs ask NVML, and CUDA if NVML cannot tell. Here CUDA's order differs.
 expect 0 '0 beef:08:00' "$CONTEND_BINARY" place --workers 2 --placement partition
 CUDA_DEVICE_ORDER=PCI_BUS_ID expect 0 '0 beef:07:00' "$CONTEND_BINARY" place --workers 2 --placement partition
 CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0,1 expect 0 '0 beef:08:00' \
@@ -73,7 +73,7 @@ CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0,1 expect 0 '0 beef:08:00' \
 CUDA_DEVICE_ORDER=PCI_BUS_ID FAKE_GPU=mig2=1 expect 0 '0 beef:08:00' \
     "$CONTEND_BINARY" place --workers 2 --placement partition
 
-# Values of GPUs that are not alike: named at the end of the table and in run.json.
+# GPUs with different values are named at the end of the table and in run.json.
 "$CONTEND_FAKE" bench fakecopies --rounds 3 --time 0.1 --no-plots --out "$scratch/copies" \
     > "$scratch/topo" 2>&1 || fail "fakecopies"
 says "! GPU 2: copy_bandwidth h2d pinned ce: 14.1 GB/s is 0.25 of its peers' "
@@ -86,7 +86,7 @@ jq -e '[.findings[] | select(.id == "unit_odd") | .subject] == ["GPU 2", "GPU 0 
     "$scratch/copies/run.json" > /dev/null ||
     fail "no findings in run.json: $(jq .findings "$scratch/copies/run.json")"
 
-# What changes on GPUs while an arm runs is a finding that names it; what was there before is none.
+# A change on a GPU while an arm runs is a finding that names the GPU; earlier counts are not.
 FAKE_GPU="corrected=9 uncorrected1=2 uncorrected_more1=1 throttle=0x4 gen0=1" \
     "$CONTEND_FAKE" bench fakegpus --rounds 3 --time 0.1 --no-plots --out "$scratch/gpus" \
     > "$scratch/topo" 2>&1 || fail "fakegpus: $(cat "$scratch/topo")"
@@ -101,11 +101,11 @@ jq -e '.arms[0].observations[2].gpus | map(.pci_bdf) == ["beef:08:00.0", "beef:0
     "$scratch/gpus/run.json" > /dev/null ||
     fail "gpus: $(jq '.arms[0].observations[2].gpus' "$scratch/gpus/run.json")"
 
-# What needs the CUDA parts of the program, which --device cuda tells by its message.
+# These checks need the CUDA parts of the program; the message of --device cuda tells whether they are built.
 if "$CONTEND_BINARY" "${quick[@]}" --dry-run --device cuda 2>&1 | grep -q 'without nvcc'; then
     finish
 fi
-# Placements that every machine has: as many rounds as the test needs at least.
+# With placements that every machine has, at least the 6 rounds that a verdict needs.
 expect 0 'device cuda, 6 rounds or more, until it is clear, 0\.3' "$CONTEND_BINARY" run --dry-run \
     --placement none,sized,passive,same,partition
 CUDA_VISIBLE_DEVICES=7 expect 0 "warning: CUDA uses none of these GPUs: .*'7'.*: device sim" \
@@ -118,8 +118,8 @@ FAKE_GPU="cuda=12040" expect 2 "not possible: the NVIDIA driver knows CUDA 12.4 
 FAKE_GPU="cuda=12040" expect 0 "warning: the NVIDIA driver knows CUDA 12.4 .*: device sim" \
     "$CONTEND_BINARY" "${quick[@]}" --out "$scratch/sim"
 
-# A run on GPUs that are not its own says so once, before it starts. The CUDA runtime does not take
-# the driver of CONTEND_LIBCUDA, so that the run itself ends in skipped rows or on a real GPU.
+# If other processes use the GPUs, a run says so once, before it starts. The CUDA runtime ignores CONTEND_LIBCUDA, so
+# the run itself ends in skipped rows or on a real GPU.
 FAKE_GPU="pid0=1 mode1=2 mig1=1 pid2=1" "$CONTEND_BINARY" "${quick[@]}" --out "$scratch/run" \
     > "$scratch/stdout" 2> "$scratch/stderr"
 for message in "GPU 1 .beef:07:00.0.: another process uses it: 1" \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The sentence that a run begins with has the number of its table, and the command below it works as it stands;
-# what a busy machine leaves of a run is said first.
+# The first sentence of a run has the number of its table, and the command below it works unchanged. If a busy machine
+# disturbed the run, that comes first.
 . tests/lib/cli.sh
 needs two-cpus
 out=$scratch/r placements=none,sized,same,partition
@@ -9,7 +9,7 @@ expect 0 'relative to none, by round' "$CONTEND_BINARY" run --device sim --round
 # The first table, one placement a line.
 sed -n '/^[0-9]* workers/,/^$/p' "$out/summary.txt" > "$scratch/table"
 
-# One number for table and sentence. What a busy machine leaves of it is told without one.
+# Table and sentence have the same number. On a busy machine the sentence has none.
 said=$(tr '\n' ' ' < "$out/summary.txt")
 read -r name ratio interval < <(awk '/^[a-z-]+\*/ { name = $1; sub(/[*~]+$/, "", name); sub(/^[^ ]+ +[<>]?[0-9.]+( [kMG])? +/, ""); print name, $1, $2 }' "$scratch/table")
 case $said in
@@ -30,14 +30,15 @@ if [ -n "$command" ]; then
     expect 0 'OMP_|taskset|numactl' bash -c "$command"
 fi
 
-# What collapses differs from launch to launch: rounds before time.
+# Contended placements vary from launch to launch: rounds before time.
 expect 0 'device sim, 6 rounds or more, until it is clear, 0\.3 s' "$CONTEND_BINARY" run --device sim --placement "$placements" --dry-run
 expect 0 'device sim, 6 rounds or more, until it is clear, 3 s' "$CONTEND_BINARY" run --device sim --placement "$placements" --time 3 --dry-run
 expect 0 'device sim, 7 rounds' "$CONTEND_BINARY" run --device sim --placement "$placements" --rounds 7 --dry-run
 expect 0 'device none, 3 rounds' "$CONTEND_BINARY" run memory --dry-run
 expect 0 '^  mem_latency +worker 0: CPUs ' "$CONTEND_BINARY" run memory --dry-run
 
-# Two programs a CPU beside workers that sleep: no evidence, said first, and so for scripts.
+# Two busy programs per CPU beside sleeping workers: the summary says first that this is no evidence, and --strict exits
+# with an error.
 loops=()
 for _ in $(seq $((2 * $(nproc)))); do
     while :; do :; done &
@@ -52,7 +53,7 @@ grep -q '"id": "busy"' "$out/run.json" || fail "no finding in run.json"
 grep -q '"status": "complete"' "$out/run.json" || fail "a busy machine makes no run incomplete"
 ! grep -q '^~' "$out/summary.txt" || fail "said again: $(grep '^~' "$out/summary.txt")"
 
-# And 0 where nothing else ran, or without --strict.
+# The exit code is 0 on an idle machine, and without --strict.
 code=0
 "$CONTEND_FAKE" run fake --workers 2 --placement none,sized --rounds 1 --time 0.2 --warmup 0.01 \
     --no-plots --strict --out "$out" > /dev/null 2>&1 || code=$?

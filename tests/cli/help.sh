@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Help, wherever a person looks for it: on stdout, and of what was named alone.
+# Every way to ask for help prints it on stdout, only for the named command.
 . tests/lib/cli.sh
 
-# the_same LINE LINE: two command lines that print the same.
+# the_same LINE LINE: both command lines print the same.
 the_same() {
     local one two
     # shellcheck disable=SC2086
@@ -11,7 +11,7 @@ the_same() {
     two=$("$CONTEND_BINARY" $2 2>&1) || fail "exit $?: $2"
     [ "$one" = "$two" ] || fail "'$1' prints other things than '$2'"
 }
-# names WHAT: the names below that heading of `contend info`.
+# names WHAT: prints the names below that heading of `contend info`.
 names() {
     "$CONTEND_BINARY" info | awk -v what="$1" '/^[A-Z]/ { on = $1 == what } on && /^  [a-z]/ { print $1 }'
 }
@@ -25,7 +25,7 @@ for command in '' $commands; do
     expect 0 '^usage: contend' "$CONTEND_BINARY" $command --help
     the_same "help $command" "$command --help"
 done
-# Behind '--' stands the command, with options of its own.
+# Options after '--' belong to the user's command.
 wrong=$("$CONTEND_BINARY" man --markdown | grep -e '^### .* -- .*\[options\]')
 [ -z "$wrong" ] || fail "options after '--': $wrong"
 the_same help --help
@@ -34,11 +34,11 @@ the_same version --version
 the_same version -V
 expect 2 '^usage: contend' "$CONTEND_BINARY"
 
-# Which contend this is, to the commit where there is one.
+# The version, with the commit if there is one.
 commit=$(git -C "$CONTEND_SOURCE_DIR" describe --always --abbrev=10 '--exclude=*' 2>/dev/null)
 expect 0 "^contend [0-9]+\.[0-9]+\.[0-9]+${commit:+ \(commit [0-9a-f]+(-dirty)?\)}\$" "$CONTEND_BINARY" version
 
-# Options in the help of run; parameters in that of a scenario, of no other one.
+# The help of run has its options; the help of a scenario has only that scenario's parameters.
 expect 0 '^  -P, --placement' "$CONTEND_BINARY" run --help
 expect 0 '^  -p, --param NAME=VALUE' "$CONTEND_BINARY" bench --help
 ! "$CONTEND_BINARY" run --help | grep -q '^Parameters of' || fail "parameters in the help of run"
@@ -50,7 +50,7 @@ done
 expect 0 '^  this scenario sets op=allreduce' "$CONTEND_BINARY" run allreduce --help
 expect 0 '^  and measures it again with op=allreduce;factor=8, the rest by default' \
     "$CONTEND_BINARY" run allreduce --help
-# A parameter that is 0 or 1 says so, and what it is by default: it stands without a placeholder.
+# A switch (0 or 1) states both values and its default; it has no placeholder.
 for bench in $(names Benchmarks); do
     "$CONTEND_BINARY" bench "$bench" --help >"$scratch/bench"
     head -n 1 "$scratch/bench" | grep -q "^usage: contend bench $bench" || fail "bench $bench --help: $(head -n 1 "$scratch/bench")"
@@ -69,7 +69,7 @@ for scenario in $(names Scenarios); do
 done
 [ -n "$(names Scenarios)" ] && [ -n "$(names Benchmarks)" ] || fail "nothing in the list"
 
-# Of scenarios, what a command takes.
+# The scenarios that a command accepts.
 expect 0 '^  pipeline, ' "$CONTEND_BINARY" tune --help
 ! "$CONTEND_BINARY" tune --help | grep -qw memory || fail "tune offers a scenario that it refuses"
 # Every benchmark has its family.
@@ -79,7 +79,7 @@ for bench in $(names Benchmarks); do
     grep -qw "$bench" "$scratch/bench" || fail "bench --help lacks $bench"
 done
 
-# The short help fits a screen and leads to the whole one, which has all that the manual has.
+# The short help fits on a screen and leads to the full help, which has everything in the manual.
 for command in $commands; do
     "$CONTEND_BINARY" "$command" --help >"$scratch/short"
     "$CONTEND_BINARY" "$command" --help-all >"$scratch/long"
@@ -96,7 +96,7 @@ for option in limit sample cpu-max trace; do
     ! "$CONTEND_BINARY" run --help | grep -q -- "--$option" || fail "the short help of run has --$option"
     expect 0 "^  --$option " "$CONTEND_BINARY" run --help-all
 done
-# What only tests of this program need is taken, and stands nowhere.
+# Options that only contend's own tests use are accepted, and not documented.
 for text in "$("$CONTEND_BINARY" man --markdown)" "$(for shell in bash fish zsh; do "$CONTEND_BINARY" completion $shell; done)" \
     "$("$CONTEND_BINARY" doctor --help-all)" "$("$CONTEND_BINARY" bench pipeline --help)"; do
     ! grep -E -- '--root|-l root|`busy |^  busy | busy=' <<<"$text" || fail "shown: an option of tests"
@@ -106,7 +106,7 @@ expect 2 "unknown parameter 'buys'; known: rows.*overlap$" "$CONTEND_BINARY" run
 expect 0 'expected time' "$CONTEND_BINARY" run --dry-run -p busy=1
 the_same 'run --help-all' 'run --rounds 3 --help-all --help'
 
-# In 80 columns.
+# Nothing is wider than 80 columns.
 for line in help 'bench collective --help' 'run all --dry-run' $(sed 's/$/_--help/' <<<"$commands"); do
     line=${line//_/ }
     # shellcheck disable=SC2086

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# CPUs that this process may use and that the system's list of online CPUs does not show, as under lxcfs: the affinity
-# mask counts. Isolated CPUs are told.
+# The affinity mask may have CPUs that are missing in the system's list of online CPUs, as under lxcfs: the mask counts.
+# Isolated CPUs are reported.
 . tests/lib/cli.sh
 needs root two-cpus jq
 unshare -m true 2>/dev/null || skip "needs a mount namespace"
@@ -8,13 +8,13 @@ cpus=$(taskset -cp $$ | sed 's/.*: //')
 [[ ",$cpus," == *[,]0[,-]* && "$(cat /sys/devices/system/cpu/online)" == 0-* ]] || skip "needs CPUs 0 and 1"
 mkdir "$scratch/tmp"
 
-# shown LIST FILE COMMAND...: where /sys/devices/system/cpu/FILE is that list.
+# shown LIST FILE COMMAND...: runs it with that list in /sys/devices/system/cpu/FILE.
 shown() {
     printf '%s\n' "$1" >"$scratch/list"
     TMPDIR=$scratch/tmp unshare -m sh -c 'mount --make-rprivate / && mount --bind "$0" "/sys/devices/system/cpu/$1" &&
         shift && exec "$@"' "$scratch/list" "$2" "${@:3}"
 }
-# planned LIST MASK: the CPUs of one worker that has all of them.
+# planned LIST MASK: prints the CPUs of one worker that has all CPUs.
 planned() { shown "$1" online taskset -c "$2" "$CONTEND_BINARY" place -n 1 --json 2>"$scratch/stderr" | jq -r '.workers[0].cpus'; }
 
 for list in 0 1 0-1 0-3 '' 7; do
@@ -37,7 +37,7 @@ jq -e '[.. | .cpus_actual? // empty] | length > 0 and all(. == "1")' "$scratch/r
     fail "run: $(jq -c '[.. | .cpus_actual? // empty]' "$scratch/run/run.json")"
 [ -z "$(ls "$scratch/tmp")" ] || fail "left in TMPDIR: $(ls "$scratch/tmp")"
 
-# Isolated ones, in the mask and not; a team on several of them is a doubt of its worker.
+# Isolated CPUs, inside and outside the mask. A team on several isolated CPUs is a doubt for its worker.
 shown 0-1 isolated "$CONTEND_BINARY" place -n 1 --cpus 0-1 >"$scratch/out" 2>&1
 grep -q 'warning: CPUs 0-1: isolated (isolcpus) and allowed' "$scratch/out" || fail "isolated: $(cat "$scratch/out")"
 grep -q '^~ worker 0: threads on isolated CPUs stay' "$scratch/out" || fail "isolated: $(cat "$scratch/out")"

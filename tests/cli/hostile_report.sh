@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# contend report on a directory of somebody else's: nothing outside of it is read, written or run,
-# and none of its files holds the program up or fills the memory.
+# contend report on an untrusted directory reads, writes and runs nothing outside of it. None of its files blocks the
+# program or fills the memory.
 . tests/lib/cli.sh
 needs gnuplot
 
@@ -18,7 +18,7 @@ theirs() { # a fresh directory of somebody else's, $there
     cp -r "$scratch/run" "$there"
 }
 
-# Links in the place of pictures are replaced, what they lead to is not written.
+# Links in place of pictures are replaced; their targets are not written.
 theirs
 ln -s "$scratch/victim" "$there/plots/loss.svg"
 ln -s "$scratch/victim" "$there/plots/loss.png.tmp"
@@ -29,7 +29,7 @@ untouched "a link of the name of a picture"
 grep -q '</svg>' "$there/plots/loss.svg" || fail "no loss.svg"
 [ -z "$(find "$there" -name '*.tmp')" ] || fail "a temporary file was left"
 
-# plots itself: DIR may be a link, which the user names, but nothing below it.
+# plots may not be a link either. Only DIR may be a link, since the user names it.
 theirs
 mkdir "$scratch/elsewhere"
 mv "$there/plots" "$scratch/elsewhere/plots"
@@ -40,7 +40,7 @@ theirs
 ln -s "$there" "$scratch/named"
 expect 0 'named/plots/loss.svg' "$CONTEND_BINARY" report "$scratch/named"
 
-# A gnuplot of the directory itself, which PATH may name by an empty entry or a relative one.
+# A gnuplot inside the directory is not run, even if PATH has an empty or relative entry.
 theirs
 printf '#!/bin/sh\ntouch "%s/pwned"\n' "$scratch" >"$there/plots/gnuplot"
 chmod +x "$there/plots/gnuplot"
@@ -59,7 +59,7 @@ for path in "" : . plots .:plots; do
 done
 [ -e "$there/plots/loss.svg" ] || fail "without gnuplot, pictures that were there are gone"
 
-# Data that are no file, have no end, or are too much; the other figures are drawn.
+# Data that are not a file, have no end, or are too large: the other figures are drawn.
 refused() { # refused PATTERN
     expect 3 "$1" "$CONTEND_BINARY" report "$there"
     grep -q '</svg>' "$there/plots/efficiency.svg" || fail "$1: it took the others along"
@@ -81,7 +81,7 @@ theirs
 truncate -s 1T "$there/plots/loss.dat"
 refused 'cannot read plots/loss.dat: it is larger than 64 MiB'
 
-# What passes that may still grow in gnuplot, which has an end to its memory and to its files.
+# Accepted data may still make gnuplot use more memory or write large files, so both have limits.
 theirs
 mkdir "$scratch/bin"
 printf '#!/bin/bash\n{ ulimit -v; ulimit -f; ulimit -c; pwd; } >"%s/limits"\n' "$scratch" >"$scratch/bin/gnuplot"
@@ -93,7 +93,7 @@ expect 0 . bash -c 'ulimit -f 100000 && exec "$@"' bash \
     env "PATH=$scratch/bin:$PATH" "$CONTEND_BINARY" report "$there"
 [ "$(sed -n 2p "$scratch/limits")" = 100000 ] || fail "it raised a limit: $(cat "$scratch/limits")"
 
-# Text is only text: in labels, in titles, in the terminal's messages.
+# Text stays text: in labels, in titles, in messages on the terminal.
 for text in "'. system('touch $scratch/pwned') .'" '@x @ARG1 `touch '"$scratch"'/pwned`' '<script>alert(1)</script></text>'; do
     theirs
     TEXT=$text awk '{ gsub(/"[^"]+"/, "\001"); n = split($0, part, "\001"); line = part[1]
@@ -109,7 +109,7 @@ printf '"\033]0;owned\007" \001\n\n\n1 "\033[31m"\n' >"$there/plots/loss.dat"
 "$CONTEND_BINARY" report "$there" >"$scratch/log" 2>&1 </dev/null
 grep -q "$(printf '\033')" "$scratch/log" && fail "control characters of the data: $(cat -v "$scratch/log")"
 
-# A run into a directory in which the user has figures of their own, of our names: they stay.
+# A run into a directory in which the user has figures with contend's names: they stay.
 own=$scratch/own
 mkdir -p "$own/plots"
 ln "$scratch/victim" "$own/plots/loss.dat"

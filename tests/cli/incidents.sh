@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# contend run incident: one with its doctor, what it leaves, and what it refuses. Figures of a busy machine are not judged.
+# contend run incident: runs one incident with its doctor, and checks files and refusals. Speeds on a busy machine are
+# not judged.
 . tests/lib/cli.sh
 needs jq
 docs=$PWD/docs/incidents.md
 cd "$scratch" || exit 1
 
-# Each is listed with what measures it, and has a section of its own.
+# Each incident is listed with the benchmark that measures it, and has a section in the documentation.
 "$CONTEND_BINARY" run incidents --dry-run > plan || fail "no plan"
 names=$(sed -n 's/^  contend ab \([a-z_]*\).*/\1/p' plan)
 [ "$(wc -w <<< "$names")" -ge 15 ] || fail "incidents: $names"
@@ -14,7 +15,7 @@ for name in $names; do
 done
 [ -z "$(awk 'length > 80 && !/contend ab/' plan)" ] || fail "wider than 80 columns: $(cat plan)"
 
-# The sick one is named by doctor, whose fix is tried; what this machine cannot show is skipped.
+# Doctor names the faulty process, and its fix is tried. Incidents that this machine cannot show are skipped.
 "$CONTEND_BINARY" run incident weight_load steal --max-time 8 -o one > out 2> log
 code=$?
 [ "$code" = 0 ] || [ "$code" = 4 ] || fail "exit code $code: $(cat out log)"
@@ -28,13 +29,13 @@ grep -q ',weight_load,.*variant=sick' one/weight_load/rows.csv || fail "no row o
 [ -z "$(awk 'length > 80' out)" ] || fail "wider than 80 columns: $(cat out)"
 wait_for 20 none_of_ours '__worker\|bench grain' || fail "a load is left"
 
-# The result is one like all others.
+# The result can be read like all others.
 expect 0 'weight_load' "$CONTEND_BINARY" report one/weight_load
 expect 2 "unknown incident 'weight_laod'; did you mean 'weight_load'" "$CONTEND_BINARY" run incident weight_laod
 expect 2 "'incidents' means all of them" "$CONTEND_BINARY" run incidents weight_load
 expect 2 'no incident' "$CONTEND_BINARY" run incident
 
-# An interrupt while doctor looks ends the load too.
+# An interrupt while doctor looks also ends the load.
 "$CONTEND_BINARY" run incident cpuset_team --max-time 5 -o cut > out 2> log &
 pid=$!
 wait_for 60 eval 'ours "doctor --json" | grep -q .' || fail "no doctor: $(cat log)"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# What is installed works from where it is, and goes away by its manifest. The front door is tried on
-# a tree of its own with one small program.
+# Installed files work in place, and the manifest lists all of them for removal. The front door is tested on a copy of
+# the tree with one small program.
 . tests/lib/cli.sh
 
-# Of the real build: program, manual, completions, licence. The lock is the front door's.
+# The real build: program, manual, completions, licence. Takes the front door's lock.
 prefix=$scratch/installed
 flock "$CONTEND_BUILD_DIR/front-door.lock" cmake --build "$CONTEND_BUILD_DIR" --target manual \
     >"$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
@@ -23,7 +23,7 @@ program=$prefix/bin/contend
 cd "$scratch" || exit 1
 expect 0 'Results: ' "$program" run --device sim --placement none --rounds 1 --time 0.1 --warmup 0.01 \
     --out "$scratch/out"
-# Tools are found beside the program, whatever it is called by, and take the line as it was typed.
+# Tools are found beside the program, under whatever name it was called, and get the command line as typed.
 ln -s "$program" "$scratch/link"
 for called in "$program" "$scratch/link"; do
     expect 0 '^usage: contend doctor \[options\]' "$called" help doctor
@@ -43,7 +43,7 @@ fi
 xargs -d '\n' rm <"$scratch/manifest" || fail "the manifest names other files"
 [ -z "$(find "$prefix" -type f)" ] || fail "left behind: $(find "$prefix" -type f)"
 
-# The front door: where to, and what it says.
+# The front door: target directories and messages.
 if ! command -v ninja >/dev/null || ! command -v gnuplot >/dev/null; then
     echo "the front door would install packages: not tried"
     finish
@@ -61,7 +61,7 @@ add_custom_target(manual DEPENDS contend)
 install(TARGETS contend RUNTIME)
 CMAKE
 echo 'int main(void) { return 0; }' >"$tree/harness/main.c"
-# installs PREFIX COMMAND...: into it; the rest of PATH is said.
+# installs PREFIX COMMAND...: installs into PREFIX; a message tells which directory PATH lacks.
 installs() {
     local prefix=$1
     shift

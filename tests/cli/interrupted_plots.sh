@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# An interrupt while figures are drawn ends the drawing at once, with 130, and what was measured stays.
+# An interrupt while figures are drawn ends drawing at once, with exit code 130. The measurements stay.
 . tests/lib/cli.sh
 
-# In place of gnuplot: says who it is, and does not come to an end.
+# A stand-in for gnuplot that records its pid and never ends.
 mkdir "$scratch/bin" "$scratch/tmp"
 cat >"$scratch/bin/gnuplot" <<'SCRIPT'
 #!/bin/bash
@@ -25,7 +25,7 @@ none_draws() {
     done
 }
 
-# interrupted SIGNAL OUT COMMAND...: exit 130 once it draws, long before gnuplot would be given up.
+# interrupted SIGNAL OUT COMMAND...: signals it while it draws; exit 130 long before gnuplot's time limit.
 interrupted() {
     local signal=$1 out=$2 code from
     shift 2
@@ -57,14 +57,14 @@ for signal in INT TERM HUP; do
     [ -s "$out/plots/loss.dat" ] || fail "SIG$signal: no data of the figures"
 done
 
-# Again, from the data; pictures that are there already stay.
+# Figures can be drawn again from the data; existing pictures stay.
 touch "$scratch/INT/plots/loss.svg"
 for signal in INT TERM; do
     interrupted $signal "$scratch/INT" "$CONTEND_BINARY" report "$scratch/INT" "$scratch/TERM"
     [ -e "$scratch/INT/plots/loss.svg" ] || fail "SIG$signal: a picture that was there is gone"
 done
 
-# Killed, it leaves nothing either.
+# If contend is killed, no process and no file is left either.
 rm -f "$DRAWING"
 PATH=$scratch/bin:$PATH "$CONTEND_BINARY" report "$scratch/INT" >"$scratch/log" 2>&1 </dev/null &
 run=$!

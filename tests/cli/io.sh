@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The scenario io: nothing is left of its files, also after a kill; where the
-# directory is no place for files, rows that say so.
+# The scenario io leaves no files, even after a kill. If the directory cannot hold files, the rows
+# say so.
 . tests/lib/cli.sh
 export NO_COLOR=1 TMPDIR=$scratch/place
 mkdir "$TMPDIR"
@@ -14,7 +14,7 @@ expect 0 'read_speed' "${run[@]}" --out "$scratch/one"
 empty "after a run"
 grep -q 'fs=.*,data_set,' "$scratch/one/rows.csv" || fail "the file system is not told"
 
-# A worker that is killed has had no names there, and its space is given back with it.
+# The files of a killed worker have no names, so their space is freed with the process.
 "${run[@]}" --time 20 --out "$scratch/killed" >/dev/null 2>&1 &
 program=$!
 for ((i = 0; i < 400; i++)); do
@@ -28,7 +28,7 @@ kill -9 "$worker" "$program" 2>/dev/null
 wait $program 2>/dev/null
 empty "after a kill"
 
-# No place: a skipped row with the directory.
+# No usable directory: a skipped row that names it.
 TMPDIR=$scratch/nowhere expect 3 'nothing was measured' "${run[@]}" --out "$scratch/none"
 grep -q "skipped,.*no file can be made in $scratch/nowhere" "$scratch/none/rows.csv" ||
     fail "no reason: $(cat "$scratch/none/rows.csv")"

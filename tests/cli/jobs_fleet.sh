@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# share/fleet/validate.sh as it is written, by ssh: machines with names of their own that repeat a real validation, and
-# one that does not answer.
+# Runs share/fleet/validate.sh unchanged, by ssh. The machines have different names and return a recorded validation;
+# one does not answer.
 . tests/lib/cli.sh
 needs root ssh ssh-keygen jq unshare /usr/sbin/sshd
 fleet=$PWD/share/fleet/validate.sh

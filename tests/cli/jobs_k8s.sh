@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The scripts of share/k8s as they are written, in folders as their pods have them, against a stand-in of the API.
+# Runs the scripts of share/k8s unchanged, in folders laid out as in their pods, against a stand-in for the API.
 . tests/lib/cli.sh
 needs python3 openssl curl jq unshare
 unshare -rm true 2> /dev/null || skip "needs unshare -rm"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# share/prometheus as it is written: what the script writes passes promtool and node_exporter, each alert fires where it
-# should, and each query of the dashboard finds something in a Prometheus.
+# share/prometheus unchanged: promtool and node_exporter accept the script's output, each alert fires exactly when it
+# should, and each query of the dashboard finds data in a Prometheus.
 . tests/lib/cli.sh
 : "${CONTEND_BUSY:?}"
 . tests/lib/plant.sh
@@ -10,7 +10,7 @@ share=$PWD/share/prometheus
 promtool test rules tests/lib/alerts_test.yml > "$scratch/log" 2>&1 || fail "alerts: $(cat "$scratch/log")"
 mkdir "$scratch/textfile"
 
-# The units: their command line, which runs the script, with %i and $OPTIONS as systemd has them.
+# The command line of the units runs the script, with %i and $OPTIONS expanded as by systemd.
 if command -v systemd-analyze > /dev/null; then
     mkdir "$scratch/units"
     for unit in service timer; do

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Loaders go with who wanted them, whatever ends that one, and without Python there are those in C.
+# Loader processes end with their worker, however it ends. Without Python the loaders in C still run.
 . tests/lib/cli.sh
 export CONTEND_LIBCUDA=/nowhere CONTEND_LIBNVML=/nowhere
 
 quick=(--rounds 1 --no-canary --no-plots --host h -p rows=64 -p cols=40 -p gpu_ms=1)
 
-# Nothing in PATH: rows of Python are skipped, and say why.
+# An empty PATH: rows of Python are skipped, with the reason.
 mkdir "$scratch/empty"
 env PATH="$scratch/empty" "$CONTEND_BINARY" bench loader --workers 1 --placement none --time 0.1 "${quick[@]}" \
     --out "$scratch/none" > "$scratch/said" 2>&1 < /dev/null || fail "without Python: exit $?: $(cat "$scratch/said")"
@@ -23,7 +23,7 @@ expect 2 "mask=first-core needs.* where=slice" "$CONTEND_BINARY" bench loader -p
 expect 3 "where=rest: the workers have all CPUs" "$CONTEND_BINARY" bench loader --workers 1 --placement none \
     --time 0.1 "${quick[@]}" -p mode=thread -p where=rest --out "$scratch/rest"
 
-# An interrupt, and a death that nobody can see coming.
+# An interrupt, and a kill.
 command -v python3 > /dev/null || finish
 loaders='Loaders of contend'
 loading() {

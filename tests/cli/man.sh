@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The manual: what the help says, all of it, and well-formed.
+# The manual has everything that the help has, and is well-formed.
 . tests/lib/cli.sh
 "$CONTEND_BINARY" man >"$scratch/contend.1" || fail "exit $?: man"
 "$CONTEND_BINARY" man --markdown >"$scratch/contend.md" || fail "exit $?: man --markdown"
 tr -d '\134' <"$scratch/contend.1" >"$scratch/roff"
 
-# shown LINE TEXT: the line of roff and the text of Markdown that are to be there.
+# shown LINE TEXT: a line of roff and a text of Markdown that must be there.
 shown() {
     grep -qxF -- "$1" "$scratch/roff" || fail "no line '$1' in the page"
     grep -qF -- "$2" "$scratch/contend.md" || fail "no '$2' in the Markdown"
@@ -36,7 +36,7 @@ while read -r what name; do
     esac
 done <"$scratch/names"
 
-# Programs that read the page find nothing wrong with it; a page from no date has none.
+# groff and mandoc find no error, except for a missing date: a build may have none.
 if command -v groff >/dev/null; then
     said=$(groff -ww -man -Tutf8 -z "$scratch/contend.1" 2>&1)
     [ -z "$said" ] || fail "groff: $said"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Ranks that meet in every timed step: all do the same number of them, under placements that overlap
-# too, in front and behind; one that dies in the middle ends the others at once, by its name.
+# Ranks that meet in every timed step all do the same number of steps, also under overlapping placements and as
+# background. If a rank dies, the others end at once, and the reason names it.
 . tests/lib/cli.sh
 
-# march DIR CODE [option...]
+# march DIR CODE [option...]: runs three such ranks and checks the exit code.
 march() {
     local out=$scratch/$1 code=$2
     shift 2
@@ -11,7 +11,7 @@ march() {
         --warmup 0.05 --setup-limit 60 --no-plots --out "$out" "$@"
 }
 
-# steps DIR PLACEMENT RANK: measured steps of a rank, median over rounds.
+# steps DIR PLACEMENT RANK: prints the measured steps of a rank, median over rounds.
 steps() {
     columns "$scratch/$1/rows.csv" placement workers metric params median |
         sed -n "s/^$2,3,steps,.*slots=3.*;rank=$3,//p"

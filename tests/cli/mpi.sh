@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Jobs of several ranks on one node: what mpirun starts, what is refused, and what runs without it.
+# Jobs of several ranks on one node: what mpirun starts, what is refused, and what runs without MPI.
 . tests/lib/cli.sh
 . tests/lib/mpi.sh
 
-# Without mpirun, and without MPI: an error that says how to start it, and no directory.
+# Without mpirun and MPI, an error says how to start the job, and no directory is made.
 expect 3 "nothing of 'collective' can run here: .*mpirun -n 2 contend bench collective" "$CONTEND_BINARY" \
     bench collective --device sim --rounds 1 --no-plots --out "$scratch/alone"
 [ ! -e "$scratch/alone" ] || fail "a result of nothing"
 
-# A task of several, with no module: exit 2 and what to install, never a run of its own.
+# One of several tasks, without the module: exit 2 and what to install, never a separate run.
 expect 2 'mpirun started 2 tasks, but .*libopenmpi-dev' env -u CONTEND_MPI_MODULE \
     OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 "$CONTEND_FAKE" bench fake
 expect 2 'cannot be loaded: /nowhere' env CONTEND_MPI_MODULE=/nowhere \
@@ -16,7 +16,8 @@ expect 2 'cannot be loaded: /nowhere' env CONTEND_MPI_MODULE=/nowhere \
 expect 2 'mpirun started 1025 tasks: at most 1024 can meet' env OMPI_COMM_WORLD_SIZE=1025 \
     OMPI_COMM_WORLD_RANK=0 "$CONTEND_FAKE" bench fake
 
-# MPI may end who calls it, at any time: a module without MPI, in whose process it does.
+# MPI may end the calling process at any time, so it runs in a process of its own. A fake module without MPI does so
+# here.
 first_of_two() { # first_of_two MODULE WHEN CODE PATTERN
     local module=$1 when=$2 code=$3 pattern=$4
     expect "$code" "$pattern" env FAKE_MPI="$when" OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 \
@@ -28,7 +29,7 @@ first_of_two fake_mpi start 3 'mpirun started 2 tasks, but the MPI process ended
 first_of_two fake_mpi killed 3 'mpirun started 2 tasks, but the MPI process was killed by signal 9'
 first_of_two fake_mpi receive 3 'error: rank 0 .*the MPI process ended with code 7'
 first_of_two fake_mpi test 3 'error: rank 0 .*the MPI process ended with code 7'
-# A call that does not come back, and a launcher's SIGTERM, twice as of timeout(1): it ends soon.
+# An MPI call hangs and the launcher sends SIGTERM, twice as timeout(1) does: the job ends soon.
 hangs() {
     [ -e "$scratch/hangs" ]
 }
@@ -46,12 +47,12 @@ code=$?
 [ "$code" = 130 ] || fail "exit $code after SIGTERM: $(cat "$scratch/hangs.log")"
 grep -q 'error: rank 0 .*the MPI process does not answer' "$scratch/hangs.log" ||
     fail "who does not answer is not said: $(cat "$scratch/hangs.log")"
-# The kernel has a moment to end children after their parent.
+# The kernel takes a moment to end children after their parent.
 wait_for 20 none_of_ours ' __mpi( |$)' || fail "MPI processes stay behind"
 needs_mpi
 needs jq
 
-# All nine operations, in and out of place, every result compared.
+# All nine operations, in and out of place, with every result compared.
 out=$scratch/all
 mpirun -n 3 "$CONTEND_BINARY" bench collective --device sim -p op=all -p place=both -p type=int32 \
     -p begin=12 -p end=12K -p factor=32 --rounds 1 --time 2 --limit 300 --no-plots --json --out "$out" \
@@ -60,12 +61,12 @@ check_collective "$out" 3
 for op in allreduce allgather reducescatter broadcast reduce alltoall sendrecv gather scatter; do
     grep -q "op=$op;.*collective_latency" "$out/rows.csv" || fail "no latency of $op"
 done
-# Only rank 0 speaks.
+# Only rank 0 prints.
 [ "$(grep -c '^\[' "$out.json")" = 1 ] || fail "stdout is not one document: $(head "$out.json")"
 grep -q '"seed"' "$out/run.json" && grep -q '3 ranks started by mpirun, Open MPI' "$out/run.json" ||
     fail "run.json does not say who started it"
 
-# Background workers, started once for the ranks of a node, and the baseline without them.
+# Background workers, which start once for the ranks of a node, and the baseline without them.
 out=$scratch/behind
 expect 0 "Results: $out" mpirun -n 2 --bind-to none "$CONTEND_FAKE" bench faketeam --limit 100 --background fake \
     --background-workers 2 --rounds 2 --time 0.1 --no-plots --out "$out"
@@ -76,8 +77,8 @@ jq -e '[.arms[] | select(.alone)][0].observations[0].workers | length == 2' "$ou
 jq -e 'all(.arms[].observations[].workers[]; .status == "ok" and .host != null)' "$out/run.json" \
     >/dev/null || fail "a worker is not ok, or on no host"
 
-# A second machine, of one CPU: what it cannot do is skipped by all, and the time of the others is the
-# same for all, or ranks would not meet as often (faketeam compares).
+# A second machine, of one CPU: all ranks skip what it cannot do. The time of other arms is the same for all ranks, as
+# ranks would otherwise meet different numbers of times (faketeam compares).
 sed 's/^........-/00000000-/' /proc/sys/kernel/random/boot_id >"$scratch/boot_id"
 cat >"$scratch/elsewhere" <<ELSEWHERE
 #!/bin/sh
@@ -93,13 +94,13 @@ if [ "$(nproc)" -gt 1 ] && OMPI_COMM_WORLD_RANK=1 "$scratch/elsewhere" true 2>/d
     [ "$(cell "$out/rows.csv" none 2 rank_sum rounds)" = 7 ] || fail "$(cat "$out/rows.csv")"
 fi
 
-# mpirun gives each rank a terminal of its own, and writes into a file: no colours, no bar.
+# mpirun gives each rank a terminal and writes its output to a file: no colours, no progress bar.
 env -u NO_COLOR mpirun -n 2 "$CONTEND_FAKE" bench faketeam --limit 100 --rounds 1 --time 0.1 --no-plots \
     --out "$scratch/plain" >"$scratch/plain.log" 2>&1 </dev/null || fail "$(cat "$scratch/plain.log")"
 grep -q "Results: $scratch/plain" "$scratch/plain.log" || fail "no table: $(cat "$scratch/plain.log")"
 ! grep -q $'\033' "$scratch/plain.log" || fail "escapes in a log: $(cat -v "$scratch/plain.log")"
 
-# Refused, once, by all.
+# All ranks refuse, with one message.
 expect 2 'fake does not run as a job of 2 ranks' mpirun -n 2 "$CONTEND_FAKE" bench fake
 expect 2 'the job has 2 ranks' mpirun -n 2 "$CONTEND_FAKE" bench faketeam --workers 3
 expect 2 'cannot create' mpirun -n 2 "$CONTEND_FAKE" bench faketeam --out /proc/none
@@ -108,17 +109,17 @@ errors=$(mpirun -n 2 "$CONTEND_FAKE" run --bogus 2>&1 | grep -c 'contend: error'
 expect 2 'version and arguments of rank 1 .* differ' mpirun -n 1 "$CONTEND_FAKE" bench faketeam \
     --rounds 1 : -n 1 "$CONTEND_FAKE" bench faketeam --rounds 2
 
-# One task is a plain run, which needs no module.
+# A single task is a plain run, which needs no module.
 expect 0 'Results' env CONTEND_MPI_MODULE=/nowhere mpirun -n 1 "$CONTEND_FAKE" bench fake --rounds 1 \
     --time 0.1 --no-plots --out "$scratch/one"
 
-# A rank that fails to set up, and one that hangs: by name, and no rank stays behind.
+# A rank that fails in setup, and a rank that hangs: the message names it, and no rank stays behind.
 expect 3 'rank 1 \(host .*\): not at its end within 1 s' mpirun -n 2 "$CONTEND_FAKE" bench \
     faketeam -p mode=hang-run -p bad_worker=1 --rounds 1 --time 0.1 --limit 1 --setup-limit 20 \
     --no-plots --out "$scratch/hang"
 
-# mpirun is told to end: what was finished stays, and the run says that it was interrupted. Also
-# where the workers are threads in MPI.
+# mpirun gets a signal to end: finished rounds stay, and the run reports that it was interrupted. Also if the workers
+# are threads in MPI.
 end_mpirun() { # end_mpirun METRIC COMMAND...
     local metric=$1
     out=$scratch/$metric

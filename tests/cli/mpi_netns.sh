@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Two hosts on one machine: network and host name of their own, joined by a cable of the kernel's.
-# mpirun reaches the other one through a launch agent that enters it, and MPI speaks TCP.
+# Two hosts on one machine, with separate networks and host names, joined by a veth pair. mpirun reaches the second host
+# through a launch agent that enters its namespaces, and MPI uses TCP.
 . tests/lib/cli.sh
 . tests/lib/mpi.sh
 needs_mpi
@@ -19,7 +19,7 @@ ip link add cable netns "$a" type veth peer name cable netns "$b" 2>"$scratch/re
     skip "no virtual cable here: $(cat "$scratch/refused")"
 number=1
 for host in "$a" "$b"; do
-    # Not `ip -n`: that remounts /, which a chroot has not.
+    # Not `ip -n`: that remounts /, which is not a mount point in a chroot.
     inside=(nsenter "--net=/run/netns/$host" ip)
     if ! { "${inside[@]}" link set lo up && "${inside[@]}" link set cable up &&
         "${inside[@]}" addr add "10.213.7.$((number++))/24" dev cable; } 2>"$scratch/refused"; then
@@ -27,20 +27,20 @@ for host in "$a" "$b"; do
     fi
 done
 
-# enter HOST COMMAND...: there, under its name.
+# enter HOST COMMAND...: runs it in that host's namespaces, under its name.
 cat >"$scratch/enter" <<'ENTER'
 #!/bin/sh
 host=$1
 shift
 exec nsenter "--net=/run/netns/$host" unshare --uts sh -c 'hostname "$0" && exec "$@"' "$host" "$@"
 ENTER
-# What mpirun takes for ssh: agent ADDRESS WORD...
+# mpirun's substitute for ssh: agent ADDRESS WORD...
 cat >"$scratch/agent" <<AGENT
 #!/bin/sh
 shift
 exec "$scratch/enter" "$b" sh -c "\$*"
 AGENT
-# COMMAND...: one rank on each host.
+# COMMAND...: runs one rank on each host.
 cat >"$scratch/both" <<BOTH
 #!/bin/sh
 exec "$scratch/enter" "$a" mpirun --host 10.213.7.1:1,10.213.7.2:1 --bind-to none \\
@@ -57,7 +57,7 @@ for host in "$a" "$b"; do
     grep -q "\"host\": \"$host\"" "$out/run.json" || fail "host $host is not in run.json"
 done
 
-# A worker process that dies: the observation fails by its name, the run goes on, and ends with 3.
+# If a worker process dies, the observation fails and names it. The run continues, and ends with 3.
 start() { # start OUT COMMAND...: in the background
     out=$1
     shift
@@ -88,14 +88,14 @@ grep -q "rank 1 (host $b): killed by signal 9 (Killed) while running" "$out/rows
     fail "a lost worker is not named: $(cat "$out/rows.csv")"
 grep -q '"rounds_done": 2' "$out/run.json" || fail "the run did not go on after a lost worker"
 
-# A rank itself: mpirun ends the others. What was finished is on disk, and who was lost is said.
-# lose_rank REASON RANK PATTERN [PATTERN OF RANK 0]: kills that rank's process whose command line
-# matches; then, as MPI may, one of rank 0.
+# If a rank itself dies, mpirun ends the others. Finished rounds are on disk, and the message names the lost rank.
+# lose_rank REASON RANK PATTERN [PATTERN OF RANK 0]: kills that rank's process with a matching command line; then, as
+# MPI may, a process of rank 0.
 lose_rank() {
     local first harness
     start "$scratch/lost" "$CONTEND_BINARY" bench collective -p end=4K --rounds 20 --time 1 --limit 300
     wait_for 60 first_round "$out.log" || fail "no round: $(cat "$out.log")"
-    # Rank 0 sleeps meanwhile: then it finds both, and has to tell the one that it was about.
+    # Rank 0 sleeps meanwhile. It then finds both losses, and has to name the first one.
     if [ -n "${4-}" ]; then
         running "$4" 0 && first=$victim || fail "no '$4'"
         running "^$CONTEND_BINARY bench" 0 && harness=$victim && kill -STOP "$harness" || fail "no rank 0"

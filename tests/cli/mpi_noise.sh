@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Noise in a job is measured over the CPUs of each rank: a program on one of two has all of that
-# rank's CPU, and half of the machine's.
+# Noise in a job is measured over the CPUs of each rank: a program on one of two CPUs uses all of
+# that rank's CPU, and half of the machine's.
 . tests/lib/cli.sh
 . tests/lib/mpi.sh
 needs_mpi
@@ -11,7 +11,7 @@ mapfile -t cpus < <(taskset -cp $$ | sed 's/.*: //' | tr ',' '\n' |
 
 taskset -c "${cpus[1]}" timeout 100 sh -c 'while :; do :; done' &
 load=$!
-# Ranks that sleep for two seconds: who is busy on their CPUs is somebody else.
+# The ranks sleep for two seconds, so all load on their CPUs comes from other programs.
 taskset -c "${cpus[0]},${cpus[1]}" mpirun -n 2 --bind-to none "$CONTEND_FAKE" bench faketeam \
     --placement partition -p mode=rest -p step=2s --rounds 1 --no-plots \
     --out "$scratch/run" >"$scratch/log" 2>&1 </dev/null || fail "exit $?: $(cat "$scratch/log")"

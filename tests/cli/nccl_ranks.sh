@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A rank of NCCL that cannot join the others, in processes of their own: over a GPU driver, a CUDA
-# runtime and an NCCL made up for it (fake_gpu_driver.c, fake_gpus.h).
+# A rank of NCCL that cannot join the others, in separate processes, with a fake GPU driver, CUDA runtime and NCCL
+# (fake_gpu_driver.c, fake_gpus.h).
 . tests/lib/cli.sh
 
 [ -n "${CONTEND_FAKE_GPUS:-}" ] || skip "needs a C++ compiler, when it is built"
@@ -10,7 +10,7 @@ cc -shared -fPIC -DFULL -o "$driver" tests/lib/fake_gpu_driver.c || skip "needs 
 export CONTEND_LIBCUDA=$driver CONTEND_LIBNVML=$driver CONTEND_LIBNCCL=$CONTEND_FAKE_NCCL
 unset CUDA_VISIBLE_DEVICES CUDA_LAUNCH_BLOCKING
 
-# Its own words are the reason, long before anybody has waited for the others.
+# The reason is NCCL's own message, long before the time limit for the other ranks.
 begin=$SECONDS
 FAKE_NCCL_JOIN_FAILS=1 expect 3 'nothing was measured: worker 1: rank 1, GPU 1 .beef:07:00.0.: cannot' \
     "$CONTEND_FAKE_GPUS" bench collective --workers 2 --rounds 1 --setup-limit 120 --no-plots \

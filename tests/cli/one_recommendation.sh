@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# One workload has one recommendation with one gain, whoever names it: run, tune, report as text, JSON,
-# Markdown and page, and place, which takes the newest of them.
+# One workload has one recommendation with one gain: in run, tune, report (text, JSON, Markdown and page), and in place,
+# which uses the newest of these results.
 . tests/lib/cli.sh
 needs two-cpus unshare
 can_be_quiet || skip "needs a mount namespace of its own"
@@ -8,7 +8,7 @@ binary=$(realpath "$CONTEND_BINARY") fake=$(realpath "$CONTEND_FAKE")
 cd "$scratch" || exit 1
 unset OMP_NUM_THREADS
 
-# Known figures: what a worker does is the less the more threads it is told to have, and nothing else counts.
+# Known values: a worker's rate depends only on its number of threads, and falls as that rises.
 cat >rate <<'SH'
 #!/bin/sh
 echo "rate $((100000 / ${OMP_NUM_THREADS:-$(nproc)}))"
@@ -16,18 +16,18 @@ SH
 chmod +x rate
 share=$(($(nproc) / 2)) # threads of sized and partition, of two workers
 
-# ratio R: as it is printed.
+# ratio R: formats it as contend prints it.
 ratio() {
     awk -v r="$1" 'BEGIN { printf((r >= 9.95 ? "%.0fx" : r >= 1.95 ? "%.1fx" : "%.2fx"), r) }'
 }
-# recommended FILE KEY: of its object "recommended".
+# recommended FILE KEY: prints a value of the object "recommended".
 recommended() {
     sed -n '/"recommended": {/,/}/s/^ *"'"$2"'": "\{0,1\}\([^",]*\)"\{0,1\},\{0,1\}$/\1/p' "$1"
 }
 newest() {
     echo results/h/"$(ls results/h | sort | tail -n 1)"
 }
-# agrees DIR SETTING: all that is said of the result names it, with its own gain.
+# agrees DIR SETTING: all reports on the result name that setting, with its own gain.
 agrees() {
     local dir=$1 setting=$2 gain row
     [ "$(recommended "$dir/run.json" setting)" = "$setting" ] ||
@@ -49,7 +49,7 @@ agrees() {
     [ "$(grep -c 'class="bar recommended"' "$dir/report.html")" = 1 ] || fail "the page marks several bars"
     grep -A1 'class="verdict"' "$dir/report.html" | grep -q "$setting.*$gain" || fail "the page's verdict"
 }
-# places PATTERN ARGUMENT...: what plain place says, and then plans.
+# places PATTERN ARGUMENT...: place without --placement prints the pattern, and then plans.
 places() {
     local pattern=$1
     shift
@@ -57,7 +57,7 @@ places() {
     grep -Eq -- "$pattern" why || fail "place $*: $(cat why), not $pattern"
 }
 
-# Without a result the nearest, and how to measure.
+# Without a result: the closest placement, and how to measure.
 places "^contend: placement partition is not measured: .*contend tune -- COMMAND" -n 2 --xml "package:1 core:4 pu:1"
 grep -q '^partition: ' plan || fail "the nearest: $(cat plan)"
 
@@ -90,7 +90,8 @@ agrees "$by_tune" sized
 cmp -s json again || fail "report --json prints other rows: $(diff json again | head -n 5)"
 [ "$(recommended json setting) $(recommended json speed_up)" = "sized $gain" ] || fail "tune's JSON: $(cat json)"
 
-# The newest of that machine, command and number of workers; as a comment, too. What is named wins.
+# Uses the newest result for that machine, command and number of workers, and says so in a comment of the text, too. An
+# explicit placement takes precedence.
 places "recommended by $by_tune \(\./rate\): sized, $(ratio "$gain") the default" -n 2 -- ./rate
 places "recommended by $by_tune " -n 2
 places "recommended by $by_tune " -n 2 --emit sh -- ./rate
@@ -106,7 +107,7 @@ sed -i 's/^\( *"key": "\)[0-9a-f]*"/\10123456789abcdef"/' "$by_exec/run.json"
 places "not measured" -n 2 -- ./rate
 rm -r results
 
-# What is recommended is the simplest that is as good, in `run`, too.
+# The simplest of equally good settings is recommended, in `run`, too.
 quietly "$fake" run fake -n 2 -p mode=per-thread -p step=0.05 --time 0.4 --warmup 0.01 --rounds 3 --host h \
     -P none,sized,partition >said 2>log || fail "run: $(cat log)"
 agrees "$(newest)" sized
@@ -114,7 +115,7 @@ cmp -s <(sed '/^Results: /,$d' said) <(sed '/^Results: /,$d' text) || fail "run 
 places "recommended by $(newest) \(fake\): sized, " -n 2
 rm -r results
 
-# Where nothing is better: leave it as it is, and so does place.
+# If no setting is better than the default, both run and place recommend no change.
 cat >rate <<'SH'
 #!/bin/sh
 echo "rate 100"
@@ -128,7 +129,7 @@ grep -q '^none\* ' said || fail "not marked: $(cat said)"
 places "^contend: measured by $(newest) \(\./rate\): no gain over none, leave it as it is" -n 2 -- ./rate
 grep -q '^none: ' plan || fail "another plan: $(cat plan)"
 
-# A hostile result puts nothing into a text.
+# A hostile result cannot insert text into the output.
 sed -i 's|"\./rate"|"./rate\\n touch hacked"|; s/"setting": "none"/"setting": "no\\nne"/' "$(newest)/run.json"
 "$binary" place -n 2 --emit sh >plan 2>why || fail "place: $(cat why)"
 ! grep -q '^ *touch hacked\|^ne' plan || fail "a line of its own: $(head -n 5 plan)"

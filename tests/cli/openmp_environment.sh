@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
-# OpenMP's own variables: they change no machine that is measured, and what they do to workers is
-# said once, kept in run.json, and read back.
+# OpenMP's own variables do not change which machine contend sees. Their effect on workers is reported once, kept in
+# run.json, and read back.
 . tests/lib/cli.sh
 needs jq two-cpus
 unset "${!OMP_@}" "${!GOMP_@}" "${!KMP_@}"
 cpus=$(nproc)
 all=$("$CONTEND_BINARY" info --json | jq -r .cpus.allowed)
 
-# libgomp's constructor binds the first thread, before main.
+# libgomp's constructor binds the first thread before main runs.
 for setting in OMP_PROC_BIND=true OMP_PROC_BIND=close OMP_PLACES=cores "OMP_PLACES={0}" \
     GOMP_CPU_AFFINITY=0-1 GOMP_CPU_AFFINITY=1; do
     allowed=$(env "$setting" "$CONTEND_BINARY" info --json 2>/dev/null | jq -r .cpus.allowed)
     [ "$allowed" = "$all" ] || fail "$setting: CPUs $allowed are allowed, of $all"
 done
-# What the process was given is all that is put back.
+# Only the CPUs that the process was given are restored.
 first=${all%%[-,]*}
 said=$(OMP_PROC_BIND=true taskset -c "$first" "$CONTEND_BINARY" info)
 [[ $said == *"of which 1 are allowed: $first"$'\n'* ]] || fail "taskset -c $first is lost: $said"
 
-# run NAME=VALUE [option...]: two workers; what is said goes to $log, what is kept to $json.
+# run NAME=VALUE [option...]: runs two workers. Messages go to $log, the result to $json.
 run() {
     local setting=$1
     log=$scratch/$setting.log json=$scratch/$setting/run.json
@@ -34,7 +34,7 @@ run() {
     jq -e --arg setting "$setting" '.environment.variables as $seen | $setting | split("=") |
         $seen[.[0]] == .[1]' "$json" >/dev/null ||
         fail "$setting: variables: $(jq -c .environment.variables "$json")"
-    # What the plan says is what the workers were given.
+    # The workers got what the plan says.
     holds '[.arms[].observations[].workers[].status] | length == 4 and all(. == "ok")'
     holds '[.arms[] | .plan.workers[] | .cpus == .cpus_actual] | length == 4 and all'
 }
@@ -45,7 +45,7 @@ holds() {
 }
 all_workers='[.arms[] | select(.placement == "none") | .observations[].workers[]]'
 
-# Bound threads stay inside of the slices, and what became of an unpinned worker is there to see.
+# Bound threads stay inside the slices, and the result shows where an unpinned worker ran.
 for setting in OMP_PROC_BIND=true OMP_PLACES=threads; do
     run "$setting" --threads 1
     holds "$all_workers | length == 2 and all(.cpus_threads != null and .cpus_threads != .cpus_actual)"
@@ -54,7 +54,7 @@ run "OMP_PLACES={$first}" # the other worker's slice has none of it
 run GOMP_CPU_AFFINITY="$first"
 holds "$all_workers | all(.cpus_threads == null)"
 
-# The placement `passive` waits asleep, whatever is set; others wait as the user says.
+# The placement `passive` always waits asleep; other placements wait as the user's settings say.
 # shellcheck disable=SC2016 # the inner shell's
 GOMP_SPINCOUNT=7 OMP_WAIT_POLICY=active "$CONTEND_FAKE" run --placement none,passive --workers 2 --rounds 1 \
     --time 0.05 --no-baselines --no-canary --no-plots --out "$scratch/passive" -- sh -c '
@@ -66,7 +66,7 @@ for want in 'GOMP_SPINCOUNT=7 OMP_WAIT_POLICY=active' 'OMP_WAIT_POLICY=passive';
 done
 [ "$(wc -l <"$scratch/waits")" = 2 ] || fail "other workers: $(cat "$scratch/waits")"
 
-# Smaller teams than planned are told by the table, too.
+# The table also reports teams smaller than planned.
 run OMP_THREAD_LIMIT=1
 holds "$all_workers | length == 2 and all(.least_team == 1)"
 grep -q "^- none: OpenMP gave worker 0 a team of 1 of the $cpus threads planned$" "$log" ||
@@ -77,7 +77,7 @@ holds "$all_workers | length == 2 and all(.least_team == $cpus)"
 run OMP_DYNAMIC=true
 run OMP_WAIT_POLICY=passive
 
-# Set to what changes nothing: nothing is said.
+# Settings without effect give no message.
 OMP_PROC_BIND=false OMP_THREAD_LIMIT=$cpus "$CONTEND_BINARY" bench pipeline --device sim --rounds 1 \
     --time 0.1 --no-plots --out "$scratch/quiet" >"$scratch/quiet.log" 2>&1 </dev/null
 ! grep -q warning "$scratch/quiet.log" || fail "said for nothing: $(cat "$scratch/quiet.log")"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The deb and the rpm are installed in a bare Debian root, run, and removed without a trace.
+# The deb and the rpm are installed in a minimal Debian root, run, and removed completely.
 . tests/lib/pid_namespace.sh
 . tests/lib/cli.sh
 . tests/lib/packages.sh
@@ -13,7 +13,7 @@ is "version of the rpm" "$(rpm -qp --qf '%{VERSION}-%{RELEASE}' "$rpm")" "$versi
 commit=$("$CONTEND_BINARY" --version | sed -nE '1s/.*\(commit ([0-9a-f]+)(-dirty)?\)/\1/p')
 [[ $version == *"$commit"* ]] || fail "no commit $commit in the version $version"
 
-# They hold the same, but for what each system calls the license and the changes, and run nothing.
+# Both contain the same files, except for the names of licence and change log, and run no scripts.
 dpkg-deb -c "$deb" | awk '{ print $6 }' | grep -v '/$' | sed 's/^\.//' | sort >"$scratch/files.deb"
 rpm -qp --qf '[%{FILEMODES:perms} %{FILENAMES}\n]' "$rpm" | sed -n 's/^[^d][^ ]* //p' | grep -v build-id | sort >"$scratch/files.rpm"
 is "the deb beyond the rpm" "$(comm -23 "$scratch"/files.{deb,rpm} | xargs)" \
@@ -24,7 +24,7 @@ is "control files" "$(dpkg-deb --ctrl-tarfile "$deb" | tar -t | sort | xargs)" "
 is "scripts of the rpm" "$(rpm -qp --scripts "$rpm")" ""
 ! command -v lintian >/dev/null || lintian --allow-root --fail-on error "$deb" || fail "lintian finds errors"
 
-# Both ask for all that the programs link, by package and by soname, and for no MPI.
+# Both depend on all libraries that the programs link, by package and by soname, but not on MPI.
 find "$CONTEND_BUILD_DIR" -maxdepth 1 \( -name contend -o -name 'contend-[cdv]*' -o -name 'libcontend_*.so' \) -exec objdump -p {} + |
     awk '$1 == "NEEDED" { print $2 }' | sort -u >"$scratch/needed"
 [ "$(wc -l <"$scratch/needed")" -ge 5 ] || fail "only $(cat "$scratch/needed")"
@@ -58,12 +58,12 @@ logged() {
 now_ms() {
     date +%s%3N
 }
-# files: all in the root but what packages keep of themselves.
+# files: lists all files in the root, except the package managers' own.
 files() {
     (cd "$root" && find bin etc lib* opt root sbin srv tmp usr home -xdev | sort)
 }
 
-# works FORM: measures within ten seconds, and finds its tools, page and documents.
+# works FORM: measures within ten seconds, and finds its tools, manual page and documents.
 works() {
     local begin
     begin=$(now_ms)
@@ -91,7 +91,7 @@ works deb
 logged "${inside[@]}" apt-get -qq purge -y contend || fail "$(cat "$scratch/log")"
 ! files | grep contend || fail "left by the deb (above)"
 
-# Debian's libraries serve the rpm too; its own database knows none of them.
+# Debian's libraries serve the rpm too; rpm's own database does not know them.
 files >"$scratch/between"
 begin=$(now_ms)
 in_root=(rpm --root "$root" --dbpath /var/lib/rpm)

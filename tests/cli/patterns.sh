@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# What a step of train sends, by pattern, on the model of a GPU.
+# What a step of train sends under each communication pattern, on the model of a GPU.
 . tests/lib/cli.sh
 
-# train PATTERN ARG...: bytes, calls and what is sent, of two ranks.
+# train PATTERN ARG...: prints bytes, calls and what two ranks send.
 train() {
     local pattern=$1 out=$scratch/$1
     shift
@@ -26,13 +26,13 @@ is accumulate "$(train accumulate -p accumulate=3)" \
     "step_bytes,func=AllReduce,67108864 step_calls,func=AllReduce,3 step_sent,,67108864"
 grep -q "sent by each rank a step" "$scratch/ddp.txt" || fail "not told: $(cat "$scratch/ddp.txt")"
 
-# A step of three batches has three times the rows of one.
+# A step of three batches has three times the rows of a step of one.
 rows() {
     columns "$scratch/$1/samples.csv" ops | head -1
 }
 is "rows of a step" "$(rows accumulate)" $((3 * $(rows ddp)))
 
-# Work and sending side by side take less time than one behind the other: a second each.
+# Overlapped work and sending take less time than sequential ones: a second each.
 least_ms() {
     train ddp -p sim_work_us=500000 -p gpu_work=2 -p sim_reduce_gbps=0.067108864 -p overlap="$1" \
         >/dev/null

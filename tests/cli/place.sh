@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# contend place: the commands that it prints, pasted as a block; several placements at once.
+# contend place: pastes the printed commands as a block, and plans several placements at once.
 . tests/lib/cli.sh
 export NO_COLOR=1
 unset CUDA_VISIBLE_DEVICES
 mkdir "$scratch/bin" "$scratch/job"
 
-# The job's command says what it was given, and ends only when all are there: one after the other
-# they would wait in vain.
+# The job's command records what it was given, and ends only when all commands run: started one after another, they
+# would wait forever.
 cat >"$scratch/job/your_command" <<'SH'
 #!/bin/sh
 echo "gpu=$CUDA_DEVICE_ORDER:$CUDA_VISIBLE_DEVICES threads=$OMP_NUM_THREADS ${HOW:-$(taskset -cp $$ | sed 's/.*: //')}" \
@@ -20,7 +20,7 @@ sleep 0.2
 echo x >>"$ENDED"
 SH
 cp "$scratch/job/your_command" "$scratch/job/your_background_load"
-# For machines that are not this one.
+# Plans for other machines.
 for tool in taskset numactl; do
     cat >"$scratch/bin/$tool" <<'SH'
 #!/bin/sh
@@ -34,12 +34,12 @@ SH
 done
 chmod +x "$scratch"/{bin,job}/*
 
-# block: the lines of the first one on stdin that are to be pasted.
+# block: prints the first block of commands on stdin that is to be pasted.
 block() {
     sed -n '/^Commands/,/^  wait$/p' | sed '1d; /^  wait$/q'
 }
-# paste SHELL WORKERS PATH: the block on stdin in the shell; what the commands were given is in
-# $started, and all have ended when it comes back.
+# paste SHELL WORKERS PATH: runs the block on stdin in the shell, and returns when all commands have ended. What the
+# commands were given is in $started.
 paste() {
     local shell=$1 workers=$2 path=$3
     rm -f "$scratch/started" "$scratch/ended"
@@ -50,7 +50,7 @@ paste() {
         fail "not $workers commands side by side, and waited for: $started $(cat "$scratch/pasted")"
 }
 
-# On this machine, with the tools that are here.
+# On this machine, with the installed tools.
 cpus=$(taskset -cp $$ | sed 's/.*: //')
 for shell in sh bash; do
     "$CONTEND_BINARY" place --workers 2 --placement sized | block >"$scratch/block"
@@ -66,14 +66,14 @@ if [ "$(nproc)" -gt 1 ]; then
     done < <(sed -nE 's/.*taskset -c ([0-9,-]*) .*/\1/p' "$scratch/plan")
 fi
 
-# place ARGUMENT...: into $scratch/plan, and its first block pasted, with tools that say what they got.
+# place ARGUMENT...: writes the plan to $scratch/plan, and pastes its first block with tools that print their arguments.
 place() {
     "$CONTEND_BINARY" place "$@" >"$scratch/plan" 2>"$scratch/stderr" ||
         fail "place $* fails: $(cat "$scratch/stderr")"
     block <"$scratch/plan" >"$scratch/block"
     paste sh "$(grep -c ' &$' "$scratch/block")" "$scratch/bin:$PATH" <"$scratch/block"
 }
-# GPUs are chosen by their place on the bus, whatever CUDA's own order is; with a background.
+# GPUs are chosen by their bus address, not by CUDA's order; with a background.
 place --workers 2 --background-workers 1 --placement numa --xml "package:2 numa:1 core:4 pu:1" \
     --gpus 81:00.0@0,01:00.0@1
 [ "$started" = "gpu=: threads=2 numactl --physcpubind=2-3 --membind=0
@@ -96,7 +96,7 @@ for placement in numa gpu-local partition; do
         fail "$placement: not 16 slices: $started"
 done
 
-# The job's own command, whatever is in its words.
+# The job's own command, with odd characters in its words.
 cat >"$scratch/job/own command" <<'SH'
 #!/bin/sh
 printf '<%s>' "$@" >"$WORDS"
@@ -113,7 +113,7 @@ expect 0 'taskset -c 0-1 python train.py --lr 0.1 &' "$CONTEND_BINARY" place --w
 expect 0 './your_command &' "$CONTEND_BINARY" place --workers 2 --xml "package:1 core:4 pu:1" --
 expect 2 "unexpected argument 'python'" "$CONTEND_BINARY" place --workers 2 python train.py
 
-# What is impossible stands beside the others, with its reason; nothing at all is an error.
+# An impossible placement is listed with its reason beside the others; if none is possible, that is an error.
 machine=(--xml "package:1 l3:1 core:4 pu:1")
 expect 0 '^partition: skipped: .*5 workers' "$CONTEND_BINARY" place --workers 5 \
     --placement partition,sized,numa "${machine[@]}"
@@ -135,7 +135,7 @@ for placement in numa partition numa,partition; do
 done
 expect 2 '"status": "skipped"' "$CONTEND_BINARY" place --workers 5 --placement numa --json "${machine[@]}"
 
-# A slice that its placement does not promise is told.
+# A slice that differs from what its placement promises is reported.
 machine=(--xml "package:2 numa:1 l3:1 core:3 pu:2")
 expect 0 '^- worker 1: CPUs of more than one package' "$CONTEND_BINARY" place --workers 3 \
     --placement partition "${machine[@]}"
@@ -146,7 +146,7 @@ expect 0 '"id": "worker_over_packages"' "$CONTEND_BINARY" place --workers 3 --pl
 ! "$CONTEND_BINARY" place --workers 2 --placement partition,same,numa,none "${machine[@]}" | grep '^- ' ||
     fail "findings about good plans"
 
-# A node without memory is said to have none, where others report theirs, and is no GPU's home.
+# A node without memory is shown as such, while others show theirs. No GPU is assigned to it.
 "$CONTEND_MACHINE_XML" node_without_memory >"$scratch/bare.xml"
 expect 0 'node 1 +1 GiB, CPUs 2-3$' "$CONTEND_BINARY" info --xml "$scratch/bare.xml"
 expect 0 'node 2 +no memory, CPUs 4-5$' "$CONTEND_BINARY" info --xml "$scratch/bare.xml"

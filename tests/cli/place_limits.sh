@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# place knows what would undo its plan here: a quota of CPU time, settings of OpenMP, memory policies that are refused; and
-# says what the plan leaves idle, also where it prints a text.
+# place reports what would undo its plan here: a quota of CPU time, settings of OpenMP, refused memory policies. It also
+# reports CPUs and GPUs that the plan leaves idle, even when it prints a text.
 . tests/lib/cli.sh
 . tests/lib/quota.sh
 export NO_COLOR=1
 unset CUDA_VISIBLE_DEVICES "${!OMP_@}" "${!GOMP_@}" "${!KMP_@}" "${!MKL_@}" "${!OPENBLAS_@}"
 
-# ---- CPUs that nobody has ----
+# ---- unused CPUs ----
 gpus=0000:07:00.0@3,0000:0f:00.0@3,0000:47:00.0@1,0000:4e:00.0@1,0000:87:00.0@7,0000:90:00.0@7,0000:b7:00.0@5,0000:bd:00.0@5
 server=(--xml "package:2 numa:4 core:16 pu:2" --gpus "$gpus")
 left='CPUs 0-31,64-95,128-159,192-223: 128 of 256 are in no worker.s slice'
@@ -21,11 +21,11 @@ done
 "$CONTEND_BINARY" place -P package-local --emit sh "${server[@]}" -- x >"$scratch/text" 2>"$scratch/err"
 ! grep -q 'in no worker' "$scratch/text" "$scratch/err" || fail "package-local leaves CPUs: $(cat "$scratch/err")"
 [ "$(grep -c 'memory preferred' "$scratch/text")" = 8 ] || fail "package-local: $(grep '^# w' "$scratch/text")"
-# GPUs far from their workers, as partition deals without looking.
+# GPUs far from their workers, because partition ignores distance.
 expect 0 'warning|GPU . is near NUMA node|near other NUMA nodes' "$CONTEND_BINARY" place -n 2 -P partition --emit sh \
     --xml "package:2 numa:1 core:2 pu:1" --gpus 01:00.0@1,81:00.0@0 -- x
 
-# A container of its own keeps GPUs apart, which is said where there are several.
+# A container per worker separates GPUs, which is reported if there are several.
 docker=("$CONTEND_BINARY" place -n 2 -P gpu-local --emit docker --xml "numa:2 core:2 pu:1" --gpus "01:00.0@0,81:00.0@1")
 expect 0 'cannot copy from GPU to GPU \(P2P, CUDA IPC\)' "${docker[@]}" -- x
 ! "${docker[@]}" -- x '{gpu}' 2>/dev/null | grep -q '(P2P' || fail "a command with {gpu} has all GPUs"
@@ -42,7 +42,7 @@ expect 0 'reserve: one core is reserved for the system' "${k8s[@]}" --xml "numa:
 "${k8s[@]}" --xml "numa:8 core:4 pu:2" -n 2 -P partition -- x >"$scratch/text" 2>/dev/null
 ! grep -q 'max-allowable\|memoryManager\|P2P' "$scratch/text" || fail "k8s: more than is needed: $(head -n 20 "$scratch/text")"
 grep -q 'reservedSystemCPUs: "0-1"' "$scratch/text" || fail "k8s: $(head -n 20 "$scratch/text")"
-# What a kubelet adds up itself: its reserves of memory.
+# The kubelet's own check: its memory reserves must add up.
 ! python3 -c 'import yaml' 2>/dev/null || "${k8s[@]}" --xml "numa:16 core:4 pu:2" -n 16 -P numa -- x 2>/dev/null |
     python3 -c '
 import sys, yaml
@@ -64,13 +64,13 @@ for harmless in OMP_PROC_BIND=false GOMP_SPINCOUNT=9 OMP_NUM_THREADS=3; do
     env "$harmless" "$CONTEND_BINARY" place -n 2 -P sized --emit sh -- x >/dev/null 2>"$scratch/err"
     ! grep -q environment: "$scratch/err" || fail "$harmless: $(cat "$scratch/err")"
 done
-# A value is the user's, and no line of a text or a terminal's command.
+# A value from the environment must not add a line to a text or an escape sequence to the terminal.
 env "OMP_PLACES=$(printf '{0}\n\033[31mrm')" "$CONTEND_BINARY" place -n 2 -P sized --emit sh -- x >"$scratch/text" 2>"$scratch/err"
 ! grep -q "$(printf '\033')\|^rm" "$scratch/text" "$scratch/err" || fail "a value is passed on: $(cat "$scratch/err")"
 
 # ---- memory policies ----
 if "$CONTEND_REFUSE" set_mempolicy EPERM true; then
-    # sysfs has a node nearly everywhere; without one there is no policy, and nothing to be refused.
+    # sysfs has a node nearly everywhere; without a node there is no policy that could be refused.
     "$CONTEND_BINARY" place -n 1 -P none --mem interleave >/dev/null 2>&1 && {
         expect 0 'memory: the kernel refuses memory policies here' "$CONTEND_REFUSE" set_mempolicy EPERM \
             "$CONTEND_BINARY" place -n 1 -P none --mem interleave

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The progress bar of a terminal says what runs: of a scan the benchmark, of steps the placement.
+# The progress bar on a terminal names what runs: the benchmark of a scan, the placement of steps.
 . tests/lib/cli.sh
 needs script
 
-# on_terminal PATTERN COMMAND...: what the bar said, drawn over and over in one line.
+# on_terminal PATTERN COMMAND...: checks the text of the bar, which is redrawn in one line.
 on_terminal() {
     local pattern=$1 said
     shift

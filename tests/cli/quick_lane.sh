@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# tests/run.sh: says what was not run, why, and what would run it, then ctest's verdict; exit codes are ctest's.
+# tests/run.sh prints which tests were not run, why, and the command that runs them, then ctest's verdict. It exits with
+# ctest's code.
 . tests/lib/cli.sh
 needs ctest cmake ninja
 mkdir "$scratch/tree"
@@ -31,7 +32,7 @@ done
 [[ ${said##*not run:} == *"100% tests passed"*" out of 5"* ]] || fail "no verdict at the end: $said"
 [[ $said != *"did not run:"* ]] || fail "listed twice: $said"
 
-# The slow one fails: only --all runs it, and the tests that are chosen run alone.
+# The slow test fails: only --all runs it. Tests that are named run alone.
 expect 8 '83% tests passed, 1 tests failed out of 6' tests/run.sh "$scratch/build" --all
 expect 0 'out of 1$' tests/run.sh "$scratch/build" -R fine
 expect 8 '0% tests passed' tests/run.sh "$scratch/build" -L slow

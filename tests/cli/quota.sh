@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A cgroup that grants less time than the CPUs have is said when a run starts.
+# A run reports at its start that a cgroup grants less time than the CPUs have.
 . tests/lib/cli.sh
 . tests/lib/quota.sh
 needs root
@@ -9,8 +9,8 @@ expect 0 'warning: the cgroup grants the time of 0.5 CPUs and allows' "${within[
     "$CONTEND_FAKE" bench fake --rounds 1 --time 0.1 --no-plots --out "$scratch/out"
 grep -q '"the cgroup grants the time of 0.5 CPUs' "$scratch/out/run.json" || fail "not in run.json"
 
-# A worker that wants more is stopped: that is a part of its steps' time, and not also of its wait. A
-# tenth of a CPU is less than a busy machine leaves, too.
+# A worker that needs more time is throttled. That is a separate part of its step time, not also part of its wait. A
+# tenth of a CPU is less than even a busy machine leaves.
 quota 10
 expect 0 'none[~ ]' "${within[@]}" \
     "$CONTEND_BINARY" run --workers 2 --placement none --rounds 1 --time 1 --no-canary --no-baselines --no-plots --out "$scratch/stopped" -- \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What README.md and docs/ show is what the program says, and what they point to is there.
+# README.md and docs/ show the program's real output, and everything that they link to exists.
 . tests/lib/cli.sh
 "$CONTEND_BINARY" man --markdown | diff docs/reference.md - > "$scratch/reference" ||
     fail "docs/reference.md is not what 'contend man --markdown' prints:"$'\n'"$(cat "$scratch/reference")"
@@ -9,7 +9,7 @@ for page in README.md CHANGELOG.md docs/*.md results/README.md results/*/README.
     done
 done > "$scratch/missing"
 [ ! -s "$scratch/missing" ] || fail "links to what is not there: $(cat "$scratch/missing")"
-# Each command that they show is one that the program takes; tests/cli/ci_jobs.sh and jobs_*.sh run what is in share/.
+# The program accepts each command that they show. tests/cli/ci_jobs.sh and jobs_*.sh run the files of share/.
 if python3 -c '' 2>/dev/null; then
     commands() { # commands PAGE...
         rm -rf "$scratch/folder"

@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Where the kernel refuses another process (ulimit -u, pids.max of a container), the worker that could
-# not be started is a row with its reason, and nobody else's process is touched. All of it in a PID
-# namespace of its own: a signal to process "-1" goes to every process that there is.
+# If the kernel refuses a new process (ulimit -u, pids.max of a container), the worker's row has that reason, and no
+# other process is touched. Runs in a PID namespace of its own: a signal to process "-1" would reach every process.
 . tests/lib/pid_namespace.sh || exit
 . tests/lib/cli.sh
 export ASAN_OPTIONS=detect_leaks=0 # who looks for leaks starts a process, too
 
-# The limit counts the processes of a user over the whole machine: one that has no other.
+# The limit counts a user's processes over the whole machine, so the test takes a user that has none.
 uid=$((1900000000 + RANDOM))
 as_user() {
     setpriv --reuid "$uid" --clear-groups -- "$@"
@@ -22,7 +21,8 @@ is_left_alone() { # is_left_alone WHAT
     kill -0 "$bystander" 2>/dev/null || { fail "$1: another process of the user was killed" && finish; }
 }
 
-# refused PROCESSES CODE PATTERN COMMAND...: beside the bystander, the program is the second.
+# refused PROCESSES CODE PATTERN COMMAND...: runs it with that limit; beside the bystander, the program is the second
+# process.
 refused() {
     local processes=$1 code=$2 pattern=$3
     shift 3
@@ -38,13 +38,13 @@ refused 2 3 'nothing was measured: worker 0: cannot be started, too many process
 [ "$(grep -c ',failed,"worker 0: cannot be started' "$scratch/out/none/rows.csv")" -ge 1 ] ||
     fail "no row with the reason: $(cat "$scratch/out/none/rows.csv")"
 
-# One of two can be started: it is ended for the other, whose row says why; the run goes on.
+# Only one of two workers can start: it is ended, the other's row has the reason, and the run continues.
 refused 3 3 'round 2 of 2' "$scratch/bin/contend-fake" bench fake -n 2 --rounds 2 --time 0.1 \
     --no-plots --out "$scratch/out/one"
 grep -q ',failed,"worker 1: cannot be started' "$scratch/out/one/rows.csv" ||
     fail "no row with the reason: $(cat "$scratch/out/one/rows.csv")"
 
-# What only tries or draws something.
+# Commands that need a process only to try or to draw something.
 refused 2 2 'cannot start a process that tries the topology' "$scratch/bin/contend" info --xml \
     'package:2 core:2 pu:1'
 refused 2 3 'cannot start the MPI process' env OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 \

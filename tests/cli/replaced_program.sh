@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The program's file is replaced in the middle of a run, as a build does: all rounds that are left run
-# what was started, and say so by the name that it had.
+# If a build replaces the program's file during a run, all remaining rounds still run the old program, under its old
+# name.
 . tests/lib/cli.sh
 . tests/lib/mpi.sh
 program=$scratch/contend-fake
@@ -11,7 +11,7 @@ exit 9"
 replace() {
     printf '%s\n' "$other" >"$program.new" && chmod +x "$program.new" && mv "$program.new" "$program"
 }
-# in_the_middle OUT COMMAND...: the first of its rounds runs before the program is replaced.
+# in_the_middle OUT COMMAND...: replaces the program after the first round.
 in_the_middle() {
     local out=$1 code
     shift
@@ -30,7 +30,7 @@ in_the_middle() {
 in_the_middle "$scratch/run" "$program" bench fake -n 2 --rounds 4
 [ "$(cell "$scratch/run/rows.csv" none 2 throughput rounds)" = 4 ] || fail "$(cat "$scratch/run.log")"
 
-# From the start, so that nothing is left to luck. Its workers have its name, and its path.
+# The file is gone from the start, so timing does not matter. The workers show its name and its path.
 cp "$CONTEND_FAKE" "$scratch/gone"
 exec 9<"$scratch/gone"
 rm "$scratch/gone"
@@ -47,7 +47,7 @@ wait_for 60 worker_is_named || fail "no worker by its name: $(ps -o pid,comm,arg
 kill "$run"
 wait "$run"
 
-# A rank's MPI process, and the module beside the program.
+# The MPI process of a rank, and the module beside the program.
 cp "$CONTEND_BUILD_DIR/tests/fake_mpi.so" "$scratch/contend_mpi.so"
 expect 3 'mpirun started 2 tasks, but the MPI process ended with code 7' \
     env -u CONTEND_MPI_MODULE FAKE_MPI=start OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 \

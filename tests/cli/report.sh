@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# contend report: a run measured where gnuplot is not installed, drawn where it is.
+# contend report draws the figures of a run that was measured without gnuplot.
 . tests/lib/cli.sh
 needs gnuplot
 gnuplot=$(command -v gnuplot)
 out="$scratch/measured here"
 
-# A PATH without gnuplot still needs nothing else: the workers are the program itself.
+# The workers are the program itself, so PATH needs nothing else.
 expect 0 "gnuplot is not installed: no plots; 'contend report DIR' draws them where it is" \
     env PATH=/nonexistent "$CONTEND_FAKE" run fake --placement none,sized --workers 2 --rounds 2 \
     --time 0.1 --warmup 0.01 --out "$out"
@@ -22,7 +22,7 @@ for plot in throughput efficiency step_time loss; do
 done
 cp "$out/plots/loss.svg" "$scratch/first.svg"
 
-# Results of older versions are drawn, too: from what they left, which no version can make again.
+# Results of older versions can be drawn from their data, which no current version can reproduce.
 for run in h100-vm/pipeline 2-cpus-vm/threads; do
     older=$scratch/${run//\//-}
     cp -r "$CONTEND_SOURCE_DIR/results/$run" "$older"
@@ -34,28 +34,28 @@ for run in h100-vm/pipeline 2-cpus-vm/threads; do
     done
 done
 
-# Again, from its directory: the same figure, nothing else beside it.
+# From its own directory: the same figure, and no other files.
 files=$(ls "$out/plots")
 (cd "$out" && expect 0 'drew \./plots/loss.svg' "$CONTEND_BINARY" report . && exit "$failures") ||
     fail "not from its own directory"
 cmp -s "$out/plots/loss.svg" "$scratch/first.svg" || fail "drawn again, it is another figure"
 [ "$(ls "$out/plots")" = "$files" ] || fail "other files than before: $(ls "$out/plots")"
 
-# A run was killed while its files took the place of an earlier one's: that comes to its end first.
+# A run was killed while its files replaced an earlier result: report first completes that.
 mkdir "$out/.contend-run"
 mv "$out/run.json" "$out/rows.csv" "$out/.contend-run"
 expect 0 'loss.svg' "$CONTEND_BINARY" report "$out"
 [ -s "$out/run.json" ] && [ -s "$out/rows.csv" ] && [ ! -e "$out/.contend-run" ] ||
     fail "half of a result was left: $(ls -A "$out" "$out/.contend-run")"
 
-# One that cannot be drawn does not keep the others from it.
+# A result or figure that cannot be drawn does not prevent the others.
 expect 2 "cannot open the result directory '.*gone'" "$CONTEND_BINARY" report "$scratch/gone" "$out"
 echo nonsense > "$out/plots/loss.dat"
 expect 3 'gnuplot failed on loss' "$CONTEND_BINARY" report "$out"
 [ ! -e "$out/plots/loss.svg" ] || fail "a broken figure was left"
 [ -e "$out/plots/efficiency.svg" ] || fail "a broken figure took the others along"
 
-# Another run into the same directory leaves none of the old figures, but what is not ours.
+# Another run into the same directory removes all old figures, but no file of the user.
 touch "$out/plots/notes.txt"
 expect 0 'replacing the earlier run' "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 1 \
     --time 0.1 --warmup 0.01 --no-plots --out "$out"
@@ -63,12 +63,12 @@ expect 0 'replacing the earlier run' "$CONTEND_FAKE" run fake --placement none -
     fail "figures of a replaced run: $(ls "$out/plots")"
 expect 0 'plots/loss.svg' "$CONTEND_BINARY" report "$out"
 
-# A scan has figures of its own only, and is told nothing of steps.
+# A scan has only its own figures, and no messages about steps.
 expect 0 'square' "$CONTEND_FAKE" bench fakescan --rounds 2 --time 0.1 --out "$scratch/scan"
 said=$("$CONTEND_FAKE" bench fakescan --rounds 1 --time 0.1 --out "$scratch/scan" 2>&1)
 [[ $said != *"no plot"* ]] || fail "a scan is told of plots it cannot have: $said"
 
-# A benchmark says how its values are shown: this one has a figure, and one that only rows.csv has.
+# A benchmark decides how its values are shown: here one has a figure, and one is only in rows.csv.
 [[ $said != *doubt* ]] || fail "a quiet metric is in the table: $said"
 grep -q ',doubt,ratio,' "$scratch/scan/rows.csv" || fail "a quiet metric is not in rows.csv"
 squares=$scratch/scan/plots/squares

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Pages as a browser shows them, on a phone: no error, no picture that is missing, nothing that is
-# wider than the screen, and the verdict in sight.
+# Pages in a browser, on a phone's screen: no error, no missing picture, nothing wider than the screen, and the verdict
+# visible at the top.
 . tests/lib/cli.sh
 needs python3
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
@@ -13,7 +13,7 @@ browse() { # browse PAGE: its DOM on stdout, its console in $scratch/console
 echo '<p>works</p>' >"$scratch/try.html"
 browse "$scratch/try.html" | grep -q works || skip "Chromium does not start here"
 
-# What a page in a frame of 390 pixels looks like, as text of the page around it.
+# Describes a page in a frame of 390 pixels, as text of the enclosing page.
 look() { # look NAME VERDICT [PICTURES]
     cat >"$scratch/look.html" <<END
 <!DOCTYPE html><iframe id="page" src="$1.html" style="border:0;width:390px;height:800px"></iframe>
@@ -46,7 +46,7 @@ for run in h200-x2-vm/pipeline 2-cpus-vm/threads; do
 done
 expect 0 . env PATH=/nonexistent "$CONTEND_BINARY" report --html "$scratch/both.html" results/h100-vm/pipeline \
     "$scratch/pipeline"
-# Documents alone: what the other commands write with --html.
+# Pages that other commands write with --html.
 python3 tests/lib/make_fleet.py "$scratch/fleet" --machines 30 --rows 60 --bad 0.07 --off 0.4 --seed 3
 expect 1 . "$CONTEND_BINARY" validate fleet "$scratch/fleet/results" --html "$scratch/fleet.html"
 expect 1 . "$CONTEND_BINARY" validate --expect cpus=9999 --no-measure --html "$scratch/validate.html"

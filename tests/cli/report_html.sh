@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The page of a result: what is in it, where it is written, and that text in a result stays text.
+# The page of a result: its contents, where it is written, and that text in a result is escaped.
 . tests/lib/cli.sh
 needs jq
 source=results/h200-x2-vm
@@ -17,7 +17,7 @@ edit() { # edit FILTER: run.json of $there
     jq "$1" "$there/run.json" >"$there/new" && mv "$there/new" "$there/run.json"
 }
 
-# All that a reader asks for is in one file, which loads nothing.
+# The page is one file with everything a reader needs, and loads nothing.
 expect 0 "wrote $one/report.html" "${report[@]}" "$one"
 page=$one/report.html
 verdict='recommended: sized (OMP_NUM_THREADS=16), 19x the default, range 18x to 25x; ' # anew, of an earlier version
@@ -34,7 +34,7 @@ grep -q 'class="sim"' "$page" && fail "a run on GPUs is told to be modelled"
 [ "$(grep -o '<svg' "$page" | wc -l)" = "$(grep -o '</svg>' "$page" | wc -l)" ] || fail "SVG that does not end"
 well_formed "$page"
 
-# Again it is the same; a run on a modelled GPU says so; a scan has its figures.
+# A second report writes the same page. A run on a modelled GPU says so. A scan has its figures.
 cp "$page" "$scratch/first.html"
 expect 0 . "${report[@]}" "$one"
 cmp -s "$page" "$scratch/first.html" || fail "written again it is another page"
@@ -48,12 +48,12 @@ expect 0 . "${report[@]}" "$scratch/threads"
 [ "$(grep -o '<img' "$scratch/threads/report.html" | wc -l)" = "$(find "$scratch/threads/plots" -name '*.svg' | wc -l)" ] ||
     fail "figures are missing in the page of a scan"
 
-# Of a search, its table has both: what was tried, and the rounds that it has not seen.
+# The page of a search has its table: the settings tried, and the fresh rounds that confirm the winner.
 cp -r "$source/tune" "$scratch/tune"
 expect 0 . "${report[@]}" "$scratch/tune"
 grep -q '>fresh rounds</th>' "$scratch/tune/report.html" || fail "of a search's page"
 
-# Before and after: in the second one's directory, or where --html says.
+# Before and after: the page is in the second result's directory, or where --html says.
 cp -r results/h100-vm/pipeline "$scratch/before"
 expect 0 'one/report.html, before and after' "${report[@]}" "$scratch/before" "$one"
 for text in '<h3>Before</h3>' '<h3>After</h3>' 'h100-vm' 'h200-x2-vm' 'contend compare'; do
@@ -65,7 +65,7 @@ expect 0 "wrote $scratch/both.html, before and after" "${report[@]}" --html "$sc
 [ ! -e "$page" ] || fail "--html wrote a second page"
 expect 2 'writes one page' "${report[@]}" --html "$scratch/x.html" "$one" "$one" "$one"
 
-# What is not ours stays, and is told in one line.
+# A file that contend did not write stays, with one message.
 echo mine >"$page"
 expect 2 "one': 'report.html' is not replaced: it is no report of contend" "${report[@]}" "$one"
 [ "$(cat "$page")" = mine ] || fail "a file of the user's was replaced"
@@ -78,7 +78,7 @@ expect 2 'no report of contend' "${report[@]}" "$one"
 rm "$page"
 expect 3 "cannot write '$scratch/none/x.html'" "${report[@]}" --html "$scratch/none/x.html" "$one"
 
-# A page of an earlier version is replaced, and a run takes that of the result it replaces away.
+# A page of an earlier version is replaced. A new run removes the page of the result that it replaces.
 printf '%s\n' '<!DOCTYPE html>' '<html lang="en">' '<head>' '<meta charset="utf-8">' \
     '<meta name="generator" content="contend 0.0.1">' >"$page"
 expect 0 'wrote' "${report[@]}" "$one"
@@ -92,7 +92,7 @@ echo mine >"$scratch/run/report.html"
 expect 0 "no page: 'report.html' is not replaced" env PATH=/nonexistent "${run[@]}"
 [ "$(cat "$scratch/run/report.html")" = mine ] || fail "a run replaced a file of the user's"
 
-# Hostile text in every string of run.json, in plots and in the name of the directory.
+# Hostile text in every string of run.json, in plots and in the directory's name.
 fresh
 mkdir "$there/plots"
 # shellcheck disable=SC2016 # is to stay as it is
@@ -118,7 +118,7 @@ expect 0 . "${report[@]}" --markdown "$there"
 "$CONTEND_BINARY" report --markdown "$there" 2>/dev/null | grep -v '^      \|^Run `' | grep -q '<script' && # but in code
     fail "text became HTML in Markdown"
 
-# Machines of other shapes: many CPUs in several packages, none, and sets that make no sense.
+# Machines of other shapes: many CPUs in several packages, no packages, and sets that make no sense.
 shape() { # shape FILTER CPUS: so many CPUs are drawn under `none`
     fresh
     edit "$1"
@@ -151,7 +151,7 @@ shape '.topology.cpus.all = "0-8191" | .topology.cpu_sets = {"cores": [range(900
 shape '.topology.cpu_sets = {"packages": ["0-31", "0-31", "x", 7, null], "llcs": {}, "cores": "?"}' 32
 shape '.command = 7 | .notes = {} | .environment = [] | .findings = []' 32
 
-# Markdown: the sentence, the table, nothing written.
+# Markdown has the sentence and the table, and writes no file.
 rm -f "$page"
 expect 0 '^\| sized.* \| 1.83 M \| 19x \| 18-25 \|' "$CONTEND_BINARY" report --markdown "$one"
 [ ! -e "$page" ] || fail "--markdown wrote a page"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# results/: small; each result is named in a document, and its summary and page say what today's program says of it;
-# the numbers that documents quote beside a result are in it.
+# results/ is small. A document names each result, and its summary and page are what today's program writes. The numbers
+# that documents quote beside a result are in it.
 #
 #   tests/cli/results.sh --update    writes summaries, pages and figures anew (CONTEND_BINARY, CONTEND_FAKE)
 . tests/lib/cli.sh
@@ -13,7 +13,7 @@ for run in "${runs[@]}"; do # not those of other machines, which git ignores
 done
 [ "${#kept[@]}" -gt 10 ] || fail "only ${#kept[@]} results"
 
-# again RUN [PATH]: a copy of it that is reported again; what is printed, without where it is.
+# again RUN [PATH]: reports a copy of it, and prints the output without its path.
 again() {
     mkdir -p "$scratch/${1%/*}"
     cp -r "$1" "$scratch/$1"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Scans draw the order of their points anew in each round, and the same again from the same --seed.
+# Scans draw a new order of their points in each round; the same --seed gives the same orders.
 . tests/lib/cli.sh
 
 drawn() { # drawn DIR SEED: a line a round

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# rounds.csv holds all that rows.csv is made from, but for percentiles of steps, and 'contend report'
-# prints again what a run printed, byte for byte.
+# rounds.csv has everything that rows.csv is computed from, except percentiles of steps. 'contend report' prints what
+# the run printed, byte for byte.
 . tests/lib/cli.sh
 needs jq
 
-# Rows by a reader's own means: one line a group, with what rows.csv says of it.
+# Recomputes rows in awk: one line per group, with the values of rows.csv.
 by_hand() { # by_hand ROUNDS.CSV
     awk -F, '
         NR == 1 || $9 == "status" && $13 != "" { next }
@@ -30,7 +30,7 @@ same_rows() { # same_rows DIR
     diff <(by_hand "$1/rounds.csv" | grep ',step_time,' | cut -d, -f 1-8) \
         <(columns "$1/rows.csv" placement workers role bench params metric rounds median |
             grep ',step_time,') || fail "$1: step_time is not what rounds.csv comes to"
-    # Of up to five rounds the interval is their range.
+    # With up to five rounds the interval is their range.
     columns "$1/rows.csv" metric rounds ci_low ci_high min max | grep -v '^step_time,' |
         awk -F, '$2 > 1 && ($3 != $5 || $4 != $6) { print; bad = 1 } END { exit bad }' ||
         fail "$1: an interval is not the range of its rounds"
@@ -54,7 +54,8 @@ same_words() { # same_words DIR COMMAND...
 short=(--time 0.1 --warmup 0.01)
 same_words "$scratch/steps" "$CONTEND_FAKE" run fake --placement none,sized,same,pcores --workers 1,2 \
     --rounds 3 "${short[@]}"
-# Rounds that end when it is clear: what that rests on is read back, too. A busy machine gets more time for a second.
+# Rounds that end when the verdict is clear: the data for that are read back, too. A busy machine gets more time on a
+# second try.
 for limit in 9s 30s 120s; do
     rm -rf "$scratch/clear"
     same_words "$scratch/clear" "$CONTEND_FAKE" run fake --placement none,sized,partition --workers 2 --no-canary \
@@ -69,14 +70,14 @@ columns "$scratch/clear/rounds.csv" role metric round placement | grep '^baselin
 same_words "$scratch/scan" "$CONTEND_FAKE" bench fakescan --rounds 2 --time 0.1 --no-plots
 same_words "$scratch/team" "$CONTEND_FAKE" run team --workers 3 --rounds 3 "${short[@]}" --limit 60
 
-# A worker that fails in one round: that round is a line without a value, and says why.
+# A worker that fails in one round: that round is a line with a reason and without a value.
 "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 2 "${short[@]}" -p mode=fail-run \
     --out "$scratch/failed" > /dev/null 2>&1 < /dev/null
 columns "$scratch/failed/rounds.csv" placement role metric round value status |
     grep -qx 'none,foreground,status,0,,failed' ||
     fail "no line of a failed round: $(cut -c1-200 "$scratch/failed/rounds.csv")"
 
-# Figures of a run that drew none, and of a program that does not have its benchmarks.
+# Figures of a run that drew none, by a program that lacks its benchmarks.
 if command -v gnuplot > /dev/null; then
     "$CONTEND_FAKE" run fake --placement none,sized --workers 2 --rounds 1 "${short[@]}" --no-plots \
         --out "$scratch/plain" > /dev/null 2>&1 < /dev/null

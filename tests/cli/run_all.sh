@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# 'contend run all': every scenario there is, with what it can measure on CPUs alone, into one
-# directory; skips are said, one that fails keeps no other from running, and an interrupt leaves what
-# is finished. The tables of a run stand in other tests.
+# 'contend run all' runs every scenario that CPUs alone allow, into one directory. It reports skipped scenarios,
+# continues after a failed one, and keeps finished ones after an interrupt. Other tests cover the tables of a run.
 . tests/lib/cli.sh
 export NO_COLOR=1
 short=(--rounds 1 --time 0.05 --warmup 0.01 --no-canary --no-plots)
@@ -11,11 +10,11 @@ names() { # names PROGRAM: of all scenarios but that of doses, which is not part
         python3 -c 'import json, sys; print(*[s["name"] for s in json.load(sys.stdin)["scenarios"] if s["name"] != "dose"])'
 }
 
-# The real ones.
+# The real scenarios.
 expect 2 "'all' means every scenario: name no other" "$CONTEND_BINARY" run all memory
 expect 2 "'all' takes no parameters: 'rows=256' belongs to one scenario" "$CONTEND_BINARY" run all -p rows=256
 expect 0 "'all' runs every scenario" "$CONTEND_BINARY" run all --help-all
-# Starting processes of a large parent can take longer than the usual limit where others are at work.
+# Starting processes of a large parent can exceed the usual limit on a busy machine.
 limit_s=500 expect 0 'scenarios?: .*measured' "$CONTEND_BINARY" run all --device sim "${short[@]}" --limit 120 \
     --out "$scratch/real"
 for name in $(names "$CONTEND_BINARY"); do
@@ -26,7 +25,7 @@ done
 grep -Eq '^pipeline +measured ' "$scratch/real/scenarios.txt" || fail "the main job was not measured"
 awk 'length > 79' "$scratch/real/scenarios.txt" | grep . && fail "the table is wider than 80 columns"
 
-# Into the same directory once more, with a page; and as JSON.
+# Into the same directory again, with a page; and as JSON.
 expect 0 '4 scenarios: 4 measured' "$CONTEND_FAKE" run all --rounds 1 --time 0.05 --warmup 0.01 \
     --no-canary --out "$scratch/fake"
 expect 0 '4 scenarios: 4 measured' "$CONTEND_FAKE" run all --rounds 1 --time 0.05 --warmup 0.01 --no-canary \
@@ -42,26 +41,26 @@ assert len(made) == 4 and all(s["status"] == "measured" and s["rows"] for s in m
     fail "no JSON of all: $(cat "$scratch/log")"
 expect 2 'has the result of one scenario' "$CONTEND_FAKE" run all "${short[@]}" --out "$scratch/fake/fake"
 
-# Told how long all of it may take, as it is in quick: shares of that, by launches.
+# A time limit for all, also the default of quick: each scenario gets a share by its launches.
 for most in "" 200; do
     "$CONTEND_BINARY" run all --device sim ${most:+--max-time "$most"} --dry-run --out "$scratch/dry" > "$scratch/said" 2>&1
     sed -n 's/^expected time: \([0-9]*\) s.*/\1/p' "$scratch/said" |
         awk -v most="${most:-330}" '{ n++; all += $1 } END { exit !(n > 4 && all > 0.5 * most && all <= most) }' ||
         fail "not the shares of ${most:-330} s: $(grep expected "$scratch/said" | xargs)"
-    # Their sum is told, but for what rounding each of them leaves.
+    # The sum is printed; each scenario's rounding may change it.
     sed -n 's/^expected time[^0-9]* \([0-9]*\)\(.*: \([0-9]*\)\)\{0,1\} s.*/\1 \3/p' "$scratch/said" |
         awk 'NF == 1 { n++; all += $1 } NF == 2 { told = $2; of = $1 } END { exit !(of == n && told > all - n && told < all + n) }' ||
         fail "not the sum: $(grep expected "$scratch/said" | xargs)"
 done
 [ ! -e "$scratch/dry" ] || fail "--dry-run has made a directory"
 
-# One that fails: the others run.
+# One scenario fails: the others run.
 mkdir -p "$scratch/one/team"
 echo "not ours" > "$scratch/one/team/rows.csv"
 expect 2 'team +failed$' "$CONTEND_FAKE" run all "${short[@]}" --out "$scratch/one"
 grep -q '4 scenarios: 3 measured, 1 failed' "$scratch/one/scenarios.txt" || fail "$(cat "$scratch/one/scenarios.txt")"
 
-# Interrupted in its second scenario.
+# Interrupted in the second scenario.
 "$CONTEND_FAKE" run all --rounds 1 --time 2 --warmup 0.01 --no-canary --no-plots \
     --out "$scratch/cut" > "$scratch/said" 2>&1 < /dev/null &
 run=$!
@@ -74,7 +73,7 @@ grep -q '4 scenarios: 1 measured, 1 interrupted, 2 not reached' "$scratch/cut/sc
     fail "$(cat "$scratch/cut/scenarios.txt")"
 expect 0 'Results' "$CONTEND_FAKE" report "$scratch/cut/fake"
 
-# Reported again from what is on disk: the same table, the page, what is missing, and what is damaged.
+# Reported again from disk: the same table, the page, missing and damaged scenarios.
 cp "$scratch/fake/scenarios.txt" "$scratch/before"
 rm "$scratch/fake/report.html" "$scratch"/fake/*/report.html
 expect 0 "wrote $scratch/fake/report.html" "$CONTEND_FAKE" report "$scratch/fake"
@@ -104,7 +103,7 @@ mkdir "$scratch/lone" # one result below a directory is nothing that run left
 cp -r "$scratch/two/team" "$scratch/lone"
 expect 2 'is no result directory' "$CONTEND_FAKE" report "$scratch/lone"
 
-# Compared, and in time: by scenario; one that was cut off is left out.
+# compare and --history work by scenario, and leave out a scenario that was cut off.
 expect 4 'Metrics that gate: [0-9]+ UNCLEAR' "$CONTEND_FAKE" compare "$scratch/fake" "$scratch/json"
 expect 4 "cut/busy' is left out: no round of it was finished" "$CONTEND_FAKE" compare "$scratch/fake" "$scratch/cut" \
     --allow all

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# contend run --dose with several levels: what is kept, the same from its files, the figure; the scenario that has doses of its
-# own; bad usage.
+# contend run --dose with several levels: checks the retention, the same from its files, the figure, the scenario with
+# doses of its own, and bad usage.
 . tests/lib/cli.sh
 
 needs two-cpus
 doses=("$CONTEND_BINARY" run --device sim --warmup 0.1 --no-canary --host h)
 
-# Two workers that own their CPUs lose what the aggressors take, and not much more where nobody else is busy.
+# Two workers that own their CPUs lose what the aggressors take, and little more on an otherwise idle machine.
 curve() {
     "${doses[@]}" -P partition --time 0.5 --rounds 2 --dose cpu=0,20% -o "$scratch/curve" > "$scratch/said" 2> "$scratch/log" ||
         fail "exit $?: $(cat "$scratch/log")"
@@ -26,7 +26,7 @@ assert dosing["kind"] == "cpu" and dosed["dose"] == 0.2 and 0.135 < dosed["held"
 assert idle["retention"] == 1 > dosed["retention"] and idle["held"] is None, dosing
 ' || fail "not so in JSON"
 
-# A command of one's own, whose runs take nearly as long whoever else is there.
+# A user's command that sleeps, so its runs take nearly as long beside any load.
 asleep() {
     "${doses[@]}" -P none -n 1 --rounds 1 --no-plots --dose cpu=0,20% -o "$scratch/command" -- sleep 0.1 > "$scratch/said" 2> "$scratch/log" ||
         fail "exit $?: $(cat "$scratch/log")"
@@ -34,7 +34,7 @@ asleep() {
 }
 patiently asleep || fail "$(cat "$scratch/said")"
 
-# Of requests that come when they want the rate at which they are too late is what is kept.
+# For requests by a schedule, the retained value is the rate at which the workers saturate.
 "${doses[@]}" serve -P partition --time 0.3 --rounds 1 --no-plots --dose cpu=0,20% -o "$scratch/serve" > "$scratch/said" 2> "$scratch/log" ||
     fail "serve: exit $?: $(cat "$scratch/log")"
 grep -q '^cpu .* requests/s  *retention' "$scratch/said" && grep -q '^retention: serve_saturation_rate (Poisson)' "$scratch/said" ||

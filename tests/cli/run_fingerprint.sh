@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# contend run fingerprint: what it leaves, what this machine cannot have, and two of them compared. Figures of a short run on a
-# busy machine are not judged.
+# contend run fingerprint: the files it writes, what this machine cannot measure, and comparisons of fingerprints.
+# Values of a short run on a busy machine are not judged.
 . tests/lib/cli.sh
 needs jq two-cpus
 cd "$scratch" || exit 1
@@ -13,7 +13,7 @@ head -1 out | grep -Eq '^fingerprint: [0-9]+ values, [0-9]+ absent; compare: con
 [ -z "$(awk 'length > 80' out)" ] || fail "wider than 80 columns: $(cat out)"
 jq -e '.schema == "contend-fingerprint" and .schema_version == 1 and .machine.cpus >= 2 and .machine.gpus == 0' one/fingerprint.json > /dev/null ||
     fail "$(cat one/fingerprint.json)"
-# The values are those of the rows.
+# The values are those of rows.csv.
 for metric in canary_integer canary_copy; do
     in_rows=$(awk -F, -v metric=$metric '$9 == metric { print $14 }' one/cpu/rows.csv)
     jq -e --argjson value "$in_rows" --arg name "${metric#canary_}" \
@@ -37,7 +37,7 @@ expect 0 'node7' "$CONTEND_BINARY" report --markdown one
     fail "another page"
 diff <("$CONTEND_BINARY" report --json one | jq -S .) <(jq -S . one/fingerprint.json) || fail "another JSON"
 
-# It is of one class with itself, and of another where values differ, which it says first.
+# A fingerprint is of the same class as itself, and of another class if values differ, which the first line says.
 expect 0 '^same class \(distance 0\.0\)$' "$CONTEND_BINARY" compare one one/fingerprint.json
 jq '(.values[] | select(.part == "cpu").value) *= 2 | .values[3].name = "other"' one/fingerprint.json > two.json
 "$CONTEND_BINARY" compare one two.json > out 2> log
@@ -61,7 +61,7 @@ expect 2 'is no fingerprint' "$CONTEND_BINARY" compare one one/cpu
 echo '{"schema": "contend-fingerprint", "schema_version": 9}' > newer.json
 expect 2 'newer contend' "$CONTEND_BINARY" compare one newer.json
 
-# Of several that should be alike the one that is not is named first.
+# Among several machines that should be alike, the one that differs is named first.
 kept=$CONTEND_SOURCE_DIR/results
 "$CONTEND_BINARY" compare "$kept"/2-cpus-vm/fingerprint/[1-4].json "$kept/h100-vm/fingerprint/1.json" > out 2> log
 [ $? = 1 ] || fail "a machine of another kind: $(cat out log)"
@@ -71,7 +71,7 @@ tr -s '\n ' ' ' < out | grep -Eq '^[1-5] of 5 machines differs? from their media
 expect 4 'stranger|shares no value' "$CONTEND_BINARY" compare one one none.json
 expect 2 'is no fingerprint' "$CONTEND_BINARY" compare one one one/cpu
 
-# An interrupt ends the measurement too.
+# An interrupt also ends the measurement.
 "$CONTEND_BINARY" run fingerprint --device sim -o cut > out 2> log &
 pid=$!
 wait_for 60 eval 'grep -q latency log' || fail "not begun: $(cat log)"

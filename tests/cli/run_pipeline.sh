@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# The main job as a user starts it, on a machine without a GPU: the issue's own figures.
+# The main job as a user starts it, on a machine without a GPU: checks the expected values.
 . tests/lib/cli.sh
 ! ls /dev/nvidia[0-9]* > /dev/null 2>&1 || skip "a GPU is here: this test is about the model"
 needs two-cpus
 sanitized=$(nm "$CONTEND_BINARY" 2>/dev/null | grep -c __asan_init)
 out="$scratch/r"
 
-# What the machine's other tenants do is not in our hands. A quiet run has to show the figures themselves.
-# One that says it was noisy (steal, other processes) has to show what holds beside others, too: `none` is
-# behind `partition`, by work done in the same rounds, and a worker's step under `partition` needs hardly more
-# CPU time than alone, however long it waits for CPUs. A program that sanitizers slow down is not judged by time.
+# Other tenants may disturb the machine. A quiet run has to show the values themselves. A run that reports noise (steal,
+# other processes) has to show what remains true beside other load. By work done in the same rounds, `none` is slower
+# than `partition`. A worker's step under `partition` needs hardly more CPU time than alone, however long it waits for
+# CPUs. Under sanitizers, time is not judged.
 expected_s() { "$CONTEND_BINARY" run --dry-run "$@" 2>&1 | sed -n 's/^expected time: \([0-9]*\) s.*/\1/p'; }
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { print (b > 0 ? a / b : 0) }'; }
 short=(--rounds 2 --time 0.5)
@@ -33,7 +33,7 @@ as_promised() {
         'BEGIN { exit !(q ? b >= 1.5 && e >= 0.85 && s < 1.5 * x : b >= 1.2 && a >= 1.2 && w >= 0.75) }'
 }
 [ "$(nproc)" != 2 ] || [ "$(expected_s)" -le 75 ] || fail "the default takes longer than 75 s: $(expected_s)"
-# Two teams can fall into step with each other by chance: of three runs one has to show it.
+# Two teams can synchronise by chance: one of three runs has to show the effect.
 shown=''
 for _ in 1 2 3; do
     measure

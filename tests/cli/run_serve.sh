@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Requests through the program: rows by placement and by load, and that the model of a GPU is named.
+# The scenario serve as a user starts it: rows by placement and by load, and the model of a GPU is named.
 . tests/lib/cli.sh
 export CONTEND_LIBCUDA=/nowhere CONTEND_LIBNVML=/nowhere
 
-# row PLACEMENT METRIC KEY: the median.
+# row PLACEMENT METRIC KEY: prints the median.
 row() {
     columns "$scratch/run/rows.csv" placement metric params median |
         awk -F, -v p="$1" -v m="$2" -v k="$3" '$1 == p && $2 == m && index($3 ";", ";" k ";") { print $4; exit }'
@@ -13,7 +13,7 @@ expect 0 'serve, device sim \(modelled GPU\)' "$CONTEND_BINARY" run serve -n 2 -
     --time 1.5 -p rate=200 -p load=100 "${small[@]}" -p arrival=poisson --out "$scratch/run"
 key='arrival=poisson;load=100'
 [ -n "$(row none serve_latency "$key;stat=p99")" ] || fail 'no p99'
-# The same schedule for all placements of a round.
+# All placements of a round have the same schedule.
 [ "$(row none serve_offered "$key")" = "$(row sized serve_offered "$key")" ] || fail 'the schedule depends on the placement'
 if command -v gnuplot > /dev/null; then
     grep -q 'sim' "$scratch/run/plots/serve_worst.svg" || fail 'the figure does not name the model'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# contend run --dose throttle=...: a spinning command loses that share of its CPU time to a quota, and nothing is left behind.
+# contend run --dose throttle=...: a quota takes that share of a spinning command's CPU time, and no cgroup is left.
 . tests/lib/cli.sh
 . tests/lib/quota.sh
 
@@ -8,7 +8,8 @@ make_group || skip "no cgroup with a CPU controller can be made here"
 # shellcheck disable=SC2016 # the command's shell
 spin='spin() { i=0; while [ $i -lt 600000 ]; do i=$((i + 1)); done; }; spin & spin; wait'
 
-# Two spinning processes on two CPUs, whose demand ends with each run: what the loop held, and what the kernel stopped them for.
+# Two spinning processes on two CPUs, whose demand ends with each run. Checks the level that the control loop held, and
+# the time for which the kernel stopped them.
 throttled() {
     "${within[@]}" "$CONTEND_BINARY" run --device sim --no-canary --no-plots --host h -P none -n 1 --time 3 --rounds 1 --dose throttle=0,20% \
         -o "$scratch/out" -- sh -c "$spin" > "$scratch/said" 2> "$scratch/log" || fail "exit $?: $(cat "$scratch/log")"
@@ -29,7 +30,7 @@ tr -s '\n ' ' ' < "$scratch/said" | grep -Eq 'At throttle=20% none keeps [0-9]+%
 grep -q 'CPU quotas stopped workers' "$scratch/log" || fail "nothing of quotas: $(cat "$scratch/log")"
 is "cgroups that are left" "$(find "$group" -mindepth 1 -type d)" ""
 
-# Who waits is not stopped, which is said.
+# A worker that waits is not stopped, which is reported.
 "$CONTEND_BINARY" run --device sim --no-canary --no-plots --no-baselines -P none -n 1 --time 1 --rounds 1 --dose throttle=40% \
     -o "$scratch/asleep" -- sleep 1 > "$scratch/said" 2> "$scratch/log" || fail "exit $?: $(cat "$scratch/log")"
 tr -s '\n ' ' ' < "$scratch/said" | grep -q 'The dose of throttle=40% was not held under none: .*hardly stops workers that wait' ||

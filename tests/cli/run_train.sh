@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Training steps that end in an all-reduce, as a user starts them: on the model of a GPU, and on two
-# GPUs over NCCL where they are.
+# Training steps that end in an all-reduce, as a user starts them: on the model of a GPU, and on two GPUs over NCCL if
+# available.
 . tests/lib/cli.sh
 needs two-cpus
 export NO_COLOR=1
 
-# train DIR DEVICE: two ranks under none, sized and partition; the table goes to DIR.txt.
+# train DIR DEVICE: runs two ranks under none, sized and partition, and prints the table to DIR.txt.
 train() {
     local out=$scratch/$1
     timeout 200 "$CONTEND_BINARY" run train -n 2 --device "$2" --rounds 2 --time 0.4 --warmup 0.05 \
@@ -22,14 +22,14 @@ train() {
         fail "the table names nobody under partition:"$'\n'"$(cat "$out.txt")"
 }
 
-# judge DIR DEVICE PLACEMENT: efficiency, and shares of the ranks that are waited for in all steps.
+# judge DIR DEVICE PLACEMENT: checks the efficiency, and that every step waited for some rank.
 judge() {
     local status efficiency shares
     status=$(cell "$1/rows.csv" "$3" 2 step_time status)
     case $status in ok | noisy) ;; *) fail "$3 on $2: status '$status'"; return ;; esac
     efficiency=$(cell "$1/rows.csv" "$3" 2 efficiency median)
     awk -v e="$efficiency" 'BEGIN { exit !(e > 0 && e < 2) }' || fail "$3: efficiency '$efficiency'"
-    # Medians of parts need not add up to 1; the least and the most of two rounds enclose it.
+    # Medians of parts need not add up to 1, but the minima and maxima of two rounds enclose it.
     shares=$(columns "$1/rows.csv" placement device metric min max |
         awk -F, -v arm="$3,$2,waited_for_share," 'index($0, arm) == 1 {
             low += $4; high += $5; n++ } END { print n, low, high }')
@@ -49,8 +49,8 @@ expect 3 'nothing was measured: .*two workers' "$CONTEND_BINARY" run train -n 1 
 expect 2 'gradient 6 is not' "$CONTEND_BINARY" bench train --device sim -p gradient=6 --no-plots \
     --out "$scratch/half"
 
-# A rank that is killed ends the arm at once, by its name. When it runs cannot be seen from here:
-# where it was killed before, once more and later.
+# If a rank is killed, the arm ends at once and names it. The test cannot see when the rank runs: if it was killed too
+# early, the test tries once more, later.
 rank_1_is_there() { # sets victim
     local pid
     for pid in $(pgrep -P "$run"); do

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Why nothing of a scenario can be measured is said once, and nothing else.
+# If nothing of a scenario can be measured, the reason is printed once, and nothing else.
 . tests/lib/cli.sh
 export CONTEND_LIBCUDA=/nowhere CONTEND_LIBNVML=/nowhere
 
@@ -7,7 +7,7 @@ said=$("$CONTEND_BINARY" run allreduce --workers 2 --rounds 1 --no-plots --out "
 [ "$? $(wc -l <<<"$said")" = '3 1' ] && [[ $said == *"nothing of 'allreduce' can run here: no GPU"* ]] ||
     fail "said: $said"
 [ ! -e "$scratch/run" ] || fail "a directory of nothing"
-# GPUs of other vendors alone: which are there, and what is measured, on stderr.
+# With GPUs of other vendors only, stderr names them and says what is measured.
 "$CONTEND_MACHINE_XML" sixteen_gpus | sed 's/0302 \[10de:/0380 [1002:/' >"$scratch/amd.xml"
 for words in 'run --dry-run' 'run gpu --dry-run' 'run all --dry-run' place; do
     # shellcheck disable=SC2086

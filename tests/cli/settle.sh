@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# The first steps of a fight do not count, those that do are three or more, and where the limit has
-# no room for them the run says so.
+# The first steps under contention do not count, and at least three steps do. If the limit has no room for three, the
+# run says so.
 . tests/lib/cli.sh
 
 value() { # value DIR ROLE METRIC: the medians of all such rows, each once
     columns "$scratch/$1/rows.csv" role metric median | sed -n "s/^$2,$3,//p" | sort -u | paste -sd ' '
 }
 
-# A step is longer than the warm-up and than the time to measure: one of each, but three that count.
+# A step is longer than the warm-up and the measuring time: without the rule, one step each; so three count.
 expect 0 . "$CONTEND_FAKE" bench fake --workers 2 --placement none --rounds 1 --warmup 1ms \
     --time 10ms -p step=100ms --no-plots --out "$scratch/steady"
 [ "$(value steady baseline early_steps)" = 1 ] || fail "alone: other than one step before the first"
@@ -19,11 +19,11 @@ expect 0 'none.*: only 1 step of a worker in 1 of 1 round' \
     -p step=700ms --limit 1.3 --no-plots --out "$scratch/short"
 [ "$(value short foreground round_steps)" = 1 ] || fail "steps that the limit has no room for"
 
-# Ranks that wait for each other agree on how many steps to leave out.
+# Ranks that wait for each other leave out the same number of steps.
 expect 0 . "$CONTEND_FAKE" bench fakemarch --workers 3 --placement none --rounds 1 --warmup 100ms \
     --time 100ms -p step=7ms --no-plots --out "$scratch/march"
 
-# A dose of contention is at its level when steps begin to count, is a row and stands above the table.
+# A dose of contention reaches its level before steps count. It has a row, and is named above the table.
 dosed=("$CONTEND_BINARY" run pipeline --device sim -n 2 -P partition --dose cpu=20% --rounds 1 --time 1 --no-baselines
     --no-canary --no-plots)
 expect 0 'worker 2, dose cpu=20%: CPUs' "${dosed[@]}" --dry-run

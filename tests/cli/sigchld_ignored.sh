@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The end of a process that nobody can wait for: because a parent ignores SIGCHLD, which is inherited,
-# or because a sandbox refuses the system calls. Nothing waits for ever.
+# Processes whose end cannot be waited for: an ignored SIGCHLD is inherited from the parent, or a sandbox refuses the
+# system calls. Nothing waits forever.
 . tests/lib/cli.sh
 export ASAN_OPTIONS=detect_leaks=0:handle_segv=0 # who looks for leaks waits for a process, too
 run_fake=("$CONTEND_FAKE" bench fake -n 2 --rounds 2 --time 0.1 --no-plots --out)
-# within COMMAND...: a run that does not end is one of a failed test; its SIGTERM may be blocked.
+# within COMMAND...: a run that does not end fails the test; it may block SIGTERM.
 within=(timeout -k 5 100)
 
 if env --ignore-signal=CHLD true 2>/dev/null; then
@@ -18,18 +18,18 @@ if env --ignore-signal=CHLD true 2>/dev/null; then
 fi
 
 "$CONTEND_REFUSE" wait4 ECHILD true || { [ $? != 77 ] || finish; }
-# The pidfd says when one has ended. Its row says what it reported itself.
+# The pidfd tells when a worker ended. Its row has the status that the worker reported itself.
 expect 0 'Results' "${within[@]}" "$CONTEND_REFUSE" wait4 ECHILD "${run_fake[@]}" "$scratch/wait4"
 expect 3 'worker 0: gone while .*nothing says how it ended' "${within[@]}" "$CONTEND_REFUSE" wait4 \
     ECHILD "$CONTEND_FAKE" bench fake -p mode=exit --rounds 1 --time 0.1 --no-plots --out "$scratch/exit"
 expect 2 'nothing says how the process that tried the topology ended' "${within[@]}" \
     "$CONTEND_REFUSE" wait4 ECHILD "$CONTEND_BINARY" info --xml 'package:2 core:2 pu:1'
-# Nothing does.
+# No system call tells how a worker ended.
 expect 3 'worker 0: gone while .*nothing says how it ended' "${within[@]}" "$CONTEND_REFUSE" wait4 \
     ECHILD "$CONTEND_REFUSE" pidfd_open ENOSYS "${run_fake[@]}" "$scratch/neither"
 expect 0 'Results' "${within[@]}" "$CONTEND_REFUSE" pidfd_open ENOSYS "${run_fake[@]}" "$scratch/old"
 
-# Which CPUs there are is not told: an error, where hwloc would ask for ever.
+# Which CPUs exist is unknown: an error, where hwloc would loop forever.
 for command in info 'run pipeline --device sim --dry-run' place; do
     # shellcheck disable=SC2086
     expect 2 'sched_getaffinity; under a sandbox' "${within[@]}" "$CONTEND_REFUSE" \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# However a run ends, no worker, no shared memory and no temporary file stays.
+# However a run ends, it leaves no worker, no shared memory and no temporary file.
 . tests/lib/cli.sh
 
 workers_of() { # PIDs of workers of the runs started here
@@ -21,7 +21,7 @@ on_disk() { # on_disk OUT: it has a row, and the next round runs
     [ "$(wc -l < "$1/rows.csv" 2>/dev/null || echo 0)" -gt 1 ] && [ -n "$(workers_of)" ]
 }
 
-# kill -9 of the parent: no worker runs a moment later.
+# After kill -9 of the parent, all workers end within a moment.
 start "$scratch/kill" 1000
 kill -9 "$run"
 wait "$run" 2>/dev/null
@@ -32,7 +32,7 @@ wait_for 20 none_left || fail "workers left after kill -9 of the parent: $(worke
 find "$scratch/kill" -name '*.tmp' | grep . && fail "temporary file left"
 grep -q '"status": "interrupted"' "$scratch/kill/run.json" || fail "run.json does not say interrupted"
 
-# SIGINT and SIGTERM: exit 130, the finished rounds are there, run.json says interrupted.
+# SIGINT and SIGTERM: exit 130, the finished rounds are kept, and run.json says interrupted.
 for signal in INT TERM; do
     out="$scratch/$signal"
     start "$out" 1000
@@ -47,7 +47,7 @@ for signal in INT TERM; do
     grep -q "\"rounds_done\": $rounds" "$out/run.json" || fail "SIG$signal: rounds differ"
 done
 
-# kill -9 of one worker: a row with the reason, and the run goes on.
+# kill -9 of one worker: a row with the reason, and the run continues.
 start "$scratch/worker" 2 --placement none --no-baselines --time 3
 victim=$(workers_of | head -n 1)
 kill -9 "$victim"
@@ -57,7 +57,7 @@ code=$?
 grep -q 'killed by signal 9' "$scratch/worker/rows.csv" || fail "no reason for the killed worker"
 [ -z "$(workers_of)" ] || fail "workers left after a killed one"
 
-# Who reads what we say goes first, as tee does at Ctrl-C: the run comes to its end, and is cleared away.
+# The reader of the output ends first, as tee does at Ctrl-C: the run still ends and cleans up.
 exec {unread}> >(:)
 wait $!
 "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 2 --time 0.1 --warmup 0.01 --no-plots \
@@ -69,7 +69,7 @@ rounds=$(cell "$scratch/unread/rows.csv" none 2 throughput rounds)
 grep -q 'Results: ' "$scratch/unread.log" || fail "nobody reads the log: no table"
 [ ! -e "$scratch/unread/.contend-run" ] || fail "nobody reads the log: a work directory is left"
 
-# By name: MPI's jobs of other tests come and go there, too.
+# Only names of contend's own: MPI jobs of other tests create and remove files there, too.
 left=$(comm -13 <(echo "$shm_before") <(ls /dev/shm 2>/dev/null) | grep '^contend')
 [ -z "$left" ] || fail "shared memory left in /dev/shm: $left"
 [ -z "$(ls "$TMPDIR")" ] || fail "temporary files left: $(ls "$TMPDIR")"

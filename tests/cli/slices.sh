@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A baseline has another slice of its plan in each round, and the files say which.
+# A baseline uses another slice of its plan in each round, and the files record which one.
 . tests/lib/cli.sh
 
 needs two-cpus jq

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# srun starts the ranks, by PMIx or PMI-2.
+# srun starts the ranks of a job, by PMIx or PMI-2.
 . tests/lib/slurm.sh
 . tests/lib/mpi.sh
 needs_mpi
 start_slurm
 
-# Which way to MPI do Slurm and MPI have in common?
+# Finds a way to start MPI that Slurm and MPI both support.
 how=
 for way in pmix pmi2; do
     srun --mpi=list 2>&1 | grep -q "$way" || continue
@@ -20,17 +20,17 @@ expect 0 "Results: $out" srun "--mpi=$how" --overcommit -n 2 "$CONTEND_BINARY" b
 check_collective "$out" 2
 grep -q '2 ranks started by srun' "$out/run.json" || fail "run.json does not say who started it"
 
-# One task is a plain run, and a shell inside an allocation is none of a job's.
+# A single task is a plain run, and so is a run in a shell inside an allocation.
 expect 0 'Results' srun -n 1 "$CONTEND_FAKE" bench fake --rounds 1 --time 0.1 --no-plots \
     --out "$scratch/one"
 expect 0 'Results' salloc -n 2 --overcommit "$CONTEND_FAKE" bench fake --rounds 1 --time 0.1 \
     --no-plots --out "$scratch/shell"
 
-# Tasks that MPI cannot know of: refused, instead of two runs that overwrite each other.
+# Tasks without a way to MPI are refused: otherwise two runs would overwrite each other.
 expect 2 'srun started 2 tasks and no way' srun --mpi=none --overcommit -n 2 "$CONTEND_FAKE" bench \
     faketeam --rounds 1 --time 0.1 --no-plots --out "$scratch/none"
 
-# A worker that dies is named, and the exit code is the run's.
+# If a worker dies, the message names it, and srun exits with the run's code.
 expect 3 'rank 1 \(host .*\): killed by signal 9' srun "--mpi=$how" --overcommit -n 2 \
     "$CONTEND_FAKE" bench faketeam --limit 100 -p mode=crash -p bad_worker=1 --rounds 1 --time 0.1 --no-plots \
     --out "$scratch/worker"

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# What contend hands to Slurm's users: the text of `place --emit slurm`, under sbatch and salloc, and
-# `comms` under srun, whose signals are the command's.
+# The text of `place --emit slurm` under sbatch and salloc, and `comms` under srun, which passes signals to the command.
 . tests/lib/slurm.sh
 needs jq two-cpus
 start_slurm task/affinity
@@ -14,7 +13,7 @@ cpus=$("$CONTEND_BINARY" place -n 2 -P partition --json 2>/dev/null | jq -r '[.w
     'sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/self/status >"$OUT/$1"' sh '{worker}' >"$scratch/job" 2>"$scratch/err" ||
     fail "$(cat "$scratch/err")"
 
-# binds HOW COMMAND...: each worker was on the CPUs of the plan.
+# binds HOW COMMAND...: checks that each worker ran on the CPUs of the plan.
 binds() {
     local how=$1 got
     shift
@@ -27,19 +26,19 @@ binds() {
 binds salloc salloc -N 1 --exclusive sh "$scratch/job"
 binds sbatch sbatch --wait --chdir "$scratch" -o "$scratch/log" "$scratch/job"
 
-# Slurm itself binds, not only what runs in its tasks.
+# Slurm itself binds, and not only the commands in its tasks.
 masks=$(sed -n 's/.*--cpu-bind=\(mask_cpu:[^ ]*\) .*/\1/p' "$scratch/job")
 # shellcheck disable=SC2016
 binds srun srun -N 1 -n 2 "--cpu-bind=$masks" sh -c \
     'sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/self/status >"$OUT/$SLURM_PROCID"'
-# A job that has not these CPUs is refused, not run on others.
+# A job without these CPUs is refused, and does not run on others.
 code=0
 taskset -c "${cpus#* }" sh -c "$(sed 's/^exec srun.*/SLURM_PROCID=0 sh -c "$task"/' "$scratch/job")" >"$scratch/said" 2>&1 || code=$?
 [ "$code" = 2 ] && grep -q 'refused: CPU' "$scratch/said" || fail "exit $code: $(cat "$scratch/said")"
 
 # ---- comms ----
 
-# The tasks' logs are one job's.
+# The logs of all tasks form one job.
 # shellcheck disable=SC2016
 timeout 100 srun -n 2 --overcommit "$CONTEND_BINARY" comms --out "$scratch/job-comms" -- sh -c \
     '"$CONTEND_STUB_NCCL" - 5 "init:e0:2:$SLURM_PROCID:2:" coll:AllReduce:ncclFloat32:1000:0:RING:SIMPLE:2:3:0 finalize' \
@@ -50,7 +49,7 @@ got=$("$CONTEND_BINARY" comms --read "$scratch/job-comms" --json |
     jq -c '[(.logs | length), (.communicators[] | [.ranks, (.present | length), .calls[0].calls])]')
 [ "$got" = '[2,[2,2,3]]' ] || fail "comms: $got"
 
-# What Slurm sends to a job that has to save its state: the command has it, and goes on.
+# The signal that Slurm sends before a job ends, to save state: the command receives it, and continues.
 cat >"$scratch/saves" <<'END'
 #!/bin/sh
 trap 'echo >"$OUT/saved.$SLURM_PROCID"' USR1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ctrl-Z stops the workers, too, and what was measured over it is no result: that round is done again.
+# Ctrl-Z also stops the workers. A round that was stopped gives no result, and is repeated.
 . tests/lib/cli.sh
 . tests/lib/mpi.sh
 program=$scratch/contend-fake # whose workers are nobody else's
@@ -26,7 +26,7 @@ all_stopped() { # the run, and all workers of it that have not just ended
         [[ $(state_of "$pid") = [TZ] ]] || return 1
     done
 }
-# With workers: between two arms there are none for a moment.
+# Stops the run while it has workers: between two arms there are none for a moment.
 stop() {
     wait_for 60 has_workers || fail "no worker"
     kill -TSTP "$run"
@@ -51,7 +51,7 @@ rounds=$(cut -d, -f"$(head -n 1 "$out/samples.csv" | tr , '\n' | grep -nx round 
     "$out/samples.csv" | sed 1d | uniq | tr '\n' ' ')
 [ "$rounds" = '0 1 2 ' ] || [ "$rounds" = '1 2 3 ' ] || fail "rounds in samples.csv: $rounds"
 
-# Ended while it is stopped, as by the shell's kill %1.
+# The run ends while it is stopped, as by the shell's kill %1.
 start "$scratch/ended" "$program" bench fake -n 2 --rounds 1000 --time 1 --no-baselines
 stop
 kill -TERM "$run"
@@ -60,7 +60,7 @@ end 130
 grep -q '"status": "interrupted"' "$out/run.json" || fail "run.json: $(grep '"status"' "$out/run.json")"
 [ -z "$(pgrep -f "^$program __worker")" ] || fail "workers stay behind"
 
-# Not later, either, where a variant's command is under way.
+# No process starts later, either, while a variant's command runs.
 start_variant() {
     out=$scratch/variant
     "$program" ab fake -n 1 -P none --rounds 1 --time 0.1 --host h -o "$out" -V plain -V v=after:true \
@@ -81,7 +81,7 @@ grep -q 'stopped and continued: round 1 is measured again' "$out.log" ||
     fail "it is not said that a round was done again: $(cat "$out.log")"
 grep -q '"status": "complete"' "$out/run.json" || fail "run.json: $(grep '"status"' "$out/run.json")"
 
-# The ranks of a job wait for each other: none of them stops.
+# The ranks of a job wait for each other, so none of them stops.
 if command -v mpirun >/dev/null && [ -e "$CONTEND_MPI_MODULE" ]; then
     start "$scratch/job" mpirun -n 2 "$program" bench faketeam --limit 100 --rounds 5 --time 0.1
     kill -TSTP "$(pids "^$program bench" 0)"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Ranks that wait for each other: their baseline is all of them without the load, and one that dies
-# ends the others at once, by its name.
+# Ranks that wait for each other: their baseline is the whole team without the load. If a rank dies, the others end at
+# once, and the reason names it.
 . tests/lib/cli.sh
 
-# team DIR CODE [option...]
+# team DIR CODE [option...]: runs a team and checks the exit code.
 team() {
     local out=$scratch/$1 code=$2
     shift 2
@@ -20,7 +20,7 @@ none,3,slots=3;background=none;ranks=3,rank_sum,2,4
 sized,3,slots=3;background=fake:3;ranks=3,rank_sum,2,4
 sized,3,slots=3;background=fake:3;ranks=3,retention,2,1" ] || fail "rows of a team: $rows"
 
-# What the workers have loaded, each and in all.
+# The libraries that the workers loaded, for each worker and for the run.
 grep -q '"nccl": "0.0.0-fake"' "$scratch/ok/run.json" || fail "environment.nccl is not in run.json"
 workers=$(grep -c '"measured_s":' "$scratch/ok/run.json")
 named=$(grep -c '"library": "NCCL 0.0.0-fake"' "$scratch/ok/run.json")
@@ -30,7 +30,7 @@ named=$(grep -c '"library": "NCCL 0.0.0-fake"' "$scratch/ok/run.json")
 expect 0 'faketeam keeps 100% of its idle speed' "$CONTEND_FAKE" run team --workers 3 --rounds 1 \
     --limit 60 --time 0.1 --no-plots --out "$scratch/told"
 
-# With nothing to stand beside, what a team does under load is still told.
+# Without a baseline, the values of a team under load are still reported.
 expect 0 'rank_sum +4' "$CONTEND_FAKE" run team --workers 3 --rounds 1 --time 0.1 --limit 60 --no-plots \
     --no-baselines --out "$scratch/alone"
 
@@ -40,7 +40,7 @@ team dead 3 -p mode=crash -p bad_worker=1 --rounds 1
 grep -q ',failed,worker 1: killed by signal 9 (Killed) while running' "$scratch/dead/rows.csv" ||
     fail "the dead rank is not named:"$'\n'"$(cat "$scratch/dead/rows.csv")"
 
-# Named is the one that fails or hangs, in any phase, not those who wait for it.
+# The rank that fails or hangs is named, in any phase, not the ranks that wait for it.
 lost() { # lost MODE REASON [option...]
     local mode=$1 reason=$2
     shift 2
@@ -55,7 +55,7 @@ lost hang-run 'not at its end within 1 s .--limit.' --limit 1
 lost fail-check 'the fake is told that its result is wrong'
 lost hang-teardown 'the fake is told to fail its run'
 
-# Without a background there is nothing to be compared with.
+# Without a background there is no baseline to compare with.
 expect 0 . "$CONTEND_FAKE" bench faketeam --workers 2 --rounds 1 --time 0.1 --limit 60 --no-plots \
     --out "$scratch/plain"
 ! grep -q 'retention\|background' "$scratch/plain/rows.csv" || fail "a baseline without a load"

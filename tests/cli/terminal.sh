@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# On terminals of other widths and abilities: what is drawn there, and in which colors.
+# Terminals of different widths and abilities: what is drawn, and in which colors.
 . tests/lib/cli.sh
 needs script stty
 unset COLUMNS NO_COLOR
 export TERM=xterm
 
-# at COLUMNS COMMAND...: on a terminal of so many columns; what it got is in $scratch/seen.
+# at COLUMNS COMMAND...: runs it on a terminal of that width; its output is in $scratch/seen.
 at() {
     local columns=$1
     shift
@@ -13,11 +13,11 @@ at() {
     timeout 200 script -qec "bash $scratch/command" /dev/null </dev/null >"$scratch/seen" 2>&1 ||
         fail "exit $?: $*"$'\n'"$(cat "$scratch/seen")"
 }
-# bars: what was drawn and taken back, a line each.
+# bars: prints what was drawn and erased, one bar per line.
 bars() {
     tr '\r' '\n' <"$scratch/seen" | sed -n 's/^\x1b\[K\(.*s left\).*/\1/p'
 }
-# fits COLUMNS: bars were drawn, and none goes into the last column.
+# fits COLUMNS: bars were drawn, and none reaches the last column.
 fits() {
     bars | grep -q . || fail "no progress bar: $(cat -v "$scratch/seen")"
     [ -z "$(bars | grep -E ".{$1}")" ] || fail "as wide as $1 columns: $(bars)"
@@ -36,7 +36,7 @@ fits 40
 at 0 env COLUMNS=50 "${run[@]}"
 fits 50
 
-# Colors, and terminals that have none.
+# Colors, and terminals without them.
 color=$'\x1b''\[[0-9]*m'
 at 80 "${run[@]}"
 grep -q "$color" "$scratch/seen" || fail "no colors: $(cat -v "$scratch/seen")"
@@ -54,7 +54,7 @@ for without in TERM=dumb TERM= -uTERM; do
     ! grep -q $'\x1b' "$scratch/seen" || fail "$without, report: $(cat -v "$scratch/seen")"
 done
 
-# Text is wrapped to what is there, and never wider than for a pipe.
+# Text is wrapped to the width of the terminal, but never wider than for a pipe.
 at 60 "$CONTEND_BINARY" place --help
 [ -z "$(tr -d '\r' <"$scratch/seen" | grep -E '^  .{58}')" ] || fail "in 60 columns: $(cat "$scratch/seen")"
 at 200 "$CONTEND_BINARY" place --help

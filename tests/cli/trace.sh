@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# --trace: what a viewer of Chromium's trace events reads, whole also of a run that was interrupted.
+# --trace writes a file that viewers of Chromium's trace events read. It is complete even after an interrupt.
 . tests/lib/cli.sh
 needs jq
 quick=(--device sim --rounds 1 --time 0.2 --warmup 0.02 --no-plots --no-canary)
 trace=$scratch/trace.json
 
-# holds FILTER WHAT: true of the trace.
+# holds FILTER WHAT: the filter is true for the trace.
 holds() {
     jq -e "$1" "$trace" > "$scratch/jq" 2>&1 || fail "$2: $(head -c 300 "$scratch/jq")"
 }
@@ -24,11 +24,11 @@ holds '[.traceEvents[] | select(.cat == "step" or .cat == "stage")] | group_by(.
     sort_by(.ts, -.dur) | reduce .[] as $e ({ok: true, end: -1e18};
         if $e.cat == "step" then {ok: .ok, end: ($e.ts + $e.dur)}
         else {ok: (.ok and $e.ts + $e.dur <= .end + 0.01), end: .end} end) | .ok)' "a stage sticks out of its step"
-# As many steps as were measured.
+# There are as many steps as samples.
 samples=$(($(wc -l < "$scratch/two/samples.csv") - 1))
 holds "[.traceEvents[] | select(.cat == \"step\")] | length == $samples" "not $samples steps"
 
-# Interrupted: in the first round, with some arms seen, and in a later one.
+# Interrupted in the first round, when some arms have run, and in a later round.
 interrupted() { # interrupted NAME PATTERN: of stderr, when to interrupt
     local run
     "$CONTEND_BINARY" run pipeline -n 2 "${quick[@]}" --rounds 200 --placement none,sized,passive --trace "$trace" \
@@ -45,7 +45,7 @@ rm -f "$trace"
 interrupted first 'grep -q arm "$trace" 2> /dev/null'
 interrupted later 'grep -q "round 2 of" "$scratch/later.txt"'
 
-# Killed: between two arms the file is whole, too.
+# Killed: between two arms the file is complete, too.
 rm -f "$trace"
 "$CONTEND_BINARY" run pipeline -n 2 "${quick[@]}" --rounds 200 --placement none --trace "$trace" \
     --out "$scratch/killed" > /dev/null 2>&1 &
@@ -59,7 +59,7 @@ holds '.traceEvents | length > 10' "a killed run has no whole trace"
 expect 0 . "$CONTEND_BINARY" bench prep "${quick[@]}" --trace "$trace" --out "$scratch/prep"
 holds '[.traceEvents[].cat] | index("step") and index("cpu") and (index("stage") | not)' "prep"
 
-# What is no file of ours stays as it is.
+# A file that contend did not write stays unchanged.
 echo kept > "$scratch/kept"
 ln -s "$scratch/kept" "$scratch/link"
 mkfifo "$scratch/pipe"
@@ -71,7 +71,7 @@ done
 expect 2 'mpirun' env OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_LOCAL_RANK=0 \
     "$CONTEND_BINARY" bench pipeline "${quick[@]}" --trace "$trace" --out "$scratch/job"
 
-# A full disk ends the trace, not the run, and leaves it whole.
+# A full disk ends the trace, not the run, and leaves the trace complete.
 mkdir "$scratch/full"
 full=$scratch/full/trace.json
 if unshare -m mount -t tmpfs -o size=16k none "$scratch/full" 2> /dev/null; then

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# contend tune: finds what is best where that is known, proves it in fresh rounds, and says what applies
-# it; the same from its files; bad usage.
+# contend tune finds the best setting where it is known, confirms it in fresh rounds, and prints how to apply it. Also
+# tests the report from its files, and bad usage.
 . tests/lib/cli.sh
 
 tune=("$CONTEND_FAKE" tune fake --time 0.05 --warmup 0.01 --host h)
 needs two-cpus unshare
 can_be_quiet || skip "needs a mount namespace of its own"
 
-# A step that takes longer by each thread: sized is the simplest of the best.
+# A step that takes longer with each thread: sized is the simplest of the best settings.
 quietly "${tune[@]}" -p mode=per-thread -p step=0.01 --max-time 20 --reserve 0 -o "$scratch/tune" > "$scratch/said" \
     2> "$scratch/log" || fail "exit $?: $(cat "$scratch/log")"
 tr '\n' ' ' < "$scratch/said" | grep -q 'recommended: sized, .* the default' || fail "no gain: $(cat "$scratch/said")"
@@ -18,16 +18,16 @@ cmp "$scratch/said" "$scratch/again" || fail "report says otherwise"
 grep -q 'variant=fresh.none' "$scratch/tune/rows.csv" || fail "no fresh rows"
 grep -q '"purpose": "tune"' "$scratch/tune/run.json" || fail "run.json does not say what it is"
 
-# What it prints to apply it can be run.
+# The printed command that applies the setting can be run.
 eval "$(sed -n 's/^to apply it: //p' "$scratch/said")" | grep -q 'OMP_NUM_THREADS' || fail "cannot be applied"
 
-# Where nothing is better, nothing is to be changed; as JSON.
+# If nothing is better, tune recommends no change; as JSON.
 quietly "${tune[@]}" --max-time 10 --placement none,sized --wait auto --reserve 0 --json -o "$scratch/equal" > "$scratch/json" \
     2> /dev/null || fail "exit $?"
 grep -q '"id": "tune"' "$scratch/json" || fail "no finding: $(cat "$scratch/json")"
 grep -q '"fresh": true' "$scratch/json" || fail "no fresh setting in the JSON"
 
-# A command of one's own, which does as much however it is placed: nothing to apply; and one that cannot be found.
+# A user's command that is independent of placement: nothing to apply. And a command that does not exist.
 quietly "$CONTEND_BINARY" tune --max-time 15 --placement none,partition --wait auto --reserve 0 --host h -o "$scratch/command" \
     --metric 'rate ([0-9]+)' -- sh -c 'sleep 0.1; echo rate 100' > "$scratch/said" 2> "$scratch/log" ||
     fail "exit $?: $(cat "$scratch/log")"
@@ -36,7 +36,7 @@ grep -q 'fresh.none' "$scratch/command/rows.csv" || fail "no fresh rows of a com
 expect 2 "no program 'nosuch'" "$CONTEND_BINARY" tune -o "$scratch/bad" -- nosuch
 expect 2 "a scenario, or a command" "$CONTEND_BINARY" tune pipeline -o "$scratch/bad" -- true
 
-# Arms that are long for its time: fewer settings and rounds, which is said.
+# Arms too long for the time limit: fewer settings and rounds, which is reported.
 SECONDS=0
 "$CONTEND_BINARY" tune --max-time 12 --host h -o "$scratch/long" -- sleep 2 > "$scratch/said" 2> "$scratch/log" ||
     fail "exit $?: $(cat "$scratch/log")"
@@ -50,7 +50,7 @@ grep -Eq 'a setting takes [0-9.]+ s: .* about [0-9]+ of [0-9]+ settings; --max-t
 
 unset OMP_NUM_THREADS
 
-# A none that never ends is cut off, and the time is kept: the others are compared, and the gain is a bound.
+# If none never ends, it is cut off, and the time limit holds: the others are compared, and the gain is a lower bound.
 SECONDS=0
 quietly "$CONTEND_BINARY" tune -n 2 --max-time 8 --host h -o "$scratch/hangs" -- sh -c 'exec sleep ${OMP_NUM_THREADS:+0.}20' \
     > "$scratch/said" 2> "$scratch/log" || fail "exit $?: $(cat "$scratch/log")"
@@ -58,7 +58,7 @@ quietly "$CONTEND_BINARY" tune -n 2 --max-time 8 --host h -o "$scratch/hangs" --
 tr '\n' ' ' < "$scratch/said" | grep -Eq 'recommended: sized, more than [0-9.]+x the default' || fail "no bound: $(cat "$scratch/said")"
 grep -q 'variant=fresh.none,.*,censored,' "$scratch/hangs/rounds.csv" || fail "none was not cut off"
 
-# No time for a fresh round: the result is whole all the same, without the settings that nobody tried.
+# No time for a fresh round: the result is complete, without the settings that were not tried.
 quietly "$CONTEND_BINARY" tune --max-time 1 --host h -o "$scratch/none" -- sleep 1 > "$scratch/said" 2> "$scratch/log" ||
     fail "exit $?: $(cat "$scratch/log")"
 tr '\n' ' ' < "$scratch/said" | grep -q 'There was no time for a fresh round.* 1 of [0-9]* settings were tried' || fail "$(cat "$scratch/said")"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# contend tune --cores: both curves, what is enough where that is known, the figure, the same from its files;
-# bad usage.
+# contend tune --cores: both curves, the sufficient number of cores where it is known, the figure, the same from its
+# files, and bad usage.
 . tests/lib/cli.sh
 
 needs two-cpus
@@ -24,14 +24,14 @@ if command -v gnuplot > /dev/null; then
     [ -s "$scratch/divided/plots/sizing.svg" ] || fail "no figure: $(cat "$scratch/log")"
 fi
 
-# A step that takes longer by each thread: one core is enough. As JSON.
+# A step that takes longer with each thread: one core is enough. As JSON.
 asleep() {
     "${sizing[@]}" -p mode=per-thread -p step=0.02 --no-plots --json -o "$scratch/asleep" > "$scratch/json" 2> /dev/null || fail "exit $?"
     grep -q '"enough": 1' "$scratch/json"
 }
 patiently asleep || fail "one is not enough: $(cat "$scratch/json")"
 
-# A command of one's own, which uses as many threads as it is given: what applies it names it.
+# A user's command, which uses as many threads as it is given: the command that applies the result names it.
 "$CONTEND_BINARY" tune --cores --core-counts 1 --rounds 2 --no-canary --no-plots --host h -o "$scratch/command" \
     --metric 'rate ([0-9]+)' -- sh -c 'sleep 0.1; echo "rate 100"' > "$scratch/said" 2> "$scratch/log" ||
     fail "exit $?: $(cat "$scratch/log")"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Two runs never write into one directory: the second is refused while the first is at work, whatever
-# became of runs before, and names that nobody chose do not meet.
+# Two runs never write into one directory: the second is refused while the first is at work,
+# whatever happened to earlier runs. Default names never collide.
 . tests/lib/cli.sh
 needs jq
 run=("$CONTEND_FAKE" run fake --placement none --workers 2 --no-baselines --time 0.1 --warmup 0.01
@@ -27,7 +27,7 @@ jq -e '.status == "interrupted" and .rounds_done > 0' "$out/run.json" > /dev/nul
 [ "$(ls -A "$out" | tr '\n' ' ')" = 'rounds.csv rows.csv run.json samples.csv ' ] ||
     fail "a run that has ended leaves more than its results: $(ls -A "$out")"
 
-# A run that was killed holds nothing.
+# A killed run does not block the directory.
 rm -r "$out"
 start
 kill -9 "$first"
@@ -37,7 +37,7 @@ jq -e '.status == "complete"' "$out/run.json" > /dev/null || fail "not complete 
 [ "$(ls -A "$out" | tr '\n' ' ')" = 'plots rounds.csv rows.csv run.json samples.csv summary.txt ' ] ||
     fail "a killed run's files are left: $(ls -A "$out")"
 
-# Without --out each run has a directory of its own, in whichever second they start.
+# Without --out each run has a directory of its own, even if two start in the same second.
 cd "$scratch" || exit 1
 pids=()
 for _ in 1 2 3 4 5; do

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# contend validate: planted faults give their rule, class and action; waivers, outputs, exit codes.
+# contend validate: planted faults give their rule, class and action. Also tests waivers, outputs and exit codes.
 . tests/lib/cli.sh
 
 needs jq
 root=$scratch/root
 export CONTEND_LIBCUDA=/nowhere CONTEND_LIBNVML=/nowhere # also where there is a GPU
 
-# put PATH TEXT: a file of the machine that --root shows.
+# put PATH TEXT: writes a file of the fake machine that --root shows.
 put() {
     mkdir -p "$root$(dirname "$1")"
     printf '%s\n' "$2" >"$root$1"
 }
-# judge CODE ARGUMENT...: the findings are in $scratch/json.
+# judge CODE ARGUMENT...: runs validate; the findings are in $scratch/json.
 judge() {
     local code=$1 got
     shift
@@ -20,7 +20,7 @@ judge() {
     got=$?
     [ "$got" = "$code" ] || fail "exit $got, expected $code: $*: $(cat "$scratch/stderr" "$scratch/json")"
 }
-# found RULE OUTCOME CLASS ACTION [SUBJECT]
+# found RULE OUTCOME CLASS ACTION [SUBJECT]: checks that there is such a finding.
 found() {
     jq -e --arg id "$1" --arg o "$2" --arg c "$3" --arg a "$4" --arg s "${5:-}" \
         '[.findings[] | select(.id == $id and .outcome == $o and (.cause // "") == $c and .action == $a and
@@ -31,7 +31,7 @@ found() {
 put /sys/devices/system/cpu/online 0-7
 put /sys/devices/system/cpu/present 0-7
 
-# Without a GPU nothing of what the machine is for was judged: SKIP in every form, but where that is expected.
+# Without a GPU no verdict covers the machine's purpose: SKIP in every form, unless --expect gpus=0.
 skipped() { # skipped WHY: what the last judge 4 said
     jq -e --arg why "$1" '.verdict == "SKIP" and .counts.PASS > 0 and
         (.text | startswith("SKIP: no GPU was judged: ") and contains($why) and contains("--expect gpus=0"))' \
@@ -53,7 +53,7 @@ judge 1 --expect gpus=2
 judge 0 --expect gpus=0 --junit "$scratch/none/junit.xml" --prometheus "$scratch/none/prom"
 ! grep -q '<error' "$scratch/none/junit.xml" || fail "an error in JUnit of a pass"
 grep -q '^contend_verdict{.*} 1$' "$scratch/none/prom" || fail "Prometheus: $(grep verdict "$scratch/none/prom")"
-# GPUs of others, and one that was not handed to the container.
+# GPUs of other vendors, and a GPU that the container has no access to.
 put /sys/bus/pci/devices/0000:c1:00.0/vendor 0x1002
 put /sys/bus/pci/devices/0000:c1:00.0/class 0x120000
 put /sys/bus/pci/devices/0000:c2:00.0/vendor 0x1002
@@ -72,7 +72,7 @@ skipped '1 NVIDIA GPU is on the PCI bus, and none answers in this container'
 found gpus_on_bus WARN container reset 0000:3b:00.0
 rm -r "$root/.dockerenv" "$root/sys/bus/pci"
 
-# A fleet of such machines passes no better, and no bounds are made of it.
+# A fleet of such machines does not pass either, and no bounds are made from it.
 for i in 1 2 3; do
     mkdir -p "$scratch/fleet/$i"
     jq --arg host "n$i" '.host = $host | .measured = [{probe: "memory_bandwidth", metric: "bandwidth", key: "threads=2",
@@ -91,7 +91,7 @@ expect 4 '"outcome": "SKIP"' "${fleet[@]}" --json
 expect 4 'n2.*SKIP|SKIP.*n2' "${fleet[@]}" --markdown --junit "$scratch/fleet.xml"
 grep -q '<error message="SKIP: 1 machine could not be judged"' "$scratch/fleet.xml" || fail "JUnit of the fleet passes"
 
-# Half the CPUs, by a cgroup; a governor; the kernel's log; a link of half its width.
+# A cgroup with half of the CPUs; a governor; the kernel's log; a link of half its width.
 put /proc/self/cgroup 0::/job
 put /sys/fs/cgroup/job/cpuset.cpus.effective 0-3
 put /sys/devices/system/cpu/cpufreq/policy0/scaling_governor powersave
@@ -111,7 +111,7 @@ jq -e '[.findings[].outcome] | index("FAIL") == 0' "$scratch/json" >/dev/null ||
 jq -e '.verdict == "FAIL" and (.text | startswith("FAIL: 3 rules (")) and .counts.FAIL == 3' \
     "$scratch/json" >/dev/null || fail "verdict: $(jq -c '[.verdict, .text, .counts]' "$scratch/json")"
 
-# What a person sees: 80 columns, the verdict in the first line, then what to type, then a table.
+# The output for people: 80 columns, the verdict in the first line, then what to type, then a table.
 "$CONTEND_BINARY" validate --no-measure --root "$root" >"$scratch/text" 2>&1
 awk 'length > 80 && !/^ *\$ / { exit 1 }' "$scratch/text" || fail "more than 80 columns: $(cat "$scratch/text")"
 head -1 "$scratch/text" | grep -q '^FAIL: 3 rules' || fail "the verdict is not first: $(cat "$scratch/text")"
@@ -122,13 +122,14 @@ grep -q '^ *\$ sudo cpupower' "$scratch/text" || fail "no command of the governo
 expect 1 '^PASS +cpus_online$' "$CONTEND_BINARY" validate --no-measure --root "$root" -v
 expect 1 '^\| \*\*FAIL\*\* \| `governor` ' "$CONTEND_BINARY" validate --no-measure --root "$root" --markdown
 
-# The limit of this process: 64 KiB may be locked, where no container explains it.
+# The limit of this process: only 64 KiB may be locked. In a container the finding is a warning.
 (ulimit -l 64 && judge 1 --only memlock && found memlock FAIL configuration fix) || fail "memlock"
 put /.dockerenv ''
 (ulimit -l 64 && judge 0 --only memlock && found memlock WARN container fix) || fail "memlock in a container"
 rm "$root/.dockerenv"
 
-# A burn-in of CPUs and memory alone says so; rates over time are in the JSON, and without --burn nothing is.
+# A burn-in without GPUs says that it tests only CPUs and memory. The JSON has rates over time. Without --burn the rule
+# is not judged.
 "$CONTEND_BINARY" validate --only burn_right --expect gpus=0 --burn 3 --json >"$scratch/json" 2>"$scratch/stderr" ||
     fail "exit $?: --burn: $(cat "$scratch/stderr" "$scratch/json")"
 jq -e '(.findings[] | select(.id == "burn_right") | .sentence | startswith("no GPU: CPUs and memory alone")) and
@@ -143,7 +144,7 @@ jq -e '[.findings[].id] | sort == ["cpus_allowed", "governor"]' "$scratch/json" 
 judge 0 --only cpus_allowed
 judge 1 --only cpus_allowed --strict
 judge 3 --only peermem --require peermem
-# Nothing was judged: no pass, whatever was skipped.
+# If nothing was judged, it is no pass, whatever was skipped.
 judge 4 --only peermem
 jq -e '.verdict == "SKIP" and .text == "SKIP: nothing was judged, 1 skipped"' "$scratch/json" \
     >/dev/null || fail "$(jq -c '[.verdict, .text]' "$scratch/json")"
@@ -154,7 +155,7 @@ expect 2 "'clock' is required, and --only leaves it out" \
 expect 2 "'contend validate fleet DIR...' judges results" "$CONTEND_BINARY" validate "$scratch"
 expect 2 "'contend validate fleet DIR...' judges results" "$CONTEND_BINARY" validate fleet
 
-# What is expected, and is not there; that rule is asked for by the option.
+# An expected device is missing; --expect selects that rule even with --only.
 judge 0 --only cpus_online --expect cpus=8
 jq -e '[.findings[].id] | sort == ["cpus_online", "expected"]' "$scratch/json" >/dev/null || fail "$(cat "$scratch/json")"
 judge 1 --only cpus_online --expect cpus=16
@@ -185,7 +186,7 @@ printf '[{"rule": "governor", "until": "2999-12-31"}]' >"$waivers"
 expect 2 "waivers.json line 1: the waiver of 'governor' has no reason" \
     "$CONTEND_BINARY" validate --waivers "$waivers"
 
-# Outputs, with the host in their names.
+# Output files, with the host in their names.
 host=$(jq -r .host "$scratch/json")
 judge 1 --junit "$scratch/o/%h.xml" --prometheus "$scratch/o/%h.prom" --out "$scratch/o/%h" --html "$scratch/o/%h.html"
 for file in "$host.xml" "$host.html" "$host.prom" "$host/validate.json" "$host/summary.txt"; do
@@ -201,7 +202,8 @@ for line in "contend_check{id=\"governor\".*host=\"$host\"} 0" "contend_verdict{
 done
 jq -e '.verdict == "FAIL"' "$scratch/o/$host/validate.json" >/dev/null || fail "validate.json"
 grep -q '^FAIL: 3 rules' "$scratch/o/$host/summary.txt" || fail "summary.txt"
-# The page: well formed, the verdict and its command first, what a machine wrote escaped; in place of one of ours alone.
+# The page is well formed, starts with the verdict and its command, and escapes text from the machine. It replaces only
+# a page of contend's.
 grep -A3 '<div class="verdict bad">' "$scratch/o/$host.html" | tr -d '\n' | grep -q '<p>FAIL: 3 rules.*<pre>sudo lspci' ||
     fail "no verdict on the page"
 grep -q '&lt;b&gt;bus &amp; co' "$scratch/o/$host.html" || fail "the kernel's log is not on the page"
@@ -214,7 +216,7 @@ grep -q 'is no report of contend' "$scratch/stderr" || fail "$(cat "$scratch/std
 judge 3 --out "$scratch/file/out"
 grep -q "cannot create output directory '$scratch/file" "$scratch/stderr" || fail "$(cat "$scratch/stderr")"
 
-# GPUs by a stand-in driver: a faked answer on health, and one that is on the bus alone.
+# GPUs of a stand-in driver: health faults, and a GPU that is only on the bus.
 driver=$scratch/gpu.so
 if cc -shared -fPIC -DFULL -o "$driver" tests/lib/fake_gpu_driver.c 2>/dev/null; then
     CONTEND_LIBCUDA=$driver CONTEND_LIBNVML=$driver
@@ -238,7 +240,7 @@ if cc -shared -fPIC -DFULL -o "$driver" tests/lib/fake_gpu_driver.c 2>/dev/null;
     found gpu_fabric FAIL configuration fix
 fi
 
-# A kind of machine: what it names is judged, or an error; names and files of one's own.
+# A kind of machine: everything that its file names is judged, or an error. Also custom names and files.
 export CONTEND_LIBCUDA=/nowhere CONTEND_LIBNVML=/nowhere
 for file in share/machines/*.json; do
     kind=$(basename "$file" .json)
@@ -275,13 +277,13 @@ own '"fact": "virtual", "least": 0, "source": "any"'
 machine 0 "own.json: " --machine "$scratch/own.json"
 machine 0 'Not judged' --machine "$scratch/own.json"
 
-# The memory of the only node is the machine's, also where the kernel's file of the node has less.
+# The memory of the only node is MemTotal, even if the kernel's file for the node has less.
 "$CONTEND_BINARY" info --json >"$scratch/info.json" 2>/dev/null || fail "info"
 jq -e --argjson total "$(awk '/^MemTotal:/ { print $2 * 1024 }' /proc/meminfo)" '(.nodes | length) != 1 or
     (.nodes[0].memory_bytes | . > 0.9 * $total and . < 1.1 * $total)' "$scratch/info.json" >/dev/null ||
     fail "another memory than that of /proc/meminfo: $(jq -c .nodes "$scratch/info.json")"
 
-# Ports of RDMA devices, by sysfs.
+# Ports of RDMA devices, from sysfs.
 for device in 0 1; do
     port=/sys/class/infiniband/mlx5_$device/ports/1
     put "/sys/class/infiniband/mlx5_$device/board_id" MT_0000000838
@@ -295,7 +297,7 @@ found rdma_ports FAIL hardware replace 'mlx5_1 port 1'
 found rdma_errors WARN hardware watch 'mlx5_1 port 1'
 rm -r "$root/sys/class/infiniband"
 
-# The table of the documentation names every rule once, and nothing else.
+# The table in the documentation names every rule exactly once.
 "$CONTEND_BINARY" validate --list --markdown >"$scratch/table" || fail "--list --markdown"
 sed -nE 's/^\| `([a-z_]+)` .*/\1/p' "$scratch/table" | sort >"$scratch/rules"
 [ "$(wc -l <"$scratch/rules")" -gt 40 ] || fail "only these rules: $(cat "$scratch/rules")"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# contend validate bounds: bounds from 30 machines of which two are bad, a file that can be read and edited.
+# contend validate bounds makes bounds from 30 machines, two of them bad, and writes a file that can be read and edited.
 . tests/lib/cli.sh
 needs python3
 fleet="$scratch/fleet 1"
@@ -15,10 +15,10 @@ done < "$fleet/truth"
 [ "$(grep -c '"metric"' "$scratch/b.json")" = 60 ] || fail "not a line for each figure"
 grep -q '"schema": "contend-bounds"' "$scratch/b.json" || fail "no schema"
 
-# A file that is there may have been edited.
+# An existing file may have been edited, so it is not overwritten.
 expect 2 "b.json' is there already" "$CONTEND_BINARY" validate bounds "$fleet/results" -o "$scratch/b.json"
 
-# Of several kinds none is the right one because it is named first.
+# With several kinds of machines, the first kind is not chosen by default.
 mkdir "$scratch/kinds"
 for i in 1 2 3 4; do cp -r "$fleet/results/node0000$((i + 3))" "$scratch/kinds/$i"; done
 sed -i 's/Intel/Amber/' "$scratch"/kinds/[34]/*/run.json
@@ -28,7 +28,7 @@ expect 4 'machines of several kinds' "$CONTEND_BINARY" validate fleet "$scratch/
 cp -r "$fleet/results/node00008" "$scratch/kinds/5"
 expect 0 'by 3 of 5 machines' "$CONTEND_BINARY" validate bounds "$scratch/kinds" -o "$scratch/three.json"
 
-# Machines that ran different things have no figure in common, and bounds without figures pass anybody.
+# Machines that ran different things have no value in common, and bounds without values would pass any machine.
 mkdir "$scratch/apart"
 for i in 4 5 6; do
     cp -r "$fleet/results/node0000$i" "$scratch/apart/$i"
@@ -37,7 +37,7 @@ done
 expect 4 'nothing to bound: no figure is common to half of the 3 machines' \
     "$CONTEND_BINARY" validate bounds "$scratch/apart" -o "$scratch/c.json"
 
-# What is wrong is said, and nothing is written.
+# Errors are reported, and nothing is written.
 expect 2 'no file to write' "$CONTEND_BINARY" validate bounds "$fleet/results"
 expect 2 'no result directories' "$CONTEND_BINARY" validate bounds -o "$scratch/c.json"
 expect 2 'cannot open the directory' "$CONTEND_BINARY" validate bounds "$scratch/gone" -o "$scratch/c.json"

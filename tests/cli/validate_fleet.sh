@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# contend validate fleet: a fleet is judged from its results, by itself and by bounds.
+# contend validate fleet judges a fleet from its results, by itself and by bounds.
 . tests/lib/cli.sh
 needs python3 jq
 python3 tests/lib/make_fleet.py "$scratch/a" --machines 30 --rows 60 --bad 0.07 --off 0.4 --seed 3
 results=("$CONTEND_BINARY" validate fleet "$scratch/a/results")
 
-# By itself: the two that are bad are named.
+# By itself: the two bad machines are named.
 expect 1 '^FAIL: 2 of 30 machines fail, 0 are odd, 28 pass' "${results[@]}"
 while read -r machine _; do
     expect 1 "^$machine +FAIL" "${results[@]}"
@@ -14,7 +14,7 @@ done < "$scratch/a/truth"
 "${results[@]}" | awk 'length($0) > 80 { print; found = 1 } END { exit found }' ||
     fail "lines of more than 80 columns"
 
-# By bounds of a file, and by what a person made of it: open, for others, without bounds, narrower.
+# By bounds from a file, and by edited ones: open, for other machines, without bounds, narrower.
 expect 0 '28 of 30' "$CONTEND_BINARY" validate bounds "$scratch/a/results" -o "$scratch/b.json"
 expect 1 '^FAIL: 2 of 30 machines fail' "${results[@]}" --bounds "$scratch/b.json"
 sed '0,/"lower": [0-9.e+-]*/s//"lower": null/' "$scratch/b.json" > "$scratch/open.json"
@@ -29,13 +29,13 @@ sed "${line}s/\"reference\": \([^,]*\), \"lower\": [^,]*/\"reference\": \1, \"lo
     "$scratch/b.json" > "$scratch/narrow.json"
 expect 1 '^FAIL: 1[0-9] of 30 machines fail|, 1[0-9] are odd' "${results[@]}" --bounds "$scratch/narrow.json"
 
-# Swapped bounds, by file and line.
+# Swapped bounds are reported by file and line.
 sed '/"metric"/s/"lower": \([0-9.e+-]*\), "upper": \([0-9.e+-]*\)/"lower": \2, "upper": \1/' \
     "$scratch/b.json" > "$scratch/swapped.json"
 expect 2 "swapped.json line $line: lower .* is above upper" "${results[@]}" \
     --bounds "$scratch/swapped.json"
 
-# One machine says nothing about itself; files of the reports; what goes together.
+# One machine cannot be compared with itself. Files of the reports; options that exclude each other.
 expect 4 'are too few to compare: give --bounds' "$CONTEND_BINARY" validate fleet \
     "$scratch/a/results/node00000"
 expect 1 'machines fail' "${results[@]}" --junit "$scratch/fleet.xml" --html "$scratch/fleet.html"
@@ -44,8 +44,8 @@ grep -q '<p>FAIL: 2 of 30 machines fail' "$scratch/fleet.html" || fail "no verdi
 well_formed "$scratch/fleet.html"
 expect 2 "'contend validate fleet DIR...' judges results" "$CONTEND_BINARY" validate fleet
 expect 2 'waivers is for this server, not for results' "${results[@]}" --waivers "$scratch/w.json"
-# One machine by bounds: what it ran goes into a folder, and that is judged. A parameter at its default may be lacking,
-# in the bounds or in the results; with another value it is another figure.
+# One machine by bounds: its runs go into a folder, which is judged. A parameter at its default may be missing in the
+# bounds or in the results; with another value it is a different metric.
 cd "$scratch" || exit 1
 run() { expect 0 . "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 2 --time 0.05 --no-plots "$@"; }
 run --out ran
@@ -72,7 +72,8 @@ expect 2 "bounds needs 'validate fleet': .*validate fleet DIR --bounds wide.json
 expect 2 "out is for this server" "$CONTEND_BINARY" validate fleet ran --out pictures
 
 "$CONTEND_BINARY" validate --only clock --out one > /dev/null 2>&1
-# What validate itself measured, as results of three machines: bounds of them, and machines by these.
+# Values that validate itself measured, as results of three machines: bounds made from them, and machines judged by
+# these.
 record() { # record DIR HOST VALUE [VERDICT TEXT]
     mkdir -p "$1"
     jq --arg host "$2" --argjson value "$3" --arg verdict "${4:-PASS}" --arg text "${5-}" '
@@ -88,7 +89,7 @@ grep -q '"scenario": "validate", .*"params": "profile=quick;slots=1;op=triad;thr
 record fleet/4 n4 7
 expect 1 '^n4 +FAIL +-66%$' "$CONTEND_BINARY" validate fleet fleet --bounds fleet.json
 expect 1 '^to apply it: ssh n4 sudo contend validate$' "$CONTEND_BINARY" validate fleet fleet --bounds fleet.json
-# Figures as good as any, but its own rules refused the machine: it fails, and no bounds are made of it.
+# The values are good, but the machine's own rules failed: the machine fails, and no bounds are made from it.
 record fleet/4 n4 20 FAIL 'FAIL: 1 rule (gpu_count)'
 expect 1 '^ +its own rules: FAIL: 1 rule' "$CONTEND_BINARY" validate fleet fleet --bounds fleet.json
 expect 0 '3 of 4' "$CONTEND_BINARY" validate bounds fleet -o without.json

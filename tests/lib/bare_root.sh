@@ -1,19 +1,19 @@
 # shellcheck shell=bash
-# Sourced by tests that need a Debian root with nothing in it but what every system has.
+# Sourced by tests that need a minimal Debian root.
 
 # The suite of the running system.
 own_suite() {
     sed -n 's/^VERSION_CODENAME=//p' /etc/os-release
 }
 
-# The mirror that serves that suite, from apt rather than by name.
+# Asks apt which mirror serves that suite, rather than naming one.
 mirror() {
     # shellcheck disable=SC2016 # apt's own variables
     apt-get indextargets --format '$(RELEASE) $(REPO_URI)' 'Created-By: Packages' |
         awk -v suite="$(own_suite)" '$1 == suite { print $2; exit }'
 }
 
-# bare_root: the path of a tarball of such a root, made once, in a minute.
+# bare_root: prints the path of a tarball with such a root, which is made once, in a minute.
 bare_root() {
     local cache=${XDG_CACHE_HOME:-${HOME:-$scratch}/.cache}/contend tar
     tar=$cache/bare-$(own_suite).tar

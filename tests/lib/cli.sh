@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by tests/cli/*.sh: small assertions that say what they saw.
+# Sourced by tests/cli/*.sh: small assertions that print what they found.
 set -u
 : "${CONTEND_BINARY:?}" "${CONTEND_FAKE:?}"
 scratch=$(mktemp -d)
@@ -18,8 +18,8 @@ skip() {
     exit 77
 }
 
-# needs WHAT...: programs, root or two-cpus; without one of them the test is skipped. tests/run.sh knows which
-# of them `./contend test --all` installs.
+# needs WHAT...: programs, root or two-cpus; skips the test if one is missing. tests/run.sh knows which of them
+# `./contend test --all` installs.
 needs() {
     local what
     for what in "$@"; do
@@ -32,8 +32,8 @@ needs() {
     done
 }
 
-# quietly COMMAND...: as on a machine where nothing else runs and nothing is stolen, so that no round counts as
-# disturbed: it sees a /proc/stat that stands still. Call `can_be_quiet || skip ...` before.
+# quietly COMMAND...: runs it with a /proc/stat that does not change. The command sees no other load and no steal, so no
+# round counts as disturbed. Call `can_be_quiet || skip ...` before.
 quietly() {
     [ -e "$scratch/stat" ] || cat /proc/stat >"$scratch/stat"
     unshare -rm sh -c 'mount --bind "$0" /proc/stat && exec "$@"' "$scratch/stat" "$@"
@@ -42,8 +42,8 @@ can_be_quiet() {
     quietly true 2>/dev/null
 }
 
-# expect CODE PATTERN COMMAND...: exit code, and an extended regular expression in stdout+stderr; within
-# $limit_s seconds, or 200.
+# expect CODE PATTERN COMMAND...: checks the exit code, and searches stdout+stderr for an extended regular expression.
+# The limit is $limit_s seconds, or 200.
 expect() {
     local code=$1 pattern=$2 got output
     shift 2
@@ -54,18 +54,18 @@ expect() {
         fail "no /$pattern/ in the output of: $*"$'\n'"$output"
 }
 
-# well_formed PAGE: where xmllint is installed, whose parser does not know the elements of HTML 5.
+# well_formed PAGE: checks by xmllint, if installed; its parser does not know the elements of HTML 5.
 well_formed() {
     ! command -v xmllint >/dev/null || ! xmllint --html --noout "$1" 2>&1 | grep error | grep -v 'Tag .* invalid' ||
         fail "no HTML: $1"
 }
 
-# is WHAT GOT EXPECTED
+# is WHAT GOT EXPECTED: fails if GOT and EXPECTED differ.
 is() {
     [ "$2" = "$3" ] || fail "$1: '$2', expected '$3'"
 }
 
-# cell FILE PLACEMENT WORKERS METRIC COLUMN: one field of rows.csv; no quoted commas before it.
+# cell FILE PLACEMENT WORKERS METRIC COLUMN: prints one field of rows.csv; no quoted commas may precede it.
 cell() {
     awk -F, -v p="$2" -v w="$3" -v m="$4" -v c="$5" '
         NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -73,8 +73,7 @@ cell() {
     ' "$1"
 }
 
-# columns FILE NAME...: these columns of all its lines, the header left out; no quoted commas before
-# them.
+# columns FILE NAME...: prints these columns of all lines but the header; no quoted commas may precede them.
 columns() {
     local file=$1
     shift
@@ -83,7 +82,8 @@ columns() {
         { for (i = 1; i <= n; i++) printf "%s%s", $at[name[i]], i < n ? "," : "\n" }' "$file"
 }
 
-# block FILE AFTER: the first block scalar ("|") of a YAML file below the first line that contains AFTER, as its reader has it.
+# block FILE AFTER: prints the first block scalar ("|") of a YAML file below the first line that contains AFTER, without
+# its indentation.
 block() {
     awk -v after="$2" '
         !on { on = index($0, after) > 0; if (!on || !/[|]-?$/) next }
@@ -92,7 +92,7 @@ block() {
         { match($0, /[^ ]/); if (!indent) indent = RSTART; if (RSTART < indent) exit; print substr($0, indent) }' "$1"
 }
 
-# wait_for SECONDS COMMAND...: until it succeeds.
+# wait_for SECONDS COMMAND...: repeats the command until it succeeds; fails after that time.
 wait_for() {
     local tries=$(($1 * 10))
     shift
@@ -102,7 +102,7 @@ wait_for() {
     done
 }
 
-# patiently COMMAND...: what a busy machine may upset is tried again (tests/lib/patience.h); one success ends it.
+# patiently COMMAND...: repeats until one success a check that a busy machine may disturb (tests/lib/patience.h).
 patiently() {
     local _
     for _ in {1..30}; do
@@ -111,7 +111,7 @@ patiently() {
     return 1
 }
 
-# ours PATTERN: processes with that command line that this test started, and no other copy of it.
+# ours PATTERN: processes whose command line matches and that this test started, not another copy of the test.
 ours() {
     local pid
     for pid in $(pgrep -f -- "$1"); do
@@ -123,7 +123,8 @@ none_of_ours() { # none_of_ours PATTERN
     [ -z "$(ours "$1")" ]
 }
 
-# meanwhile COMMAND...: beside what follows, as it waits for a limit; `finish` waits for it, and fails if that failed.
+# meanwhile COMMAND...: runs a command that waits for a limit in the background. `finish` waits for it, and fails if it
+# failed.
 waits=()
 meanwhile() {
     local log=$scratch/meanwhile.${#waits[@]}

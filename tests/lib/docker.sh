@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# Sourced by tests that need Docker, in place of cli.sh: a daemon that runs only as long as the test, without a network,
-# with files, cgroups and a namespace of PIDs of its own, in which nothing outlives the test.
+# Sourced by tests that need Docker, in place of cli.sh. The daemon runs only during the test, without a network, with
+# its own files, cgroups and PID namespace, so that no process outlives the test.
 . tests/lib/pid_namespace.sh
 . tests/lib/cli.sh
 
-# start_docker: skips the test where it does not start.
+# start_docker: skips the test if the daemon does not start.
 start_docker() {
     export DOCKER_HOST=unix://$scratch/socket
     parent=contend-test-$$-$(date +%s)

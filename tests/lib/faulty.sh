@@ -1,11 +1,11 @@
 # shellcheck shell=bash disable=SC2154,SC2034
-# Sourced behind cli.sh: two jobs with wrong masks, for tests of contend doctor --verify.
+# Sourced after cli.sh: two jobs with wrong masks, for tests of contend doctor --verify.
 : "${CONTEND_BUSY:?}"
 . tests/lib/plant.sh
 needs taskset two-cpus
 state=$scratch/state
 
-# masks: of all threads of all that are planted.
+# masks: CPU masks of all threads of the planted processes.
 masks() {
     local pid
     for pid in "${faulty[@]}"; do
@@ -16,7 +16,7 @@ all_on_first() { ! masks | grep -qvx "$first"; }
 one_moved() { masks | grep -qx "$second"; }
 unbound() { [ ! -e "$state" ] && all_on_first; }
 
-# start_jobs: two on one CPU, beside one that may idle; verify is the command that tries to cure them.
+# start_jobs: starts two jobs on one CPU while another may idle. verify is the command that tries to fix them.
 start_jobs() {
     plant taskset -c "$first" "$CONTEND_BUSY" threads=1 log="$scratch/a.log"
     plant taskset -c "$first" "$CONTEND_BUSY" threads=1 log="$scratch/b:c.log"

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# Sourced: results of one machine in time, made from a committed one.
+# Sourced: makes a series of results of one machine over time from a committed result.
 
-# history_run FROM TO DAY FACTOR: as FROM, but on that day, with work done per second times
-# FACTOR and times of a step by it, in rounds and rows alike.
+# history_run FROM TO DAY FACTOR: copies FROM with that day as its date. Multiplies work per second
+# by FACTOR and divides step times by it, in rounds and rows alike.
 history_run() {
     local from=$1 to=$2 day=$3 factor=$4 date
     date=$(date -u -d "2026-01-01 + $day days" +%Y%m%dT120000Z)

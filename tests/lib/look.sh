@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154
-# Sourced behind cli.sh: what contend doctor says of some processes.
+# Sourced after cli.sh: what contend doctor finds in some processes.
 
-# look PID...: what doctor says of them, in $scratch/seen.
+# look PID...: stores doctor's findings on these processes in $scratch/seen.
 watch_s=0.5
 look() {
     local options=()
@@ -16,7 +16,7 @@ look() {
     esac
 }
 
-# named ID: the pids of such a finding, sorted, a line each finding; nothing where there is none.
+# named ID: prints a line for each finding of that id: its pids, sorted. Prints nothing if there is none.
 named() {
     python3 - "$scratch/seen" "$1" <<'END'
 import json, sys
@@ -33,7 +33,7 @@ print(next(f["command"] or "" for f in json.load(open(sys.argv[1]))["findings"] 
 END
 }
 
-# Whether there is a finding of that id, in a few looks, each longer: what the machine does besides may hide one.
+# True if doctor reports a finding of that id. Tries several times, each longer, as other load may hide a finding.
 sees() { # sees ID PID...
     local id=$1 watch_s
     shift
@@ -44,7 +44,8 @@ sees() { # sees ID PID...
     return 1
 }
 
-# Whether one finding of that id names all of them: on a busy machine one may get too little to be judged in a look.
+# True if one finding of that id names all of the pids. On a busy machine a process may get too little CPU time to be
+# judged.
 sees_all() { # sees_all ID PID...
     local id=$1 watch_s all
     shift

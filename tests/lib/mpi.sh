@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Sourced by tests/cli/mpi*.sh and slurm.sh, after tests/lib/cli.sh: what starts jobs of several ranks.
+# Sourced by tests/cli/mpi*.sh and slurm.sh, after tests/lib/cli.sh: helpers that start jobs of several ranks.
 
-# Root may run mpirun; more ranks than cores share them, and give way while they wait.
+# Allows root to run mpirun. If ranks outnumber cores, they share cores, and yield while they wait.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
 export TMPDIR=${scratch:?} # MPI's sessions of other jobs come and go in /tmp
@@ -13,13 +13,13 @@ needs_mpi() {
     [ -e "$CONTEND_MPI_MODULE" ] || skip "needs mpicc, when it is built"
 }
 
-# rank_of PID: its rank, as mpirun or srun has told it; nothing for other processes.
+# rank_of PID: its rank, as mpirun or srun set it; nothing for other processes.
 rank_of() {
     tr '\0' '\n' <"/proc/$1/environ" 2>/dev/null |
         sed -n 's/^\(OMPI_COMM_WORLD_RANK\|SLURM_PROCID\)=//p' | head -n 1
 }
 
-# pids PATTERN RANK: processes of this test with that command line, of that rank.
+# pids PATTERN RANK: processes of this test that have that rank and a matching command line.
 pids() {
     local pid
     for pid in $(ours "$1"); do
@@ -27,7 +27,7 @@ pids() {
     done
 }
 
-# Of a run in the background.
+# Waits until a run in the background has finished its first round.
 first_round() { # first_round LOG
     grep -qs 'round 1 of' "$1"
 }
@@ -35,7 +35,7 @@ ended() { # ended PID
     ! kill -0 "$1" 2>/dev/null
 }
 
-# check_collective DIR RANKS: rows of device mpi, each with a bus bandwidth above 0.
+# check_collective DIR RANKS: checks that there are rows of device mpi, each with a bus bandwidth above 0.
 check_collective() {
     awk -F, -v ranks="$2" '
         NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }

@@ -3,7 +3,7 @@
 # shellcheck disable=SC2154
 [ -z "$CONTEND_SANITIZE" ] || skip "a package is a release"
 
-# package GENERATOR PATTERN: the path of the one that cpack makes of this build. The lock is the front door's.
+# package GENERATOR PATTERN: has cpack make a package of this build and prints its path. Takes the front door's lock.
 package() {
     local begin=$SECONDS
     { flock "$CONTEND_BUILD_DIR/front-door.lock" cmake --build "$CONTEND_BUILD_DIR" --target manual &&

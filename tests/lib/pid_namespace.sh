@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Sourced before anything else, with the test's own arguments: starts the test again in a PID namespace of its own, or
-# skips it where none can be made.
+# Sourced first, with the test's own arguments: restarts the test in a PID namespace of its own, or skips the test if
+# that is not allowed.
 if [ "${1:-}" != inside ]; then
     unshare -pf --kill-child --mount-proc true 2>/dev/null || {
         echo "SKIP: needs root, for a PID namespace"

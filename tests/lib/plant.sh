@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# Sourced behind cli.sh: processes with a fault, for tests of contend doctor. They end with the test, and so does the
-# cgroup that it names as `group`.
+# Sourced after cli.sh: starts processes with a fault, for tests of contend doctor. The processes and the cgroup $group
+# are removed when the test ends.
 needs python3
-# CPUs that the test may use; the second is empty where there is one alone.
+# CPUs that the test may use; the second is empty if there is only one.
 read -r first second _ < <(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)))')
 group=''
 faulty=()
@@ -14,7 +14,7 @@ end_faults() {
 }
 trap 'end_faults; [ -z "$group" ] || rmdir "$group"; rm -rf "$scratch"' EXIT
 
-# plant COMMAND...: starts it; its pid is the last of faulty.
+# plant COMMAND...: starts it in the background and appends its pid to faulty.
 plant() {
     "$@" >/dev/null 2>&1 &
     faulty+=($!)

@@ -1,10 +1,11 @@
 # shellcheck shell=bash
-# Sourced after tests/lib/cli.sh: a cgroup of this test's own, with a quota of CPU time.
+# Sourced after tests/lib/cli.sh: a cgroup for this test, with a quota of CPU time.
 group=
 # shellcheck disable=SC2154 # cli.sh's scratch
 trap '[ -z "$group" ] || rmdir "$group"; rm -rf "$scratch"' EXIT
 
-# make_group: $group, or fails where none can be made; a command behind "${within[@]}" is in it.
+# make_group: sets $group, or fails if no cgroup can be made; commands behind "${within[@]}" run in
+# it.
 make_group() {
     local root=/sys/fs/cgroup
     [ "$(id -u)" = 0 ] || return
@@ -18,7 +19,7 @@ make_group() {
     within=(sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group")
 }
 
-# quota PERCENT: of one CPU.
+# quota PERCENT: sets the quota, in percent of one CPU.
 quota() {
     if [ -e "$group/cpu.cfs_quota_us" ]; then
         echo 100000 >"$group/cpu.cfs_period_us" && echo "$(($1 * 1000))" >"$group/cpu.cfs_quota_us"

@@ -1,9 +1,8 @@
 # shellcheck shell=bash
-# Sourced first, with the test's arguments, by tests/cli/slurm*.sh: a Slurm of one node, which runs only as
-# long as the test, with files, ports and numbers of jobs of its own. Slurm as Debian packages it
-# (slurmctld, slurmd, munge).
-# Its ports are those of a network of its own, whose second address makes it one that getaddrinfo
-# takes for connected. Where there can be none, others may have them.
+# Sourced first, with the test's arguments, by tests/cli/slurm*.sh: a Slurm of one node, which runs only during the
+# test, with its own files, ports and job numbers. It uses Debian's packages (slurmctld, slurmd, munge). Its ports are
+# in a network namespace; a second address makes getaddrinfo accept that network as connected. If no namespace can be
+# made, the ports may conflict with those of other programs.
 network='ip link set lo up && ip addr add 10.213.8.1/32 dev lo && exec "$@"'
 if [ "${1-}" != --inside ] && unshare --net sh -c "$network" sh true 2>/dev/null; then
     exec unshare --net sh -c "$network" sh bash "$0" --inside
@@ -21,7 +20,7 @@ node_is_up() {
     sinfo -h -o %T 2>/dev/null | grep -q idle
 }
 
-# start_slurm [TASK_PLUGIN [GPUS]]: or skips the test. Its GPUs are files.
+# start_slurm [TASK_PLUGIN [GPUS]]: skips the test if Slurm does not start. Its GPUs are files.
 start_slurm() {
     local host port select=select/linear gpus=${2:-0} types=
     PATH=$PATH:/usr/sbin

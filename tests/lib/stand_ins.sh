@@ -1,14 +1,14 @@
 # shellcheck shell=bash disable=SC2154
-# Sourced behind cli.sh: what starts emitted texts in place of systemd and Docker, in $scratch/bin.
+# Sourced after cli.sh: stand-ins for systemd-run and docker in $scratch/bin, which start emitted texts.
 mkdir -p "$scratch/bin"
 
-# Stand-ins take what they must from their command line, and start the rest.
+# A stand-in interprets the options that matter, and starts the command.
 stand_in() { # stand_in NAME: its body on stdin
     { echo '#!/bin/sh' && cat; } >"$scratch/bin/$1"
     chmod +x "$scratch/bin/$1"
 }
 stand_in systemd-run <<'SH'
-# As the manager: no environment of ours, $$ is $, and 242 where memory cannot be bound.
+# As systemd: clears our environment, replaces $$ by $, and exits 242 if memory cannot be bound.
 while [ "$1" != -- ]; do
     case $1 in
     --setenv=*) export "${1#--setenv=}" ;;
@@ -36,7 +36,7 @@ fi
 exec ${cpus:+taskset -c "$cpus"} "$@"
 SH
 stand_in docker <<'SH'
-# A container has none of our environment; $DOCKER_REFUSES is what the daemon does not take.
+# A container does not inherit our environment. The daemon refuses the option in $DOCKER_REFUSES.
 [ "$1" != rm ] || exit 0
 unset OMP_PROC_BIND OMP_PLACES GOMP_CPU_AFFINITY OMP_THREAD_LIMIT
 while [ "$1" != image ]; do
