@@ -212,9 +212,9 @@ static json_t *not_counted_to_json(const struct comms_counters *counters)
     for (size_t i = 0; i < counters->n; i++) {
         const char *why = comms_counted_why(&counters->counted[i]);
         if (why[0])
-            (void)json_array_append_new(
-                all, json_pack("{s:o, s:o}", "host", json_value_text(counters->counted[i].host),
-                               "why", json_value_text(why)));
+            (void)json_array_append_new(all, json_pack("{s:o, s:o}", "host",
+                                                       json_value_text(counters->counted[i].host),
+                                                       "why", json_value_text(why)));
     }
     return all;
 }
