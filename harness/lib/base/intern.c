@@ -35,33 +35,33 @@ static size_t find_slot(const struct intern *intern, const char *text, size_t le
 {
     size_t slot = (size_t)hash & (intern->nslots - 1);
     for (;; slot = (slot + 1) & (intern->nslots - 1)) {
-        if (!intern->planned_workers[slot])
+        if (!intern->slots[slot])
             return slot;
-        const struct intern_entry *entry = &intern->entries[intern->planned_workers[slot] - 1];
+        const struct intern_entry *entry = &intern->entries[intern->slots[slot] - 1];
         if (entry->hash == hash && entry->length == length &&
             memcmp(intern->text + entry->at, text, length) == 0)
             return slot;
     }
 }
 
-/* Grows the hash slots (planned_workers), so that at most half are used. */
-static bool make_planned_workers(struct intern *intern)
+/* Grows the hash slots, so that at most half are used. */
+static bool grow_slots(struct intern *intern)
 {
     enum { FIRST = 64 };
     if (2 * ((size_t)intern->n + 1) <= intern->nslots)
         return true;
     size_t nslots = intern->nslots ? 2 * intern->nslots : FIRST;
-    uint32_t *planned_workers = calloc(nslots, sizeof(*planned_workers));
-    if (!planned_workers)
+    uint32_t *slots = calloc(nslots, sizeof(*slots));
+    if (!slots)
         return false;
     for (uint32_t i = 0; i < intern->n; i++) {
         size_t slot = (size_t)intern->entries[i].hash & (nslots - 1);
-        while (planned_workers[slot])
+        while (slots[slot])
             slot = (slot + 1) & (nslots - 1);
-        planned_workers[slot] = i + 1;
+        slots[slot] = i + 1;
     }
-    free(intern->planned_workers);
-    intern->planned_workers = planned_workers;
+    free(intern->slots);
+    intern->slots = slots;
     intern->nslots = nslots;
     return true;
 }
@@ -86,11 +86,11 @@ int intern_add(struct intern *intern, const char *text, size_t length, uint32_t 
                struct err *err)
 {
     uint64_t hash = hash_of(text, length);
-    if (!make_planned_workers(intern) || !make_text(intern, length))
+    if (!grow_slots(intern) || !make_text(intern, length))
         return err_set(err, -ENOMEM, "out of memory for %u names", intern->n + 1);
     size_t slot = find_slot(intern, text, length, hash);
-    if (intern->planned_workers[slot]) {
-        *number = intern->planned_workers[slot] - 1;
+    if (intern->slots[slot]) {
+        *number = intern->slots[slot] - 1;
         return 0;
     }
     struct intern_entry *added = array_add(intern->entries, intern->n, intern->capacity);
@@ -101,7 +101,7 @@ int intern_add(struct intern *intern, const char *text, size_t length, uint32_t 
     intern->text[intern->used + length] = '\0';
     intern->used += length + 1;
     *number = intern->n - 1;
-    intern->planned_workers[slot] = intern->n;
+    intern->slots[slot] = intern->n;
     return 0;
 }
 
@@ -110,7 +110,7 @@ uint32_t intern_find(const struct intern *intern, const char *text, size_t lengt
     if (!intern->n)
         return INTERN_NONE;
     size_t slot = find_slot(intern, text, length, hash_of(text, length));
-    return intern->planned_workers[slot] ? intern->planned_workers[slot] - 1 : INTERN_NONE;
+    return intern->slots[slot] ? intern->slots[slot] - 1 : INTERN_NONE;
 }
 
 const char *intern_text(const struct intern *intern, uint32_t number)
@@ -122,6 +122,6 @@ void intern_free(struct intern *intern)
 {
     free(intern->entries);
     free(intern->text);
-    free(intern->planned_workers);
+    free(intern->slots);
     *intern = (struct intern){0};
 }

@@ -18,7 +18,7 @@ struct intern {
     uint32_t n;
     struct intern_entry *entries; /* owned, as the next two */
     char *text;                   /* all strings, each NUL-terminated */
-    uint32_t *planned_workers;    /* hash slots (open addressing), nslots: number + 1, 0 = free */
+    uint32_t *slots;              /* hash slots (open addressing), nslots: number + 1, 0 = free */
     size_t capacity, used, text_capacity, nslots;
 };
 

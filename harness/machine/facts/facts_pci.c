@@ -119,7 +119,7 @@ static bool is_address(const char *name)
 }
 
 /* /sys/bus/pci/slots/NAME/address has "0000:3b:00": the device without its function. */
-static void read_planned_workers(const char *root, struct facts *facts)
+static void read_slots(const char *root, struct facts *facts)
 {
     char path[PATH_MAX], address[PCI_BDF_MAX];
     (void)snprintf(path, sizeof(path), "%s/sys/bus/pci/slots", root);
@@ -172,7 +172,7 @@ int facts_read_pci(const char *root, struct facts *facts, struct err *err)
     (void)other_gpus_format(&others, facts->other_gpus, sizeof(facts->other_gpus));
     if (facts->ndevices)
         qsort(facts->devices, facts->ndevices, sizeof(*facts->devices), by_address);
-    read_planned_workers(root, facts);
+    read_slots(root, facts);
     return rc;
 }
 
