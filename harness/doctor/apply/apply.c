@@ -216,12 +216,19 @@ static int put_back(pid_t pid, const struct binding *done, struct err *err)
                     : 0;
 }
 
+/* Two passes, for the same reason as in bind_process. */
+static void restore_tasks(pid_t pid, struct binding *binding)
+{
+    for (int pass = 0; pass < 2; pass++)
+        (void)each_task(pid, bind_task, binding);
+}
+
 /* The first thread's line restores all threads, so new ones too; other lines restore their own. */
 static int restore(const struct apply_mask *kept, struct err *err)
 {
     struct binding binding = {.cpus = kept->mask};
     if (kept->tid == kept->pid)
-        (void)each_task(kept->pid, bind_task, &binding);
+        restore_tasks(kept->pid, &binding);
     else if (apply_is_same(kept->pid, kept->tid, kept->task_start_ticks))
         (void)bind_task(kept->pid, kept->tid, &binding);
     return put_back(kept->pid, &binding, err);
@@ -246,7 +253,7 @@ static void restore_stray(void *arg, const struct view_process *stray, size_t of
     if (affinity_get(first->pid, &above) || affinity_get(stray->pid, &mask) ||
         !bitset_equal(&above, &mask))
         return;
-    (void)each_task(stray->pid, bind_task, &binding);
+    restore_tasks(stray->pid, &binding);
     if (!restoring->rc)
         restoring->rc = put_back(stray->pid, &binding, restoring->err);
 }
