@@ -341,7 +341,7 @@ static int compare_two(const char *const *paths, const char *title,
 static int compare_fleet(const char *const *paths, size_t n, const char *title,
                          const struct fingerprint_form *form)
 {
-    struct fingerprint_machine *all = calloc(n, sizeof(*all));
+    struct fingerprint_machine *all = calloc(n + 1, sizeof(*all));
     struct fingerprint median;
     struct err err = {0};
     int rc = all ? 0 : err_set(&err, -ENOMEM, "no memory for %zu fingerprints", n);
