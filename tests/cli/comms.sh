@@ -67,7 +67,7 @@ is "GPUs" "$(read_json "$scratch/gpus" '[.communicators[0].present[].gpu]')" '[n
 
 # All ranks are threads of one process and join at once. If a rank does not wait while another one loads the driver,
 # only some runs show it.
-for run in $(seq 8); do
+for run in $(seq 20); do
     drive "$scratch/joins.$run" joins:16
     is "GPUs of threads" "$(read_json "$scratch/joins.$run" '[.communicators[0].present[].gpu] | unique | length')" 16
     rm -r "$scratch/joins.$run"
