@@ -186,14 +186,15 @@ static int show(const char *title, struct doc *doc, json_t *json,
     return code ? code : printed;
 }
 
-static int show_one(const struct fingerprint *print, const char *path,
+/* Takes the JSON, which is that of the fingerprint. */
+static int show_one(const struct fingerprint *print, const char *path, json_t *json,
                     const struct fingerprint_form *form)
 {
     char title[200];
     struct doc doc = {0};
     text_set(title, "fingerprint of %.100s, %.32s", print->host, print->started);
     fingerprint_add_to_doc(print, path, &doc);
-    return show(title, &doc, fingerprint_to_json(print, CONTEND_VERSION), form);
+    return show(title, &doc, json, form);
 }
 
 static int conclude(const struct work *work)
@@ -201,16 +202,15 @@ static int conclude(const struct work *work)
     struct err err = {0};
     char page[DIRECTORY_PATH_MAX + sizeof(PAGE_NAME)];
     json_t *json = fingerprint_to_json(&work->print, CONTEND_VERSION);
-    int rc = json_value_replace(json, JSON_INDENT(1) | JSON_REAL_PRECISION(9), work->dir.fd,
-                                FINGERPRINT_NAME, &err);
-    json_decref(json);
-    if (rc) {
+    if (json_value_replace(json, JSON_INDENT(1) | JSON_REAL_PRECISION(9), work->dir.fd,
+                           FINGERPRINT_NAME, &err)) {
         log_error("%s", err.msg);
+        json_decref(json);
         return EXIT_NOT_RUN;
     }
     (void)snprintf(page, sizeof(page), "%s/" PAGE_NAME, work->dir.path);
     const struct fingerprint_form form = {.json = work->options->json, .html = page};
-    rc = show_one(&work->print, work->dir.path, &form);
+    int rc = show_one(&work->print, work->dir.path, json, &form);
     if (!work->options->json)
         (void)printf("\nResults: %s\n", work->dir.path);
     int printed = cmd_finish();
@@ -309,7 +309,7 @@ int fingerprint_report_main(const char *path, const struct fingerprint_form *for
         log_error("%s", err.msg);
         return EXIT_USAGE;
     }
-    return show_one(&print, path, form);
+    return show_one(&print, path, fingerprint_to_json(&print, CONTEND_VERSION), form);
 }
 
 static int judge(const struct fingerprint_distance *distance)
