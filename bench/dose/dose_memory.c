@@ -279,22 +279,16 @@ static void begin(struct memory_dose *dose)
         (void)look(dose, when);
 }
 
-/* Size of the probe's area: more than any cache holds; or half of the last-level cache, with time
- * to refill it after each change. */
-static size_t choose_area(struct memory_dose *dose, const struct bench_machine *machine, bool cache)
+static uint64_t most_of(uint64_t a, uint64_t b)
 {
-    dose->period_ns = least_period_ns;
-    dose->guard_ns = least_guard_ns;
-    if (!cache)
-        return dose->sizes.area_bytes;
-    size_t half = memory_llc_reached(machine, NULL, 1) / 2;
-    half = half < dose->sizes.area_bytes ? half : dose->sizes.area_bytes;
-    uint64_t refill_ns = (uint64_t)((double)half / refill_bytes_ns);
-    if (refill_ns > dose->guard_ns)
-        dose->guard_ns = refill_ns;
-    if (periods_of_guard * dose->guard_ns > dose->period_ns)
-        dose->period_ns = periods_of_guard * dose->guard_ns;
-    return half;
+    return a > b ? a : b;
+}
+
+/* After each change the probe refills a cache of so many bytes; 0: it reads from memory. */
+static void set_times(struct memory_dose *dose, size_t cached_bytes)
+{
+    dose->guard_ns = most_of(least_guard_ns, (uint64_t)((double)cached_bytes / refill_bytes_ns));
+    dose->period_ns = most_of(least_period_ns, periods_of_guard * dose->guard_ns);
 }
 
 static int open_memory(struct bench_ctx *ctx)
@@ -312,10 +306,11 @@ static int open_memory(struct bench_ctx *ctx)
         if (!rc)
             rc = memory_keep(ctx, &dose->aggressors[i].memory);
     }
-    if (!rc)
-        rc = memory_open(ctx, &dose->area,
-                         choose_area(dose, ctx->machine, params->kind == DOSE_CACHE), MEMORY_THP);
-    return rc;
+    const bool cached = params->kind == DOSE_CACHE;
+    const size_t half = memory_llc_reached(ctx->machine, NULL, 1) / 2;
+    const size_t bytes = cached && half < dose->sizes.area_bytes ? half : dose->sizes.area_bytes;
+    set_times(dose, cached ? bytes : 0);
+    return rc ? rc : memory_open(ctx, &dose->area, bytes, MEMORY_THP);
 }
 
 static int memory_start(struct bench_ctx *ctx, double level)
