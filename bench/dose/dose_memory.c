@@ -10,16 +10,16 @@
  * again and again, so the workers' cost to the probe cancels.
  *
  * How aggressors press is chosen on this machine: sequential or random lines
- * (bench/cpu/aggressor.h), whichever slows the probe more, on as few CPUs as suffice. If they are
- * too few for the level, more of them press. The place of pressing within a period is random, so
- * that it does not synchronize with the workers.
+ * (bench/cpu/thrash/aggressor.h), whichever slows the probe more, on as few CPUs as suffice. If
+ * they are too few for the level, more of them press. The place of pressing within a period is
+ * random, so that it does not synchronize with the workers.
  */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
 #include "bench/common/memory.h"
-#include "bench/cpu/aggressor.h"
+#include "bench/cpu/thrash/aggressor.h"
 #include "bench/dose/dose.h"
 #include "bench/dose/press.h"
 #include "harness/lib/sys/clock.h"

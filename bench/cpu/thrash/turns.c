@@ -1,4 +1,4 @@
-#include "bench/cpu/turns.h"
+#include "bench/cpu/thrash/turns.h"
 
 #include "harness/lib/stats/stats.h"
 

@@ -2,8 +2,8 @@
  * The effective size of a cache: the largest working set that, walked again and again, still runs
  * at the speed of the cache. The reported size may be the host's, shared with other guests.
  */
-#ifndef CONTEND_BENCH_CPU_EFFECTIVE_CACHE_SIZE_H
-#define CONTEND_BENCH_CPU_EFFECTIVE_CACHE_SIZE_H
+#ifndef CONTEND_BENCH_CPU_THRASH_EFFECTIVE_CACHE_SIZE_H
+#define CONTEND_BENCH_CPU_THRASH_EFFECTIVE_CACHE_SIZE_H
 
 #include <stdint.h>
 

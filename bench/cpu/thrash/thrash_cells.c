@@ -1,4 +1,4 @@
-#include "bench/cpu/thrash_cells.h"
+#include "bench/cpu/thrash/thrash_cells.h"
 
 #include <errno.h>
 #include <stdlib.h>

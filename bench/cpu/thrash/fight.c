@@ -1,4 +1,4 @@
-#include "bench/cpu/fight.h"
+#include "bench/cpu/thrash/fight.h"
 
 #include <errno.h>
 #include <limits.h>

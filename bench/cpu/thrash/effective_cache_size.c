@@ -1,4 +1,4 @@
-#include "bench/cpu/effective_cache_size.h"
+#include "bench/cpu/thrash/effective_cache_size.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,10 +1,10 @@
-#include "bench/cpu/aggressor.h"
+#include "bench/cpu/thrash/aggressor.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 
-#include "bench/cpu/victim.h"
+#include "bench/cpu/thrash/victim.h"
 
 enum {
     BURST = 512, /* touches a call of aggressor_press */

@@ -1,4 +1,4 @@
-#include "bench/cpu/thrash_values.h"
+#include "bench/cpu/thrash/thrash_values.h"
 
 #include <math.h>
 

@@ -12,8 +12,8 @@
  * chunk. Chunks before the first switch or after the last switch do not count. Turns that begin
  * with SWITCHED_BY_OTHERS (another program had the CPU) do not count either.
  */
-#ifndef CONTEND_BENCH_CPU_TURNS_H
-#define CONTEND_BENCH_CPU_TURNS_H
+#ifndef CONTEND_BENCH_CPU_THRASH_TURNS_H
+#define CONTEND_BENCH_CPU_THRASH_TURNS_H
 
 #include <stdbool.h>
 

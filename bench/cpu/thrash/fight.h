@@ -7,22 +7,22 @@
  * its value is the median chunk. In slices without aggressors, they stay awake but idle.
  *
  * If the aggressor runs on the victim's own CPU, the scheduler lets them take turns, and slices
- * consist of whole turns (bench/cpu/turns.h). All times of the victim are then CPU time. A turn
- * does not count if the aggressor did not run before it. In slices without memory pressure, a turn
- * does not count if another program ran before it.
+ * consist of whole turns (bench/cpu/thrash/turns.h). All times of the victim are then CPU time. A
+ * turn does not count if the aggressor did not run before it. In slices without memory pressure, a
+ * turn does not count if another program ran before it.
  *
  * In rank 0 of a team call fight_suffer or fight_take_turns, in the other members fight_press.
  */
-#ifndef CONTEND_BENCH_CPU_FIGHT_H
-#define CONTEND_BENCH_CPU_FIGHT_H
+#ifndef CONTEND_BENCH_CPU_THRASH_FIGHT_H
+#define CONTEND_BENCH_CPU_THRASH_FIGHT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
-#include "bench/cpu/aggressor.h"
-#include "bench/cpu/turns.h"
-#include "bench/cpu/victim.h"
+#include "bench/cpu/thrash/aggressor.h"
+#include "bench/cpu/thrash/turns.h"
+#include "bench/cpu/thrash/victim.h"
 
 enum {
     FIGHT_PAIRS_MIN = 3,

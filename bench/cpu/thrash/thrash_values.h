@@ -1,12 +1,12 @@
 /*
  * The values of a cell of cache_thrash, from its pairs of slices. cache_thrash.c defines them.
  */
-#ifndef CONTEND_BENCH_CPU_THRASH_VALUES_H
-#define CONTEND_BENCH_CPU_THRASH_VALUES_H
+#ifndef CONTEND_BENCH_CPU_THRASH_THRASH_VALUES_H
+#define CONTEND_BENCH_CPU_THRASH_THRASH_VALUES_H
 
-#include "bench/cpu/fight.h"
-#include "bench/cpu/thrash_cells.h"
-#include "bench/cpu/thrash_victims.h"
+#include "bench/cpu/thrash/fight.h"
+#include "bench/cpu/thrash/thrash_cells.h"
+#include "bench/cpu/thrash/thrash_victims.h"
 
 enum {
     THRASH_TIME,

@@ -9,11 +9,11 @@
  * With all victims and all places, a victim in an L1 or L2 meets only aggressors that share that
  * cache (smt and turns).
  */
-#ifndef CONTEND_BENCH_CPU_THRASH_CELLS_H
-#define CONTEND_BENCH_CPU_THRASH_CELLS_H
+#ifndef CONTEND_BENCH_CPU_THRASH_THRASH_CELLS_H
+#define CONTEND_BENCH_CPU_THRASH_THRASH_CELLS_H
 
-#include "bench/cpu/aggressor.h"
-#include "bench/cpu/victim.h"
+#include "bench/cpu/thrash/aggressor.h"
+#include "bench/cpu/thrash/victim.h"
 #include "harness/contract/bench.h"
 
 enum where {

@@ -11,8 +11,8 @@
  * Work comes in chunks that take well under a millisecond: an interruption then spoils one chunk,
  * not a whole iteration, which is a lap of the chase.
  */
-#ifndef CONTEND_BENCH_CPU_VICTIM_H
-#define CONTEND_BENCH_CPU_VICTIM_H
+#ifndef CONTEND_BENCH_CPU_THRASH_VICTIM_H
+#define CONTEND_BENCH_CPU_THRASH_VICTIM_H
 
 #include <stddef.h>
 #include <stdint.h>

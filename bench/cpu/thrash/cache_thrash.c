@@ -2,18 +2,19 @@
  * How much aggressors slow down a victim that lives in its caches, by kind, number and distance of
  * the aggressors.
  *
- * The victim (bench/cpu/victim.h) runs on the first CPU. Aggressors (bench/cpu/aggressor.h) run on
- * other CPUs, or one takes turns with the victim on the victim's CPU. A cell
- * (bench/cpu/thrash_cells.h) is one victim, one kind of aggressor, its place, and the number of
- * aggressors. Slices with and without aggressors (bench/cpu/fight.h) alternate, in random order
- * within a pair. In slices without, the aggressors stay awake but idle (walk_rest), so clocks, idle
- * states and the other users of their CPUs are the same in both. The difference is then the memory
- * system and, on one core, the execution units.
+ * The victim (bench/cpu/thrash/victim.h) runs on the first CPU. Aggressors
+ * (bench/cpu/thrash/aggressor.h) run on other CPUs, or one takes turns with the victim on the
+ * victim's CPU. A cell (bench/cpu/thrash/thrash_cells.h) is one victim, one kind of aggressor, its
+ * place, and the number of aggressors. Slices with and without aggressors
+ * (bench/cpu/thrash/fight.h) alternate, in random order within a pair. In slices without, the
+ * aggressors stay awake but idle (walk_rest), so clocks, idle states and the other users of their
+ * CPUs are the same in both. The difference is then the memory system and, on one core, the
+ * execution units.
  *
  * Victim l3 is the largest set that alone still runs at the speed of caches
- * (bench/cpu/effective_cache_size.h), up to half of the reported L3, or less if its laps would take
- * too much of the budget. A round draws the order of the cells and runs those that it has time for;
- * `cells_left` is the number left for other rounds.
+ * (bench/cpu/thrash/effective_cache_size.h), up to half of the reported L3, or less if its laps
+ * would take too much of the budget. A round draws the order of the cells and runs those that it
+ * has time for; `cells_left` is the number left for other rounds.
  *
  * **Measures** time of a chunk on CLOCK_MONOTONIC_RAW in the victim's thread; a slice's value is
  * its median chunk. `victim_time`, `victim_alone` = s an iteration, medians over the slices with
@@ -56,12 +57,12 @@
 #include "bench/common/memory.h"
 #include "bench/common/points.h"
 #include "bench/common/team.h"
-#include "bench/cpu/aggressor.h"
-#include "bench/cpu/fight.h"
-#include "bench/cpu/thrash_cells.h"
-#include "bench/cpu/thrash_values.h"
-#include "bench/cpu/thrash_victims.h"
-#include "bench/cpu/victim.h"
+#include "bench/cpu/thrash/aggressor.h"
+#include "bench/cpu/thrash/fight.h"
+#include "bench/cpu/thrash/thrash_cells.h"
+#include "bench/cpu/thrash/thrash_values.h"
+#include "bench/cpu/thrash/thrash_victims.h"
+#include "bench/cpu/thrash/victim.h"
 #include "bench/registry.h"
 #include "harness/lib/sys/clock.h"
 

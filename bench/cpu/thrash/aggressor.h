@@ -8,8 +8,8 @@
  * An area is twice the last-level cache, at most 1 GiB. All areas together take at most a quarter
  * of the available memory.
  */
-#ifndef CONTEND_BENCH_CPU_AGGRESSOR_H
-#define CONTEND_BENCH_CPU_AGGRESSOR_H
+#ifndef CONTEND_BENCH_CPU_THRASH_AGGRESSOR_H
+#define CONTEND_BENCH_CPU_THRASH_AGGRESSOR_H
 
 #include <stddef.h>
 #include <stdint.h>

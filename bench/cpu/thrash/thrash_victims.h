@@ -2,12 +2,12 @@
  * The victims of cache_thrash without aggressors: the size of victim l3, and how long a lap takes
  * from the cache and from memory.
  */
-#ifndef CONTEND_BENCH_CPU_THRASH_VICTIMS_H
-#define CONTEND_BENCH_CPU_THRASH_VICTIMS_H
+#ifndef CONTEND_BENCH_CPU_THRASH_THRASH_VICTIMS_H
+#define CONTEND_BENCH_CPU_THRASH_THRASH_VICTIMS_H
 
-#include "bench/cpu/aggressor.h"
-#include "bench/cpu/fight.h"
-#include "bench/cpu/victim.h"
+#include "bench/cpu/thrash/aggressor.h"
+#include "bench/cpu/thrash/fight.h"
+#include "bench/cpu/thrash/victim.h"
 
 /* Zeroed = no cell has this victim. */
 struct thrash_victim {

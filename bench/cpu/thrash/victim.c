@@ -1,4 +1,4 @@
-#include "bench/cpu/victim.h"
+#include "bench/cpu/thrash/victim.h"
 
 #include <errno.h>
 

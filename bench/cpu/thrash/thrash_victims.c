@@ -1,8 +1,8 @@
-#include "bench/cpu/thrash_victims.h"
+#include "bench/cpu/thrash/thrash_victims.h"
 
 #include <math.h>
 
-#include "bench/cpu/effective_cache_size.h"
+#include "bench/cpu/thrash/effective_cache_size.h"
 
 /* What the steps of the search need. */
 struct alone {
