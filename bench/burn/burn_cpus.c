@@ -69,7 +69,7 @@ static void compute(struct burn_cpu *self, unsigned rank, uint64_t steps,
     unsigned bin = burn_bin(time, start_ns);
     self->steps[bin] += (double)steps * BUSY_CHAINS;
     self->steps_ns[bin] += (double)(end_ns - start_ns);
-    if (!busy_came(self->chain, seed, steps) && !self->wrong.code)
+    if (!busy_is_right(self->chain, seed, steps) && !self->wrong.code)
         (void)err_set(&self->wrong, -EBADMSG, "its multiplications are wrong, %.0f s after start",
                       (double)(end_ns - time->start_ns) / 1e9);
 }

@@ -112,8 +112,8 @@ int busy_team_check(const struct busy_team *busy, struct err *err)
 {
     const struct busy_team_state *state = busy->state;
     for (unsigned i = 0; i < state->team.n; i++)
-        if (!busy_came(state->threads[i].chains, (uint64_t)i * BUSY_CHAINS,
-                       state->threads[i].steps))
+        if (!busy_is_right(state->threads[i].chains, (uint64_t)i * BUSY_CHAINS,
+                           state->threads[i].steps))
             return err_set(err, -EBADMSG, "the load on CPU %u computed a wrong number",
                            state->machine->cpus[i].os_cpu);
     return 0;

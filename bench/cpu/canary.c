@@ -46,7 +46,7 @@ enum {
     PIECES = 1 << 12 /* times kept */
 };
 
-static const uint64_t box_ns = 50000000, warm_up_ns = 20000000, seed = 1;
+static const uint64_t part_ns = 50000000, warm_up_ns = 20000000, seed = 1;
 
 struct canary {
     struct team team;
@@ -106,9 +106,9 @@ static void measure(void *arg)
         array_of(c, 1)[i] = -1;
     }
     (void)time_pieces(c, run_chains, warm_up_ns);
-    c->median_ns[CANARY_INTEGER] = time_pieces(c, run_chains, box_ns);
-    c->median_ns[CANARY_LATENCY] = time_pieces(c, run_loads, box_ns);
-    c->median_ns[CANARY_COPY] = time_pieces(c, run_copy, box_ns);
+    c->median_ns[CANARY_INTEGER] = time_pieces(c, run_chains, part_ns);
+    c->median_ns[CANARY_LATENCY] = time_pieces(c, run_loads, part_ns);
+    c->median_ns[CANARY_COPY] = time_pieces(c, run_copy, part_ns);
 }
 
 static size_t array_bytes(const struct bench_machine *machine)

@@ -36,8 +36,8 @@
 #include "kernels/cpu/pingpong.h"
 
 enum {
-    HOMES = 4,         /* pages per CPU; a pair uses the pages of both CPUs */
-    LINES = 2 * HOMES, /* a pair */
+    PAGES_PER_CPU = 4,         /* a pair uses the pages of both CPUs */
+    LINES = 2 * PAGES_PER_CPU, /* a pair */
     LINE_BYTES = 64,
     REPS_MIN = 3, /* batches a line */
     REPS_MAX = 256,
@@ -50,7 +50,7 @@ enum {
 static const uint64_t serial_enough_ns = 4000000; /* a pair: enough to measure one by one */
 static const uint64_t serial_least_ns = 600000;
 static const uint64_t pair_most_ns = 20000000; /* 180 batches a line: more do not help */
-static const uint64_t silence_ns = 200000000;
+static const uint64_t answer_limit_ns = 200000000;
 static const double disturbance_limit = 0.1;
 
 enum { METRIC_PAIR, METRIC_PAIR_MIN, METRIC_DISTURBANCE };
@@ -74,26 +74,26 @@ static const struct bench_figure core_to_core_figures[] = {
     {.name = NULL},
 };
 
-/* A pair that is being measured. Only the asker writes `begun` and `over`. */
+/* A pair that is being measured. Only the asker writes `begun` and `finished`. */
 struct cpu_pair {
     _Alignas(128) _Atomic uint32_t begun; /* batches */
-    bool over;
-    _Alignas(128) unsigned player[2]; /* asker, answerer */
+    bool finished;
+    _Alignas(128) unsigned cpu_index[2]; /* asker, answerer */
     uint64_t length_ns;
     double latency_ns, latency_min_ns; /* NaN: no answer */
-    bool silent[2];                    /* by player: gave up waiting */
+    bool timed_out[2];                 /* asker, answerer: gave up waiting */
 };
 
 struct core_to_core {
     struct team team;
-    struct memory_block pages; /* [ncpus][HOMES] pages */
+    struct memory_block pages; /* [ncpus][PAGES_PER_CPU] pages */
     size_t page_bytes;         /* the kernel's page size: the unit of placement */
     unsigned n;
     uint64_t seed;
     uint32_t trips;                /* timed round trips of a batch */
-    uint32_t *balls;               /* [ncpus][HOMES]: expected value of the page's ball (word) */
-    struct cpu_pair *duels;        /* [n / 2]: pairs of the current slot */
-    unsigned *members;             /* team members by rank: both players of each pair */
+    uint32_t *expected;            /* [ncpus][PAGES_PER_CPU]: of the word in each page */
+    struct cpu_pair *pairs;        /* [n / 2]: pairs of the current slot */
+    unsigned *members;             /* team members by rank: both CPUs of each pair */
     double *latency, *latency_min; /* [pairs_index] */
 };
 
@@ -102,13 +102,13 @@ static int core_to_core_probe(struct bench_ctx *ctx)
     return pairs_probe(ctx, METRIC_PAIR + 1); /* METRIC_PAIR_MIN only if there is room */
 }
 
-/* Page of line `line` of a pair; also its index in `balls`. */
+/* Page of line `line` of a pair; also its index in `expected`. */
 static unsigned page_of(const struct cpu_pair *cpu_pair, unsigned line)
 {
-    return cpu_pair->player[line % 2] * HOMES + line / 2;
+    return cpu_pair->cpu_index[line % 2] * PAGES_PER_CPU + line / 2;
 }
 
-static _Atomic uint32_t *ball_in(const struct core_to_core *c, unsigned page)
+static _Atomic uint32_t *word_in(const struct core_to_core *c, unsigned page)
 {
     size_t at = mix64(c->seed + page) % (c->page_bytes / LINE_BYTES) * LINE_BYTES;
     return (_Atomic uint32_t *)((char *)c->pages.base + page * c->page_bytes + at);
@@ -118,8 +118,8 @@ static void touch_pages(void *arg, unsigned rank, unsigned n)
 {
     (void)n;
     struct core_to_core *c = arg;
-    for (unsigned home = 0; home < HOMES; home++)
-        memset((char *)c->pages.base + ((size_t)rank * HOMES + home) * c->page_bytes, 0,
+    for (unsigned page = 0; page < PAGES_PER_CPU; page++)
+        memset((char *)c->pages.base + ((size_t)rank * PAGES_PER_CPU + page) * c->page_bytes, 0,
                c->page_bytes);
 }
 
@@ -133,14 +133,14 @@ static int core_to_core_setup(struct bench_ctx *ctx)
     c->trips = (uint32_t)(least_ns / CLOCK_TRIP_NS);
     c->trips = c->trips < 100 ? 100 : c->trips;
     size_t npairs = pairs_count(c->n);
-    c->balls = bench_array(ctx, (size_t)c->n * HOMES, sizeof(*c->balls));
-    c->duels = bench_array(ctx, c->n / 2, sizeof(*c->duels));
+    c->expected = bench_array(ctx, (size_t)c->n * PAGES_PER_CPU, sizeof(*c->expected));
+    c->pairs = bench_array(ctx, c->n / 2, sizeof(*c->pairs));
     c->members = bench_array(ctx, c->n, sizeof(*c->members));
     c->latency = bench_array(ctx, npairs, sizeof(*c->latency));
     c->latency_min = bench_array(ctx, npairs, sizeof(*c->latency_min));
-    if (!c->balls || !c->duels || !c->members || !c->latency || !c->latency_min)
+    if (!c->expected || !c->pairs || !c->members || !c->latency || !c->latency_min)
         return -ENOMEM;
-    int rc = memory_open(ctx, &c->pages, c->page_bytes * HOMES * c->n, MEMORY_4K);
+    int rc = memory_open(ctx, &c->pages, c->page_bytes * PAGES_PER_CPU * c->n, MEMORY_4K);
     if (!rc)
         rc = team_open_all(&c->team, ctx);
     if (!rc)
@@ -149,33 +149,33 @@ static int core_to_core_setup(struct bench_ctx *ctx)
 }
 
 /* Time counts from the first call: pingpong makes that call only after a long wait. */
-static bool silent_for_long(void *arg)
+static bool waited_too_long(void *arg)
 {
     uint64_t *since_ns = arg, now_ns = clock_now_ns();
     if (*since_ns == 0)
         *since_ns = now_ns;
-    return now_ns - *since_ns > silence_ns;
+    return now_ns - *since_ns > answer_limit_ns;
 }
 
 /* Untimed, then timed round trips in the line's page. Returns ns a round trip; NaN: no answer. */
-static double play_batch(struct core_to_core *c, struct cpu_pair *cpu_pair, unsigned line)
+static double measure_batch(struct core_to_core *c, struct cpu_pair *cpu_pair, unsigned line)
 {
     uint64_t since_ns = 0;
-    const struct pingpong_patience patience = {silent_for_long, &since_ns};
+    const struct pingpong_timeout timeout = {waited_too_long, &since_ns};
     unsigned page = page_of(cpu_pair, line);
-    _Atomic uint32_t *ball = ball_in(c, page);
-    if (!pingpong_ask(ball, WARM_TRIPS, &patience))
+    _Atomic uint32_t *word = word_in(c, page);
+    if (!pingpong_ask(word, WARM_TRIPS, &timeout))
         return NAN;
     uint64_t start_ns = clock_now_ns();
-    if (!pingpong_ask(ball, c->trips, &patience))
+    if (!pingpong_ask(word, c->trips, &timeout))
         return NAN;
     uint64_t took_ns = clock_now_ns() - start_ns;
-    c->balls[page] += 2 * (WARM_TRIPS + c->trips);
+    c->expected[page] += 2 * (WARM_TRIPS + c->trips);
     return (double)took_ns / c->trips;
 }
 
 /* Sums up batches[line][rep] of `reps` repetitions in the latencies of the pair. */
-static void conclude(struct cpu_pair *cpu_pair, double batches[LINES][REPS_MAX], unsigned reps)
+static void summarize(struct cpu_pair *cpu_pair, double batches[LINES][REPS_MAX], unsigned reps)
 {
     double medians[LINES];
     for (unsigned line = 0; line < LINES; line++) {
@@ -186,9 +186,9 @@ static void conclude(struct cpu_pair *cpu_pair, double batches[LINES][REPS_MAX],
     cpu_pair->latency_ns = stats_sort_median(medians, LINES);
 }
 
-static void begin_batch(struct cpu_pair *cpu_pair, bool over)
+static void begin_batch(struct cpu_pair *cpu_pair, bool finished)
 {
-    cpu_pair->over = over;
+    cpu_pair->finished = finished;
     atomic_fetch_add_explicit(&cpu_pair->begun, 1, memory_order_release);
 }
 
@@ -200,103 +200,104 @@ static void ask(struct core_to_core *c, struct cpu_pair *cpu_pair)
     for (; rep < REPS_MAX && (rep < REPS_MIN || clock_now_ns() < end_ns); rep++) {
         for (unsigned line = 0; line < LINES; line++) {
             begin_batch(cpu_pair, false);
-            batches[line][rep] = play_batch(c, cpu_pair, line);
+            batches[line][rep] = measure_batch(c, cpu_pair, line);
             if (isnan(batches[line][rep])) {
-                cpu_pair->silent[0] = true;
+                cpu_pair->timed_out[0] = true;
                 return;
             }
         }
     }
     begin_batch(cpu_pair, true);
-    conclude(cpu_pair, batches, rep);
+    summarize(cpu_pair, batches, rep);
 }
 
 static void answer(struct core_to_core *c, struct cpu_pair *cpu_pair)
 {
     for (uint32_t batch = 0;; batch++) {
         uint64_t since_ns = 0;
-        const struct pingpong_patience patience = {silent_for_long, &since_ns};
-        if (!pingpong_await(&cpu_pair->begun, batch + 1, &patience)) {
-            cpu_pair->silent[1] = true;
+        const struct pingpong_timeout timeout = {waited_too_long, &since_ns};
+        if (!pingpong_await(&cpu_pair->begun, batch + 1, &timeout)) {
+            cpu_pair->timed_out[1] = true;
             return;
         }
-        if (cpu_pair->over)
+        if (cpu_pair->finished)
             return;
-        _Atomic uint32_t *ball = ball_in(c, page_of(cpu_pair, batch % LINES));
-        if (!pingpong_answer(ball, WARM_TRIPS, &patience) ||
-            !pingpong_answer(ball, c->trips, &patience)) {
-            cpu_pair->silent[1] = true;
+        _Atomic uint32_t *word = word_in(c, page_of(cpu_pair, batch % LINES));
+        if (!pingpong_answer(word, WARM_TRIPS, &timeout) ||
+            !pingpong_answer(word, c->trips, &timeout)) {
+            cpu_pair->timed_out[1] = true;
             return;
         }
     }
 }
 
-static void play(void *arg, unsigned rank, unsigned n)
+static void ask_or_answer(void *arg, unsigned rank, unsigned n)
 {
     (void)n;
     struct core_to_core *c = arg;
-    struct cpu_pair *cpu_pair = &c->duels[rank / 2];
+    struct cpu_pair *cpu_pair = &c->pairs[rank / 2];
     if (rank % 2 == 0)
         ask(c, cpu_pair);
     else
         answer(c, cpu_pair);
 }
 
-static void prepare(struct core_to_core *c, size_t at, unsigned a, unsigned b, uint64_t length_ns)
+static void assign_pair(struct core_to_core *c, size_t at, unsigned a, unsigned b,
+                        uint64_t length_ns)
 {
     c->members[2 * at] = a;
     c->members[2 * at + 1] = b;
-    c->duels[at] = (struct cpu_pair){
-        .player = {a, b}, .length_ns = length_ns, .latency_ns = NAN, .latency_min_ns = NAN};
+    c->pairs[at] = (struct cpu_pair){
+        .cpu_index = {a, b}, .length_ns = length_ns, .latency_ns = NAN, .latency_min_ns = NAN};
 }
 
-/* Runs after both threads have stopped: resets the balls of a failed pair to what check expects. */
-static void settle(struct core_to_core *c, struct cpu_pair *cpu_pair)
+/* Runs after both threads have stopped: resets the words of a failed pair to what check expects. */
+static void reset_after_timeout(struct core_to_core *c, struct cpu_pair *cpu_pair)
 {
-    if (!cpu_pair->silent[0] && !cpu_pair->silent[1])
+    if (!cpu_pair->timed_out[0] && !cpu_pair->timed_out[1])
         return;
     cpu_pair->latency_ns = cpu_pair->latency_min_ns = NAN;
     for (unsigned line = 0; line < LINES; line++)
-        atomic_store(ball_in(c, page_of(cpu_pair, line)), c->balls[page_of(cpu_pair, line)]);
+        atomic_store(word_in(c, page_of(cpu_pair, line)), c->expected[page_of(cpu_pair, line)]);
 }
 
-static void play_duels(struct core_to_core *c, unsigned nduels)
+static void measure_pairs(struct core_to_core *c, unsigned npairs)
 {
-    (void)team_run(&c->team, c->members, 2 * nduels, play, c);
-    for (unsigned i = 0; i < nduels; i++) {
-        struct cpu_pair *cpu_pair = &c->duels[i];
-        settle(c, cpu_pair);
-        size_t pair = pairs_index(c->n, cpu_pair->player[0], cpu_pair->player[1]);
+    (void)team_run(&c->team, c->members, 2 * npairs, ask_or_answer, c);
+    for (unsigned i = 0; i < npairs; i++) {
+        struct cpu_pair *cpu_pair = &c->pairs[i];
+        reset_after_timeout(c, cpu_pair);
+        size_t pair = pairs_index(c->n, cpu_pair->cpu_index[0], cpu_pair->cpu_index[1]);
         c->latency[pair] = cpu_pair->latency_ns;
         c->latency_min[pair] = cpu_pair->latency_min_ns;
     }
 }
 
-static void play_slot(struct core_to_core *c, unsigned slot, uint64_t length_ns)
+static void measure_slot(struct core_to_core *c, unsigned slot, uint64_t length_ns)
 {
-    unsigned nduels = 0;
+    unsigned npairs = 0;
     for (unsigned a = 0; a < c->n; a++) {
-        int b = pairs_opponent(c->n, slot, a);
+        int b = pairs_partner(c->n, slot, a);
         if (b > (int)a)
-            prepare(c, nduels++, a, (unsigned)b, length_ns);
+            assign_pair(c, npairs++, a, (unsigned)b, length_ns);
     }
-    play_duels(c, nduels);
+    measure_pairs(c, npairs);
 }
 
-static void play_pair(struct core_to_core *c, unsigned a, unsigned b, uint64_t length_ns)
+static void measure_pair(struct core_to_core *c, unsigned a, unsigned b, uint64_t length_ns)
 {
-    prepare(c, 0, a, b, length_ns);
-    play_duels(c, 1);
+    assign_pair(c, 0, a, b, length_ns);
+    measure_pairs(c, 1);
 }
 
 /* Goes by slots too: no CPU sleeps for long, and drift spreads over all pairs. */
-static void play_one_by_one(struct core_to_core *c, uint64_t length_ns)
+static void measure_one_by_one(struct core_to_core *c, uint64_t length_ns)
 {
     for (unsigned slot = 0; slot < pairs_slots(c->n); slot++)
         for (unsigned a = 0; a < c->n; a++) {
-            int b = pairs_opponent(c->n, slot, a);
+            int b = pairs_partner(c->n, slot, a);
             if (b > (int)a)
-                play_pair(c, a, (unsigned)b, length_ns);
+                measure_pair(c, a, (unsigned)b, length_ns);
         }
 }
 
@@ -312,12 +313,12 @@ static double measure_disturbance(struct core_to_core *c, unsigned stride, uint6
     for (unsigned i = 0; i < SAMPLE; i++) {
         unsigned slot = i % TRIAL_SLOTS * stride;
         unsigned a = (unsigned)(mix64(c->seed + i) % c->n);
-        int b = pairs_opponent(c->n, slot, a);
+        int b = pairs_partner(c->n, slot, a);
         if (b < 0)
             continue;
         size_t pair = pairs_index(c->n, a, (unsigned)b);
         double latency = c->latency[pair], latency_min = c->latency_min[pair];
-        play_pair(c, a, (unsigned)b, length_ns);
+        measure_pair(c, a, (unsigned)b, length_ns);
         double ratio = latency / c->latency[pair];
         if (!isnan(ratio))
             ratios[n++] = ratio;
@@ -333,21 +334,21 @@ static uint64_t clamp_ns(double ns, uint64_t least, uint64_t most)
 }
 
 /* Measures TRIAL_SLOTS slots of the tournament at once and returns the disturbance. */
-static double try_at_once(struct core_to_core *c, uint64_t length_ns)
+static double measure_trial_at_once(struct core_to_core *c, uint64_t length_ns)
 {
     unsigned stride = pairs_slots(c->n) / TRIAL_SLOTS;
     for (unsigned i = 0; i < TRIAL_SLOTS; i++)
-        play_slot(c, i * stride, length_ns);
+        measure_slot(c, i * stride, length_ns);
     return measure_disturbance(c, stride,
                                length_ns < serial_enough_ns ? length_ns : serial_enough_ns);
 }
 
-static void play_the_rest(struct core_to_core *c, uint64_t length_ns)
+static void measure_other_slots(struct core_to_core *c, uint64_t length_ns)
 {
     unsigned slots = pairs_slots(c->n), stride = slots / TRIAL_SLOTS;
     for (unsigned slot = 0; slot < slots; slot++)
         if (slot % stride || slot / stride >= TRIAL_SLOTS)
-            play_slot(c, slot, length_ns);
+            measure_slot(c, slot, length_ns);
 }
 
 /* Time that a pair takes alone, its wake-up included; mean of some pairs of distant CPUs. */
@@ -356,7 +357,7 @@ static double time_alone_s(struct core_to_core *c, uint64_t length_ns)
     enum { PAIRS = 4 };
     uint64_t start_ns = clock_now_ns();
     for (unsigned a = 0; a < PAIRS; a++)
-        play_pair(c, a, a + c->n / 2, length_ns);
+        measure_pair(c, a, a + c->n / 2, length_ns);
     return 1e-9 * (double)(clock_now_ns() - start_ns) / PAIRS;
 }
 
@@ -385,7 +386,7 @@ static int core_to_core_scan(struct bench_ctx *ctx)
     char doubt[128] = "";
     bool serial = budget_ns / (double)npairs >= (double)serial_enough_ns || c->n < 2 * TRIAL_SLOTS;
     if (!serial) {
-        disturbance = try_at_once(c, length_ns);
+        disturbance = measure_trial_at_once(c, length_ns);
         bool disturbed = fabs(disturbance - 1) > disturbance_limit;
         double pair_s = disturbed ? time_alone_s(c, alone_ns) : 0;
         serial = disturbed && pairs_fit_one_by_one(c->n, pair_s, ctx->budget_s);
@@ -396,24 +397,24 @@ static int core_to_core_scan(struct bench_ctx *ctx)
                            disturbance, (double)npairs * pair_s);
     }
     if (serial)
-        play_one_by_one(c, alone_ns);
+        measure_one_by_one(c, alone_ns);
     else
-        play_the_rest(c, length_ns);
+        measure_other_slots(c, length_ns);
     emit_all(ctx, doubt);
     bench_emit(ctx, METRIC_DISTURBANCE, disturbance, NO_DIMS);
     return 0;
 }
 
-/* Each round trip adds 2 to the ball, so its value shows that none was lost or counted twice. */
+/* Each round trip adds 2 to the word, so its value shows that none was lost or counted twice. */
 static int core_to_core_check(struct bench_ctx *ctx)
 {
     struct core_to_core *c = ctx->state;
-    for (unsigned page = 0; page < c->n * HOMES; page++) {
-        uint32_t got = atomic_load(ball_in(c, page));
-        if (got != c->balls[page])
+    for (unsigned page = 0; page < c->n * PAGES_PER_CPU; page++) {
+        uint32_t got = atomic_load(word_in(c, page));
+        if (got != c->expected[page])
             return err_set(ctx->err, -EBADMSG, "the ball of CPU %u, page %u, is at %u, not %u",
-                           ctx->machine->cpus[page / HOMES].os_cpu, page % HOMES, got,
-                           c->balls[page]);
+                           ctx->machine->cpus[page / PAGES_PER_CPU].os_cpu, page % PAGES_PER_CPU,
+                           got, c->expected[page]);
     }
     return 0;
 }

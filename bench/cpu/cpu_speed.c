@@ -146,8 +146,8 @@ static int speed_check(struct bench_ctx *ctx)
     const struct speed *s = ctx->state;
     for (unsigned cpu = 0; cpu < s->n; cpu++) {
         unsigned os_cpu = ctx->machine->cpus[cpu].os_cpu;
-        if (!busy_came(s->turns[cpu].chain, s->seed + (uint64_t)cpu * BUSY_CHAINS,
-                       s->turns[cpu].steps))
+        if (!busy_is_right(s->turns[cpu].chain, s->seed + (uint64_t)cpu * BUSY_CHAINS,
+                           s->turns[cpu].steps))
             return err_set(ctx->err, -EBADMSG, "the chains of CPU %u are wrong after %llu steps",
                            os_cpu, (unsigned long long)s->turns[cpu].steps);
         for (size_t i = 0; i < ELEMENTS; i++)

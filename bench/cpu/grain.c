@@ -85,7 +85,7 @@ static const struct bench_figure grain_figures[] = {
 };
 
 /* Values that workers exchange; all use the speed of rank 0. */
-struct introduction {
+struct worker_info {
     struct bitset cpus;
     double steps_a_us;
 };
@@ -99,7 +99,7 @@ struct grain {
     unsigned cpus; /* of all workers */
     size_t first, npoints;
     double share_s;
-    void *gathered; /* one entry per worker: a struct introduction, or a double */
+    void *gathered; /* one entry per worker: a struct worker_info, or a double */
 };
 
 static int grain_setup(struct bench_ctx *ctx)
@@ -107,7 +107,7 @@ static int grain_setup(struct bench_ctx *ctx)
     const struct grain_params *params = ctx->params;
     struct grain *grain = ctx->state;
     grain->nthreads = ctx->threads;
-    grain->gathered = bench_array(ctx, ctx->peers->size, sizeof(struct introduction));
+    grain->gathered = bench_array(ctx, ctx->peers->size, sizeof(struct worker_info));
     grain->threads = bench_array(ctx, grain->nthreads, sizeof(*grain->threads));
     if (!grain->gathered || !grain->threads)
         return -ENOMEM;
@@ -135,11 +135,11 @@ static double measure_speed(void)
     return best;
 }
 
-static int introduce(struct bench_ctx *ctx)
+static int exchange_info(struct bench_ctx *ctx)
 {
     struct grain *grain = ctx->state;
-    struct introduction mine = {.steps_a_us = ctx->peers->rank == 0 ? measure_speed() : 0};
-    struct introduction *all = grain->gathered;
+    struct worker_info mine = {.steps_a_us = ctx->peers->rank == 0 ? measure_speed() : 0};
+    struct worker_info *all = grain->gathered;
     struct bitset cpus = {0};
     for (unsigned i = 0; i < ctx->machine->ncpus; i++)
         bitset_set(&mine.cpus, ctx->machine->cpus[i].os_cpu);
@@ -166,7 +166,7 @@ static void mark_cpu(void *cpu_samples)
 }
 
 /* Regions of `steps` steps until the slice ends; `regions` counts those within the slice. */
-struct stretch {
+struct region_run {
     const struct bench_ctx *ctx;
     const struct slice *slice;
     uint64_t steps;
@@ -174,16 +174,16 @@ struct stretch {
     _Atomic uint64_t last; /* region, from 1 on: set before the barrier after that region */
 };
 
-static unsigned run_openmp(struct stretch *stretch)
+static unsigned run_openmp_team(struct region_run *region_run)
 {
-    const struct grain *grain = stretch->ctx->state;
+    const struct grain *grain = region_run->ctx->state;
     unsigned team = 0;
-    while (clock_now_ns() < stretch->slice->end_ns) {
+    while (clock_now_ns() < region_run->slice->end_ns) {
         uint64_t start_ns = clock_now_ns();
-        team = regions_run(grain->threads, grain->nthreads, stretch->steps, mark_cpu,
-                           stretch->ctx->cpu_samples);
-        stretch->regions += slice_part(stretch->slice, start_ns, clock_now_ns());
-        bench_progress(stretch->ctx, 1);
+        team = regions_run(grain->threads, grain->nthreads, region_run->steps, mark_cpu,
+                           region_run->ctx->cpu_samples);
+        region_run->regions += slice_part(region_run->slice, start_ns, clock_now_ns());
+        bench_progress(region_run->ctx, 1);
     }
     return team;
 }
@@ -193,41 +193,41 @@ static unsigned run_openmp(struct stretch *stretch)
  * `last` late may see the decision about the next region; that has another number, so the thread
  * goes on.
  */
-static void run_own(void *arg, unsigned rank, unsigned n)
+static void run_plain_threads(void *arg, unsigned rank, unsigned n)
 {
-    struct stretch *stretch = arg;
-    struct grain *grain = stretch->ctx->state;
+    struct region_run *region_run = arg;
+    struct grain *grain = region_run->ctx->state;
     uint64_t start_ns = clock_now_ns(), region = 0;
     do {
-        mark_cpu(stretch->ctx->cpu_samples);
-        regions_share(grain->threads, rank, n, stretch->steps);
+        mark_cpu(region_run->ctx->cpu_samples);
+        regions_share(grain->threads, rank, n, region_run->steps);
         region++;
         if (rank == 0) {
             uint64_t now_ns = clock_now_ns();
-            bench_progress(stretch->ctx, 1);
-            stretch->regions += slice_part(stretch->slice, start_ns, now_ns);
+            bench_progress(region_run->ctx, 1);
+            region_run->regions += slice_part(region_run->slice, start_ns, now_ns);
             start_ns = now_ns;
-            if (now_ns >= stretch->slice->end_ns)
-                atomic_store(&stretch->last, region);
+            if (now_ns >= region_run->slice->end_ns)
+                atomic_store(&region_run->last, region);
         }
         team_barrier_wait(&grain->barrier);
-    } while (atomic_load(&stretch->last) != region);
+    } while (atomic_load(&region_run->last) != region);
 }
 
 /* Returns the number of regions in the slice, with fractions at its ends. */
 static double run_regions(const struct bench_ctx *ctx, size_t point, const struct slice *slice)
 {
     struct grain *grain = ctx->state;
-    struct stretch stretch = {
+    struct region_run region_run = {
         .ctx = ctx, .slice = slice, .steps = (uint64_t)(grain->steps_a_us * work_us[point])};
     unsigned team = grain->nthreads;
     if (grain->team.n)
-        (void)team_run(&grain->team, NULL, team, run_own, &stretch);
+        (void)team_run(&grain->team, NULL, team, run_plain_threads, &region_run);
     else
-        team = run_openmp(&stretch);
+        team = run_openmp_team(&region_run);
     if (ctx->least_team && team && (!*ctx->least_team || team < *ctx->least_team))
         *ctx->least_team = team;
-    return stretch.regions;
+    return region_run.regions;
 }
 
 static int measure_point(struct bench_ctx *ctx, size_t index)
@@ -257,7 +257,7 @@ static int grain_scan(struct bench_ctx *ctx)
     const struct grain_params *params = ctx->params;
     struct grain *grain = ctx->state;
     size_t most = params->us ? 1 : WORKS;
-    int rc = introduce(ctx);
+    int rc = exchange_info(ctx);
     if (rc)
         return rc;
     grain->first = params->us ? (size_t)params->us - 1 : 0;
@@ -277,8 +277,8 @@ static int grain_check(struct bench_ctx *ctx)
 {
     const struct grain *grain = ctx->state;
     for (unsigned t = 0; t < grain->nthreads; t++)
-        if (!busy_came(grain->threads[t].chains, ctx->seed + (uint64_t)t * BUSY_CHAINS,
-                       grain->threads[t].steps))
+        if (!busy_is_right(grain->threads[t].chains, ctx->seed + (uint64_t)t * BUSY_CHAINS,
+                           grain->threads[t].steps))
             return err_set(ctx->err, -EBADMSG,
                            "the chains of thread %u are not what its steps make", t);
     return 0;

@@ -72,7 +72,7 @@ static double late_us_of_sleep(unsigned index)
     return (double)((int64_t)clock_timer_ns() - (int64_t)end_ns) / 1e3;
 }
 
-static void sleep_on(struct idle *s, unsigned rank, unsigned state)
+static void sleep_in_state(struct idle *s, unsigned rank, unsigned state)
 {
     double *late_us = s->late_us + ((size_t)rank * STATES + state) * s->sleeps;
     for (unsigned i = 0; i < s->sleeps; i++)
@@ -86,11 +86,11 @@ static void sleep_both_ways(void *arg, unsigned rank, unsigned n)
     struct awake awake;
     (void)n;
     (void)prctl(PR_SET_TIMERSLACK, 1);
-    sleep_on(s, rank, 0);
+    sleep_in_state(s, rank, 0);
     s->median_us[rank][1] = NAN;
     if (awake_start(&awake, s->machine->cpus[rank].os_cpu, NULL))
         return;
-    sleep_on(s, rank, 1);
+    sleep_in_state(s, rank, 1);
     awake_end(&awake);
 }
 

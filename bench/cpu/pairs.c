@@ -26,18 +26,18 @@ unsigned pairs_slots(unsigned n)
 }
 
 /*
- * With m = n rounded up to an even number, players 0..m-2 form a circle: in slot s, i meets the j
- * with i + j = s (mod m - 1). If j would be i, then i meets m - 1, which is outside the circle.
+ * With m = n rounded up to an even number, CPUs 0..m-2 form a circle: the partner of i in slot s
+ * is the j with i + j = s (mod m - 1). If j would be i, it is m - 1, which is outside the circle.
  */
-int pairs_opponent(unsigned n, unsigned slot, unsigned player)
+int pairs_partner(unsigned n, unsigned slot, unsigned cpu)
 {
-    unsigned circle = pairs_slots(n), last = circle, opponent;
-    if (player == last)
+    unsigned circle = pairs_slots(n), last = circle, partner;
+    if (cpu == last)
         /* 2 i = slot (mod circle), and the inverse of 2 is (circle + 1) / 2. */
-        opponent = (unsigned)((uint64_t)slot * ((circle + 1) / 2) % circle);
-    else if ((opponent = (slot + circle - player) % circle) == player)
-        opponent = last;
-    return opponent < n ? (int)opponent : -1;
+        partner = (unsigned)((uint64_t)slot * ((circle + 1) / 2) % circle);
+    else if ((partner = (slot + circle - cpu) % circle) == cpu)
+        partner = last;
+    return partner < n ? (int)partner : -1;
 }
 
 /* A power of two, for Sylvester's matrix; at least 8, so that few CPUs also get runs alone. */
@@ -71,9 +71,9 @@ void pairs_plan_free(struct pairs_plan *plan)
 }
 
 /* Row 0 and its negative are the two runs that are left out. */
-bool pairs_busy(const struct pairs_plan *plan, unsigned pass, unsigned run, unsigned player)
+bool pairs_busy(const struct pairs_plan *plan, unsigned pass, unsigned run, unsigned cpu)
 {
-    unsigned column = plan->columns[(size_t)pass * plan->ncolumns + player];
+    unsigned column = plan->columns[(size_t)pass * plan->ncolumns + cpu];
     unsigned rows = plan->ncolumns - 1, row = 1 + run % rows;
     bool negative = __builtin_popcount(row & column) % 2;
     return negative != (run >= rows);

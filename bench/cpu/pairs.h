@@ -1,7 +1,7 @@
 /*
  * Shared by the scans over all pairs of CPUs: numbering, schedules, and the values they emit.
  *
- * A player is a CPU, 0..n-1: its index in ctx->machine->cpus.
+ * A CPU is a number 0..n-1: its index in ctx->machine->cpus.
  */
 #ifndef CONTEND_BENCH_CPU_PAIRS_H
 #define CONTEND_BENCH_CPU_PAIRS_H
@@ -22,24 +22,24 @@ size_t pairs_count(unsigned n);
 size_t pairs_index(unsigned n, unsigned a, unsigned b);
 
 /*
- * A round-robin tournament by the circle method: in pairs_slots(n) slots each player meets every
- * other player once, and at most one player a slot. If n is odd, one player rests in each slot.
+ * A round-robin tournament by the circle method: in pairs_slots(n) slots each CPU is paired with
+ * every other CPU once, and with at most one a slot. If n is odd, one CPU sleeps in each slot.
  */
 unsigned pairs_slots(unsigned n);
 
-/* The player that `player` meets in `slot`; -1 = rests. */
-int pairs_opponent(unsigned n, unsigned slot, unsigned player);
+/* The CPU that `cpu` is paired with in `slot`; -1 = none. */
+int pairs_partner(unsigned n, unsigned slot, unsigned cpu);
 
 /*
- * A balanced plan of which players are busy in which run: a pass has `runs` runs, each with about
- * half of the players busy. Over all runs, the four states of any two players are equally frequent,
+ * A balanced plan of which CPUs are busy in which run: a pass has `runs` runs, each with about
+ * half of the CPUs busy. Over all runs, the four states of any two CPUs are equally frequent,
  * and so are the eight states of any three. If runs are grouped by the state of b, any c is busy
- * equally often in both groups. The two runs with all players busy, or none, would add nothing and
+ * equally often in both groups. The two runs with all CPUs busy, or none, would add nothing and
  * are left out, which unbalances the plan by 1/runs.
  *
  * A two-level fold-over design: rows of Sylvester's Hadamard matrix and their negatives, an
  * orthogonal array of strength 3 (Hedayat, Sloane & Stufken, "Orthogonal Arrays", 1999, ch. 7).
- * Every pass draws the column of each player anew: otherwise neighbouring CPUs would be busy
+ * Every pass draws the column of each CPU anew: otherwise neighbouring CPUs would be busy
  * together in a regular pattern.
  */
 struct pairs_plan {
@@ -48,19 +48,19 @@ struct pairs_plan {
     unsigned *columns; /* [passes][ncolumns]; the first n of each */
 };
 
-/* Runs in a pass over n players. */
+/* Runs in a pass over n CPUs. */
 unsigned pairs_runs(unsigned n);
 
 /* False: no memory; call pairs_plan_free also then. */
 bool pairs_plan_init(struct pairs_plan *plan, unsigned n, unsigned passes, uint64_t seed);
 void pairs_plan_free(struct pairs_plan *plan);
 
-bool pairs_busy(const struct pairs_plan *plan, unsigned pass, unsigned run, unsigned player);
+bool pairs_busy(const struct pairs_plan *plan, unsigned pass, unsigned run, unsigned cpu);
 
 /*
  * How much a and b slow each other: sqrt(s(a,b) s(b,a)), where s(a,b) = mean rate of a over the
  * runs in which b sleeps / mean rate over the runs in which b is busy. `rates` is
- * [passes][runs][n]; NaN = no rate, as for a player that slept. Returns NaN if one of the four
+ * [passes][runs][n]; NaN = no rate, as for a CPU that slept. Returns NaN if one of the four
  * means has no rates.
  */
 double pairs_slowdown(const struct pairs_plan *plan, const float *rates, unsigned a, unsigned b);

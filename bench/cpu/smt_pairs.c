@@ -134,21 +134,21 @@ static void wait_until(uint64_t start_ns)
 }
 
 /* Busy until end_ns; the rate counts from measure_ns on. */
-static double rate_in_slot(struct smt_pairs *s, struct chains *mine, uint64_t measure_ns,
+static double rate_in_slot(struct smt_pairs *s, struct chains *own, uint64_t measure_ns,
                            uint64_t end_ns)
 {
     size_t kept = 0;
     for (uint64_t now_ns = clock_now_ns(); now_ns < end_ns;) {
-        busy_run(mine->chain, s->batch_steps);
-        mine->steps += s->batch_steps;
+        busy_run(own->chain, s->batch_steps);
+        own->steps += s->batch_steps;
         uint64_t after_ns = clock_now_ns();
         if (now_ns >= measure_ns && kept < BATCHES_MAX)
-            mine->took_ns[kept++] = (double)(after_ns - now_ns);
+            own->took_ns[kept++] = (double)(after_ns - now_ns);
         now_ns = after_ns;
     }
     if (kept < BATCHES_MIN)
         return NAN;
-    return (double)s->batch_steps / stats_sort_median(mine->took_ns, kept);
+    return (double)s->batch_steps / stats_sort_median(own->took_ns, kept);
 }
 
 /* No thread announces the slots: every thread knows the plan, and all read the same clock. */
@@ -186,8 +186,8 @@ static int smt_pairs_check(struct bench_ctx *ctx)
 {
     const struct smt_pairs *s = ctx->state;
     for (unsigned cpu = 0; cpu < s->n; cpu++)
-        if (!busy_came(s->chains[cpu].chain, s->seed + (uint64_t)cpu * BUSY_CHAINS,
-                       s->chains[cpu].steps))
+        if (!busy_is_right(s->chains[cpu].chain, s->seed + (uint64_t)cpu * BUSY_CHAINS,
+                           s->chains[cpu].steps))
             return err_set(ctx->err, -EBADMSG, "the chains of CPU %u are wrong after %llu steps",
                            ctx->machine->cpus[cpu].os_cpu,
                            (unsigned long long)s->chains[cpu].steps);

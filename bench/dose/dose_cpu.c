@@ -157,7 +157,7 @@ static int cpu_check(struct bench_ctx *ctx)
     struct cpu_dose *dose = ctx->state;
     press_stop(&dose->press);
     for (unsigned i = 0; i < dose->ncpus * THREADS; i++)
-        if (!busy_came(dose->threads[i].chains, i, dose->threads[i].steps))
+        if (!busy_is_right(dose->threads[i].chains, i, dose->threads[i].steps))
             return err_set(ctx->err, -EBADMSG, "an aggressor of CPU %u computed something else",
                            ctx->machine->cpus[i / THREADS].os_cpu);
     return 0;

@@ -107,9 +107,9 @@ static void press_memory(struct memory_dose *dose, unsigned rank)
             clock_sleep_until(clock_timer_ns() + nap_ns);
         else if (is_pressing(dose, clock_now_ns(),
                              atomic_load_explicit(&dose->press_ns, memory_order_relaxed)))
-            aggressor_press(self, atomic_load_explicit(&dose->kind, memory_order_relaxed));
+            aggressor_touch(self, atomic_load_explicit(&dose->kind, memory_order_relaxed));
         else
-            aggressor_rest(self);
+            aggressor_idle(self);
     }
     aggressor_sum(self);
 }
@@ -165,7 +165,7 @@ static void press_or_probe(void *arg, unsigned rank, unsigned n)
 }
 
 /* Units per ns since the last look; NaN = none. */
-static double look(struct memory_dose *dose, enum when when)
+static double read_speed(struct memory_dose *dose, enum when when)
 {
     struct done *seen = &dose->seen[when];
     const struct done now = {(double)atomic_load(&dose->units[when]),
@@ -186,9 +186,9 @@ static double look_at(struct memory_dose *dose, unsigned active, double share)
 {
     set_share(dose, active, share);
     clock_sleep_until(clock_timer_ns() + look_ns / 4);
-    (void)look(dose, ALWAYS);
+    (void)read_speed(dose, ALWAYS);
     clock_sleep_until(clock_timer_ns() + look_ns);
-    return look(dose, ALWAYS);
+    return read_speed(dose, ALWAYS);
 }
 
 static unsigned more_than(const struct memory_dose *dose, unsigned active)
@@ -259,9 +259,9 @@ static void control(struct memory_dose *dose, double held)
 static double memory_hold(struct bench_ctx *ctx)
 {
     struct memory_dose *dose = ctx->state;
-    double all = look(dose, ALWAYS);
+    double all = read_speed(dose, ALWAYS);
     for (enum when when = RESTING; when <= PRESSING; when++)
-        dose->speed[when] = mean_of(dose->speed[when], look(dose, when));
+        dose->speed[when] = mean_of(dose->speed[when], read_speed(dose, when));
     double held = all / dose->speed[RESTING];
     control(dose, held);
     return dose->latency ? 1 / held : held;
@@ -276,7 +276,7 @@ static void begin(struct memory_dose *dose)
     choose(dose);
     control(dose, NAN);
     for (enum when when = RESTING; when <= ALWAYS; when++)
-        (void)look(dose, when);
+        (void)read_speed(dose, when);
 }
 
 static uint64_t most_of(uint64_t a, uint64_t b)

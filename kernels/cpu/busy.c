@@ -41,10 +41,10 @@ void busy_begin(uint64_t chains[BUSY_CHAINS], uint64_t seed)
         chains[c] = mix64(seed + c);
 }
 
-bool busy_came(const uint64_t chains[BUSY_CHAINS], uint64_t seed, uint64_t steps)
+bool busy_is_right(const uint64_t chains[BUSY_CHAINS], uint64_t seed, uint64_t steps)
 {
-    bool came = true;
+    bool right = true;
     for (unsigned c = 0; c < BUSY_CHAINS; c++)
-        came &= chains[c] == busy_expect(mix64(seed + c), steps);
-    return came;
+        right &= chains[c] == busy_expect(mix64(seed + c), steps);
+    return right;
 }

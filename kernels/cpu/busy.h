@@ -24,8 +24,8 @@ void busy_run(uint64_t chains[BUSY_CHAINS], uint64_t steps);
 /* The value of a chain after `steps` from `start`; takes O(log steps). */
 uint64_t busy_expect(uint64_t start, uint64_t steps);
 
-/* busy_begin sets start values from `seed`; busy_came: `chains` are `steps` steps from them. */
+/* busy_begin sets start values from `seed`; busy_is_right: `chains` are `steps` steps from them. */
 void busy_begin(uint64_t chains[BUSY_CHAINS], uint64_t seed);
-bool busy_came(const uint64_t chains[BUSY_CHAINS], uint64_t seed, uint64_t steps);
+bool busy_is_right(const uint64_t chains[BUSY_CHAINS], uint64_t seed, uint64_t steps);
 
 #endif

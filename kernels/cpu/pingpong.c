@@ -5,54 +5,53 @@
 #include "kernels/cpu/relax.h"
 
 /* About 4 us without a pause: far longer than any transfer, far shorter than a time slice. */
-enum { EAGER_POLLS = 4096, POLLS_A_QUESTION = 1024 };
+enum { POLLS_WITHOUT_PAUSE = 4096, POLLS_PER_CHECK = 1024 };
 
 /* The partner has probably lost its CPU: the result no longer depends on fast polling. */
-static bool await_patiently(const _Atomic uint32_t *word, uint32_t value,
-                            const struct pingpong_patience *patience)
+static bool await_with_pauses(const _Atomic uint32_t *word, uint32_t value,
+                              const struct pingpong_timeout *timeout)
 {
     for (;;) {
-        for (int poll = 0; poll < POLLS_A_QUESTION; poll++) {
+        for (int poll = 0; poll < POLLS_PER_CHECK; poll++) {
             if (atomic_load_explicit(word, memory_order_acquire) == value)
                 return true;
             cpu_relax();
         }
-        if (patience && patience->give_up(patience->arg))
+        if (timeout && timeout->give_up(timeout->arg))
             return false;
     }
 }
 
 bool pingpong_await(const _Atomic uint32_t *word, uint32_t value,
-                    const struct pingpong_patience *patience)
+                    const struct pingpong_timeout *timeout)
 {
-    for (int poll = 0; poll < EAGER_POLLS; poll++)
+    for (int poll = 0; poll < POLLS_WITHOUT_PAUSE; poll++)
         if (atomic_load_explicit(word, memory_order_acquire) == value)
             return true;
-    return await_patiently(word, value, patience);
+    return await_with_pauses(word, value, timeout);
 }
 
-bool pingpong_ask(_Atomic uint32_t *ball, uint32_t trips, const struct pingpong_patience *patience)
+bool pingpong_ask(_Atomic uint32_t *word, uint32_t trips, const struct pingpong_timeout *timeout)
 {
-    uint32_t value = atomic_load_explicit(ball, memory_order_relaxed);
+    uint32_t value = atomic_load_explicit(word, memory_order_relaxed);
     for (uint32_t trip = 0; trip < trips; trip++) {
-        atomic_store_explicit(ball, value + 1, memory_order_release);
+        atomic_store_explicit(word, value + 1, memory_order_release);
         value += 2;
-        if (!pingpong_await(ball, value, patience))
+        if (!pingpong_await(word, value, timeout))
             return false;
     }
     return true;
 }
 
-bool pingpong_answer(_Atomic uint32_t *ball, uint32_t trips,
-                     const struct pingpong_patience *patience)
+bool pingpong_answer(_Atomic uint32_t *word, uint32_t trips, const struct pingpong_timeout *timeout)
 {
     /* The word is already odd if the asker was first. */
-    uint32_t value = atomic_load_explicit(ball, memory_order_relaxed) & ~1u;
+    uint32_t value = atomic_load_explicit(word, memory_order_relaxed) & ~1u;
     for (uint32_t trip = 0; trip < trips; trip++) {
-        if (!pingpong_await(ball, value + 1, patience))
+        if (!pingpong_await(word, value + 1, timeout))
             return false;
         value += 2;
-        atomic_store_explicit(ball, value, memory_order_release);
+        atomic_store_explicit(word, value, memory_order_release);
     }
     return true;
 }

@@ -24,7 +24,7 @@ void walk_random(struct walk *walk, size_t touches)
     walk->touches += touches;
 }
 
-void walk_rest(struct walk *walk, size_t steps)
+void walk_idle(struct walk *walk, size_t steps)
 {
     uint64_t x = walk->touches;
     for (size_t i = 0; i < steps; i++) {

@@ -5,7 +5,7 @@
  *   walk_stream  one line after the other, repeatedly: uses bandwidth, with the prefetchers' help;
  *                if the area fits the L1: a busy core that does not use the shared caches
  *   walk_random  independent random lines: many misses at once, which prefetchers cannot predict
- *   walk_rest    no memory, few instructions: a core that is awake but nearly idle
+ *   walk_idle    no memory, few instructions: a core that is awake but nearly idle
  *
  * Every touch adds 1 to the first word of a line, so the sum over all lines is the number of
  * touches.
@@ -32,7 +32,7 @@ struct walk {
 
 void walk_stream(struct walk *walk, size_t touches);
 void walk_random(struct walk *walk, size_t touches);
-void walk_rest(struct walk *walk, size_t steps);
+void walk_idle(struct walk *walk, size_t steps);
 
 /* The sum of the counters of all lines. */
 uint64_t walk_sum(const struct walk *walk);

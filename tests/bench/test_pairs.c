@@ -37,13 +37,13 @@ TEST(pairs_tournament_is_one)
         for (unsigned slot = 0; slot < pairs_slots(n); slot++) {
             unsigned resting = 0;
             for (unsigned a = 0; a < n; a++) {
-                int b = pairs_opponent(n, slot, a);
+                int b = pairs_partner(n, slot, a);
                 resting += b < 0;
                 if (b < 0)
                     continue;
                 assert_in_range(b, 0, n - 1);
                 assert_int_not_equal(b, a);
-                assert_int_equal(pairs_opponent(n, slot, (unsigned)b), a); /* so: disjoint */
+                assert_int_equal(pairs_partner(n, slot, (unsigned)b), a); /* so: disjoint */
                 met[pairs_index(n, a, (unsigned)b)]++;
             }
             assert_int_equal(resting, n % 2);
@@ -203,15 +203,15 @@ TEST(busy_ends_where_the_steps_lead)
     }
 }
 
-struct rally {
-    _Atomic uint32_t ball;
+struct exchange {
+    _Atomic uint32_t word;
     bool answered;
 };
 
 static void *answer_100(void *arg)
 {
-    struct rally *rally = arg;
-    rally->answered = pingpong_answer(&rally->ball, 100, NULL);
+    struct exchange *exchange = arg;
+    exchange->answered = pingpong_answer(&exchange->word, 100, NULL);
     return NULL;
 }
 
@@ -223,24 +223,24 @@ static bool at_once(void *arg)
 
 TEST(pingpong_counts_trips)
 {
-    struct rally rally = {.ball = UINT32_MAX - 3}; /* wraps on the way */
+    struct exchange exchange = {.word = UINT32_MAX - 3}; /* wraps on the way */
     pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, answer_100, &rally), 0);
-    assert_true(pingpong_ask(&rally.ball, 100, NULL));
+    assert_int_equal(pthread_create(&thread, NULL, answer_100, &exchange), 0);
+    assert_true(pingpong_ask(&exchange.word, 100, NULL));
     (void)pthread_join(thread, NULL);
-    assert_true(rally.answered);
-    assert_int_equal(rally.ball, 196);
+    assert_true(exchange.answered);
+    assert_int_equal(exchange.word, 196);
 }
 
 TEST(pingpong_gives_up_when_told)
 {
-    _Atomic uint32_t ball = 10;
+    _Atomic uint32_t word = 10;
     unsigned asked = 0;
-    const struct pingpong_patience patience = {at_once, &asked};
-    assert_false(pingpong_answer(&ball, 1, &patience));
-    assert_int_equal(ball, 10);
-    assert_false(pingpong_ask(&ball, 1, &patience));
-    assert_int_equal(ball, 11);
+    const struct pingpong_timeout timeout = {at_once, &asked};
+    assert_false(pingpong_answer(&word, 1, &timeout));
+    assert_int_equal(word, 10);
+    assert_false(pingpong_ask(&word, 1, &timeout));
+    assert_int_equal(word, 11);
     assert_int_equal(asked, 2);
 }
 
@@ -296,7 +296,7 @@ TEST(core_to_core_every_pair)
     scan_end(&scan);
 }
 
-/* Two players on one CPU cannot both run: no answer, so no value, and no hang. */
+/* Two threads on one CPU cannot both run: no answer, so no value, and no hang. */
 TEST(core_to_core_silence_has_no_value)
 {
     struct scan scan;

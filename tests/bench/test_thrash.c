@@ -27,7 +27,7 @@ TEST(walk_stream_goes_round)
         assert_int_equal(area[i].touched, i < 3 ? 3 : 2);
     assert_int_equal(walk_sum(&walk), 23);
     assert_int_equal(walk.touches, 23);
-    walk_rest(&walk, 1000);
+    walk_idle(&walk, 1000);
     assert_int_equal(walk_sum(&walk), 23);
 }
 
@@ -92,15 +92,15 @@ static double model_cold(void *arg)
 static uint64_t felt_bytes(struct model model, double lap_most_ns)
 {
     bool fits = model.cache_bytes >= 2 << 20;
-    struct effective_cache_size felt = {.least = 2 << 20,
-                                        .most = 24 << 20,
-                                        .lap_most_ns = lap_most_ns,
-                                        .warm = model_warm,
-                                        .cold = model_cold,
-                                        .arg = &model};
-    uint64_t bytes = effective_cache_size_find(&felt);
-    assert_true(felt.cold_ns == 100);
-    assert_true(fits ? felt.limit_ns > 15 && felt.limit_ns < 100 : felt.limit_ns == 0);
+    struct effective_cache_size search = {.least = 2 << 20,
+                                          .most = 24 << 20,
+                                          .lap_most_ns = lap_most_ns,
+                                          .warm = model_warm,
+                                          .cold = model_cold,
+                                          .arg = &model};
+    uint64_t bytes = effective_cache_size_find(&search);
+    assert_true(search.cold_ns == 100);
+    assert_true(fits ? search.limit_ns > 15 && search.limit_ns < 100 : search.limit_ns == 0);
     return bytes;
 }
 
@@ -132,7 +132,7 @@ static void fight_one(struct fight *fight, enum victim_kind kind, struct aggress
     fight->area_bytes = 64 << 20;
     fight->llc_bytes = 32 << 20;
     fight_begin(fight);
-    fight_suffer(fight);
+    fight_run_victim(fight);
 }
 
 static void end_fight(struct fight *fight)
@@ -284,7 +284,7 @@ TEST(cells_know_places)
     static const unsigned cpus[WHERES] = {1, 2, 4, 5, 6}; /* 6: none, a thread on the victim's */
     for (unsigned where = 0; where < WHERES; where++) {
         assert_int_equal(most_at(&cells, (enum where)where), 1);
-        assert_int_equal(cells.players[where][0], cpus[where]);
+        assert_int_equal(cells.candidates[where][0], cpus[where]);
     }
     thrash_cells_free(&cells);
 }

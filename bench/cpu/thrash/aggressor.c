@@ -7,8 +7,8 @@
 #include "bench/cpu/thrash/victim.h"
 
 enum {
-    BURST = 512, /* touches a call of aggressor_press */
-    REST_STEPS = 256,
+    BURST = 512, /* touches a call of aggressor_touch */
+    IDLE_STEPS = 256,
     MEMORY_SHARE = 4 /* all areas take at most 1 / this of the available memory */
 };
 
@@ -53,7 +53,7 @@ void aggressor_fill(struct aggressor *a, const struct aggressor_sizes *sizes)
     a->walks[AGGRESSOR_STREAM] = a->walks[AGGRESSOR_RANDOM] = big;
 }
 
-void aggressor_press(struct aggressor *a, enum aggressor_kind kind)
+void aggressor_touch(struct aggressor *a, enum aggressor_kind kind)
 {
     if (kind == AGGRESSOR_RANDOM)
         walk_random(&a->walks[kind], BURST);
@@ -64,9 +64,9 @@ void aggressor_press(struct aggressor *a, enum aggressor_kind kind)
     atomic_store_explicit(&a->touched, touched + BURST, memory_order_relaxed);
 }
 
-void aggressor_rest(struct aggressor *a)
+void aggressor_idle(struct aggressor *a)
 {
-    walk_rest(&a->walks[AGGRESSOR_L1], REST_STEPS);
+    walk_idle(&a->walks[AGGRESSOR_L1], IDLE_STEPS);
 }
 
 void aggressor_sum(struct aggressor *a)

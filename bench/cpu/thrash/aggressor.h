@@ -44,12 +44,12 @@ int aggressor_map(struct aggressor *aggressor, const struct aggressor_sizes *siz
                   struct err *err);
 void aggressor_free(struct aggressor *aggressor);
 
-/* First touch: call it in the thread that will press. Does nothing if no memory is mapped. */
+/* First touch: call it in the thread that will touch it. Does nothing if no memory is mapped. */
 void aggressor_fill(struct aggressor *aggressor, const struct aggressor_sizes *sizes);
 
-/* Presses (touches memory), or stays awake without touching memory, for some microseconds. */
-void aggressor_press(struct aggressor *aggressor, enum aggressor_kind kind);
-void aggressor_rest(struct aggressor *aggressor);
+/* Touches memory, or stays awake without touching any, for some microseconds. */
+void aggressor_touch(struct aggressor *aggressor, enum aggressor_kind kind);
+void aggressor_idle(struct aggressor *aggressor);
 
 /* Counts the touches in all of its memory. This also evicts the caller's data from the caches. */
 void aggressor_sum(struct aggressor *aggressor);

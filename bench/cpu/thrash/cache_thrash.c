@@ -7,7 +7,7 @@
  * victim's CPU. A cell (bench/cpu/thrash/thrash_cells.h) is one victim, one kind of aggressor, its
  * place, and the number of aggressors. Slices with and without aggressors
  * (bench/cpu/thrash/fight.h) alternate, in random order within a pair. In slices without, the
- * aggressors stay awake but idle (walk_rest), so clocks, idle states and the other users of their
+ * aggressors stay awake but idle (walk_idle), so clocks, idle states and the other users of their
  * CPUs are the same in both. The difference is then the memory system and, on one core, the
  * execution units.
  *
@@ -154,9 +154,9 @@ struct cache_thrash {
     struct team team;  /* a thread per CPU, 0 = victim, and a second thread on the victim's CPU */
     unsigned *os_cpus; /* of the team's threads */
     struct thrash_cells cells;
-    struct aggressor *all;       /* [team.n]: mapped if some cell uses it */
-    struct aggressor **fighting; /* of the current cell */
-    unsigned *members;           /* of the current cell: 0, then the threads of its aggressors */
+    struct aggressor *all;     /* [team.n]: mapped if some cell uses it */
+    struct aggressor **active; /* of the current cell */
+    unsigned *members;         /* of the current cell: 0, then the threads of its aggressors */
     struct aggressor_sizes sizes;
     unsigned left, skipped; /* cells of this round: not drawn yet; without time for them */
     uint64_t round_seed, deadline_ns;
@@ -196,7 +196,7 @@ static int map_aggressors(struct cache_thrash *t, struct err *err)
     for (unsigned i = 0; i < t->cells.n; i++) {
         const struct thrash_cell *cell = &t->cells.cell[i];
         for (unsigned k = 0; k < cell->n && !rc; k++)
-            rc = aggressor_map(&t->all[t->cells.players[cell->where][k]], &t->sizes, err);
+            rc = aggressor_map(&t->all[t->cells.candidates[cell->where][k]], &t->sizes, err);
     }
     return rc;
 }
@@ -245,9 +245,9 @@ static int cache_thrash_setup(struct bench_ctx *ctx)
     struct cache_thrash *t = ctx->state;
     t->os_cpus = bench_array(ctx, machine->ncpus + 1, sizeof(*t->os_cpus));
     t->members = bench_array(ctx, machine->ncpus, sizeof(*t->members));
-    t->fighting = bench_array(ctx, machine->ncpus, sizeof(struct aggressor *));
+    t->active = bench_array(ctx, machine->ncpus, sizeof(struct aggressor *));
     t->all = bench_array(ctx, machine->ncpus + 1, sizeof(*t->all));
-    if (!t->os_cpus || !t->members || !t->fighting || !t->all)
+    if (!t->os_cpus || !t->members || !t->active || !t->all)
         return -ENOMEM;
     int rc = thrash_cells_find(&t->cells, machine, &scope, ctx->err);
     if (!rc)
@@ -279,22 +279,22 @@ static void cache_thrash_teardown(struct bench_ctx *ctx)
 static void measure_alone(void *arg)
 {
     struct cache_thrash *t = arg;
-    struct aggressor *aggressor = &t->all[t->cells.players[t->cells.cell[0].where][0]];
+    struct aggressor *aggressor = &t->all[t->cells.candidates[t->cells.cell[0].where][0]];
     for (unsigned i = 0; i < VICTIMS; i++)
         if (t->victims[i].victim.bytes)
             thrash_victim_measure(&t->victims[i], &t->fight, aggressor, t->lap_most_ns);
 }
 
-static void play(void *arg, unsigned rank, unsigned n)
+static void run_member(void *arg, unsigned rank, unsigned n)
 {
     (void)n;
     struct cache_thrash *t = arg;
     if (rank)
-        fight_press(&t->fight, t->fighting[rank - 1]);
+        fight_run_aggressor(&t->fight, t->active[rank - 1]);
     else if (t->cell->where == WHERE_TURNS)
-        fight_take_turns(&t->fight);
+        fight_run_victim_in_turns(&t->fight);
     else
-        fight_suffer(&t->fight);
+        fight_run_victim(&t->fight);
 }
 
 /* The key names the place unless the parameter does. */
@@ -341,13 +341,13 @@ static void begin_cell(struct cache_thrash *t, const struct thrash_cell *cell, u
 {
     struct thrash_victim *victim = &t->victims[cell->victim];
     for (unsigned k = 0; k < cell->n; k++) {
-        t->members[1 + k] = t->cells.players[cell->where][k];
-        t->fighting[k] = &t->all[t->members[1 + k]];
+        t->members[1 + k] = t->cells.candidates[cell->where][k];
+        t->active[k] = &t->all[t->members[1 + k]];
     }
     t->cell = cell;
     t->fight.kind = cell->kind;
     t->fight.n = cell->n;
-    t->fight.aggressors = t->fighting;
+    t->fight.aggressors = t->active;
     t->fight.victim = &victim->victim;
     t->fight.warm_ns = victim->warm_ns / (double)victim->victim.lap;
     t->fight.seed = seed;
@@ -369,7 +369,7 @@ static int run_cell(struct bench_ctx *ctx, size_t point)
         return 0;
     }
     begin_cell(t, cell, ctx->round_seed + point, now_ns + share_ns);
-    (void)team_run(&t->team, t->members, 1 + cell->n, play, t);
+    (void)team_run(&t->team, t->members, 1 + cell->n, run_member, t);
     emit_cell(ctx);
     return 0;
 }

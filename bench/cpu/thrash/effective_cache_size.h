@@ -24,6 +24,6 @@ struct effective_cache_size {
  * `most`. Stops when a load takes longer than the geometric mean of the first set's warm and cold
  * loads, or a lap from memory longer than lap_most_ns.
  */
-uint64_t effective_cache_size_find(struct effective_cache_size *felt);
+uint64_t effective_cache_size_find(struct effective_cache_size *search);
 
 #endif

@@ -24,12 +24,12 @@ enum {
 static const uint64_t phase_least_ns = 1000000;
 
 /* If another thread had the CPU for gap_least_ns, it had a turn; interrupts are shorter. A chunk
- * below look_least_ns has no such gap, so its CPU time is not read. */
-static const double gap_least_ns = 5e5, look_least_ns = 5e4;
+ * below cpu_clock_least_ns has no such gap, so its CPU time is not read. */
+static const double gap_least_ns = 5e5, cpu_clock_least_ns = 5e4;
 static const double others_most_ns = 2e5; /* a gap may contain this much time of the kernel */
 static const uint64_t turns_most_ns = 150000000; /* limit of a slice of turns */
 
-enum order { ORDER_REST, ORDER_PRESS, ORDER_END };
+enum order { ORDER_IDLE, ORDER_TOUCH, ORDER_END };
 
 /* One part of a slice. */
 struct phase {
@@ -53,7 +53,7 @@ void fight_begin(struct fight *f)
 {
     f->npairs = 0;
     atomic_store(&f->aggressor_clock, 0);
-    atomic_store(&f->order, ORDER_REST);
+    atomic_store(&f->order, ORDER_IDLE);
 }
 
 static double touched_bytes(const struct fight *f)
@@ -129,7 +129,7 @@ static double caches_of(const struct fight *f, double bytes)
 
 static void run_slice(struct fight *f, bool with, struct fight_pair *pair)
 {
-    atomic_store(&f->order, with ? ORDER_PRESS : ORDER_REST);
+    atomic_store(&f->order, with ? ORDER_TOUCH : ORDER_IDLE);
     struct phase settled = settle(f, with);
     struct phase measured;
     double ns = run_laps(f, phase_least_ns, &measured);
@@ -146,7 +146,7 @@ static void run_slice(struct fight *f, bool with, struct fight_pair *pair)
     pair->touched_bytes = measured.bytes / measured.s;
 }
 
-void fight_suffer(struct fight *f)
+void fight_run_victim(struct fight *f)
 {
     while (f->npairs < FIGHT_PAIRS_MAX &&
            (f->npairs < FIGHT_PAIRS_MIN || clock_now_ns() < f->end_ns)) {
@@ -160,16 +160,16 @@ void fight_suffer(struct fight *f)
 }
 
 /* The clocks at the end of a chunk. CPU time costs a system call: only long chunks read it. */
-struct looks {
+struct clocks {
     uint64_t now_ns, cpu_ns, cpu_read_ns;
     uint64_t aggressor_ns; /* its CPU time, at the last switch */
 };
 
 /* CPU time first: the turn may end in its system call, which then returns after another turn. */
-static struct looks look(void)
+static struct clocks read_clocks(void)
 {
     uint64_t cpu_ns = clock_thread_cpu_ns(), now_ns = clock_now_ns();
-    return (struct looks){now_ns, cpu_ns, now_ns, 0};
+    return (struct clocks){now_ns, cpu_ns, now_ns, 0};
 }
 
 static uint64_t aggressor_ns(const struct fight *f)
@@ -180,31 +180,31 @@ static uint64_t aggressor_ns(const struct fight *f)
 
 /* An aggressor that touches memory must have had the CPU. An idle aggressor must have been the only
  * other thread on it. */
-static enum switched who_had(const struct fight *f, double gap_ns, double aggressor_ns)
+static enum switched classify_switch(const struct fight *f, double gap_ns, double aggressor_ns)
 {
-    bool right = atomic_load_explicit(&f->order, memory_order_relaxed) == ORDER_PRESS
+    bool right = atomic_load_explicit(&f->order, memory_order_relaxed) == ORDER_TOUCH
                      ? aggressor_ns > gap_least_ns
                      : fabs(gap_ns - aggressor_ns) < others_most_ns;
     return right ? SWITCHED : SWITCHED_BY_OTHERS;
 }
 
 /* Returns the CPU time of the next chunk, and in `switched` which thread had the CPU during it. */
-static double run_chunk(struct fight *f, struct looks *last, enum switched *switched)
+static double run_chunk(struct fight *f, struct clocks *last, enum switched *switched)
 {
-    const struct looks before = *last;
+    const struct clocks before = *last;
     victim_run_chunk(f->victim);
     last->now_ns = clock_now_ns();
     double ns = (double)(last->now_ns - before.now_ns);
     *switched = SWITCHED_NOT;
-    if (ns < look_least_ns)
+    if (ns < cpu_clock_least_ns)
         return ns;
-    *last = look();
+    *last = read_clocks();
     ns = (double)(last->cpu_ns - before.cpu_ns) - (double)(before.now_ns - before.cpu_read_ns);
     double gap_ns = (double)(last->now_ns - before.now_ns) - ns;
     last->aggressor_ns = before.aggressor_ns;
     if (gap_ns > gap_least_ns) {
         last->aggressor_ns = aggressor_ns(f);
-        *switched = who_had(f, gap_ns, (double)(last->aggressor_ns - before.aggressor_ns));
+        *switched = classify_switch(f, gap_ns, (double)(last->aggressor_ns - before.aggressor_ns));
     }
     return fmax(ns, 0);
 }
@@ -213,7 +213,7 @@ static double run_chunk(struct fight *f, struct looks *last, enum switched *swit
 static void run_turns(struct fight *f, unsigned n, struct turns *turns, double *median_ns,
                       double *mean_ns)
 {
-    struct looks last = look();
+    struct clocks last = read_clocks();
     uint64_t chunks = 0, end_ns = last.now_ns + turns_most_ns;
     double sum_ns = 0;
     last.aggressor_ns = aggressor_ns(f);
@@ -234,7 +234,7 @@ static void run_slice_of_turns(struct fight *f, bool with, struct fight_pair *pa
     const struct turns none = {.warm_ns = f->warm_ns, .lap = f->victim->chunks};
     struct turns settled, turns = none;
     double median_ns, mean_ns;
-    atomic_store(&f->order, with ? ORDER_PRESS : ORDER_REST);
+    atomic_store(&f->order, with ? ORDER_TOUCH : ORDER_IDLE);
     for (unsigned i = 0; i < SETTLE_TURNS; i++) {
         settled = none;
         run_turns(f, 1, &settled, &median_ns, &mean_ns);
@@ -251,7 +251,7 @@ static void run_slice_of_turns(struct fight *f, bool with, struct fight_pair *pa
     }
 }
 
-void fight_take_turns(struct fight *f)
+void fight_run_victim_in_turns(struct fight *f)
 {
     do {
         bool first = mix64(f->seed + f->npairs) % 2;
@@ -262,15 +262,15 @@ void fight_take_turns(struct fight *f)
     atomic_store(&f->order, ORDER_END);
 }
 
-void fight_press(struct fight *f, struct aggressor *aggressor)
+void fight_run_aggressor(struct fight *f, struct aggressor *aggressor)
 {
     clockid_t clock;
     if (!pthread_getcpuclockid(pthread_self(), &clock))
         atomic_store(&f->aggressor_clock, clock);
     for (int order; (order = atomic_load_explicit(&f->order, memory_order_acquire)) != ORDER_END;) {
-        if (order == ORDER_PRESS)
-            aggressor_press(aggressor, f->kind);
+        if (order == ORDER_TOUCH)
+            aggressor_touch(aggressor, f->kind);
         else
-            aggressor_rest(aggressor);
+            aggressor_idle(aggressor);
     }
 }

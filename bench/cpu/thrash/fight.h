@@ -11,7 +11,8 @@
  * turn does not count if the aggressor did not run before it. In slices without memory pressure, a
  * turn does not count if another program ran before it.
  *
- * In rank 0 of a team call fight_suffer or fight_take_turns, in the other members fight_press.
+ * In rank 0 of a team call fight_run_victim or fight_run_victim_in_turns, in the other members
+ * fight_run_aggressor.
  */
 #ifndef CONTEND_BENCH_CPU_THRASH_FIGHT_H
 #define CONTEND_BENCH_CPU_THRASH_FIGHT_H
@@ -70,13 +71,13 @@ void fight_free(struct fight *fight);
 void fight_begin(struct fight *fight);
 
 /* Measures as many pairs as can begin before end_ns, at least FIGHT_PAIRS_MIN. */
-void fight_suffer(struct fight *fight);
+void fight_run_victim(struct fight *fight);
 
 /* The same with one aggressor on the victim's CPU, and at least one pair. */
-void fight_take_turns(struct fight *fight);
+void fight_run_victim_in_turns(struct fight *fight);
 
-/* Returns when fight_suffer or fight_take_turns is done. */
-void fight_press(struct fight *fight, struct aggressor *aggressor);
+/* Returns when fight_run_victim or fight_run_victim_in_turns is done. */
+void fight_run_aggressor(struct fight *fight, struct aggressor *aggressor);
 
 /* Runs a lap of the victim alone. Returns its median chunk x chunks in ns, so that interruptions
  * do not count. */

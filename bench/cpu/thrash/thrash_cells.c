@@ -15,22 +15,22 @@ static enum where place_of(const struct bench_cpu *cpu, const struct bench_cpu *
     return cpu->llc == victim->llc ? WHERE_SAME_LLC : WHERE_OTHER_LLC;
 }
 
-static void find_players(struct thrash_cells *cells, const struct bench_machine *machine)
+static void find_candidates(struct thrash_cells *cells, const struct bench_machine *machine)
 {
-    cells->players[WHERE_TURNS][cells->nplayers[WHERE_TURNS]++] = machine->ncpus;
+    cells->candidates[WHERE_TURNS][cells->ncandidates[WHERE_TURNS]++] = machine->ncpus;
     for (unsigned i = 1; i < machine->ncpus; i++) {
         enum where where = place_of(&machine->cpus[i], &machine->cpus[0]);
         bool seen = false;
         for (unsigned j = 1; j < i && where != WHERE_SMT; j++)
             seen = seen || machine->cpus[j].core == machine->cpus[i].core;
         if (!seen)
-            cells->players[where][cells->nplayers[where]++] = i;
+            cells->candidates[where][cells->ncandidates[where]++] = i;
     }
 }
 
 static void add_counts(struct thrash_cells *cells, struct thrash_cell cell, unsigned most)
 {
-    unsigned all = cells->nplayers[cell.where];
+    unsigned all = cells->ncandidates[cell.where];
     all = most && most < all ? most : all;
     for (cell.n = 1; all && cells->n < THRASH_CELLS_MAX;
          cell.n = 2 * cell.n < all ? 2 * cell.n : all) {
@@ -62,7 +62,7 @@ static void add_cells(struct thrash_cells *cells, const struct thrash_scope *sco
 static int nearest_other(const struct thrash_cells *cells)
 {
     for (int where = WHERE_SAME_LLC; where < WHERE_TURNS; where++)
-        if (cells->nplayers[where])
+        if (cells->ncandidates[where])
             return where;
     return WHERES;
 }
@@ -73,11 +73,11 @@ int thrash_cells_find(struct thrash_cells *cells, const struct bench_machine *ma
     struct thrash_scope asked = *scope;
     *cells = (struct thrash_cells){.n = 0};
     for (unsigned where = 0; where < WHERES; where++) {
-        cells->players[where] = calloc(machine->ncpus + 1, sizeof(*cells->players[where]));
-        if (!cells->players[where])
+        cells->candidates[where] = calloc(machine->ncpus + 1, sizeof(*cells->candidates[where]));
+        if (!cells->candidates[where])
             return err_set(err, -ENOMEM, "cannot allocate a list of %u CPUs", machine->ncpus);
     }
-    find_players(cells, machine);
+    find_candidates(cells, machine);
     if (asked.where == WHERE_OTHER)
         asked.where = nearest_other(cells);
     for (enum victim_kind victim = 0; victim < VICTIMS; victim++)
@@ -89,6 +89,6 @@ int thrash_cells_find(struct thrash_cells *cells, const struct bench_machine *ma
 void thrash_cells_free(struct thrash_cells *cells)
 {
     for (unsigned where = 0; where < WHERES; where++)
-        free(cells->players[where]);
+        free(cells->candidates[where]);
     *cells = (struct thrash_cells){.n = 0};
 }

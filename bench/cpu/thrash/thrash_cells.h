@@ -40,7 +40,7 @@ struct thrash_cell {
     enum victim_kind victim;
     enum aggressor_kind kind;
     enum where where;
-    unsigned n; /* aggressors: the first n of players[where] */
+    unsigned n; /* aggressors: the first n of candidates[where] */
 };
 
 enum { THRASH_CELLS_MAX = 128 };
@@ -48,11 +48,11 @@ enum { THRASH_CELLS_MAX = 128 };
 /* Zeroed = none. */
 struct thrash_cells {
     /*
-     * Players are the CPUs of aggressors: indices of the machine's CPUs without CPU 0, the
+     * Candidates are the CPUs of aggressors: indices of the machine's CPUs without CPU 0, the
      * victim's. One per core, but all siblings of CPU 0. In WHERE_TURNS, the index ncpus means a
      * second thread on CPU 0.
      */
-    unsigned nplayers[WHERES], *players[WHERES];
+    unsigned ncandidates[WHERES], *candidates[WHERES];
     struct thrash_cell cell[THRASH_CELLS_MAX];
     unsigned n, most; /* most: aggressors at once, in any cell */
 };
