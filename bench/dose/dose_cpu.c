@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "bench/dose/dose.h"
-#include "bench/dose/press.h"
+#include "bench/dose/dose_team.h"
 #include "harness/lib/stats/random.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/cpu/busy.h"
@@ -26,7 +26,7 @@ enum {
 static const double piece_ns = 3e6;
 /* Limit of the debt: after a share was out of reach, the threads do not catch up on more than
  * this. */
-static const double most_behind = (THREADS + 2) * 3e6;
+static const double most_behind_ns = (THREADS + 2) * 3e6;
 static const double longest_sleep_ns = 20e6;
 
 /* One per CPU. */
@@ -45,7 +45,7 @@ struct aggressor_thread {
 };
 
 struct cpu_dose {
-    struct press press;
+    struct dose_team team;
     double share; /* of the time of each CPU */
     unsigned ncpus;
     struct account *accounts;         /* one per CPU */
@@ -53,28 +53,28 @@ struct cpu_dose {
     uint64_t held_ns, since_ns;       /* at the last call of hold */
 };
 
-/* How far the CPU's threads are behind; waives all above most_behind. */
-static double find_behind(const struct cpu_dose *dose, struct account *account)
+/* How far the CPU's threads are behind; waives all above most_behind_ns. */
+static double find_behind_ns(const struct cpu_dose *dose, struct account *account)
 {
     double due = dose->share * (double)(clock_now_ns() - account->begin_ns);
-    double behind = due - (double)atomic_load(&account->used_ns);
-    if (behind > most_behind) {
-        (void)atomic_fetch_add(&account->used_ns, (uint64_t)(behind - most_behind));
-        behind = most_behind;
+    double behind_ns = due - (double)atomic_load(&account->used_ns);
+    if (behind_ns > most_behind_ns) {
+        (void)atomic_fetch_add(&account->used_ns, (uint64_t)(behind_ns - most_behind_ns));
+        behind_ns = most_behind_ns;
     }
-    return behind;
+    return behind_ns;
 }
 
 /* Adds the thread's new CPU time to the account, including its reads of the account. */
-static void settle(struct account *account, struct aggressor_thread *self)
+static void add_to_account(struct account *account, struct aggressor_thread *self)
 {
-    uint64_t had_ns = clock_thread_cpu_ns();
-    (void)atomic_fetch_add(&account->used_ns, had_ns - self->accounted_ns);
-    self->accounted_ns = had_ns;
+    uint64_t used_cpu_ns = clock_thread_cpu_ns();
+    (void)atomic_fetch_add(&account->used_ns, used_cpu_ns - self->accounted_ns);
+    self->accounted_ns = used_cpu_ns;
 }
 
 /* Uses this much CPU time, and claims it meanwhile, so that other threads do not take it, too. */
-static void take(struct account *account, struct aggressor_thread *self, double claimed_ns)
+static void use_cpu(struct account *account, struct aggressor_thread *self, double claimed_ns)
 {
     uint64_t begin_ns = self->accounted_ns;
     (void)atomic_fetch_add(&account->used_ns, (uint64_t)claimed_ns);
@@ -82,36 +82,36 @@ static void take(struct account *account, struct aggressor_thread *self, double 
         busy_run(self->chains, STEPS);
         self->steps += STEPS;
     } while ((double)(clock_thread_cpu_ns() - begin_ns) < claimed_ns);
-    settle(account, self);
+    add_to_account(account, self);
     (void)atomic_fetch_sub(&account->used_ns, (uint64_t)claimed_ns);
 }
 
-static void press_cpu(void *arg, unsigned rank, unsigned n)
+static void run_thread(void *arg, unsigned rank, unsigned n)
 {
     (void)n;
     struct cpu_dose *dose = arg;
     struct account *account = &dose->accounts[rank / THREADS];
     struct aggressor_thread *self = &dose->threads[rank];
-    double patience_ns = piece_ns * (1 + rank % THREADS);
-    uint64_t chance = rank;
+    double allowed_lag_ns = piece_ns * (1 + rank % THREADS);
+    uint64_t random_state = rank;
     self->accounted_ns = clock_thread_cpu_ns();
     if (pthread_getcpuclockid(pthread_self(), &self->clock) == 0)
         atomic_store(&self->started, true);
-    while (press_goes_on(&dose->press)) {
-        settle(account, self);
-        double behind = find_behind(dose, account);
-        if (behind >= patience_ns) {
-            double drawn = (double)(random_next(&chance) >> 11) * 0x1p-53;
-            take(account, self, piece_ns * (0.5 + drawn));
+    while (dose_team_runs(&dose->team)) {
+        add_to_account(account, self);
+        double behind_ns = find_behind_ns(dose, account);
+        if (behind_ns >= allowed_lag_ns) {
+            double drawn = (double)(random_next(&random_state) >> 11) * 0x1p-53;
+            use_cpu(account, self, piece_ns * (0.5 + drawn));
             continue;
         }
-        double sleep_ns = (patience_ns - behind) / dose->share;
+        double sleep_ns = (allowed_lag_ns - behind_ns) / dose->share;
         sleep_ns = sleep_ns < longest_sleep_ns ? sleep_ns : longest_sleep_ns;
         clock_sleep_until(clock_timer_ns() + (uint64_t)sleep_ns);
     }
 }
 
-static uint64_t had_ns(const struct cpu_dose *dose)
+static uint64_t used_cpu_ns(const struct cpu_dose *dose)
 {
     uint64_t sum = 0;
     for (unsigned i = 0; i < dose->ncpus * THREADS; i++)
@@ -123,9 +123,10 @@ static uint64_t had_ns(const struct cpu_dose *dose)
 static double cpu_hold(struct bench_ctx *ctx)
 {
     struct cpu_dose *dose = ctx->state;
-    uint64_t had = had_ns(dose), now_ns = clock_now_ns();
-    double held = (double)(had - dose->held_ns) / (double)(now_ns - dose->since_ns) / dose->ncpus;
-    dose->held_ns = had;
+    uint64_t used_ns = used_cpu_ns(dose), now_ns = clock_now_ns();
+    double held =
+        (double)(used_ns - dose->held_ns) / (double)(now_ns - dose->since_ns) / dose->ncpus;
+    dose->held_ns = used_ns;
     dose->since_ns = now_ns;
     return held;
 }
@@ -149,13 +150,13 @@ static int cpu_start(struct bench_ctx *ctx, double level)
         os_cpus[i] = machine->cpus[i / THREADS].os_cpu;
         busy_begin(dose->threads[i].chains, i);
     }
-    return press_start(&dose->press, ctx, os_cpus, n, press_cpu, dose);
+    return dose_team_start(&dose->team, ctx, os_cpus, n, run_thread, dose);
 }
 
 static int cpu_check(struct bench_ctx *ctx)
 {
     struct cpu_dose *dose = ctx->state;
-    press_stop(&dose->press);
+    dose_team_stop(&dose->team);
     for (unsigned i = 0; i < dose->ncpus * THREADS; i++)
         if (!busy_is_right(dose->threads[i].chains, i, dose->threads[i].steps))
             return err_set(ctx->err, -EBADMSG, "an aggressor of CPU %u computed something else",

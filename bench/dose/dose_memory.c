@@ -21,7 +21,7 @@
 #include "bench/common/memory.h"
 #include "bench/cpu/thrash/aggressor.h"
 #include "bench/dose/dose.h"
-#include "bench/dose/press.h"
+#include "bench/dose/dose_team.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/cpu/chase.h"
 #include "kernels/cpu/mix64.h"
@@ -33,11 +33,12 @@ enum {
 };
 
 static const uint64_t least_period_ns = 10000000;
-static const uint64_t longest_ns = 1000000; /* limit of a piece: in a longer one another task ran */
+static const uint64_t longest_piece_ns =
+    1000000; /* limit of a piece: in a longer one another task ran */
 static const uint64_t least_guard_ns = 100000; /* after a change: queues fill and drain */
 static const uint64_t periods_of_guard = 10;
 static const double refill_bytes_ns = 5;      /* refill of a cache from memory: slow, by one CPU */
-static const uint64_t look_ns = 60000000;     /* at one setting, before workers run */
+static const uint64_t measure_ns = 60000000;  /* at one setting, before workers run */
 static const size_t area_most = 256ull << 20; /* per area; its pages are touched in each round */
 static const double most_share = 0.9;         /* the rest shows the speed without aggressors */
 static const double few_share = 0.2, enough_share = 0.7;
@@ -45,12 +46,12 @@ static const double gain = 0.1;   /* per step, on the share of the time */
 static const double weight = 0.2; /* of a step in the mean of speeds */
 
 /* Work of the probe. */
-struct done {
+struct probe_work {
     double units, ns;
 };
 
 struct memory_dose {
-    struct press press;
+    struct dose_team team;
     bool latency;
     uint64_t period_ns, guard_ns;
     double target; /* speed relative to that with resting aggressors */
@@ -62,51 +63,52 @@ struct memory_dose {
     struct chase_line *at;
     size_t position;
 
-    _Atomic unsigned ready;    /* aggressors with filled memory */
-    _Atomic unsigned active;   /* number of active aggressors, the first ones */
-    _Atomic uint64_t press_ns; /* pressing time of each period */
-    _Alignas(128) _Atomic uint64_t units[3], spent_ns[3]; /* by enum when; written by the probe */
-    struct done seen[3];                                  /* as of the last look */
+    _Atomic unsigned ready;       /* aggressors with filled memory */
+    _Atomic unsigned active;      /* number of active aggressors, the first ones */
+    _Atomic uint64_t pressing_ns; /* pressing time of each period */
+    _Alignas(128) _Atomic uint64_t units[3], spent_ns[3]; /* by enum phase; written by the probe */
+    struct probe_work last_read[3];                       /* as of the last read_speed */
     double speed[2];                                      /* means: resting, pressing */
     double trim;
 };
 
-enum when { RESTING, PRESSING, ALWAYS };
+enum phase { RESTING, PRESSING, ALWAYS };
 
 /* Start of pressing within the period of `ns`. */
-static uint64_t begin_of(uint64_t ns, uint64_t period_ns, uint64_t press_ns)
+static uint64_t begin_of(uint64_t ns, uint64_t period_ns, uint64_t pressing_ns)
 {
     uint64_t index = ns / period_ns;
-    return index * period_ns + (press_ns < period_ns ? mix64(index) % (period_ns - press_ns) : 0);
+    return index * period_ns +
+           (pressing_ns < period_ns ? mix64(index) % (period_ns - pressing_ns) : 0);
 }
 
-static bool is_pressing(const struct memory_dose *dose, uint64_t ns, uint64_t press_ns)
+static bool is_pressing(const struct memory_dose *dose, uint64_t ns, uint64_t pressing_ns)
 {
-    uint64_t begin_ns = begin_of(ns, dose->period_ns, press_ns);
-    return ns >= begin_ns && ns < begin_ns + press_ns;
+    uint64_t begin_ns = begin_of(ns, dose->period_ns, pressing_ns);
+    return ns >= begin_ns && ns < begin_ns + pressing_ns;
 }
 
 /* What the aggressors did during all of `from_ns` to `to_ns`; ALWAYS: some of both. */
-static enum when find_when(const struct memory_dose *dose, uint64_t from_ns, uint64_t to_ns)
+static enum phase find_phase(const struct memory_dose *dose, uint64_t from_ns, uint64_t to_ns)
 {
-    uint64_t press_ns = atomic_load_explicit(&dose->press_ns, memory_order_relaxed);
-    bool pressing = is_pressing(dose, to_ns, press_ns);
-    bool all = is_pressing(dose, from_ns, press_ns) == pressing &&
-               is_pressing(dose, from_ns - dose->guard_ns, press_ns) == pressing;
+    uint64_t pressing_ns = atomic_load_explicit(&dose->pressing_ns, memory_order_relaxed);
+    bool pressing = is_pressing(dose, to_ns, pressing_ns);
+    bool all = is_pressing(dose, from_ns, pressing_ns) == pressing &&
+               is_pressing(dose, from_ns - dose->guard_ns, pressing_ns) == pressing;
     return !all ? ALWAYS : pressing ? PRESSING : RESTING;
 }
 
-static void press_memory(struct memory_dose *dose, unsigned rank)
+static void run_aggressor(struct memory_dose *dose, unsigned rank)
 {
     struct aggressor *self = &dose->aggressors[rank];
     const uint64_t nap_ns = 2000000;
     aggressor_fill(self, &dose->sizes);
     (void)atomic_fetch_add(&dose->ready, 1);
-    while (press_goes_on(&dose->press)) {
+    while (dose_team_runs(&dose->team)) {
         if (rank >= atomic_load_explicit(&dose->active, memory_order_relaxed))
             clock_sleep_until(clock_timer_ns() + nap_ns);
         else if (is_pressing(dose, clock_now_ns(),
-                             atomic_load_explicit(&dose->press_ns, memory_order_relaxed)))
+                             atomic_load_explicit(&dose->pressing_ns, memory_order_relaxed)))
             aggressor_touch(self, atomic_load_explicit(&dose->kind, memory_order_relaxed));
         else
             aggressor_idle(self);
@@ -131,63 +133,63 @@ static double probe_once(struct memory_dose *dose)
 }
 
 /* Called only by the probe, so load and store suffice. */
-static void count(struct memory_dose *dose, enum when when, double units, uint64_t ns)
+static void count(struct memory_dose *dose, enum phase phase, double units, uint64_t ns)
 {
-    uint64_t had = atomic_load_explicit(&dose->units[when], memory_order_relaxed);
-    uint64_t spent = atomic_load_explicit(&dose->spent_ns[when], memory_order_relaxed);
-    atomic_store_explicit(&dose->units[when], had + (uint64_t)units, memory_order_relaxed);
-    atomic_store_explicit(&dose->spent_ns[when], spent + ns, memory_order_relaxed);
+    uint64_t done = atomic_load_explicit(&dose->units[phase], memory_order_relaxed);
+    uint64_t spent = atomic_load_explicit(&dose->spent_ns[phase], memory_order_relaxed);
+    atomic_store_explicit(&dose->units[phase], done + (uint64_t)units, memory_order_relaxed);
+    atomic_store_explicit(&dose->spent_ns[phase], spent + ns, memory_order_relaxed);
 }
 
 static void probe(struct memory_dose *dose)
 {
     uint64_t from_ns = clock_now_ns();
-    while (press_goes_on(&dose->press)) {
+    while (dose_team_runs(&dose->team)) {
         double units = probe_once(dose);
         uint64_t to_ns = clock_now_ns();
-        enum when when = find_when(dose, from_ns, to_ns);
-        bool counts = to_ns - from_ns < longest_ns;
+        enum phase phase = find_phase(dose, from_ns, to_ns);
+        bool counts = to_ns - from_ns < longest_piece_ns;
         if (counts)
             count(dose, ALWAYS, units, to_ns - from_ns);
-        if (counts && when != ALWAYS)
-            count(dose, when, units, to_ns - from_ns);
+        if (counts && phase != ALWAYS)
+            count(dose, phase, units, to_ns - from_ns);
         from_ns = to_ns;
     }
 }
 
-static void press_or_probe(void *arg, unsigned rank, unsigned n)
+static void run_thread(void *arg, unsigned rank, unsigned n)
 {
     (void)n;
     if (rank)
-        press_memory(arg, rank - 1);
+        run_aggressor(arg, rank - 1);
     else
         probe(arg);
 }
 
-/* Units per ns since the last look; NaN = none. */
-static double read_speed(struct memory_dose *dose, enum when when)
+/* Units per ns since the last call; NaN = none. */
+static double read_speed(struct memory_dose *dose, enum phase phase)
 {
-    struct done *seen = &dose->seen[when];
-    const struct done now = {(double)atomic_load(&dose->units[when]),
-                             (double)atomic_load(&dose->spent_ns[when])};
-    double units = now.units - seen->units, ns = now.ns - seen->ns;
-    *seen = now;
+    struct probe_work *last_read = &dose->last_read[phase];
+    const struct probe_work now = {(double)atomic_load(&dose->units[phase]),
+                                   (double)atomic_load(&dose->spent_ns[phase])};
+    double units = now.units - last_read->units, ns = now.ns - last_read->ns;
+    *last_read = now;
     return ns > 0 ? units / ns : (double)NAN;
 }
 
 static void set_share(struct memory_dose *dose, unsigned active, double share)
 {
     atomic_store(&dose->active, active);
-    atomic_store(&dose->press_ns, (uint64_t)(share * (double)dose->period_ns));
+    atomic_store(&dose->pressing_ns, (uint64_t)(share * (double)dose->period_ns));
 }
 
-/* The probe's speed over look_ns while `active` aggressors press for the share of the time. */
-static double look_at(struct memory_dose *dose, unsigned active, double share)
+/* The probe's speed over measure_ns while `active` aggressors press for the share of the time. */
+static double measure_speed(struct memory_dose *dose, unsigned active, double share)
 {
     set_share(dose, active, share);
-    clock_sleep_until(clock_timer_ns() + look_ns / 4);
+    clock_sleep_until(clock_timer_ns() + measure_ns / 4);
     (void)read_speed(dose, ALWAYS);
-    clock_sleep_until(clock_timer_ns() + look_ns);
+    clock_sleep_until(clock_timer_ns() + measure_ns);
     return read_speed(dose, ALWAYS);
 }
 
@@ -198,23 +200,23 @@ static unsigned more_than(const struct memory_dose *dose, unsigned active)
 
 /* Chooses the kind that slows the probe more, then as few aggressors as reach the target while
  * pressing for enough_share. */
-static void choose(struct memory_dose *dose)
+static void choose_aggressors(struct memory_dose *dose)
 {
     const double enough = 1 - (1 - dose->target) / enough_share;
-    double rest = look_at(dose, 0, 0), least = INFINITY;
+    double rest = measure_speed(dose, 0, 0), least = INFINITY;
     enum aggressor_kind worst = AGGRESSOR_STREAM;
     for (enum aggressor_kind kind = AGGRESSOR_STREAM; kind <= AGGRESSOR_RANDOM; kind++) {
         atomic_store(&dose->kind, kind);
-        double speed = look_at(dose, dose->n, 1);
+        double speed = measure_speed(dose, dose->n, 1);
         worst = speed < least ? kind : worst;
         least = fmin(least, speed);
     }
     atomic_store(&dose->kind, worst);
     unsigned active = 1;
-    double speed = look_at(dose, active, 1);
+    double speed = measure_speed(dose, active, 1);
     while (active < dose->n && speed > enough * rest) {
         active = more_than(dose, active);
-        speed = look_at(dose, active, 1);
+        speed = measure_speed(dose, active, 1);
     }
     dose->speed[RESTING] = rest;
     dose->speed[PRESSING] = speed;
@@ -260,8 +262,8 @@ static double memory_hold(struct bench_ctx *ctx)
 {
     struct memory_dose *dose = ctx->state;
     double all = read_speed(dose, ALWAYS);
-    for (enum when when = RESTING; when <= PRESSING; when++)
-        dose->speed[when] = mean_of(dose->speed[when], read_speed(dose, when));
+    for (enum phase phase = RESTING; phase <= PRESSING; phase++)
+        dose->speed[phase] = mean_of(dose->speed[phase], read_speed(dose, phase));
     double held = all / dose->speed[RESTING];
     control(dose, held);
     return dose->latency ? 1 / held : held;
@@ -272,11 +274,11 @@ static double memory_hold(struct bench_ctx *ctx)
 static void begin(struct memory_dose *dose)
 {
     while (atomic_load(&dose->ready) < dose->n)
-        clock_sleep_until(clock_timer_ns() + look_ns / 16);
-    choose(dose);
+        clock_sleep_until(clock_timer_ns() + measure_ns / 16);
+    choose_aggressors(dose);
     control(dose, NAN);
-    for (enum when when = RESTING; when <= ALWAYS; when++)
-        (void)read_speed(dose, when);
+    for (enum phase phase = RESTING; phase <= ALWAYS; phase++)
+        (void)read_speed(dose, phase);
 }
 
 static uint64_t most_of(uint64_t a, uint64_t b)
@@ -337,7 +339,7 @@ static int memory_start(struct bench_ctx *ctx, double level)
     dose->at = dose->area.base;
     for (unsigned i = 0; i < machine->ncpus; i++)
         os_cpus[i] = machine->cpus[i].os_cpu;
-    rc = press_start(&dose->press, ctx, os_cpus, machine->ncpus, press_or_probe, dose);
+    rc = dose_team_start(&dose->team, ctx, os_cpus, machine->ncpus, run_thread, dose);
     if (!rc)
         begin(dose);
     return rc;
@@ -346,7 +348,7 @@ static int memory_start(struct bench_ctx *ctx, double level)
 static int memory_check(struct bench_ctx *ctx)
 {
     struct memory_dose *dose = ctx->state;
-    press_stop(&dose->press);
+    dose_team_stop(&dose->team);
     for (unsigned i = 0; i < dose->n; i++) {
         int rc = aggressor_check(&dose->aggressors[i], ctx->machine->cpus[i + 1].os_cpu, ctx->err);
         if (rc)

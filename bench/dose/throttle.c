@@ -5,16 +5,16 @@
 #include "harness/lib/sys/groups.h"
 
 static const double period_s = GROUPS_PERIOD_US * 1e-6;
-/* A wrong quota is set anew when the error amounts to enough_off periods, or after `longest`
- * periods. */
-static const double enough_off = 0.5, longest = 10;
+/* A wrong quota is set anew when the error amounts to enough_error_periods periods, or after
+ * `longest_periods` periods. */
+static const double enough_error_periods = 0.5, longest_periods = 10;
 /* As a share of the level: each new quota costs a period, so small errors are not corrected. */
-static const double least_off = 0.12;
+static const double least_error_share = 0.12;
 /* Least level assumed if a quota stopped nobody: demand may be far below it, as at the start. */
 static const double blind_level = 0.3, first_level = 0.5;
 static const double least_quota = 0.02;
-/* The deficit, in periods, is repaid in parts of `part`, at most half of the level. */
-static const double most_owed = 0.8, part = 0.1;
+/* The deficit, in periods, is repaid at `repaid_share` a period, at most half of the level. */
+static const double deficit_most = 0.8, repaid_share = 0.1;
 
 void throttle_begin(struct throttle *throttle, double level, double most)
 {
@@ -33,7 +33,7 @@ static double between(double least, double value, double most)
 
 static double find_goal(const struct throttle *throttle)
 {
-    return throttle->level + part * throttle->owed;
+    return throttle->level + repaid_share * throttle->deficit;
 }
 
 static bool has_stopped(const struct throttle *throttle)
@@ -41,12 +41,12 @@ static bool has_stopped(const struct throttle *throttle)
     return throttle->last.throttled_s > 0;
 }
 
-static void owe(struct throttle *throttle)
+static void update_deficit(struct throttle *throttle)
 {
-    double owed = throttle->owed + throttle->level * throttle->periods - throttle->held;
-    double most = fmin(most_owed, throttle->level / 2 / part);
+    double deficit = throttle->deficit + throttle->level * throttle->periods - throttle->held;
+    double most = fmin(deficit_most, throttle->level / 2 / repaid_share);
     if (has_stopped(throttle))
-        throttle->owed = between(-most, owed, most);
+        throttle->deficit = between(-most, deficit, most);
 }
 
 static double find_quota(const struct throttle *throttle, double held)
@@ -67,15 +67,16 @@ bool throttle_correct(struct throttle *throttle, struct throttle_counts now)
                                 periods * period_s);
     throttle->periods += periods;
     throttle->last = now;
-    double held = throttle->held / throttle->periods, off = fabs(held - find_goal(throttle));
+    double held = throttle->held / throttle->periods, error = fabs(held - find_goal(throttle));
     bool was_new = throttle->is_new;
-    if (!was_new && has_stopped(throttle) && off * throttle->periods < enough_off &&
-        throttle->periods < longest)
+    if (!was_new && has_stopped(throttle) && error * throttle->periods < enough_error_periods &&
+        throttle->periods < longest_periods)
         return false;
-    owe(throttle);
-    off = fabs(held - find_goal(throttle));
-    double quota =
-        was_new || off < least_off * throttle->level ? throttle->quota : find_quota(throttle, held);
+    update_deficit(throttle);
+    error = fabs(held - find_goal(throttle));
+    double quota = was_new || error < least_error_share * throttle->level
+                       ? throttle->quota
+                       : find_quota(throttle, held);
     throttle->is_new = quota != throttle->quota;
     throttle->quota = quota;
     throttle->periods = throttle->held = 0;

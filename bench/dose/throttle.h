@@ -22,7 +22,7 @@ struct throttle {
     double quota, most;   /* CPUs: now, and the quota that stops nobody */
     bool is_new;          /* the quota was just set: the period of the change had two quotas */
     double periods, held; /* since the last decision: periods, and sum of held levels over them */
-    double owed;          /* the deficit so far, in periods */
+    double deficit;       /* held time that is missing so far, in periods */
     struct throttle_counts last;
 };
 
