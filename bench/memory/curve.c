@@ -89,7 +89,7 @@ static double crossing(const struct curve_point *points, const double *y, size_t
 size_t curve_find_steps(const struct curve_point *points, size_t n,
                         struct curve_step steps[CURVE_STEPS_MAX])
 {
-    const double least_rise = 1.5, felt = 0.25;
+    const double least_rise = 1.5, step_share = 0.25;
     double y[CURVE_POINTS_MAX];
     struct piece pieces[CURVE_POINTS_MAX];
     const struct piece *below = NULL;
@@ -104,8 +104,8 @@ size_t curve_find_steps(const struct curve_point *points, size_t n,
             continue;
         if (below && pieces[p].mean - below->mean >= log(least_rise)) {
             steps[found++] = (struct curve_step){
-                .size_bytes =
-                    crossing(points, y, n, below->mean + felt * (pieces[p].mean - below->mean)),
+                .size_bytes = crossing(points, y, n,
+                                       below->mean + step_share * (pieces[p].mean - below->mean)),
             };
         }
         below = &pieces[p];

@@ -265,7 +265,7 @@ static uint64_t injected(const struct loaded *loaded)
 }
 
 /* Measures the chain's latency and the injectors' bandwidth over an interval of about target_ns. */
-static void observe(struct loaded *loaded, double *latency_ns, double *gbps)
+static void measure_interval(struct loaded *loaded, double *latency_ns, double *gbps)
 {
     uint64_t loads = 0, before = injected(loaded), start_ns = clock_now_ns(), now_ns;
     do {
@@ -286,9 +286,9 @@ static void run_step(void *arg, unsigned rank, unsigned n)
         return;
     }
     /* The first interval lets the injectors reach their rate; its values are overwritten. */
-    observe(loaded, &loaded->latency_ns[0], &loaded->gbps[0]);
+    measure_interval(loaded, &loaded->latency_ns[0], &loaded->gbps[0]);
     for (int i = 0; i < REPETITIONS; i++)
-        observe(loaded, &loaded->latency_ns[i], &loaded->gbps[i]);
+        measure_interval(loaded, &loaded->latency_ns[i], &loaded->gbps[i]);
     atomic_store(&loaded->stop, true);
 }
 
@@ -308,12 +308,12 @@ static struct doubts find_doubts(const struct loaded *loaded, const struct bench
     return doubts;
 }
 
-struct pair {
+struct result {
     double latency_ns, gbps;
 };
 
 /* At `rate` (as in rates[]) times `most_gbps`. */
-static struct pair measure(struct loaded *loaded, double rate, double most_gbps)
+static struct result measure(struct loaded *loaded, double rate, double most_gbps)
 {
     double each_gbps = rate * most_gbps / (loaded->team.n - 1);
     loaded->idle = rate <= 0;
@@ -321,19 +321,19 @@ static struct pair measure(struct loaded *loaded, double rate, double most_gbps)
         isfinite(rate) && !loaded->idle ? CHUNK * inject_bytes[loaded->inject] / each_gbps : 0;
     atomic_store(&loaded->stop, false);
     (void)team_run(&loaded->team, NULL, loaded->team.n, run_step, loaded);
-    return (struct pair){stats_sort_median(loaded->latency_ns, REPETITIONS),
-                         stats_sort_median(loaded->gbps, REPETITIONS)};
+    return (struct result){stats_sort_median(loaded->latency_ns, REPETITIONS),
+                           stats_sort_median(loaded->gbps, REPETITIONS)};
 }
 
-static void emit_summary(struct bench_ctx *ctx, const struct pair *pairs,
+static void emit_summary(struct bench_ctx *ctx, const struct result *results,
                          const struct doubts *doubts)
 {
     const struct loaded *loaded = ctx->state;
     const struct dims at = DIMS({BY_INJECT, loaded->inject});
     double latency_ns[STEPS], gbps[STEPS];
     for (int step = 0; step < STEPS; step++) {
-        latency_ns[step] = pairs[step].latency_ns;
-        gbps[step] = pairs[step].gbps;
+        latency_ns[step] = results[step].latency_ns;
+        gbps[step] = results[step].gbps;
     }
     double knee = curve_find_knee(gbps, latency_ns, STEPS, KNEE_RATIO * latency_ns[0]);
     bench_emit_doubt(ctx, RETENTION, latency_ns[0] / latency_ns[STEPS - 1], doubts->latency, at);
@@ -345,17 +345,17 @@ static int loaded_scan(struct bench_ctx *ctx)
 {
     struct loaded *loaded = ctx->state;
     const struct doubts doubts = find_doubts(loaded, ctx->machine);
-    struct pair pairs[STEPS];
+    struct result results[STEPS];
     loaded->target_ns = (uint64_t)(ctx->budget_s * 1e9 / STEPS / (REPETITIONS + 1));
-    pairs[STEPS - 1] = measure(loaded, INFINITY, 0);
+    results[STEPS - 1] = measure(loaded, INFINITY, 0);
     for (int step = 0; step < STEPS; step++) {
         const struct dims at = DIMS({BY_INJECT, loaded->inject}, {BY_STEP, step});
         if (step < STEPS - 1)
-            pairs[step] = measure(loaded, rates[step], pairs[STEPS - 1].gbps);
-        bench_emit_doubt(ctx, LOADED_LATENCY, pairs[step].latency_ns, doubts.latency, at);
-        bench_emit_doubt(ctx, LOADED_BANDWIDTH, pairs[step].gbps, doubts.bandwidth, at);
+            results[step] = measure(loaded, rates[step], results[STEPS - 1].gbps);
+        bench_emit_doubt(ctx, LOADED_LATENCY, results[step].latency_ns, doubts.latency, at);
+        bench_emit_doubt(ctx, LOADED_BANDWIDTH, results[step].gbps, doubts.bandwidth, at);
     }
-    emit_summary(ctx, pairs, &doubts);
+    emit_summary(ctx, results, &doubts);
     return 0;
 }
 

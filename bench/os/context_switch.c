@@ -1,14 +1,14 @@
 /*
- * The cost of a context switch. Two threads or two processes (the players) take turns, by a pipe, a
- * futex or sched_yield, on one CPU or on two. Each player goes over a working set in its turn.
+ * The cost of a context switch. Two threads or two processes (the members) take turns, by a pipe, a
+ * futex or sched_yield, on one CPU or on two. Each member goes over a working set in its turn.
  *
  * **Measures** `round_trip` us = time / round trips on CLOCK_MONOTONIC_RAW, with two switches per
  * round trip: the median of batches of 0.1 ms or more, the first quarter not timed. `direct_cost`
  * us per switch = round_trip without a working set / 2 - `calls`; `calls` is the time of one
- * player's system calls when no switch is needed. `cache_cost` us per switch = (round_trip -
- * round_trip without a working set) / 2 - `touch`; `touch` is the time that a player alone takes to
+ * member's system calls when no switch is needed. `cache_cost` us per switch = (round_trip -
+ * round_trip without a working set) / 2 - `touch`; `touch` is the time that a member alone takes to
  * go over a set that it has just gone over. Keys: how, between, cpus (`one` for both, or `two`),
- * size (of each player's set, in bytes; one word per cache line is incremented). `yields`: calls of
+ * size (of each member's set, in bytes; one word per cache line is incremented). `yields`: calls of
  * sched_yield per switch; above 1 the scheduler let the caller continue.
  * **Source** `perf bench sched pipe` (its usecs/op is round_trip of pipe; -T: threads) and lat_ctx
  * of lmbench (McVoy and Staelin 1996), which subtracts the calls, too, but not the cache effects.
@@ -31,7 +31,7 @@ static const uint64_t slice_least_ns = 1000000;
 
 enum between { THREADS, PROCESSES, BETWEENS };
 enum cpus { ONE, TWO, CPUS };
-enum { SIZES = WORKING_SETS, POINTS = PING_PONG_HOWS * BETWEENS * CPUS * SIZES };
+enum { SIZES = WORKING_SETS, POINTS = PING_PONG_METHODS * BETWEENS * CPUS * SIZES };
 
 /* Each list begins with "all". */
 static const char *const how_names[] = {"all", "pipe", "futex", "yield", NULL};
@@ -94,19 +94,19 @@ static const struct bench_figure switch_figures[] = {
 };
 
 struct switching {
-    struct team team; /* one thread, on the first CPU: times a player alone */
+    struct team team; /* one thread, on the first CPU: times a member alone */
     struct ping_pong *ping_pong;
     struct memory_block sets;
     unsigned os_cpus[2];
     unsigned npoints;
     struct point {
-        enum ping_pong_how how;
+        enum ping_pong_method how;
         enum between between;
         enum cpus cpus;
         unsigned size;
     } points[POINTS];
     uint64_t slice_ns;
-    double calls_us[PING_PONG_HOWS], touch_us[SIZES];
+    double calls_us[PING_PONG_METHODS], touch_us[SIZES];
 };
 
 static bool asked(const struct switch_params *params, const struct point *point)
@@ -119,7 +119,7 @@ static bool asked(const struct switch_params *params, const struct point *point)
 static void list_points(struct switching *s, const struct switch_params *params)
 {
     for (unsigned i = 0; i < POINTS; i++) {
-        const struct point point = {.how = (enum ping_pong_how)(i / SIZES / CPUS / BETWEENS),
+        const struct point point = {.how = (enum ping_pong_method)(i / SIZES / CPUS / BETWEENS),
                                     .between = (enum between)(i / SIZES / CPUS % BETWEENS),
                                     .cpus = (enum cpus)(i / SIZES % CPUS),
                                     .size = i % SIZES};
@@ -159,7 +159,7 @@ static int switch_setup(struct bench_ctx *ctx)
     struct switching *s = ctx->state;
     choose_cpus(s, ctx->machine);
     list_points(s, ctx->params);
-    /* One more share for the times of a player alone. */
+    /* One more share for the times of a member alone. */
     s->slice_ns = points_share_ns(ctx, s->npoints + 1, slice_least_ns);
     int rc = memory_open(ctx, &s->sets, (size_t)2 * WORKING_SET_MOST, MEMORY_4K);
     if (!rc)
@@ -208,7 +208,7 @@ static int measure_point(struct bench_ctx *ctx, size_t which)
                     s->slice_ns);
     const struct cpu_pair cpu_pair = {.processes = point->between == PROCESSES,
                                       .os_cpus = {s->os_cpus[0], s->os_cpus[point->cpus == TWO]},
-                                      .play = ping_pong_play,
+                                      .run = ping_pong_run,
                                       .arg = ping_pong,
                                       .cpu_samples = ctx->cpu_samples};
     int rc = point->cpus == TWO && s->os_cpus[0] == s->os_cpus[1]
@@ -226,8 +226,8 @@ static void time_all_alone(void *arg)
 {
     struct switching *s = arg;
     struct ping_pong *ping_pong = s->ping_pong;
-    for (unsigned how = 0; how < PING_PONG_HOWS; how++)
-        s->calls_us[how] = ping_pong_time_calls(ping_pong, (enum ping_pong_how)how);
+    for (unsigned how = 0; how < PING_PONG_METHODS; how++)
+        s->calls_us[how] = ping_pong_time_calls(ping_pong, (enum ping_pong_method)how);
     for (unsigned size = 1; size < SIZES; size++)
         s->touch_us[size] =
             ping_pong_time_set(ping_pong, working_set_sizes[size] / sizeof(uint64_t));
@@ -250,7 +250,7 @@ static void conclude(struct bench_ctx *ctx, size_t which)
 static void emit_alone(struct bench_ctx *ctx)
 {
     const struct switching *s = ctx->state;
-    for (unsigned how = 0; how < PING_PONG_HOWS; how++)
+    for (unsigned how = 0; how < PING_PONG_METHODS; how++)
         bench_emit(ctx, CALLS, s->calls_us[how], DIMS({BY_HOW, how}));
     for (unsigned size = 1; size < SIZES; size++)
         bench_emit(ctx, TOUCH, s->touch_us[size], DIMS({BY_SIZE, (double)working_set_sizes[size]}));
@@ -259,7 +259,7 @@ static void emit_alone(struct bench_ctx *ctx)
 static int switch_scan(struct bench_ctx *ctx)
 {
     struct switching *s = ctx->state;
-    s->ping_pong->repeat.slice_ns = s->slice_ns / (PING_PONG_HOWS + SIZES - 1);
+    s->ping_pong->repeat.slice_ns = s->slice_ns / (PING_PONG_METHODS + SIZES - 1);
     team_call(&s->team, 0, time_all_alone, s);
     int rc = points_run(ctx, s->npoints, measure_point, conclude);
     if (!rc)

@@ -18,40 +18,40 @@ enum { READY = 1, REFUSED = 2 };
 
 /* In shared memory. */
 struct barrier {
-    _Atomic uint32_t state[2]; /* 0 until the player is pinned (READY) or cannot run (REFUSED) */
+    _Atomic uint32_t state[2]; /* 0 until the member is pinned (READY) or cannot run (REFUSED) */
     int refused[2];            /* -errno */
 };
 
-struct player {
+struct member {
     const struct cpu_pair *cpu_pair;
     struct barrier *barrier;
-    unsigned who;
+    unsigned index;
 };
 
-static void take_part(const struct player *player)
+static void run_member(const struct member *member)
 {
-    const struct cpu_pair *cpu_pair = player->cpu_pair;
-    struct barrier *barrier = player->barrier;
+    const struct cpu_pair *cpu_pair = member->cpu_pair;
+    struct barrier *barrier = member->barrier;
     struct bitset cpu = {0};
-    bitset_set(&cpu, cpu_pair->os_cpus[player->who]);
-    int rc = barrier->refused[player->who] = affinity_set(0, &cpu);
-    futex_set(&barrier->state[player->who], rc ? REFUSED : READY);
-    futex_wait_while(&barrier->state[1 - player->who], 0);
-    if (!rc && atomic_load(&barrier->state[1 - player->who]) == READY)
-        cpu_pair->play(cpu_pair->arg, player->who);
+    bitset_set(&cpu, cpu_pair->os_cpus[member->index]);
+    int rc = barrier->refused[member->index] = affinity_set(0, &cpu);
+    futex_set(&barrier->state[member->index], rc ? REFUSED : READY);
+    futex_wait_while(&barrier->state[1 - member->index], 0);
+    if (!rc && atomic_load(&barrier->state[1 - member->index]) == READY)
+        cpu_pair->run(cpu_pair->arg, member->index);
 }
 
 static void *thread_main(void *arg)
 {
-    const struct player *player = arg;
-    cpu_samples_mark(player->cpu_pair->cpu_samples);
-    take_part(player);
+    const struct member *member = arg;
+    cpu_samples_mark(member->cpu_pair->cpu_samples);
+    run_member(member);
     return NULL;
 }
 
 static int process_main(void *arg)
 {
-    take_part(arg);
+    run_member(arg);
     return 0;
 }
 
@@ -61,17 +61,17 @@ static int cannot_start(struct err *err, const char *what, int rc)
     return err->code = -ENOTSUP;
 }
 
-static int run_threads(struct player players[2], struct err *err)
+static int run_threads(struct member members[2], struct err *err)
 {
     pthread_t threads[2];
     int failed = 0;
     unsigned started = 0;
     while (started < 2 && !failed) {
-        failed = pthread_create(&threads[started], NULL, thread_main, &players[started]);
+        failed = pthread_create(&threads[started], NULL, thread_main, &members[started]);
         started += !failed;
     }
     if (failed)
-        futex_set(&players->barrier->state[started], REFUSED);
+        futex_set(&members->barrier->state[started], REFUSED);
     for (unsigned i = 0; i < started; i++)
         (void)pthread_join(threads[i], NULL);
     return failed ? cannot_start(err, "thread", -failed) : 0;
@@ -109,15 +109,15 @@ static bool await_both(struct process processes[2])
     return lost;
 }
 
-static int run_processes(struct player players[2], struct err *err)
+static int run_processes(struct member members[2], struct err *err)
 {
     struct process processes[2] = {{0}};
-    int rc = process_start(&processes[0], false, process_main, &players[0]);
+    int rc = process_start(&processes[0], false, process_main, &members[0]);
     if (rc)
         return cannot_start(err, "process", rc);
-    rc = process_start(&processes[1], false, process_main, &players[1]);
+    rc = process_start(&processes[1], false, process_main, &members[1]);
     if (rc)
-        futex_set(&players->barrier->state[1], REFUSED);
+        futex_set(&members->barrier->state[1], REFUSED);
     bool lost = await_both(processes);
     if (rc)
         return cannot_start(err, "process", rc);
@@ -130,13 +130,13 @@ int cpu_pair_run(const struct cpu_pair *cpu_pair, struct err *err)
         mmap(NULL, sizeof(*barrier), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (barrier == MAP_FAILED)
         return err_set(err, -ENOMEM, "cannot map what two players share");
-    struct player players[2] = {{cpu_pair, barrier, 0}, {cpu_pair, barrier, 1}};
-    int rc = cpu_pair->processes ? run_processes(players, err) : run_threads(players, err);
-    for (unsigned who = 0; who < 2 && !rc; who++)
-        if (barrier->refused[who]) {
+    struct member members[2] = {{cpu_pair, barrier, 0}, {cpu_pair, barrier, 1}};
+    int rc = cpu_pair->processes ? run_processes(members, err) : run_threads(members, err);
+    for (unsigned index = 0; index < 2 && !rc; index++)
+        if (barrier->refused[index]) {
             rc = -ENOTSUP;
-            (void)err_sys(err, barrier->refused[who], "cannot run on CPU %u",
-                          cpu_pair->os_cpus[who]);
+            (void)err_sys(err, barrier->refused[index], "cannot run on CPU %u",
+                          cpu_pair->os_cpus[index]);
             err->code = rc;
         }
     (void)munmap(barrier, sizeof(*barrier));

@@ -19,12 +19,12 @@ int ping_pong_open(struct ping_pong **ping_pong, uint64_t *const sets[2], struct
     if (made == MAP_FAILED)
         return err_set(err, -ENOMEM, "cannot map what two players share");
     *ping_pong = made;
-    for (unsigned who = 0; who < 2; who++) {
-        made->pipes[who][0] = made->pipes[who][1] = -1;
-        made->sets[who] = sets[who];
+    for (unsigned member = 0; member < 2; member++) {
+        made->pipes[member][0] = made->pipes[member][1] = -1;
+        made->sets[member] = sets[member];
     }
-    for (unsigned who = 0; who < 2; who++)
-        if (pipe(made->pipes[who]))
+    for (unsigned member = 0; member < 2; member++)
+        if (pipe(made->pipes[member]))
             return err_sys(err, -errno, "cannot make a pipe");
     return 0;
 }
@@ -39,12 +39,12 @@ void ping_pong_close(struct ping_pong *ping_pong)
     (void)munmap(ping_pong, sizeof(*ping_pong));
 }
 
-void ping_pong_begin(struct ping_pong *ping_pong, enum ping_pong_how how, size_t words,
+void ping_pong_begin(struct ping_pong *ping_pong, enum ping_pong_method method, size_t words,
                      uint64_t slice_ns)
 {
-    atomic_store(&ping_pong->ball, 0);
-    ping_pong->over = false;
-    ping_pong->how = how;
+    atomic_store(&ping_pong->turn, 0);
+    ping_pong->finished = false;
+    ping_pong->method = method;
     ping_pong->words = words;
     ping_pong->repeat.slice_ns = slice_ns;
     ping_pong->passes = ping_pong->yields = 0;
@@ -72,35 +72,35 @@ static int read_word(int fd)
     return got == sizeof(word) ? 0 : -EPIPE;
 }
 
-static int pass_ball(struct ping_pong *ping_pong, unsigned who)
+static int pass_turn(struct ping_pong *ping_pong, unsigned member)
 {
-    if (ping_pong->how == PING_PONG_PIPE)
-        return write_word(ping_pong->pipes[who][1]);
-    if (ping_pong->how == PING_PONG_FUTEX)
-        futex_set(&ping_pong->ball, 1 - who);
+    if (ping_pong->method == PING_PONG_PIPE)
+        return write_word(ping_pong->pipes[member][1]);
+    if (ping_pong->method == PING_PONG_FUTEX)
+        futex_set(&ping_pong->turn, 1 - member);
     else
-        atomic_store_explicit(&ping_pong->ball, 1 - who, memory_order_release);
+        atomic_store_explicit(&ping_pong->turn, 1 - member, memory_order_release);
     return 0;
 }
 
-static int await_ball(struct ping_pong *ping_pong, unsigned who)
+static int await_turn(struct ping_pong *ping_pong, unsigned member)
 {
-    if (ping_pong->how == PING_PONG_PIPE)
-        return read_word(ping_pong->pipes[1 - who][0]);
-    if (ping_pong->how == PING_PONG_FUTEX) {
-        futex_wait_while(&ping_pong->ball, 1 - who);
+    if (ping_pong->method == PING_PONG_PIPE)
+        return read_word(ping_pong->pipes[1 - member][0]);
+    if (ping_pong->method == PING_PONG_FUTEX) {
+        futex_wait_while(&ping_pong->turn, 1 - member);
         return 0;
     }
     uint64_t yields = 0;
-    for (; atomic_load_explicit(&ping_pong->ball, memory_order_acquire) != who; yields++)
+    for (; atomic_load_explicit(&ping_pong->turn, memory_order_acquire) != member; yields++)
         (void)sched_yield();
-    if (who == 0)
+    if (member == 0)
         ping_pong->yields += yields;
     return 0;
 }
 
 /* Times `n` round trips. */
-static uint64_t serve_batch(void *arg, uint64_t n)
+static uint64_t time_round_trips(void *arg, uint64_t n)
 {
     struct ping_pong *ping_pong = arg;
     if (!ping_pong->repeat.nbatches)
@@ -108,9 +108,9 @@ static uint64_t serve_batch(void *arg, uint64_t n)
     uint64_t start_ns = clock_now_ns();
     for (uint64_t i = 0; i < n; i++) {
         working_set_go_over(ping_pong->sets[0], ping_pong->words);
-        int rc = pass_ball(ping_pong, 0);
+        int rc = pass_turn(ping_pong, 0);
         if (!rc)
-            rc = await_ball(ping_pong, 0);
+            rc = await_turn(ping_pong, 0);
         if (rc) {
             ping_pong->failed[0] = rc;
             return 0;
@@ -120,44 +120,44 @@ static uint64_t serve_batch(void *arg, uint64_t n)
     return clock_now_ns() - start_ns;
 }
 
-static void serve(struct ping_pong *ping_pong)
+static void lead_turns(struct ping_pong *ping_pong)
 {
-    ping_pong->round_trip_us = repeat_time(&ping_pong->repeat, serve_batch, ping_pong);
-    ping_pong->over = true;
-    (void)pass_ball(ping_pong, 0);
+    ping_pong->round_trip_us = repeat_time(&ping_pong->repeat, time_round_trips, ping_pong);
+    ping_pong->finished = true;
+    (void)pass_turn(ping_pong, 0);
 }
 
-static void return_serves(struct ping_pong *ping_pong)
+static void answer_turns(struct ping_pong *ping_pong)
 {
-    while (!(ping_pong->failed[1] = await_ball(ping_pong, 1)) && !ping_pong->over) {
+    while (!(ping_pong->failed[1] = await_turn(ping_pong, 1)) && !ping_pong->finished) {
         working_set_go_over(ping_pong->sets[1], ping_pong->words);
-        if ((ping_pong->failed[1] = pass_ball(ping_pong, 1)))
+        if ((ping_pong->failed[1] = pass_turn(ping_pong, 1)))
             return;
     }
 }
 
-void ping_pong_play(void *arg, unsigned who)
+void ping_pong_run(void *arg, unsigned member)
 {
     struct ping_pong *ping_pong = arg;
-    memset(ping_pong->sets[who], 0, ping_pong->words * sizeof(uint64_t));
-    if (who == 0)
-        serve(ping_pong);
+    memset(ping_pong->sets[member], 0, ping_pong->words * sizeof(uint64_t));
+    if (member == 0)
+        lead_turns(ping_pong);
     else
-        return_serves(ping_pong);
-    ping_pong->wrong[who] =
-        !working_set_holds(ping_pong->sets[who], ping_pong->words, ping_pong->passes);
+        answer_turns(ping_pong);
+    ping_pong->wrong[member] =
+        !working_set_holds(ping_pong->sets[member], ping_pong->words, ping_pong->passes);
 }
 
-/* One player's system calls for a pass and a wait, without another player. */
+/* One member's system calls for a pass and a wait, without another member. */
 static void call_once(struct ping_pong *ping_pong)
 {
-    if (ping_pong->how == PING_PONG_PIPE) {
+    if (ping_pong->method == PING_PONG_PIPE) {
         (void)write_word(ping_pong->pipes[0][1]);
         (void)read_word(ping_pong->pipes[0][0]);
-    } else if (ping_pong->how == PING_PONG_FUTEX) {
-        futex_set(&ping_pong->ball, 1);
-        (void)syscall(SYS_futex, &ping_pong->ball, FUTEX_WAIT, 0, NULL, NULL,
-                      0); /* ball is 1, not 0: returns at once */
+    } else if (ping_pong->method == PING_PONG_FUTEX) {
+        futex_set(&ping_pong->turn, 1);
+        (void)syscall(SYS_futex, &ping_pong->turn, FUTEX_WAIT, 0, NULL, NULL,
+                      0); /* turn is 1, not 0: returns at once */
     } else {
         (void)sched_yield();
     }
@@ -180,9 +180,9 @@ static uint64_t set_batch(void *arg, uint64_t n)
     return clock_now_ns() - start_ns;
 }
 
-double ping_pong_time_calls(struct ping_pong *ping_pong, enum ping_pong_how how)
+double ping_pong_time_calls(struct ping_pong *ping_pong, enum ping_pong_method method)
 {
-    ping_pong->how = how;
+    ping_pong->method = method;
     return repeat_time(&ping_pong->repeat, call_batch, ping_pong);
 }
 

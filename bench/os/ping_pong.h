@@ -1,11 +1,11 @@
 /*
- * Two threads or processes (the players of a cpu_pair) take turns, by a pipe, a futex or
- * sched_yield. The player whose turn it is "has the ball". It goes over its own working set, then
- * passes the turn. Player 0 serves: it starts, and times the round trips.
+ * Two threads or processes (the members of a cpu_pair) take turns, by a pipe, a futex or
+ * sched_yield. The member whose turn it is goes over its own working set, then passes the turn.
+ * Member 0 begins, and times the round trips.
  *
  *   rc = ping_pong_open(&ping_pong, sets, err);
  *   ping_pong_begin(ping_pong, PING_PONG_PIPE, words, slice_ns);
- *   rc = cpu_pair_run(&(struct cpu_pair){.play = ping_pong_play, .arg = ping_pong, ...}, err);
+ *   rc = cpu_pair_run(&(struct cpu_pair){.run = ping_pong_run, .arg = ping_pong, ...}, err);
  *   ping_pong->round_trip_us ...
  *   ping_pong_close(ping_pong);
  */
@@ -20,22 +20,22 @@
 #include "bench/os/repeat.h"
 #include "harness/lib/base/err.h"
 
-enum ping_pong_how { PING_PONG_PIPE, PING_PONG_FUTEX, PING_PONG_YIELD, PING_PONG_HOWS };
+enum ping_pong_method { PING_PONG_PIPE, PING_PONG_FUTEX, PING_PONG_YIELD, PING_PONG_METHODS };
 
 /* Lies in shared memory, so that two processes see it too. */
 struct ping_pong {
-    _Alignas(128) _Atomic uint32_t ball; /* the player whose turn it is */
-    _Alignas(128) bool over;             /* player 0 sets it before its last pass */
-    int pipes[2][2];                     /* [the player that writes] */
-    enum ping_pong_how how;
+    _Alignas(128) _Atomic uint32_t turn; /* the member whose turn it is */
+    _Alignas(128) bool finished;         /* member 0 sets it before its last pass */
+    int pipes[2][2];                     /* [the member that writes] */
+    enum ping_pong_method method;
     size_t words;      /* of a working set */
     uint64_t *sets[2]; /* working sets; each process has its own copy */
     struct repeat repeat;
     double round_trip_us;
-    uint64_t passes; /* by each player, warm-up included */
-    uint64_t yields; /* calls of sched_yield by player 0 in the timed round trips (repeat.items) */
+    uint64_t passes; /* by each member, warm-up included */
+    uint64_t yields; /* calls of sched_yield by member 0 in the timed round trips (repeat.items) */
     int failed[2];   /* -errno of a call */
-    bool wrong[2];   /* the player did not go over its set exactly once per turn */
+    bool wrong[2];   /* the member did not go over its set exactly once per turn */
 };
 
 /*
@@ -45,14 +45,14 @@ struct ping_pong {
 int ping_pong_open(struct ping_pong **ping_pong, uint64_t *const sets[2], struct err *err);
 void ping_pong_close(struct ping_pong *ping_pong);
 
-void ping_pong_begin(struct ping_pong *ping_pong, enum ping_pong_how how, size_t words,
+void ping_pong_begin(struct ping_pong *ping_pong, enum ping_pong_method method, size_t words,
                      uint64_t slice_ns);
 
-/* The `play` function of a cpu_pair; `arg` is the struct ping_pong. */
-void ping_pong_play(void *arg, unsigned who);
+/* The `run` function of a cpu_pair; `arg` is the struct ping_pong. */
+void ping_pong_run(void *arg, unsigned member);
 
-/* us of one player's system calls per round trip (one pass, one wait) without another player. */
-double ping_pong_time_calls(struct ping_pong *ping_pong, enum ping_pong_how how);
+/* us of one member's system calls per round trip (one pass, one wait) without another member. */
+double ping_pong_time_calls(struct ping_pong *ping_pong, enum ping_pong_method method);
 
 /* us to go over a working set of `words` words that is already in the caches. */
 double ping_pong_time_set(struct ping_pong *ping_pong, size_t words);

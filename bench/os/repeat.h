@@ -30,7 +30,7 @@ typedef uint64_t repeat_batch(void *arg, uint64_t n);
  */
 double repeat_time(struct repeat *repeat, repeat_batch *batch, void *arg);
 
-/* Memory that a player works on between two switches: it increments a word in each cache line. */
+/* Memory that a member works on between two switches: it increments a word in each cache line. */
 enum { WORKING_SETS = 4, WORKING_SET_MOST = 4 << 20, WORKING_SET_LINE = 8 /* words */ };
 
 /* In bytes. */

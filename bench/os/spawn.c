@@ -258,7 +258,7 @@ static int write_as_child(void *arg)
     return 0;
 }
 
-static int live_as_child(void *arg)
+static int wait_as_child(void *arg)
 {
     struct spawn *s = arg;
     futex_wait_while(&s->common->released, 0);
@@ -272,7 +272,7 @@ static int cow_once(struct spawn *s, enum who who)
     struct process child;
     int status = 0;
     *s->common = (struct common){.released = 0};
-    int rc = process_start(&child, false, who == CHILD ? write_as_child : live_as_child, s);
+    int rc = process_start(&child, false, who == CHILD ? write_as_child : wait_as_child, s);
     if (rc)
         return rc;
     if (who == PARENT)

@@ -154,7 +154,7 @@ static void wakeup_teardown(struct bench_ctx *ctx)
 }
 
 /* Advances *next_ns beyond now; returns how many wake-up times it skips. */
-static unsigned skip_to(int64_t *next_ns, int64_t interval_ns)
+static unsigned skip_past_times(int64_t *next_ns, int64_t interval_ns)
 {
     unsigned skipped = 0;
     for (int64_t at_ns = (int64_t)clock_timer_ns(); *next_ns < at_ns; skipped++)
@@ -168,8 +168,9 @@ static double queued_us(int schedstat_fd)
     char text[PROC_TEXT_MAX] = "";
     double run_ns, wait_ns, slices;
     ssize_t n = pread(schedstat_fd, text, sizeof(text) - 1, 0);
-    bool told = n > 0 && sscanf(text, "%lf %lf %lf", &run_ns, &wait_ns, &slices) == 3 && slices > 0;
-    return told ? wait_ns / 1e3 : NAN;
+    bool known =
+        n > 0 && sscanf(text, "%lf %lf %lf", &run_ns, &wait_ns, &slices) == 3 && slices > 0;
+    return known ? wait_ns / 1e3 : NAN;
 }
 
 static double sleep_once(const struct wakeup *s, struct sleeper *sleeper, int64_t next_ns,
@@ -186,14 +187,14 @@ static double sleep_once(const struct wakeup *s, struct sleeper *sleeper, int64_
 }
 
 /* Skipped times count as well, so that a machine that stalls does not prolong the run. */
-static void sleep_on(const struct wakeup *s, struct sleeper *sleeper, double *late_us)
+static void sleep_repeatedly(const struct wakeup *s, struct sleeper *sleeper, double *late_us)
 {
     int schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     int64_t next_ns = (int64_t)clock_timer_ns();
     while (sleeper->wakeups + sleeper->skipped < s->most || !sleeper->wakeups) {
         double before_us = queued_us(schedstat_fd);
         next_ns += s->interval_ns;
-        sleeper->skipped += skip_to(&next_ns, s->interval_ns);
+        sleeper->skipped += skip_past_times(&next_ns, s->interval_ns);
         late_us[sleeper->wakeups++] = sleep_once(s, sleeper, next_ns, schedstat_fd, before_us);
     }
     if (schedstat_fd >= 0)
@@ -218,7 +219,7 @@ static void sleep_under_policy(void *arg, unsigned rank, unsigned n)
         sleeper->refused = -errno;
         return;
     }
-    sleep_on(s, sleeper, s->late_us + (size_t)rank * s->most);
+    sleep_repeatedly(s, sleeper, s->late_us + (size_t)rank * s->most);
     (void)sched_setscheduler(0, SCHED_OTHER, &none);
 }
 

@@ -95,7 +95,7 @@ TEST(cpu_pair_without_its_cpu)
         for (unsigned who = 0; who < 2; who++) {
             bool played = false;
             struct err err = {0};
-            struct cpu_pair cpu_pair = {.processes = processes, .play = never, .arg = &played};
+            struct cpu_pair cpu_pair = {.processes = processes, .run = never, .arg = &played};
             cpu_pair.os_cpus[who] = BITSET_BITS - 1;
             cpu_pair.os_cpus[1 - who] = machine.cpus[0].os_cpu;
             assert_int_equal(cpu_pair_run(&cpu_pair, &err), -ENOTSUP);
@@ -117,7 +117,7 @@ static void die_alone(void *arg, unsigned who)
 TEST(cpu_pair_ends_who_would_wait_for_ever)
 {
     struct err err = {0};
-    struct cpu_pair cpu_pair = {.processes = true, .play = die_alone};
+    struct cpu_pair cpu_pair = {.processes = true, .run = die_alone};
     cpu_pair.os_cpus[0] = cpu_pair.os_cpus[1] = machine.cpus[0].os_cpu;
     assert_int_equal(cpu_pair_run(&cpu_pair, &err), -EIO);
     assert_non_null(strstr(err.msg, "signal"));
