@@ -186,23 +186,23 @@ static int run_job(struct read_path *s, unsigned n, uint64_t ns, uint64_t *took_
     return 0;
 }
 
-static void conclude(const struct read_path *s, struct read_point *point, uint64_t took_ns,
-                     uint64_t cpu_ns)
+static void summarize(const struct read_path *s, struct read_point *point, uint64_t took_ns,
+                      uint64_t cpu_ns)
 {
     struct io_reader *reader = &s->readers[0];
     uint64_t bytes = 0;
     for (unsigned i = 0; i < point->readers; i++)
-        bytes += s->readers[i].seen.bytes;
+        bytes += s->readers[i].totals.bytes;
     point->speed = (double)bytes / (double)took_ns;
     point->cpu_per_gb = (double)cpu_ns / (double)bytes;
-    struct stamps *late = &reader->seen.late_us;
-    size_t n = late->n ? stats_sort(late->value, late->n) : 0;
-    point->late_us[0] = stats_median(late->value, n);
-    point->late_us[1] = stats_percentile(late->value, n, 0.99);
+    struct stamps *latency_us = &reader->totals.late_us;
+    size_t n = latency_us->n ? stats_sort(latency_us->value, latency_us->n) : 0;
+    point->late_us[0] = stats_median(latency_us->value, n);
+    point->late_us[1] = stats_percentile(latency_us->value, n, 0.99);
 }
 
 /* Cold data is read once, then dropped again; the time to drop it is not counted. */
-static int read_alone(struct read_path *s, struct read_point *point, struct err *err)
+static int read_by_one(struct read_path *s, struct read_point *point, struct err *err)
 {
     uint64_t slice_ns = (uint64_t)(s->slice_s * 1e9), took_ns = 0, cpu_ns = 0, part_ns;
     uint64_t give_up_ns = clock_now_ns() + SLOW * slice_ns;
@@ -218,11 +218,11 @@ static int read_alone(struct read_path *s, struct read_point *point, struct err 
     }
     if (rc)
         return rc;
-    conclude(s, point, took_ns, cpu_ns);
+    summarize(s, point, took_ns, cpu_ns);
     return io_reader_verify(&s->readers[0], VERIFIED, err);
 }
 
-static int read_beside(struct read_path *s, struct bench_ctx *ctx, struct read_point *point,
+static int read_shared(struct read_path *s, struct bench_ctx *ctx, struct read_point *point,
                        struct err *err)
 {
     struct busy_team busy = {NULL};
@@ -242,9 +242,9 @@ static int read_beside(struct read_path *s, struct bench_ctx *ctx, struct read_p
         busy_team_close(&busy);
     }
     for (unsigned i = 0; i < point->readers && !rc; i++)
-        cpu_ns += s->readers[i].seen.cpu_ns;
+        cpu_ns += s->readers[i].totals.cpu_ns;
     if (!rc)
-        conclude(s, point, took_ns, cpu_ns);
+        summarize(s, point, took_ns, cpu_ns);
     for (unsigned i = 0; i < point->readers && !rc; i++)
         rc = io_reader_verify(&s->readers[i], VERIFIED, err);
     return rc;
@@ -284,8 +284,8 @@ static int read_point(struct read_path *s, struct bench_ctx *ctx, struct read_po
         opened += !rc;
     }
     if (!rc)
-        rc = point->part == PART_SHARED ? read_beside(s, ctx, point, err)
-                                        : read_alone(s, point, err);
+        rc = point->part == PART_SHARED ? read_shared(s, ctx, point, err)
+                                        : read_by_one(s, point, err);
     while (opened)
         io_reader_close(&s->readers[--opened]);
     return rc;

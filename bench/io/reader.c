@@ -10,8 +10,9 @@
 
 #include "harness/lib/sys/clock.h"
 
-/* Reads below LOOK_BYTES read the clock only every LOOK_EACH reads: it costs a share of them. */
-enum { LOOK_BYTES = 65536, LOOK_EACH = 16, POISON = 0x5a };
+/* Reads below SMALL_READ_BYTES read the clock only every READS_PER_CLOCK reads: it costs a share of
+ * them. */
+enum { SMALL_READ_BYTES = 65536, READS_PER_CLOCK = 16, POISON = 0x5a };
 
 const char *const read_way_names[READ_WAYS] = {
     "read",
@@ -29,7 +30,7 @@ static int open_unit(const struct io_reader *reader, size_t unit, struct err *er
     return fd >= 0 ? fd : err_sys(err, -errno, "cannot open file %zu of the data set", unit);
 }
 
-static void look(struct io_reader *reader, size_t unit, const void *buffer)
+static void verify_unit(struct io_reader *reader, size_t unit, const void *buffer)
 {
     const struct io_reader_plan *plan = &reader->plan;
     if (reader->verifying &&
@@ -106,22 +107,23 @@ static int read_block(struct io_reader *reader, size_t unit, struct err *err)
     }
 }
 
-static void stamp(struct io_reader *reader, uint64_t took_ns)
+static void add_latency(struct io_reader *reader, uint64_t took_ns)
 {
-    stamps_add(&reader->seen.late_us, (double)took_ns / 1e3);
+    stamps_add(&reader->totals.late_us, (double)took_ns / 1e3);
 }
 
-static int read_on(struct io_reader *reader, uint64_t end_ns, struct err *err)
+static int read_until(struct io_reader *reader, uint64_t end_ns, struct err *err)
 {
     const struct io_reader_plan *plan = &reader->plan;
     bool files = plan->data->nfiles > 1;
-    unsigned look_each = plan->timed || plan->unit_bytes >= LOOK_BYTES ? 1 : LOOK_EACH;
+    unsigned reads_per_clock =
+        plan->timed || plan->unit_bytes >= SMALL_READ_BYTES ? 1 : READS_PER_CLOCK;
     uint64_t at_ns = clock_now_ns();
     for (unsigned n = 0; reader->next < plan->nunits; n++) {
-        if (n % look_each == 0) {
+        if (n % reads_per_clock == 0) {
             uint64_t now_ns = clock_now_ns();
             if (n && plan->timed)
-                stamp(reader, now_ns - at_ns);
+                add_latency(reader, now_ns - at_ns);
             if (n && now_ns >= end_ns)
                 break;
             at_ns = now_ns;
@@ -130,15 +132,15 @@ static int read_on(struct io_reader *reader, uint64_t end_ns, struct err *err)
         int rc = files ? read_file(reader, unit, err) : read_block(reader, unit, err);
         if (rc)
             return rc;
-        look(reader, unit, reader->buffer);
-        reader->seen.bytes += plan->unit_bytes;
+        verify_unit(reader, unit, reader->buffer);
+        reader->totals.bytes += plan->unit_bytes;
         reader->next += plan->every;
     }
     return 0;
 }
 
 /* Tells the kernel the order, by which it decides whether to read ahead. */
-static int begin(struct io_reader *reader, struct err *err)
+static int advise_order(struct io_reader *reader, struct err *err)
 {
     const struct io_reader_plan *plan = &reader->plan;
     const struct data *data = plan->data;
@@ -159,21 +161,21 @@ static int begin(struct io_reader *reader, struct err *err)
 int io_reader_run(struct io_reader *reader, uint64_t ns, bool *over, struct err *err)
 {
     uint64_t cpu_ns = clock_thread_cpu_ns(), start_ns = clock_now_ns();
-    int rc = begin(reader, err);
+    int rc = advise_order(reader, err);
     if (!rc)
-        rc = read_on(reader, start_ns + ns, err);
+        rc = read_until(reader, start_ns + ns, err);
     if (reader->map)
         (void)munmap(reader->map, reader->plan.data->file_bytes);
     reader->map = NULL;
-    reader->seen.elapsed_ns += clock_now_ns() - start_ns;
-    reader->seen.cpu_ns += clock_thread_cpu_ns() - cpu_ns;
+    reader->totals.elapsed_ns += clock_now_ns() - start_ns;
+    reader->totals.cpu_ns += clock_thread_cpu_ns() - cpu_ns;
     *over = reader->next >= reader->plan.nunits;
     if (*over)
         reader->next = reader->plan.first;
     return rc;
 }
 
-/* Runs a copy of the reader, so that the results in `seen` stay. */
+/* Runs a copy of the reader, so that the results in `totals` stay. */
 int io_reader_verify(struct io_reader *reader, size_t units, struct err *err)
 {
     struct io_reader copy = *reader;
@@ -197,7 +199,7 @@ int io_reader_open(struct io_reader *reader, const struct io_reader_plan *plan, 
     if (plan->way == READ_DIRECT && plan->data->no_direct.code)
         return err_set(err, -ENOTSUP, "%s", plan->data->no_direct.msg);
     reader->buffer = data_buffer(plan->unit_bytes);
-    if (reader->buffer && (!plan->timed || !stamps_open(&reader->seen.late_us)))
+    if (reader->buffer && (!plan->timed || !stamps_open(&reader->totals.late_us)))
         return 0;
     io_reader_close(reader);
     return err_set(err, -ENOMEM, "cannot allocate a buffer of %zu bytes", plan->unit_bytes);
@@ -205,7 +207,7 @@ int io_reader_open(struct io_reader *reader, const struct io_reader_plan *plan, 
 
 void io_reader_close(struct io_reader *reader)
 {
-    stamps_close(&reader->seen.late_us);
+    stamps_close(&reader->totals.late_us);
     free(reader->buffer);
     *reader = (struct io_reader){.next = 0};
 }

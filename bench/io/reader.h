@@ -4,7 +4,7 @@
  *   struct io_reader reader;
  *   rc = io_reader_open(&reader, &plan, err);
  *   rc = io_reader_run(&reader, ns, &over, err);   // repeatable: continues where it stopped
- *   ... reader.seen.bytes / reader.seen.elapsed_ns ...
+ *   ... reader.totals.bytes / reader.totals.elapsed_ns ...
  *   rc = io_reader_verify(&reader, units, err);
  *   io_reader_close(&reader);
  */
@@ -44,7 +44,7 @@ struct io_reader {
     struct {
         uint64_t bytes, elapsed_ns, cpu_ns; /* CPU time of the calling thread */
         struct stamps late_us;              /* if plan.timed: latency of each read */
-    } seen;
+    } totals;
     size_t wrong; /* units that differ from the pattern */
 };
 
@@ -56,12 +56,12 @@ int io_reader_open(struct io_reader *reader, const struct io_reader_plan *plan, 
 
 /*
  * Reads for `ns`, at most up to the last unit; a read in progress is finished and counts. Adds to
- * `seen`. *over: the last unit was read, and the next run begins at the first unit.
+ * `totals`. *over: the last unit was read, and the next run begins at the first unit.
  */
 int io_reader_run(struct io_reader *reader, uint64_t ns, bool *over, struct err *err);
 
 /*
- * Reads and compares `units` units, fewer at the end of the data set. Does not change `seen`.
+ * Reads and compares `units` units, fewer at the end of the data set. Does not change `totals`.
  * -EBADMSG: a unit differs from the pattern.
  */
 int io_reader_verify(struct io_reader *reader, size_t units, struct err *err);

@@ -11,7 +11,7 @@
 #include "harness/lib/stats/random.h"
 #include "harness/lib/sys/clock.h"
 
-enum { LOOKED_AT = 16 };
+enum { CHECKED_PAGES = 16 };
 
 const char *const write_way_names[WRITE_WAYS] = {"write", "direct"};
 
@@ -41,13 +41,13 @@ static int write_blocks(const struct writer_plan *plan, int fd, uint64_t *done, 
 }
 
 /* Compares pages at random offsets. They may come from a cache or from the device. */
-static int look(const struct writer_plan *plan, int fd, struct err *err)
+static int check_pages(const struct writer_plan *plan, int fd, struct err *err)
 {
     char *buffer = data_buffer(DATA_ALIGN);
     uint64_t state = plan->seed, pages = plan->bytes / DATA_ALIGN;
     bool right = buffer != NULL;
     assert(pages);
-    for (unsigned i = 0; i < LOOKED_AT && right; i++) {
+    for (unsigned i = 0; i < CHECKED_PAGES && right; i++) {
         uint64_t offset = random_next(&state) % pages * DATA_ALIGN;
         right = pread(fd, buffer, DATA_ALIGN, (off_t)offset) == DATA_ALIGN &&
                 data_holds(buffer, DATA_ALIGN, offset, plan->seed);
@@ -98,7 +98,7 @@ int writer_run(const struct writer_plan *plan, struct written *written, struct e
         return fd;
     int rc = write_timed(plan, fd, written, err);
     if (!rc)
-        rc = look(plan, fd, err);
+        rc = check_pages(plan, fd, err);
     (void)close(fd);
     return rc;
 }

@@ -221,7 +221,7 @@ static void read_all(const struct io_reader_plan *plan)
     if (rc || io_reader_run(&reader, (uint64_t)60 * FAR, &over, &err))
         fail_msg("%s: %s", read_way_names[plan->way], err.msg);
     assert_true(over);
-    assert_int_equal(reader.seen.bytes, plan->nunits * plan->unit_bytes);
+    assert_int_equal(reader.totals.bytes, plan->nunits * plan->unit_bytes);
     if (io_reader_verify(&reader, plan->nunits, &err))
         fail_msg("%s: %s", read_way_names[plan->way], err.msg);
     io_reader_close(&reader);

@@ -44,11 +44,11 @@ static int read_it(const struct io_reader_plan *plan, double seconds)
     int rc = io_reader_open(&reader, plan, &err);
     if (rc)
         return fail(&err);
-    while (!rc && reader.seen.elapsed_ns < ns)
-        rc = io_reader_run(&reader, ns - reader.seen.elapsed_ns, &over, &err);
-    double gigabytes = (double)reader.seen.bytes / 1e9;
-    (void)printf("%.6f %.4f\n", gigabytes * 1e9 / (double)reader.seen.elapsed_ns,
-                 (double)reader.seen.cpu_ns / 1e9 / gigabytes);
+    while (!rc && reader.totals.elapsed_ns < ns)
+        rc = io_reader_run(&reader, ns - reader.totals.elapsed_ns, &over, &err);
+    double gigabytes = (double)reader.totals.bytes / 1e9;
+    (void)printf("%.6f %.4f\n", gigabytes * 1e9 / (double)reader.totals.elapsed_ns,
+                 (double)reader.totals.cpu_ns / 1e9 / gigabytes);
     io_reader_close(&reader);
     return rc ? fail(&err) : 0;
 }
