@@ -142,7 +142,7 @@ static bool copy_once(struct burn_gpus *gpus, struct copy_job *job, const struct
     copy_job_run(job);
     /* Copies that did not begin together, such as on busy CPUs, are still correct. */
     if (job->rc && job->rc != -ETIME)
-        (void)gpu_set_lose(&gpus->set[COPIES], gpu_copy_at(job->copy), job->rc, job->msg);
+        (void)gpu_set_drop(&gpus->set[COPIES], gpu_copy_at(job->copy), job->rc, job->msg);
     return !job->rc;
 }
 

@@ -125,9 +125,9 @@ static const struct bench_figure copy_figures[] = {
     {.name = NULL},
 };
 
-static struct copy_wish wish_of(const struct copy_params *params)
+static struct copy_filter filter_of(const struct copy_params *params)
 {
-    return (struct copy_wish){
+    return (struct copy_filter){
         .dir = params->dir, .mem = params->mem, .via = params->via, .home = params->node == 1};
 }
 
@@ -135,12 +135,12 @@ static struct copy_wish wish_of(const struct copy_params *params)
 static int copy_validate(const void *any_params, struct err *err)
 {
     const struct copy_params *params = any_params;
-    const struct copy_wish wish = wish_of(params);
+    const struct copy_filter filter = filter_of(params);
     const struct copy_shape shape = {
         .ngpus = 3,
         .nnodes = 1,
         .direct = {{true, true, true}, {true, true, true}, {true, true, true}}};
-    if (copy_plan(&shape, &wish, NULL, 0))
+    if (copy_plan(&shape, &filter, NULL, 0))
         return 0;
     return err_set(
         err, -EINVAL,
@@ -194,20 +194,20 @@ static int run_on_home(struct copy_scan *scan, void (*what)(void *job), unsigned
         at = job->flow[0].gpu;
     const struct dims point = copy_point_dims(&scan->shape, job->point, gpu);
     (void)snprintf(msg, sizeof(msg), "%s: %s", dims_format(&bench_gpu_copy, &point, key), job->msg);
-    return gpu_set_lose(&scan->set, at, job->rc, msg);
+    return gpu_set_drop(&scan->set, at, job->rc, msg);
 }
 
 /* Why the node of the point's host memory is left out; code 0 = it is not. */
-static struct err lost_node(const struct copy_scan *scan, const struct copy_point *point)
+static struct err dropped_node(const struct copy_scan *scan, const struct copy_point *point)
 {
     bool of_one = !point->all && !copy_is_between_gpus(point);
-    return of_one ? scan->host.lost[point->node] : (struct err){0};
+    return of_one ? scan->host.dropped[point->node] : (struct err){0};
 }
 
 /* True if the point's node and GPUs are left; all at once needs two GPUs, one and others three. */
 static bool point_runs(const struct copy_scan *scan, const struct copy_point *point)
 {
-    if (lost_node(scan, point).code)
+    if (dropped_node(scan, point).code)
         return false;
     if (point->all)
         return gpu_set_left(&scan->set) > 1;
@@ -258,9 +258,9 @@ static void measure_bandwidth(struct copy_scan *scan, size_t i)
 static void emit_bandwidth(struct copy_scan *scan, struct bench_ctx *ctx, size_t i)
 {
     const struct copy_point *point = &scan->points[i];
-    const struct err lost = lost_node(scan, point);
+    const struct err dropped = dropped_node(scan, point);
     if (gpu_set_has(&scan->set, point->gpu) &&
-        bench_emit_absent(ctx, COPY_BANDWIDTH, &lost,
+        bench_emit_absent(ctx, COPY_BANDWIDTH, &dropped,
                           copy_point_dims(&scan->shape, point, point->gpu)))
         return;
     if (!point_runs(scan, point))
@@ -302,7 +302,7 @@ static void emit_latency(struct bench_ctx *ctx, const struct copy_small *small)
 }
 
 /* Index i: bandwidths first, then latencies of copies, then of loads. */
-static int measure_any(struct bench_ctx *ctx, size_t i)
+static int measure_point(struct bench_ctx *ctx, size_t i)
 {
     struct copy_scan *scan = ctx->state;
     if (i < scan->npoints)
@@ -315,7 +315,7 @@ static int measure_any(struct bench_ctx *ctx, size_t i)
     return gpu_set_check(&scan->set, ctx->err);
 }
 
-static void emit_any(struct bench_ctx *ctx, size_t i)
+static void emit_point(struct bench_ctx *ctx, size_t i)
 {
     struct copy_scan *scan = ctx->state;
     if (i < scan->npoints)
@@ -341,7 +341,7 @@ static int emit_machine(const struct copy_scan *scan, struct bench_ctx *ctx)
         bench_emit(ctx, COPY_SIZE, (double)copy_host_bytes(&scan->host, (enum copy_mem)mem),
                    DIMS({BY_MEM, mem}));
     for (unsigned node = 0; node < shape->nnodes && shape->bound && !rc; node++) {
-        if (scan->host.lost[node].code)
+        if (scan->host.dropped[node].code)
             continue;
         rc = copy_host_share(&scan->host, node, &share, ctx->err);
         if (!rc)
@@ -357,7 +357,8 @@ static int copy_scan(struct bench_ctx *ctx)
     scan->nleft = scan->npoints;
     int rc = emit_machine(scan, ctx);
     if (!rc)
-        rc = points_run(ctx, scan->npoints + scan->nsmall + scan->walks.n, measure_any, emit_any);
+        rc = points_run(ctx, scan->npoints + scan->nsmall + scan->walks.n, measure_point,
+                        emit_point);
     if (!rc)
         gpu_set_emit(ctx, &scan->set, COPY_BANDWIDTH, BY_GPU);
     return rc;
@@ -422,24 +423,24 @@ static int open_left(struct copy_scan *scan, const struct bench_ctx *ctx)
             return 0;
         if (failed >= scan->set.n)
             return err_set(ctx->err, rc, "%s", why.msg);
-        (void)gpu_set_lose(&scan->set, failed, rc, why.msg);
+        (void)gpu_set_drop(&scan->set, failed, rc, why.msg);
     }
 }
 
 static int make_plan(struct copy_scan *scan, struct bench_ctx *ctx)
 {
-    const struct copy_wish wish = wish_of(ctx->params);
+    const struct copy_filter filter = filter_of(ctx->params);
     /* A GPU that is left out counts as reachable, to keep all-to-one points of the others. */
     for (unsigned a = 0; a < scan->shape.ngpus; a++)
         for (unsigned b = 0; b < scan->shape.ngpus; b++)
             scan->shape.direct[a][b] = !gpu_set_has(&scan->set, a) || !gpu_set_has(&scan->set, b) ||
                                        gpu_copy_is_direct(scan->copy, a, b);
-    scan->npoints = copy_plan(&scan->shape, &wish, NULL, 0);
+    scan->npoints = copy_plan(&scan->shape, &filter, NULL, 0);
     bool any = false;
     scan->points = bench_array(ctx, scan->npoints, sizeof(*scan->points));
     if (!scan->points)
         return -ENOMEM;
-    (void)copy_plan(&scan->shape, &wish, scan->points, scan->npoints);
+    (void)copy_plan(&scan->shape, &filter, scan->points, scan->npoints);
     for (size_t i = 0; i < scan->npoints; i++)
         any = any || point_runs(scan, &scan->points[i]);
     if (!any)
@@ -492,8 +493,8 @@ static int copy_setup(struct bench_ctx *ctx)
     if (!rc)
         rc = make_plan(scan, ctx);
     if (!rc) {
-        const struct copy_wish wish = wish_of(ctx->params);
-        rc = copy_walks_open(&scan->walks, &scan->shape, &wish, ctx->round_seed, ctx->err);
+        const struct copy_filter filter = filter_of(ctx->params);
+        rc = copy_walks_open(&scan->walks, &scan->shape, &filter, ctx->round_seed, ctx->err);
     }
     if (!rc)
         rc = start_team(scan, ctx);

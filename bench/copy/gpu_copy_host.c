@@ -131,7 +131,7 @@ int copy_host_open(struct copy_host *host, const struct copy_shape *shape, size_
         rc = add_box(host, shape->home[gpu], err);
     for (unsigned node = 0; node < shape->nnodes && !rc; node++) {
         if (!is_home(shape, node)) {
-            rc = try_node(shape, node, &host->lost[node]) ? 0 : add_box(host, node, err);
+            rc = try_node(shape, node, &host->dropped[node]) ? 0 : add_box(host, node, err);
             continue;
         }
         rc = map_box(&host->paged[node], shape, node, 2 * copy_host_bytes(host, COPY_PAGED), err);

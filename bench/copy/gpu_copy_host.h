@@ -28,7 +28,7 @@ struct copy_host {
     struct copy_box box[GPU_COPY_GPUS + COPY_NODES];
     struct copy_box paged[COPY_NODES]; /* by node; empty if it is no GPU's home */
     void *combined[COPY_NODES];        /* by node; NULL if it is no GPU's home */
-    struct err lost[COPY_NODES];       /* why a node is left out; code 0 = it is not */
+    struct err dropped[COPY_NODES];    /* why a node is left out; code 0 = it is not */
 };
 
 /*

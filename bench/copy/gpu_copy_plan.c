@@ -29,7 +29,7 @@ const struct bench_dim copy_dims[] = {
 /* The points so far: n counts all, `points` holds the first `room`. */
 struct list {
     const struct copy_shape *shape;
-    const struct copy_wish *wish;
+    const struct copy_filter *filter;
     struct copy_point *points;
     size_t n, room;
 };
@@ -51,9 +51,9 @@ void copy_shape_init(struct copy_shape *shape, const struct bench_machine *machi
     }
 }
 
-static bool is_wanted(int wish, int value)
+static bool is_wanted(int filter, int value)
 {
-    return wish == 0 || wish == 1 + value;
+    return filter == 0 || filter == 1 + value;
 }
 
 bool copy_is_between_gpus(const struct copy_point *point)
@@ -63,9 +63,9 @@ bool copy_is_between_gpus(const struct copy_point *point)
 
 static void add(struct list *list, const struct copy_point *point)
 {
-    const struct copy_wish *wish = list->wish;
-    if (!is_wanted(wish->dir, (int)point->dir) || !is_wanted(wish->via, (int)point->via) ||
-        !(copy_is_between_gpus(point) ? wish->mem == 0 : is_wanted(wish->mem, (int)point->mem)))
+    const struct copy_filter *filter = list->filter;
+    if (!is_wanted(filter->dir, (int)point->dir) || !is_wanted(filter->via, (int)point->via) ||
+        !(copy_is_between_gpus(point) ? filter->mem == 0 : is_wanted(filter->mem, (int)point->mem)))
         return;
     if (list->n < list->room)
         list->points[list->n] = *point;
@@ -81,7 +81,7 @@ static void add_at_home(struct list *list, struct copy_point point)
     }
 }
 
-static void add_far(struct list *list, struct copy_point point)
+static void add_remote_nodes(struct list *list, struct copy_point point)
 {
     for (point.gpu = 0; point.gpu < list->shape->ngpus; point.gpu++)
         for (point.node = 0; point.node < list->shape->nnodes; point.node++)
@@ -121,7 +121,7 @@ static void add_hubs(struct list *list, struct copy_point point)
 }
 
 /* Adds several copies at once: d2d-both, all-to-one and one-to-all, by one kind of engine. */
-static void add_crowds(struct list *list, enum copy_via via)
+static void add_simultaneous(struct list *list, enum copy_via via)
 {
     for (int write = 0; write < 2; write++)
         add_pairs(list, (struct copy_point){.dir = COPY_SWAP, .via = via, .write = write});
@@ -129,10 +129,10 @@ static void add_crowds(struct list *list, enum copy_via via)
         add_hubs(list, (struct copy_point){.dir = dir, .via = via});
 }
 
-size_t copy_plan(const struct copy_shape *shape, const struct copy_wish *wish,
+size_t copy_plan(const struct copy_shape *shape, const struct copy_filter *filter,
                  struct copy_point *points, size_t room)
 {
-    struct list list = {.shape = shape, .wish = wish, .points = points, .room = room};
+    struct list list = {.shape = shape, .filter = filter, .points = points, .room = room};
     for (enum copy_dir dir = COPY_H2D; dir <= COPY_BOTH; dir++) {
         add_at_home(&list, (struct copy_point){.dir = dir});
         if (shape->ngpus > 1)
@@ -140,12 +140,12 @@ size_t copy_plan(const struct copy_shape *shape, const struct copy_wish *wish,
     }
     for (int write = 0; write < 2; write++)
         add_pairs(&list, (struct copy_point){.dir = COPY_D2D, .write = write});
-    add_crowds(&list, COPY_CE);
-    for (enum copy_dir dir = COPY_H2D; dir <= COPY_BOTH && !wish->home; dir++)
-        add_far(&list, (struct copy_point){.dir = dir});
+    add_simultaneous(&list, COPY_CE);
+    for (enum copy_dir dir = COPY_H2D; dir <= COPY_BOTH && !filter->home; dir++)
+        add_remote_nodes(&list, (struct copy_point){.dir = dir});
     for (int write = 0; write < 2; write++)
         add_pairs(&list, (struct copy_point){.dir = COPY_D2D, .via = COPY_SM, .write = write});
-    add_crowds(&list, COPY_SM);
+    add_simultaneous(&list, COPY_SM);
     for (enum copy_dir dir = COPY_H2D; dir <= COPY_BOTH; dir++)
         add_at_home(&list, (struct copy_point){.dir = dir, .via = COPY_SM});
     add_at_home(&list, (struct copy_point){.dir = COPY_H2D, .mem = COPY_COMBINED});
@@ -168,12 +168,13 @@ static void add_chase(struct copy_chase *chases, size_t room, size_t *n, struct 
     ++*n;
 }
 
-size_t copy_chases(const struct copy_shape *shape, const struct copy_wish *wish,
+size_t copy_chases(const struct copy_shape *shape, const struct copy_filter *filter,
                    struct copy_chase *chases, size_t room)
 {
-    bool by_kernel = is_wanted(wish->via, COPY_SM);
-    bool host = by_kernel && is_wanted(wish->dir, COPY_H2D) && is_wanted(wish->mem, COPY_PINNED);
-    bool peers = by_kernel && is_wanted(wish->dir, COPY_D2D) && wish->mem == 0;
+    bool by_kernel = is_wanted(filter->via, COPY_SM);
+    bool host =
+        by_kernel && is_wanted(filter->dir, COPY_H2D) && is_wanted(filter->mem, COPY_PINNED);
+    bool peers = by_kernel && is_wanted(filter->dir, COPY_D2D) && filter->mem == 0;
     size_t n = 0;
     for (unsigned gpu = 0; gpu < shape->ngpus; gpu++) {
         if (host && peers)
@@ -206,8 +207,8 @@ struct dims copy_chase_dims(const struct copy_shape *shape, const struct copy_ch
 unsigned copy_settle(double share_s, double once_s, bool staged)
 {
     const double least_s = 0.01;
-    double wish = ceil(fmax(share_s / 3, least_s) / fmax(once_s, shortest_s) - 1e-6);
-    unsigned least = staged ? 2 : 1, copies = wish < queue_room ? (unsigned)wish : queue_room;
+    double fit = ceil(fmax(share_s / 3, least_s) / fmax(once_s, shortest_s) - 1e-6);
+    unsigned least = staged ? 2 : 1, copies = fit < queue_room ? (unsigned)fit : queue_room;
     return copies > least ? copies : least;
 }
 

@@ -64,7 +64,7 @@ struct copy_shape {
 };
 
 /* The user's choice: indices in the lists of names. A choice of `mem` excludes pairs of GPUs. */
-struct copy_wish {
+struct copy_filter {
     int dir, mem, via;
     bool home; /* host memory only of the GPU's own node */
 };
@@ -91,7 +91,7 @@ void copy_shape_init(struct copy_shape *shape, const struct bench_machine *machi
  * Lists the points in the order of their rows: what most users ask for first, and each GPU alone
  * before all GPUs at once. Returns how many there are and writes at most `room` of them.
  */
-size_t copy_plan(const struct copy_shape *shape, const struct copy_wish *wish,
+size_t copy_plan(const struct copy_shape *shape, const struct copy_filter *filter,
                  struct copy_point *points, size_t room);
 
 /* True if no host memory takes part, except to stage copies. */
@@ -106,8 +106,8 @@ struct copy_chase {
     unsigned gpu, peer; /* CHASE_PEER: in the memory of `peer` */
 };
 
-/* As copy_plan; `wish` applies as for copies by kernel to the GPU (h2d, d2d). */
-size_t copy_chases(const struct copy_shape *shape, const struct copy_wish *wish,
+/* As copy_plan; `filter` applies as for copies by kernel to the GPU (h2d, d2d). */
+size_t copy_chases(const struct copy_shape *shape, const struct copy_filter *filter,
                    struct copy_chase *chases, size_t room);
 
 /* As keys "mem=pinned;gpu=0;node=0", "mem=device;gpu=0", "mem=peer;src=1;dst=0". */

@@ -10,15 +10,15 @@
 #include "kernels/gpu/gpu_chase.h"
 
 int copy_walks_open(struct copy_walks *walks, const struct copy_shape *shape,
-                    const struct copy_wish *wish, uint64_t seed, struct err *err)
+                    const struct copy_filter *filter, uint64_t seed, struct err *err)
 {
     *walks = (struct copy_walks){.shape = shape, .seed = seed};
-    walks->n = copy_chases(shape, wish, NULL, 0);
+    walks->n = copy_chases(shape, filter, NULL, 0);
     walks->chases = calloc(walks->n + 1, sizeof(*walks->chases));
     walks->ns = calloc(walks->n + 1, sizeof(*walks->ns));
     if (!walks->chases || !walks->ns)
         return err_set(err, -ENOMEM, "cannot allocate %zu chains of loads", walks->n);
-    (void)copy_chases(shape, wish, walks->chases, walks->n);
+    (void)copy_chases(shape, filter, walks->chases, walks->n);
     return 0;
 }
 
@@ -66,7 +66,7 @@ void copy_walks_measure(struct copy_walks *walks, size_t i, struct copy_job *job
         return;
     const struct dims at = copy_chase_dims(walks->shape, chase);
     (void)snprintf(msg, sizeof(msg), "%s: %s", dims_format(&bench_gpu_copy, &at, key), job->msg);
-    (void)gpu_set_lose(set, chase->gpu, job->rc, msg);
+    (void)gpu_set_drop(set, chase->gpu, job->rc, msg);
 }
 
 void copy_walks_emit(struct bench_ctx *ctx, const struct copy_walks *walks, size_t i,

@@ -3,7 +3,7 @@
  * GPU's or the host's. Only in builds with CUDA.
  *
  *   struct copy_walks walks = {0};
- *   rc = copy_walks_open(&walks, &shape, &wish, seed, err);
+ *   rc = copy_walks_open(&walks, &shape, &filter, seed, err);
  *   copy_walks_measure(&walks, i, &job, &team, &set);      for i < walks.n
  *   copy_walks_emit(ctx, &walks, i, METRIC, &set);
  *   copy_walks_close(&walks);
@@ -24,7 +24,7 @@ struct copy_walks {
 
 /* -ENOMEM only. */
 int copy_walks_open(struct copy_walks *walks, const struct copy_shape *shape,
-                    const struct copy_wish *wish, uint64_t seed, struct err *err);
+                    const struct copy_filter *filter, uint64_t seed, struct err *err);
 
 /* Runs on a CPU of the GPU's node. After an error, `set` no longer has the GPU. */
 void copy_walks_measure(struct copy_walks *walks, size_t i, struct copy_job *job, struct team *team,

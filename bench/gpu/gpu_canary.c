@@ -40,7 +40,7 @@ enum { RUNS = 16, RANKS_MOST = 64 };
 static const uint64_t warm_up_ns = 50000000;
 
 /* The report of a worker to rank 0. */
-struct told {
+struct report {
     unsigned gpu; /* its index in the machine */
     double time_us, cycles;
     int code; /* not 0: why there are no values */
@@ -49,7 +49,7 @@ struct told {
 
 struct canary {
     struct gpu_canary *gpu;
-    struct told told, all[RANKS_MOST];
+    struct report report, all[RANKS_MOST];
 };
 
 static unsigned gpu_index(const struct bench_ctx *ctx)
@@ -66,15 +66,15 @@ static int canary_setup(struct bench_ctx *ctx)
     struct canary *c = ctx->state;
     if (ctx->peers->size > RANKS_MOST)
         return err_set(ctx->err, -ENOTSUP, "more than %d GPUs", RANKS_MOST);
-    c->told.gpu = gpu_index(ctx);
-    c->told.code = gpu_canary_open(ctx->pci_bdf, &c->gpu, c->told.msg, sizeof(c->told.msg));
+    c->report.gpu = gpu_index(ctx);
+    c->report.code = gpu_canary_open(ctx->pci_bdf, &c->gpu, c->report.msg, sizeof(c->report.msg));
     return 0;
 }
 
 static int run_once(struct canary *c, double *time_us, double *cycles)
 {
     double seconds = 0;
-    int rc = gpu_canary_run(c->gpu, &seconds, cycles, c->told.msg, sizeof(c->told.msg));
+    int rc = gpu_canary_run(c->gpu, &seconds, cycles, c->report.msg, sizeof(c->report.msg));
     *time_us = seconds * 1e6;
     return rc;
 }
@@ -82,10 +82,10 @@ static int run_once(struct canary *c, double *time_us, double *cycles)
 static int check_results(struct canary *c)
 {
     unsigned wrong = 0;
-    int rc = gpu_canary_check(c->gpu, &wrong, c->told.msg, sizeof(c->told.msg));
+    int rc = gpu_canary_check(c->gpu, &wrong, c->report.msg, sizeof(c->report.msg));
     if (rc || !wrong)
         return rc;
-    (void)snprintf(c->told.msg, sizeof(c->told.msg), "%u threads computed wrongly", wrong);
+    (void)snprintf(c->report.msg, sizeof(c->report.msg), "%u threads computed wrongly", wrong);
     return -EBADMSG;
 }
 
@@ -101,13 +101,13 @@ static int measure(struct canary *c)
         rc = check_results(c);
     if (rc)
         return rc;
-    c->told.time_us = stats_sort_median(time_us, RUNS);
-    c->told.cycles = stats_sort_median(cycles, RUNS);
+    c->report.time_us = stats_sort_median(time_us, RUNS);
+    c->report.cycles = stats_sort_median(cycles, RUNS);
     return 0;
 }
 
 /* Workers may share a GPU: true if an earlier rank has reported this rank's GPU. */
-static bool is_told(const struct canary *c, unsigned rank)
+static bool is_reported(const struct canary *c, unsigned rank)
 {
     for (unsigned i = 0; i < rank; i++)
         if (c->all[i].gpu == c->all[rank].gpu)
@@ -115,28 +115,28 @@ static bool is_told(const struct canary *c, unsigned rank)
     return false;
 }
 
-static void emit_gpu(struct bench_ctx *ctx, const struct told *told)
+static void emit_gpu(struct bench_ctx *ctx, const struct report *report)
 {
     struct err why = {0};
     char name[GPU_NAME_MAX];
     const char *pci_bdf =
-        told->gpu < ctx->machine->ngpus ? ctx->machine->gpus[told->gpu].pci_bdf : ctx->pci_bdf;
-    const struct dims at = DIMS({BY_GPU, told->gpu});
-    (void)gpu_error_of(told->code, gpu_name(ctx->machine, pci_bdf, name), told->msg, &why);
+        report->gpu < ctx->machine->ngpus ? ctx->machine->gpus[report->gpu].pci_bdf : ctx->pci_bdf;
+    const struct dims at = DIMS({BY_GPU, report->gpu});
+    (void)gpu_error_of(report->code, gpu_name(ctx->machine, pci_bdf, name), report->msg, &why);
     if (bench_emit_absent(ctx, CANARY_TIME, &why, at))
         return;
-    bench_emit(ctx, CANARY_TIME, told->time_us, at);
-    bench_emit(ctx, CANARY_CYCLES, told->cycles, at);
+    bench_emit(ctx, CANARY_TIME, report->time_us, at);
+    bench_emit(ctx, CANARY_CYCLES, report->cycles, at);
 }
 
 static int canary_scan(struct bench_ctx *ctx)
 {
     struct canary *c = ctx->state;
-    if (!c->told.code)
-        c->told.code = measure(c);
-    int rc = peers_gather(ctx->peers, &c->told, c->all, sizeof(c->told), ctx->err);
+    if (!c->report.code)
+        c->report.code = measure(c);
+    int rc = peers_gather(ctx->peers, &c->report, c->all, sizeof(c->report), ctx->err);
     for (unsigned rank = 0; !rc && ctx->peers->rank == 0 && rank < ctx->peers->size; rank++)
-        if (!is_told(c, rank))
+        if (!is_reported(c, rank))
             emit_gpu(ctx, &c->all[rank]);
     return rc;
 }

@@ -169,14 +169,14 @@ static int time_interval(struct launch *t, unsigned number, const struct way *wa
         rc = gpu_launch_wait(gpu, msg, sizeof(msg));
     if (way->what != WHAT_LAUNCH)
         *took_ns = clock_now_ns() - start_ns;
-    return gpu_set_lose(&t->set, number, rc, msg);
+    return gpu_set_drop(&t->set, number, rc, msg);
 }
 
 static int set_wait(struct launch *t, unsigned gpu, enum gpu_wait wait)
 {
     char msg[GPU_MSG] = "";
     int rc = gpu_launch_set_wait(t->gpus[gpu], wait, msg, sizeof(msg));
-    return gpu_set_lose(&t->set, gpu, rc, msg);
+    return gpu_set_drop(&t->set, gpu, rc, msg);
 }
 
 /* Runs at least one interval, even if it takes longer than the slice on a busy CPU. */
@@ -226,7 +226,7 @@ static int open_gpu(struct launch *t, unsigned gpu)
 {
     char msg[GPU_MSG] = "";
     int rc = gpu_launch_open(t->set.machine->gpus[gpu].pci_bdf, &t->gpus[gpu], msg, sizeof(msg));
-    return rc ? gpu_set_lose(&t->set, gpu, rc, msg) : choose_batches(t, gpu);
+    return rc ? gpu_set_drop(&t->set, gpu, rc, msg) : choose_batches(t, gpu);
 }
 
 static int launch_setup(struct bench_ctx *ctx)
@@ -266,7 +266,7 @@ static int measure_waits(struct launch *t, unsigned gpu)
             rc = gpu_launch_wait(t->gpus[gpu], msg, sizeof(msg));
         double took_ns = (double)(clock_now_ns() - start_ns);
         t->wait_share[wait] = (double)(clock_thread_cpu_ns() - cpu_ns) / took_ns;
-        (void)gpu_set_lose(&t->set, gpu, rc, msg);
+        (void)gpu_set_drop(&t->set, gpu, rc, msg);
     }
     return rc;
 }
@@ -309,7 +309,7 @@ static int check_count(struct launch *t, unsigned gpu)
         (void)snprintf(msg, sizeof(msg), "it ran %llu kernels of %llu that were launched",
                        (unsigned long long)ran, (unsigned long long)launched);
     }
-    return gpu_set_lose(&t->set, gpu, rc, msg);
+    return gpu_set_drop(&t->set, gpu, rc, msg);
 }
 
 /* An error if the GPU was lost, or the load on the CPUs failed. */

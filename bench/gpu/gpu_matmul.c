@@ -214,7 +214,7 @@ static void fit_size(struct matmul *t, const struct bench_ctx *ctx, unsigned i)
         (void)snprintf(msg, sizeof(msg), "it has too little free memory: %llu MiB",
                        (unsigned long long)(free_bytes >> 20));
     }
-    if (!gpu_set_lose(&t->set, i, rc, msg))
+    if (!gpu_set_drop(&t->set, i, rc, msg))
         t->shape = shape;
 }
 
@@ -251,7 +251,7 @@ static int open_type(struct matmul *t, const struct bench_ctx *ctx, unsigned gpu
     char msg[GPU_MSG] = "";
     int rc = gpu_matmul_open(&config, &t->gpus[gpu].of[type], msg, sizeof(msg));
     if (rc != -ENOTSUP)
-        return gpu_set_lose(&t->set, gpu, rc, msg);
+        return gpu_set_drop(&t->set, gpu, rc, msg);
     (void)gpu_error(rc, msg, &t->gpus[gpu].absent[type]);
     log_warn("gpu_matmul: GPU %u: %s is left out: %s", gpu,
              matmul_type_name((enum matmul_type)type), msg);
@@ -278,7 +278,7 @@ static void ask_device(struct matmul *t, unsigned gpu)
     char msg[GPU_MSG] = "";
     int rc = gpu_matmul_device(t->set.machine->gpus[gpu].pci_bdf, &t->gpus[gpu].device, msg,
                                sizeof(msg));
-    (void)gpu_set_lose(&t->set, gpu, rc, msg);
+    (void)gpu_set_drop(&t->set, gpu, rc, msg);
 }
 
 static int matmul_setup(struct bench_ctx *ctx)

@@ -43,7 +43,7 @@ static int slice_queue(void *arg, unsigned gpu, unsigned slot)
     struct matmul *t = arg;
     char msg[GPU_MSG] = "";
     int rc = gpu_matmul_queue(t->gpus[gpu].of[t->type], slot, t->gpus[gpu].count, msg, sizeof(msg));
-    return gpu_set_lose(&t->set, gpu, rc, msg);
+    return gpu_set_drop(&t->set, gpu, rc, msg);
 }
 
 static int slice_done(void *arg, unsigned gpu, unsigned slot, bool *done)
@@ -51,7 +51,7 @@ static int slice_done(void *arg, unsigned gpu, unsigned slot, bool *done)
     struct matmul *t = arg;
     char msg[GPU_MSG] = "";
     int rc = gpu_matmul_done(t->gpus[gpu].of[t->type], slot, done, msg, sizeof(msg));
-    return gpu_set_lose(&t->set, gpu, rc, msg);
+    return gpu_set_drop(&t->set, gpu, rc, msg);
 }
 
 static int slice_take(void *arg, unsigned gpu, unsigned slot, bool counts)
@@ -62,7 +62,7 @@ static int slice_take(void *arg, unsigned gpu, unsigned slot, bool counts)
     double seconds = 0;
     int rc = gpu_matmul_wait(t->gpus[gpu].of[t->type], slot, &seconds, msg, sizeof(msg));
     if (rc)
-        return gpu_set_lose(&t->set, gpu, rc, msg);
+        return gpu_set_drop(&t->set, gpu, rc, msg);
     if (!counts)
         return 0;
     result->products += t->gpus[gpu].count;
@@ -91,7 +91,7 @@ static void poison(struct matmul *t, unsigned gpu)
 {
     char msg[GPU_MSG] = "";
     int rc = gpu_matmul_poison(t->gpus[gpu].of[t->type], msg, sizeof(msg));
-    (void)gpu_set_lose(&t->set, gpu, rc, msg);
+    (void)gpu_set_drop(&t->set, gpu, rc, msg);
 }
 
 /* Checks the output of the last timed product. */
@@ -99,7 +99,7 @@ static void check(struct matmul *t, unsigned gpu)
 {
     char msg[GPU_MSG] = "";
     int rc = gpu_matmul_check(t->gpus[gpu].of[t->type], msg, sizeof(msg));
-    (void)gpu_set_lose(&t->set, gpu, rc, msg);
+    (void)gpu_set_drop(&t->set, gpu, rc, msg);
 }
 
 void matmul_slice_run(struct matmul *t, enum matmul_type type, unsigned group, double slice_s)

@@ -70,7 +70,7 @@ static int memory_setup(struct bench_ctx *ctx)
     for (unsigned i = 0; i < t->set.n; i++) {
         char msg[GPU_MSG] = "";
         if (gpu_set_has(&t->set, i))
-            (void)gpu_set_lose(&t->set, i,
+            (void)gpu_set_drop(&t->set, i,
                                gpu_memory_open(ctx->machine->gpus[i].pci_bdf, params->size,
                                                &t->gpu[i], msg, sizeof(msg)),
                                msg);
@@ -101,7 +101,7 @@ static void wait_for(struct memory_test *t, unsigned i)
                        (unsigned long long)gpu_memory_bytes(t->gpu[i]),
                        (unsigned long long)wrong.expected, (unsigned long long)wrong.actual);
     }
-    (void)gpu_set_lose(&t->set, i, rc, msg);
+    (void)gpu_set_drop(&t->set, i, rc, msg);
 }
 
 void memory_test_pass(struct memory_test *t)
@@ -110,7 +110,7 @@ void memory_test_pass(struct memory_test *t)
     for (unsigned i = 0; i < t->set.n; i++) {
         char msg[GPU_MSG] = "";
         if (gpu_set_has(&t->set, i))
-            (void)gpu_set_lose(
+            (void)gpu_set_drop(
                 &t->set, i,
                 gpu_memory_queue(t->gpu[i], pattern, t->seed + t->passes, msg, sizeof(msg)), msg);
     }

@@ -61,8 +61,8 @@ static void fill_queues(const struct gpu_overlap *o, struct lane *lanes)
 }
 
 /* Takes the oldest batch of a lane, which is done, and queues the next batch. */
-static void turn_over(const struct gpu_overlap *o, struct lane *lane, unsigned gpu,
-                      const struct window *window)
+static void take_and_queue(const struct gpu_overlap *o, struct lane *lane, unsigned gpu,
+                           const struct window *window)
 {
     uint64_t now_ns = now(o);
     bool last = now_ns >= window->end_ns && lane->queued == 1;
@@ -78,11 +78,11 @@ static void turn_over(const struct gpu_overlap *o, struct lane *lane, unsigned g
         queue_next(o, lane, gpu);
 }
 
-/* Polls each GPU once. *busy: some GPU has work; *turned: some batch was done. */
-static void look(const struct gpu_overlap *o, struct lane *lanes, const struct window *window,
-                 bool *busy, bool *turned)
+/* Polls each GPU once. *busy: some GPU has work; *finished: some batch was done. */
+static void poll_gpus(const struct gpu_overlap *o, struct lane *lanes, const struct window *window,
+                      bool *busy, bool *finished)
 {
-    *busy = *turned = false;
+    *busy = *finished = false;
     for (unsigned i = 0; i < o->ngpus; i++) {
         struct lane *lane = &lanes[i];
         bool done = false;
@@ -92,8 +92,8 @@ static void look(const struct gpu_overlap *o, struct lane *lanes, const struct w
         lane->rc = o->ops->done(o->arg, o->gpu[i], lane->oldest, &done);
         if (lane->rc || !done)
             continue;
-        *turned = true;
-        turn_over(o, lane, o->gpu[i], window);
+        *finished = true;
+        take_and_queue(o, lane, o->gpu[i], window);
     }
 }
 
@@ -110,16 +110,16 @@ static bool counts_now(const struct gpu_overlap *o, const struct lane *lanes,
 int gpu_overlap_run(const struct gpu_overlap *o)
 {
     struct lane lanes[GPU_OVERLAP_GPUS] = {0};
-    bool busy = true, turned;
+    bool busy = true, finished;
     fill_queues(o, lanes);
     uint64_t now_ns = now(o);
     struct window window = {.begin_ns = now_ns + (uint64_t)(o->settle_s * 1e9)};
     window.end_ns = window.begin_ns + (uint64_t)(fmax(o->count_s, 0) * 1e9);
     while (busy) {
-        look(o, lanes, &window, &busy, &turned);
+        poll_gpus(o, lanes, &window, &busy, &finished);
         if (first_error(o, lanes))
             window.end_ns = 0;
-        if (busy && !turned)
+        if (busy && !finished)
             o->ops->idle(o->arg, counts_now(o, lanes, &window, now(o)));
     }
     return first_error(o, lanes);

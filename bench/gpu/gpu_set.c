@@ -25,14 +25,14 @@ bool gpu_set_runs(const struct gpu_set *set, const struct gpu_group *group)
     return group->all ? gpu_set_left(set) > 1 : gpu_set_has(set, group->first);
 }
 
-int gpu_set_lose(struct gpu_set *set, unsigned gpu, int rc, const char *msg)
+int gpu_set_drop(struct gpu_set *set, unsigned gpu, int rc, const char *msg)
 {
     char name[GPU_NAME_MAX];
     if (!rc || !gpu_set_has(set, gpu))
         return rc;
     (void)gpu_error_of(rc, gpu_name(set->machine, set->machine->gpus[gpu].pci_bdf, name), msg,
-                       &set->lost[gpu]);
-    log_warn("left out: %s", set->lost[gpu].msg);
+                       &set->dropped[gpu]);
+    log_warn("left out: %s", set->dropped[gpu].msg);
     return rc;
 }
 
@@ -40,7 +40,7 @@ int gpu_set_check(const struct gpu_set *set, struct err *err)
 {
     if (gpu_set_left(set) > 0 || set->n == 0)
         return 0;
-    return err_set(err, set->lost[0].code, "%s", set->lost[0].msg);
+    return err_set(err, set->dropped[0].code, "%s", set->dropped[0].msg);
 }
 
 void gpu_set_emit(struct bench_ctx *ctx, const struct gpu_set *set, unsigned metric,
@@ -48,7 +48,7 @@ void gpu_set_emit(struct bench_ctx *ctx, const struct gpu_set *set, unsigned met
 {
     for (unsigned gpu = 0; gpu < set->n; gpu++)
         if (!gpu_set_has(set, gpu))
-            (void)bench_emit_absent(ctx, metric, &set->lost[gpu], DIMS({by_gpu, gpu}));
+            (void)bench_emit_absent(ctx, metric, &set->dropped[gpu], DIMS({by_gpu, gpu}));
 }
 
 #ifdef CONTEND_HAVE_CUDA
@@ -61,7 +61,7 @@ void gpu_set_open(struct gpu_set *set, const struct bench_machine *machine)
     for (unsigned gpu = 0; gpu < set->n; gpu++) {
         char msg[GPU_MSG] = "";
         int rc = gpu_check(machine->gpus[gpu].pci_bdf, msg, sizeof(msg));
-        (void)gpu_set_lose(set, gpu, rc, msg);
+        (void)gpu_set_drop(set, gpu, rc, msg);
     }
 }
 

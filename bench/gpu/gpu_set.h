@@ -4,7 +4,7 @@
  *
  *   gpu_set_init(&set, ctx->machine);
  *   rc = gpu_x(..., msg, sizeof(msg));
- *   gpu_set_lose(&set, gpu, rc, msg);
+ *   gpu_set_drop(&set, gpu, rc, msg);
  *   ... for all GPUs: if (gpu_set_has(&set, gpu)) ...
  *   rc = gpu_set_check(&set, ctx->err);       an error if no GPU is left
  *   gpu_set_emit(ctx, &set, METRIC, BY_GPU);  a row for each GPU that is left out
@@ -21,8 +21,8 @@ enum { GPU_SET_MAX = GPU_OVERLAP_GPUS };
 
 struct gpu_set {
     const struct bench_machine *machine;
-    unsigned n;                   /* GPUs of the machine, at most GPU_SET_MAX */
-    struct err lost[GPU_SET_MAX]; /* why a GPU is left out, with its name; code 0 = it is not */
+    unsigned n;                      /* GPUs of the machine, at most GPU_SET_MAX */
+    struct err dropped[GPU_SET_MAX]; /* why a GPU is left out, with its name; code 0 = it is not */
 };
 
 /* Makes a set of all GPUs of the machine. */
@@ -34,7 +34,7 @@ void gpu_set_open(struct gpu_set *set, const struct bench_machine *machine);
 
 static inline bool gpu_set_has(const struct gpu_set *set, unsigned gpu)
 {
-    return set->lost[gpu].code == 0;
+    return set->dropped[gpu].code == 0;
 }
 
 /* Number of GPUs that are not left out. */
@@ -44,7 +44,7 @@ unsigned gpu_set_left(const struct gpu_set *set);
 bool gpu_set_runs(const struct gpu_set *set, const struct gpu_group *group);
 
 /* Leaves a GPU out if rc is an error, and warns on stderr; the first reason stays. Returns rc. */
-int gpu_set_lose(struct gpu_set *set, unsigned gpu, int rc, const char *msg);
+int gpu_set_drop(struct gpu_set *set, unsigned gpu, int rc, const char *msg);
 
 /* If no GPU is left, returns the code and reason of the first GPU; else 0. */
 int gpu_set_check(const struct gpu_set *set, struct err *err);

@@ -148,7 +148,7 @@ static int choose_size(struct stream *t, const struct bench_ctx *ctx)
             (void)snprintf(msg, sizeof(msg), "%llu bytes are free: too few for three arrays",
                            (unsigned long long)free_bytes);
         }
-        (void)gpu_set_lose(&t->set, i, rc, msg);
+        (void)gpu_set_drop(&t->set, i, rc, msg);
         if (!gpu_set_has(&t->set, i))
             continue;
         least_free = free_bytes < least_free ? free_bytes : least_free;
@@ -235,7 +235,7 @@ static int open_gpu(struct stream *t, unsigned i, struct bench_ctx *ctx)
     int rc = gpu_stream_open(&config, &gpu->gpu, msg, sizeof(msg));
     if (!rc)
         rc = choose_shapes(t, gpu, msg);
-    (void)gpu_set_lose(&t->set, i, rc, msg);
+    (void)gpu_set_drop(&t->set, i, rc, msg);
     return 0;
 }
 
@@ -264,7 +264,7 @@ static int batch_queue(void *arg, unsigned gpu, unsigned slot)
     char msg[GPU_MSG] = "";
     int rc = gpu_stream_queue(g->gpu, slot, op_of(t->turn), g->shape[t->turn], g->passes[t->turn],
                               msg, sizeof(msg));
-    return gpu_set_lose(&t->set, gpu, rc, msg);
+    return gpu_set_drop(&t->set, gpu, rc, msg);
 }
 
 static int batch_done(void *arg, unsigned gpu, unsigned slot, bool *done)
@@ -272,7 +272,7 @@ static int batch_done(void *arg, unsigned gpu, unsigned slot, bool *done)
     struct stream *t = arg;
     char msg[GPU_MSG] = "";
     int rc = gpu_stream_done(t->gpus[gpu].gpu, slot, done, msg, sizeof(msg));
-    return gpu_set_lose(&t->set, gpu, rc, msg);
+    return gpu_set_drop(&t->set, gpu, rc, msg);
 }
 
 static int batch_take(void *arg, unsigned gpu, unsigned slot, bool counts)
@@ -283,7 +283,7 @@ static int batch_take(void *arg, unsigned gpu, unsigned slot, bool counts)
     double seconds = 0;
     int rc = gpu_stream_wait(g->gpu, slot, &seconds, msg, sizeof(msg));
     if (rc)
-        return gpu_set_lose(&t->set, gpu, rc, msg);
+        return gpu_set_drop(&t->set, gpu, rc, msg);
     if (counts && g->n < BATCHES_MAX)
         g->gbps[g->n++] = gbps_of(t, op_of(t->turn), g->passes[t->turn], seconds);
     return 0;
@@ -313,7 +313,7 @@ static void check_output(struct stream *t, unsigned i)
         (void)snprintf(msg, sizeof(msg), "%s, %s: %llu wrong elements", gpu_stream_op_name(op),
                        gpu_stream_shape_name(gpu->shape[t->turn]), (unsigned long long)wrong);
     }
-    (void)gpu_set_lose(&t->set, i, rc, msg);
+    (void)gpu_set_drop(&t->set, i, rc, msg);
 }
 
 /* Poisons, runs and checks a batch of passes on the GPUs of the group that are in the set. */
@@ -329,7 +329,7 @@ static void run_group(struct stream *t, const struct gpu_group *group, double sl
         if (!gpu_set_has(&t->set, i))
             continue;
         int rc = gpu_stream_poison(t->gpus[i].gpu, msg, sizeof(msg));
-        if (!gpu_set_lose(&t->set, i, rc, msg))
+        if (!gpu_set_drop(&t->set, i, rc, msg))
             overlap.gpu[overlap.ngpus++] = i;
         t->gpus[i].n = 0;
     }

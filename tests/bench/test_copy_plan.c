@@ -12,7 +12,7 @@
 enum { POINTS = 4096 };
 
 static struct copy_point points[POINTS];
-static const struct copy_wish everything;
+static const struct copy_filter everything;
 
 /* GPUs spread over nodes, all with access to each other but the last two. */
 static struct copy_shape shape_of(unsigned ngpus, unsigned nnodes)
@@ -30,9 +30,9 @@ static struct copy_shape shape_of(unsigned ngpus, unsigned nnodes)
     return shape;
 }
 
-static size_t plan(const struct copy_shape *shape, const struct copy_wish *wish)
+static size_t plan(const struct copy_shape *shape, const struct copy_filter *filter)
 {
-    size_t n = copy_plan(shape, wish, points, POINTS);
+    size_t n = copy_plan(shape, filter, points, POINTS);
     assert_true(n <= POINTS);
     return n;
 }
@@ -125,12 +125,12 @@ TEST(copy_plan_of_several_gpus_at_once)
     assert_true(has_key(&shape, n, "dir=d2d-both;src=0;dst=1;via=sm;op=write"));
 }
 
-static size_t chases_of(const struct copy_shape *shape, const struct copy_wish *wish,
+static size_t chases_of(const struct copy_shape *shape, const struct copy_filter *filter,
                         struct copy_chase *chases)
 {
-    size_t n = copy_chases(shape, wish, NULL, 0);
+    size_t n = copy_chases(shape, filter, NULL, 0);
     chases[n].gpu = 12345;
-    assert_int_equal(copy_chases(shape, wish, chases, n), n);
+    assert_int_equal(copy_chases(shape, filter, chases, n), n);
     assert_int_equal(chases[n].gpu, 12345);
     return n;
 }
@@ -152,14 +152,14 @@ TEST(copy_plan_chases_what_a_kernel_reaches)
     assert_chase(&shape, &chases[2], "mem=peer;src=1;dst=0");
     assert_chase(&shape, &chases[15], "mem=pinned;gpu=3;node=2");
     static const struct {
-        struct copy_wish wish;
+        struct copy_filter filter;
         unsigned n;
     } cases[] = {{{.dir = 1 + COPY_D2D}, 10},  {{.dir = 1 + COPY_H2D}, 4},
                  {{.dir = 1 + COPY_D2H}, 0},   {{.mem = 1 + COPY_PINNED}, 4},
                  {{.mem = 1 + COPY_PAGED}, 0}, {{.via = 1 + COPY_SM}, 18},
                  {{.via = 1 + COPY_CE}, 0}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        assert_int_equal(chases_of(&shape, &cases[i].wish, chases), cases[i].n);
+        assert_int_equal(chases_of(&shape, &cases[i].filter, chases), cases[i].n);
 }
 
 /* The ratio of sharing needs what a GPU does alone. */
@@ -183,8 +183,8 @@ TEST(copy_plan_wishes_restrict)
     for (int dir = 0; dir <= COPY_DIRS; dir++)
         for (int mem = 0; mem <= COPY_MEMS; mem++)
             for (int via = 0; via <= COPY_VIAS; via++) {
-                struct copy_wish wish = {dir, mem, via, true};
-                size_t n = plan(&shape, &wish);
+                struct copy_filter filter = {dir, mem, via, true};
+                size_t n = plan(&shape, &filter);
                 for (size_t i = 0; i < n; i++) {
                     const struct copy_point *point = &points[i];
                     assert_true(!dir || dir == 1 + (int)point->dir);

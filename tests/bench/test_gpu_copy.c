@@ -410,7 +410,7 @@ static void test_gpu_copy_scan_measures_every_point(void **state)
     static struct copy_point points[1 << 14];
     static struct scan scan;
     struct copy_shape shape = {0};
-    const struct copy_wish wish = {0};
+    const struct copy_filter filter = {0};
     size_t expected = 0;
     scan_run(&scan, &bench_gpu_copy, &machine, (const char *[]){"size=16M", NULL}, 1.0);
     copy_shape_init(&shape, &machine, false);
@@ -420,7 +420,7 @@ static void test_gpu_copy_scan_measures_every_point(void **state)
             (void)snprintf(key, sizeof(key), "src=%u;dst=%u", a, b);
             shape.direct[a][b] = a == b || scan_value(&scan, "peer_access", key) == 1;
         }
-    size_t n = copy_plan(&shape, &wish, points, sizeof(points) / sizeof(points[0]));
+    size_t n = copy_plan(&shape, &filter, points, sizeof(points) / sizeof(points[0]));
     for (size_t i = 0; i < n; i++)
         for (unsigned gpu = 0; gpu < (points[i].all ? machine.ngpus : 1); gpu++) {
             char key[DIMS_KEY_MAX];
@@ -432,7 +432,7 @@ static void test_gpu_copy_scan_measures_every_point(void **state)
     assert_int_equal(scan_count(&scan, "copy_bandwidth"), expected);
     assert_int_equal(scan_count(&scan, "copy_shared"), machine.ngpus > 1 ? 3 * machine.ngpus : 0);
     assert_int_equal(scan_count(&scan, "copy_latency"), 2 * 3 * 2 * machine.ngpus);
-    assert_int_equal(scan_count(&scan, "chase_latency"), copy_chases(&shape, &wish, NULL, 0));
+    assert_int_equal(scan_count(&scan, "chase_latency"), copy_chases(&shape, &filter, NULL, 0));
     print_message("loads: %.0f ns of its own memory, %.0f ns of the host's\n",
                   scan_value(&scan, "chase_latency", "mem=device;gpu=0"),
                   scan_value(&scan, "chase_latency", "mem=pinned;gpu=0;node=0"));
