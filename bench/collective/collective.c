@@ -246,8 +246,9 @@ static int allocate(struct collective_scan *scan, struct bench_ctx *ctx)
     scan->hosts = bench_array(ctx, processes, sizeof(*scan->hosts));
     scan->own = bench_array(ctx, scan->team.local, room);
     scan->times = bench_array(ctx, ranks, room);
-    scan->blame = bench_array(ctx, ranks, sizeof(*scan->blame));
-    return scan->took_s && scan->verdicts && scan->hosts && scan->own && scan->times && scan->blame
+    scan->lateness = bench_array(ctx, ranks, sizeof(*scan->lateness));
+    return scan->took_s && scan->verdicts && scan->hosts && scan->own && scan->times &&
+                   scan->lateness
                ? 0
                : -ENOMEM;
 }

@@ -62,15 +62,15 @@ int nccl_team_probe(struct bench_ctx *ctx, unsigned *local)
 }
 
 /* Identifies a rank's GPU. Containers on one machine share the boot id. */
-struct seat {
+struct rank_gpu {
     char boot_id[40], pci_bdf[PCI_BDF_MAX];
 };
 
 /* Refuses two ranks on one GPU: NCCL's own error does not name them. */
-static int check_seats(struct bench_ctx *ctx)
+static int check_rank_gpus(struct bench_ctx *ctx)
 {
     unsigned size = ctx->peers->size;
-    struct seat mine = {.boot_id = "", .pci_bdf = ""}, *all = calloc(size, sizeof(*all));
+    struct rank_gpu mine = {.boot_id = "", .pci_bdf = ""}, *all = calloc(size, sizeof(*all));
     (void)PROC_TEXT("", mine.boot_id, "/proc/sys/kernel/random/boot_id");
     memcpy(mine.pci_bdf, ctx->pci_bdf, sizeof(mine.pci_bdf));
     if (!all)
@@ -134,7 +134,7 @@ int nccl_team_open(struct bench_ctx *ctx, unsigned local, unsigned times,
                    struct gpu_collective **gc)
 {
     *gc = NULL;
-    int rc = check_seats(ctx);
+    int rc = check_rank_gpus(ctx);
     if (rc)
         return rc;
     rc = collective_agree(ctx->peers, open_gpus(ctx, local, times, gc), ctx->err);

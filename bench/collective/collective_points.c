@@ -61,12 +61,12 @@ bool collective_names_last(enum collective_op op)
            op == COLLECTIVE_REDUCESCATTER || op == COLLECTIVE_ALLTOALL;
 }
 
-void collective_blame_ranks(const struct collective_time *times, unsigned ranks, unsigned iters,
-                            struct collective_blame *blame)
+void collective_find_lateness(const struct collective_time *times, unsigned ranks, unsigned iters,
+                              struct collective_lateness *lateness)
 {
     const double least_us = 0.5, least_share = 0.1;
     for (unsigned rank = 0; rank < ranks; rank++)
-        blame[rank] = (struct collective_blame){.rank = rank};
+        lateness[rank] = (struct collective_lateness){.rank = rank};
     for (unsigned i = 0; i < iters; i++) {
         unsigned last = 0;
         double shortest = INFINITY, next = INFINITY;
@@ -81,9 +81,9 @@ void collective_blame_ranks(const struct collective_time *times, unsigned ranks,
             }
         }
         if (next - shortest > fmax(least_us, least_share * next))
-            blame[last].last_share += 1.0 / iters;
+            lateness[last].last_share += 1.0 / iters;
         for (unsigned rank = 0; rank < ranks; rank++)
-            blame[rank].waited_us +=
+            lateness[rank].waited_us +=
                 ((double)times[(size_t)rank * iters + i].busy_us - shortest) / iters;
     }
 }

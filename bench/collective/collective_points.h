@@ -46,17 +46,17 @@ struct collective_spread collective_spread_of(const struct collective_time *time
 /* True if every rank waits for all others: the rank that comes last is then busy the shortest. */
 bool collective_names_last(enum collective_op op);
 
-struct collective_blame {
+struct collective_lateness {
     unsigned rank;
     double last_share; /* share of operations in which the rank came last, 0..1 */
     double waited_us;  /* mean of its busy_us less that of the rank that came last */
 };
 
 /*
- * Fills blame[rank]. A rank counts as last if it was busy for less time than every other rank, by
- * more than 0.5 us (the resolution of device events) and a tenth of the second shortest time.
+ * Fills lateness[rank]. A rank counts as last if it was busy for less time than every other rank,
+ * by more than 0.5 us (the resolution of device events) and a tenth of the second shortest time.
  */
-void collective_blame_ranks(const struct collective_time *times, unsigned ranks, unsigned iters,
-                            struct collective_blame *blame);
+void collective_find_lateness(const struct collective_time *times, unsigned ranks, unsigned iters,
+                              struct collective_lateness *lateness);
 
 #endif

@@ -65,33 +65,33 @@ static void emit(struct bench_ctx *ctx, unsigned metric, double value,
 }
 
 static void emit_rank(struct bench_ctx *ctx, const struct collective_call *call,
-                      const struct collective_blame *blame)
+                      const struct collective_lateness *lateness)
 {
-    const struct dims rank = DIMS({BY_RANK, blame->rank});
-    emit(ctx, RANK_LAST_SHARE, blame->last_share, call, rank);
-    emit(ctx, RANK_WAITED, blame->waited_us, call, rank);
+    const struct dims rank = DIMS({BY_RANK, lateness->rank});
+    emit(ctx, RANK_LAST_SHARE, lateness->last_share, call, rank);
+    emit(ctx, RANK_WAITED, lateness->waited_us, call, rank);
 }
 
-static int compare_blame(const void *a, const void *b)
+static int compare_lateness(const void *a, const void *b)
 {
-    const struct collective_blame *x = a, *y = b;
+    const struct collective_lateness *x = a, *y = b;
     if (x->last_share != y->last_share)
         return x->last_share < y->last_share ? 1 : -1;
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-static void emit_blame(struct bench_ctx *ctx, const struct collective_call *call, unsigned iters)
+static void emit_lateness(struct bench_ctx *ctx, const struct collective_call *call, unsigned iters)
 {
     struct collective_scan *scan = ctx->state;
     const struct collective_params *params = ctx->params;
     unsigned ranks = scan->team.ranks;
     if (!collective_names_last(call->op) || (call->in_place && params->place == PLACE_BOTH))
         return;
-    collective_blame_ranks(scan->times, ranks, iters, scan->blame);
+    collective_find_lateness(scan->times, ranks, iters, scan->lateness);
     if (ranks > RANKS_NAMED)
-        qsort(scan->blame, ranks, sizeof(*scan->blame), compare_blame);
+        qsort(scan->lateness, ranks, sizeof(*scan->lateness), compare_lateness);
     for (unsigned i = 0; i < ranks && i < RANKS_NAMED; i++)
-        emit_rank(ctx, call, &scan->blame[i]);
+        emit_rank(ctx, call, &scan->lateness[i]);
 }
 
 static int time_each(struct bench_ctx *ctx, const struct collective_call *call, unsigned iters)
@@ -110,7 +110,7 @@ static int time_each(struct bench_ctx *ctx, const struct collective_call *call, 
     const double stats_us[] = {spread.p50_us, spread.p99_us, spread.max_us};
     for (unsigned i = 0; i < 3; i++)
         emit(ctx, COLLECTIVE_TIME, stats_us[i], call, DIMS({BY_STAT, i}));
-    emit_blame(ctx, call, iters);
+    emit_lateness(ctx, call, iters);
     return 0;
 }
 

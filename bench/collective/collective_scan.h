@@ -52,8 +52,8 @@ struct collective_scan {
     struct collective_verdict *verdicts; /* [processes] */
     char (*hosts)[COLLECTIVE_HOST_MAX];  /* [processes] */
     bool several_hosts;
-    struct collective_time *own, *times; /* [local or ranks][COLLECTIVE_TIMES_MAX] */
-    struct collective_blame *blame;      /* [ranks] */
+    struct collective_time *own, *times;  /* [local or ranks][COLLECTIVE_TIMES_MAX] */
+    struct collective_lateness *lateness; /* [ranks] */
     double scratch[COLLECTIVE_TIMES_MAX];
     struct err wrong; /* what the first check that failed found */
 };

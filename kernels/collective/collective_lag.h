@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* One comparison of clocks: the device's read device_us between before_ns and after_ns (host). */
-struct collective_look {
+struct collective_clock_pair {
     uint64_t before_ns, after_ns;
     double device_us;
 };
@@ -28,7 +28,7 @@ struct collective_look {
  * normal launch, or less the uncertainty of the clocks if that is larger; at least 0. 0 also if the
  * operation had ended by then: the host was preempted after the launch.
  */
-double collective_lag_us(const struct collective_look looks[2], uint64_t launched_ns,
+double collective_lag_us(const struct collective_clock_pair clock_pairs[2], uint64_t launched_ns,
                          double begin_us, double end_us);
 
 #ifdef __cplusplus

@@ -75,7 +75,7 @@ static cudaError_t open_events(const struct gpu_collective *gc, struct gpu_colle
 {
     cudaError_t error = cudaSuccess;
     for (unsigned i = 0; i < 2 && error == cudaSuccess; i++)
-        error = cudaEventCreate(&rank->look[i]);
+        error = cudaEventCreate(&rank->clock_event[i]);
     for (unsigned i = 0; i < gc->times_most && error == cudaSuccess; i++) {
         error = cudaEventCreate(&rank->begin[i]);
         if (error == cudaSuccess)
@@ -291,8 +291,8 @@ static void close_events(struct gpu_collective *gc, struct gpu_collective_rank *
             (void)cudaEventDestroy(rank->end[i]);
     }
     for (unsigned i = 0; i < 2; i++)
-        if (rank->look[i])
-            (void)cudaEventDestroy(rank->look[i]);
+        if (rank->clock_event[i])
+            (void)cudaEventDestroy(rank->clock_event[i]);
     free(rank->begin);
     free(rank->end);
 }

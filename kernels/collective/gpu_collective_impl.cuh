@@ -19,13 +19,13 @@ struct gpu_collective_rank {
     void *comm; /* ncclComm_t */
     cudaStream_t stream;
     char *send, *recv;
-    void *handles[2];                   /* of send and recv if they are registered */
-    cudaEvent_t *begin, *end;           /* [times_most] each */
-    cudaEvent_t look[2];                /* before the first and after the last timed operation */
-    struct collective_look looks[2];    /* comparisons of clocks at these two events */
-    struct gpu_collective_found *found; /* on the device */
-    struct gpu_collective_found *seen;  /* its copy, page-locked */
-    cudaGraph_t captured;               /* only while a graph is made */
+    void *handles[2];           /* of send and recv if they are registered */
+    cudaEvent_t *begin, *end;   /* [times_most] each */
+    cudaEvent_t clock_event[2]; /* before the first and after the last timed operation */
+    struct collective_clock_pair clock_pairs[2]; /* comparisons of clocks at these two events */
+    struct gpu_collective_found *found;          /* on the device */
+    struct gpu_collective_found *seen;           /* its copy, page-locked */
+    cudaGraph_t captured;                        /* only while a graph is made */
     cudaGraphExec_t graph[GRAPHS];
 };
 

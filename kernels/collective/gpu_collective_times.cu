@@ -12,30 +12,30 @@ static uint64_t now_ns(void)
 }
 
 /* Compares both clocks while the stream is idle; repeats it if the host was interrupted. */
-static cudaError_t look(struct gpu_collective_rank *rank, unsigned which)
+static cudaError_t compare_clocks(struct gpu_collective_rank *rank, unsigned which)
 {
     enum { TRIES = 10, QUICK_NS = 20000 };
-    struct collective_look *look = &rank->looks[which];
+    struct collective_clock_pair *clock_pair = &rank->clock_pairs[which];
     cudaError_t error = cudaSuccess;
     for (unsigned i = 0; i < TRIES && error == cudaSuccess; i++) {
-        look->before_ns = now_ns();
-        error = cudaEventRecord(rank->look[which], rank->stream);
+        clock_pair->before_ns = now_ns();
+        error = cudaEventRecord(rank->clock_event[which], rank->stream);
         while (error == cudaSuccess &&
-               (error = cudaEventQuery(rank->look[which])) == cudaErrorNotReady)
+               (error = cudaEventQuery(rank->clock_event[which])) == cudaErrorNotReady)
             error = cudaSuccess;
-        look->after_ns = now_ns();
-        if (look->after_ns - look->before_ns <= QUICK_NS)
+        clock_pair->after_ns = now_ns();
+        if (clock_pair->after_ns - clock_pair->before_ns <= QUICK_NS)
             break;
     }
     return error;
 }
 
-static int look_all(struct gpu_collective *gc, unsigned which, char *msg, size_t size)
+static int compare_all_clocks(struct gpu_collective *gc, unsigned which, char *msg, size_t size)
 {
     int rc = 0;
     for (unsigned k = 0; k < gc->local && !rc; k++)
-        rc = gpu_collective_cuda(gc, k, look(&gc->rank[k], which), "cannot look at its clock", msg,
-                                 size);
+        rc = gpu_collective_cuda(gc, k, compare_clocks(&gc->rank[k], which),
+                                 "cannot look at its clock", msg, size);
     return rc;
 }
 
@@ -67,11 +67,11 @@ static int enqueue_timed(struct gpu_collective *gc, unsigned iters, char *msg, s
     return rc;
 }
 
-/* *us: time of an event on the device's clock, since the first look. */
+/* *us: time of an event on the device's clock, since the first comparison. */
 static cudaError_t read_us(const struct gpu_collective_rank *rank, cudaEvent_t event, double *us)
 {
     float ms = 0;
-    cudaError_t error = cudaEventElapsedTime(&ms, rank->look[0], event);
+    cudaError_t error = cudaEventElapsedTime(&ms, rank->clock_event[0], event);
     *us = 1e3 * ms;
     return error;
 }
@@ -79,8 +79,8 @@ static cudaError_t read_us(const struct gpu_collective_rank *rank, cudaEvent_t e
 static cudaError_t read_times(const struct gpu_collective *gc, struct gpu_collective_rank *rank,
                               unsigned iters, float *busy_us, float *period_us)
 {
-    cudaError_t error = read_us(rank, rank->look[1], &rank->looks[1].device_us);
-    rank->looks[0].device_us = 0;
+    cudaError_t error = read_us(rank, rank->clock_event[1], &rank->clock_pairs[1].device_us);
+    rank->clock_pairs[0].device_us = 0;
     for (unsigned i = 0; i < iters && error == cudaSuccess; i++) {
         float busy_ms = 0, period_ms = 0;
         double begin_us = 0;
@@ -90,8 +90,8 @@ static cudaError_t read_times(const struct gpu_collective *gc, struct gpu_collec
         if (error == cudaSuccess)
             error = cudaEventElapsedTime(&period_ms, i ? rank->end[i - 1] : rank->begin[i],
                                          rank->end[i]);
-        double lag_us =
-            collective_lag_us(rank->looks, gc->launched_ns[i], begin_us, begin_us + 1e3 * busy_ms);
+        double lag_us = collective_lag_us(rank->clock_pairs, gc->launched_ns[i], begin_us,
+                                          begin_us + 1e3 * busy_ms);
         busy_us[i] = 1e3f * busy_ms - static_cast<float>(lag_us);
         period_us[i] = 1e3f * period_ms;
     }
@@ -105,13 +105,13 @@ int gpu_collective_time_each(struct gpu_collective *gc, unsigned iters, float *b
         (void)snprintf(msg, size, "%u operations to time, at most %u", iters, gc->times_most);
         return -EINVAL;
     }
-    int rc = look_all(gc, 0, msg, size);
+    int rc = compare_all_clocks(gc, 0, msg, size);
     if (!rc)
         rc = enqueue_timed(gc, iters, msg, size);
     if (!rc)
         rc = gpu_collective_wait(gc, msg, size);
     if (!rc)
-        rc = look_all(gc, 1, msg, size);
+        rc = compare_all_clocks(gc, 1, msg, size);
     for (unsigned k = 0; k < gc->local && !rc; k++)
         rc = gpu_collective_cuda(gc, k,
                                  read_times(gc, &gc->rank[k], iters, busy_us + (size_t)k * iters,

@@ -182,12 +182,12 @@ TEST(blame_needs_a_margin)
         {{100, 0}, {1.0f, 0}, {100, 0}},
         {{95, 0}, {0.6f, 0}, {80, 0}},
     };
-    struct collective_blame blame[2];
-    collective_blame_ranks(&times[0][0], 2, 3, blame);
-    assert_close(blame[0].last_share, 0);
-    assert_close(blame[1].last_share, 1.0 / 3);
-    assert_true(fabs(blame[0].waited_us - (5 + 0.4 + 20) / 3) < 1e-4);
-    assert_close(blame[1].waited_us, 0);
+    struct collective_lateness lateness[2];
+    collective_find_lateness(&times[0][0], 2, 3, lateness);
+    assert_close(lateness[0].last_share, 0);
+    assert_close(lateness[1].last_share, 1.0 / 3);
+    assert_true(fabs(lateness[0].waited_us - (5 + 0.4 + 20) / 3) < 1e-4);
+    assert_close(lateness[1].waited_us, 0);
 }
 
 TEST(spread_is_of_the_slowest_rank)

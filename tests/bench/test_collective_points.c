@@ -139,7 +139,7 @@ TEST(averages_may_be_rounded_where_they_must)
 }
 
 /* Looks of 10 us, a second apart; the device's clock is a thousandth fast. */
-static const struct collective_look looks[2] = {
+static const struct collective_clock_pair clock_pairs[2] = {
     {5000000000u, 5000010000u, 0},
     {6000000000u, 6000010000u, 1001000},
 };
@@ -148,7 +148,7 @@ static const struct collective_look looks[2] = {
 static double lag_us(double launched_us, double busy_us)
 {
     const double begin_us = 500500;
-    return collective_lag_us(looks, (uint64_t)(5500005000.0 + 1e3 * launched_us), begin_us,
+    return collective_lag_us(clock_pairs, (uint64_t)(5500005000.0 + 1e3 * launched_us), begin_us,
                              begin_us + busy_us);
 }
 
@@ -166,7 +166,7 @@ TEST(what_is_no_lag)
     assert_float_equal(lag_us(-3000, 30), 0, 0); /* queued in time */
     assert_float_equal(lag_us(8, 30), 0, 0);     /* as long as launches take */
     assert_float_equal(lag_us(2000, 30), 0, 0);  /* done before the call returned */
-    struct collective_look vague[2] = {looks[0], looks[1]};
+    struct collective_clock_pair vague[2] = {clock_pairs[0], clock_pairs[1]};
     vague[1].after_ns += 3000000;
     assert_float_equal(collective_lag_us(vague, 5502000000u, 500500, 502600), 0, 0);
     vague[1] = vague[0]; /* no time has passed */
