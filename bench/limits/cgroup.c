@@ -120,7 +120,7 @@ struct point {
 struct scan {
     struct groups groups;
     struct err absent[KINDS];
-    unsigned ncpus, made;
+    unsigned ncpus, ngroups;
     double time_s;
     struct batch_file file; /* read under limits of memory */
     struct err no_data;
@@ -165,12 +165,12 @@ static double time_of(const struct scan *scan, const struct point *point)
     return fmax(scan->time_s, PERIODS_LEAST * point->period_ms * 1e-3);
 }
 
-static struct limited begin(struct scan *scan, const struct bench_ctx *ctx,
-                            const struct point *point)
+static struct limited describe_child(struct scan *scan, const struct bench_ctx *ctx,
+                                     const struct point *point)
 {
     return (struct limited){
         .groups = &scan->groups,
-        .index = scan->made++,
+        .index = scan->ngroups++,
         .ctx = ctx,
         .params = ctx->params,
         .threads = point->threads,
@@ -181,7 +181,7 @@ static struct limited begin(struct scan *scan, const struct bench_ctx *ctx,
 static int measure_cpus(struct bench_ctx *ctx, struct point *point)
 {
     struct scan *scan = ctx->state;
-    struct limited limited = begin(scan, ctx, point);
+    struct limited limited = describe_child(scan, ctx, point);
     struct bitset cpus = {0};
     if (point->kind == CPU_MAX) {
         limited.quota_cpus = point->cpus;
@@ -222,7 +222,7 @@ static int measure_memory(struct bench_ctx *ctx, struct point *point)
     for (unsigned i = 0; i < MEMORIES && !rc; i++) {
         /* Its own memory, a share for the kernel, and half of the file. */
         double own_bytes = point->result[MEMORY_FREE].anon_bytes * 1.1 + 2 * MIB;
-        struct limited limited = begin(scan, ctx, point);
+        struct limited limited = describe_child(scan, ctx, point);
         if (i != MEMORY_FREE && !(point->result[MEMORY_FREE].anon_bytes > 0))
             break;
         if (i == MEMORY_OOM)
@@ -245,7 +245,7 @@ static int measure_memory(struct bench_ctx *ctx, struct point *point)
 static int measure_pids(struct bench_ctx *ctx, struct point *point)
 {
     struct scan *scan = ctx->state;
-    struct limited limited = begin(scan, ctx, point);
+    struct limited limited = describe_child(scan, ctx, point);
     limited.threads = scan->ncpus > 1 ? scan->ncpus : 2;
     limited.files[0].name = "pids.max";
     (void)snprintf(limited.files[0].text, sizeof(limited.files[0].text), "%u", limited.threads - 1);
@@ -385,7 +385,7 @@ static void emit_point(struct bench_ctx *ctx, size_t index)
 
 /* ---- the scan ---- */
 
-static int cannot(struct err *err)
+static int not_supported(struct err *err)
 {
     return err->code = -ENOTSUP;
 }
@@ -394,7 +394,7 @@ static int cgroup_probe(struct bench_ctx *ctx)
 {
     struct groups groups;
     if (groups_open(&groups, ctx->err))
-        return cannot(ctx->err);
+        return not_supported(ctx->err);
     groups_close(&groups);
     return 0;
 }
@@ -432,10 +432,10 @@ static int cgroup_setup(struct bench_ctx *ctx)
     bool any = false;
     scan->ncpus = ctx->machine->ncpus;
     if (groups_open(&scan->groups, ctx->err))
-        return cannot(ctx->err);
+        return not_supported(ctx->err);
     for (unsigned kind = CPU_MAX; kind < KINDS; kind++) {
         if (groups_enable(&scan->groups, controllers[kind], &scan->absent[kind]))
-            (void)cannot(&scan->absent[kind]);
+            (void)not_supported(&scan->absent[kind]);
         any = any || !scan->absent[kind].code;
     }
     int rc = any ? groups_keep(&scan->groups, ctx->err)

@@ -20,8 +20,8 @@
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/process.h"
 
-enum { STEPS_MOST = 20000, STEPS_LEAST = 3, SOURCES = 4, SAID_MOST = 160 };
-enum { LOOK_MS = 500, LOOK_WITHOUT_PIDFD_MS = 20, STILL_MS = 10000 };
+enum { STEPS_MOST = 20000, STEPS_LEAST = 3, SOURCES = 4, STDERR_MOST = 160 };
+enum { POLL_MS = 500, POLL_WITHOUT_PIDFD_MS = 20, STALLED_MS = 10000 };
 enum { EXIT_REFUSED = 3, EXIT_WRONG = 4 };
 
 struct counts {
@@ -30,7 +30,7 @@ struct counts {
 };
 
 /* In memory shared by child and caller. */
-struct seat {
+struct shared {
     struct err err;
     unsigned threads, cpus, steps;
     double seconds, anon_bytes, least_bytes;
@@ -41,8 +41,8 @@ struct seat {
 struct child {
     const struct limited *limited;
     char dir[GROUPS_PATH_MAX];
-    struct seat *seat;
-    int said_fd; /* receives its stderr */
+    struct shared *shared;
+    int stderr_fd; /* receives its stderr */
     struct batches batches;
     float *target;
 };
@@ -58,7 +58,7 @@ static double used_s(pid_t pid)
     return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
 }
 
-static struct counts count(const char *dir)
+static struct counts read_counts(const char *dir)
 {
     return (struct counts){
         .quota = groups_read_quota(dir),
@@ -72,20 +72,20 @@ static struct counts count(const char *dir)
 static int join(const struct child *child)
 {
     const struct limited *limited = child->limited;
-    struct seat *seat = child->seat;
+    struct shared *shared = child->shared;
     struct bitset mask;
     char want[64], got[64];
-    int rc = groups_set(child->dir, "cgroup.procs", "0", &seat->err);
+    int rc = groups_set(child->dir, "cgroup.procs", "0", &shared->err);
     if (!rc && (rc = affinity_get(0, &mask)))
-        (void)err_sys(&seat->err, rc, "the mask cannot be read back");
+        (void)err_sys(&shared->err, rc, "the mask cannot be read back");
     if (rc)
         return rc;
     if (limited->cpus && !bitset_equal(&mask, limited->cpus))
-        return err_set(&seat->err, -EXDEV, "CPUs %s were asked for, and it has %s",
+        return err_set(&shared->err, -EXDEV, "CPUs %s were asked for, and it has %s",
                        bitset_format(limited->cpus, want, sizeof(want)),
                        bitset_format(&mask, got, sizeof(got)));
-    seat->cpus = bitset_count(&mask);
-    seat->threads = limited->threads ? limited->threads : seat->cpus;
+    shared->cpus = bitset_count(&mask);
+    shared->threads = limited->threads ? limited->threads : shared->cpus;
     return 0;
 }
 
@@ -104,7 +104,7 @@ static int read_batch(struct child *child, uint64_t index)
 {
     const struct batch_file *file = child->limited->file;
     float *to = child->batches.sources + index % SOURCES * child->batches.cells;
-    return file ? batch_file_read(file, index, to, &child->seat->err) : 0;
+    return file ? batch_file_read(file, index, to, &child->shared->err) : 0;
 }
 
 static int step(struct child *child, uint64_t index)
@@ -134,25 +134,25 @@ static double written_bytes(const struct child *child)
 
 static int run_steps(struct child *child)
 {
-    struct seat *seat = child->seat;
+    struct shared *shared = child->shared;
     int rc = warm_up(child);
-    seat->before = count(child->dir);
+    shared->before = read_counts(child->dir);
     uint64_t start_ns = clock_now_ns(), at_ns = start_ns;
     uint64_t end_ns = start_ns + (uint64_t)(child->limited->time_s * 1e9);
-    while (!rc && seat->steps < STEPS_MOST && (at_ns < end_ns || seat->steps < STEPS_LEAST)) {
-        rc = step(child, seat->steps);
+    while (!rc && shared->steps < STEPS_MOST && (at_ns < end_ns || shared->steps < STEPS_LEAST)) {
+        rc = step(child, shared->steps);
         uint64_t now_ns = clock_now_ns();
-        seat->step_ms[seat->steps++] = (double)(now_ns - at_ns) * 1e-6;
+        shared->step_ms[shared->steps++] = (double)(now_ns - at_ns) * 1e-6;
         at_ns = now_ns;
     }
-    seat->seconds = (double)(at_ns - start_ns) * 1e-9;
-    seat->after = count(child->dir);
+    shared->seconds = (double)(at_ns - start_ns) * 1e-9;
+    shared->after = read_counts(child->dir);
     /* The kernel's counter may lag by some hundred pages, so count at least the bytes written. */
     double anon = groups_count(child->dir, "memory.stat", "anon");
-    seat->anon_bytes = fmax(anon, written_bytes(child));
+    shared->anon_bytes = fmax(anon, written_bytes(child));
     /* A stack with one touched page may lie on a huge page by chance, so huge pages do not
      * count. */
-    seat->least_bytes =
+    shared->least_bytes =
         fmax(anon - groups_count(child->dir, "memory.stat", "anon_thp"), written_bytes(child));
     return rc;
 }
@@ -160,13 +160,13 @@ static int run_steps(struct child *child)
 /* Checks a step without the quota: its time is not measured. */
 static int check(struct child *child)
 {
-    uint64_t index = child->seat->steps;
+    uint64_t index = child->shared->steps;
     if (child->limited->quota_cpus > 0)
         groups_remove_quota(child->dir);
     batches_poison(&child->batches);
     batches_poison_target(&child->batches, child->target);
     int rc = step(child, index);
-    return rc ? rc : batches_check(&child->batches, index, child->target, &child->seat->err);
+    return rc ? rc : batches_check(&child->batches, index, child->target, &child->shared->err);
 }
 
 /* The caller has no threads, and its OpenMP no team, so a forked child can use everything. */
@@ -174,11 +174,11 @@ static int child_main(void *arg)
 {
     struct child *child = arg;
     struct bench_ctx ctx = *child->limited->ctx;
-    (void)dup2(child->said_fd, STDERR_FILENO);
+    (void)dup2(child->stderr_fd, STDERR_FILENO);
     if (join(child))
         return EXIT_REFUSED;
-    ctx.threads = child->seat->threads;
-    ctx.err = &child->seat->err;
+    ctx.threads = child->shared->threads;
+    ctx.err = &child->shared->err;
     ctx.least_team = NULL;
     ctx.cpu_samples = NULL;
     if (open_batches(child, &ctx) || run_steps(child))
@@ -189,36 +189,36 @@ static int child_main(void *arg)
 /* ---- in the caller ---- */
 
 /*
- * False: the child was killed because it used no CPU time for STILL_MS. The total time is no
+ * False: the child was killed because it used no CPU time for STALLED_MS. The total time is no
  * criterion: batches can be large, the disk slow, the quota small, and its CPUs busy.
  */
 static bool await(struct process *process, int *status)
 {
-    unsigned still_ms = 0, look_ms = process->pidfd < 0 ? LOOK_WITHOUT_PIDFD_MS : LOOK_MS;
+    unsigned stalled_ms = 0, poll_ms = process->pidfd < 0 ? POLL_WITHOUT_PIDFD_MS : POLL_MS;
     double before_s = 0;
-    bool goes_on = true;
+    bool progresses = true;
     while (!process_ended(process, status)) {
         struct pollfd end = {.fd = process->pidfd, .events = POLLIN};
-        if (poll(&end, process->pidfd < 0 ? 0 : 1, (int)look_ms) != 0)
+        if (poll(&end, process->pidfd < 0 ? 0 : 1, (int)poll_ms) != 0)
             continue;
         double now_s = used_s(process->pid);
-        still_ms = now_s == before_s ? still_ms + look_ms : 0;
+        stalled_ms = now_s == before_s ? stalled_ms + poll_ms : 0;
         before_s = now_s;
-        goes_on = goes_on && still_ms < STILL_MS;
-        if (!goes_on)
+        progresses = progresses && stalled_ms < STALLED_MS;
+        if (!progresses)
             (void)process_signal(process, SIGKILL);
     }
-    return goes_on;
+    return progresses;
 }
 
-static void read_said(int fd, char said[static SAID_MOST])
+static void read_stderr(int fd, char stderr_text[static STDERR_MOST])
 {
-    ssize_t n = read(fd, said, SAID_MOST - 1);
-    said[n > 0 ? n : 0] = '\0';
-    char *from = said + strspn(said, " \n\t");
-    memmove(said, from, strlen(from) + 1);
-    said[strcspn(said, "\n")] = '\0';
-    (void)text_one_line(said);
+    ssize_t n = read(fd, stderr_text, STDERR_MOST - 1);
+    stderr_text[n > 0 ? n : 0] = '\0';
+    char *from = stderr_text + strspn(stderr_text, " \n\t");
+    memmove(stderr_text, from, strlen(from) + 1);
+    stderr_text[strcspn(stderr_text, "\n")] = '\0';
+    (void)text_one_line(stderr_text);
 }
 
 static double share(double part, double whole)
@@ -228,56 +228,56 @@ static double share(double part, double whole)
 
 static void summarise(const struct child *child, struct limited_result *result)
 {
-    struct seat *seat = child->seat;
-    const struct counts *before = &seat->before, *after = &seat->after;
+    struct shared *shared = child->shared;
+    const struct counts *before = &shared->before, *after = &shared->after;
     double rows = (double)child->limited->params->rows;
-    size_t n = stats_sort(seat->step_ms, seat->steps);
-    result->rate = rows * seat->steps / seat->seconds;
-    result->p50_ms = stats_median(seat->step_ms, n);
-    result->p99_ms = stats_percentile(seat->step_ms, n, 0.99);
-    result->max_ms = seat->step_ms[n - 1];
-    result->cpus_used = (after->used_s - before->used_s) / seat->seconds;
+    size_t n = stats_sort(shared->step_ms, shared->steps);
+    result->rate = rows * shared->steps / shared->seconds;
+    result->p50_ms = stats_median(shared->step_ms, n);
+    result->p99_ms = stats_percentile(shared->step_ms, n, 0.99);
+    result->max_ms = shared->step_ms[n - 1];
+    result->cpus_used = (after->used_s - before->used_s) / shared->seconds;
     result->throttled =
-        share(after->quota.throttled_s - before->quota.throttled_s, seat->seconds * seat->cpus);
+        share(after->quota.throttled_s - before->quota.throttled_s, shared->seconds * shared->cpus);
     /* At the end, an unfinished period may already count as throttled, but not yet as a period. */
     double periods = share(after->quota.throttled_periods - before->quota.throttled_periods,
                            after->quota.periods - before->quota.periods);
     result->throttled_periods = periods > 1 ? 1 : periods;
-    result->refaults = (after->refaults - before->refaults) / seat->steps;
-    result->anon_bytes = seat->anon_bytes;
-    result->least_bytes = seat->least_bytes;
+    result->refaults = (after->refaults - before->refaults) / shared->steps;
+    result->anon_bytes = shared->anon_bytes;
+    result->least_bytes = shared->least_bytes;
 }
 
-static void judge(const struct child *child, int status, bool went_on, int said_fd,
-                  struct limited_result *result)
+static void classify_end(const struct child *child, int status, bool progressed, int stderr_fd,
+                         struct limited_result *result)
 {
-    const struct seat *seat = child->seat;
-    char said[SAID_MOST];
-    read_said(said_fd, said);
+    const struct shared *shared = child->shared;
+    char stderr_text[STDERR_MOST];
+    read_stderr(stderr_fd, stderr_text);
     if (WIFEXITED(status) && !WEXITSTATUS(status)) {
         result->end = LIMITED_DONE;
         summarise(child, result);
-    } else if (!went_on) {
-        result->end = LIMITED_STILL;
+    } else if (!progressed) {
+        result->end = LIMITED_STALLED;
         (void)err_set(&result->why, -ETIME,
-                      "after %u steps it used no CPU time for %d s, and was killed", seat->steps,
-                      STILL_MS / 1000);
+                      "after %u steps it used no CPU time for %d s, and was killed", shared->steps,
+                      STALLED_MS / 1000);
     } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && result->oom_kills > 0) {
         result->end = LIMITED_KILLED;
         (void)err_set(&result->why, -ENOTSUP, "the kernel killed it for lack of memory");
-    } else if (WIFEXITED(status) && seat->err.code) {
+    } else if (WIFEXITED(status) && shared->err.code) {
         result->end = WEXITSTATUS(status) == EXIT_WRONG ? LIMITED_WRONG : LIMITED_REFUSED;
-        result->why = seat->err;
+        result->why = shared->err;
     } else {
         result->end = LIMITED_ENDED;
         (void)err_set(&result->why, -EIO, "it ended with %s %d%s%s",
                       WIFSIGNALED(status) ? "signal" : "code",
                       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
-                      said[0] ? ": " : "", said);
+                      stderr_text[0] ? ": " : "", stderr_text);
     }
 }
 
-static double or_none(double count)
+static double or_zero(double count)
 {
     return isnan(count) ? 0 : count;
 }
@@ -288,16 +288,16 @@ static int run_child(struct child *child, struct limited_result *result, struct 
     struct process process;
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
         return err_sys(err, -errno, "cannot make a pipe");
-    child->said_fd = ends[1];
+    child->stderr_fd = ends[1];
     int rc = process_start(&process, false, child_main, child);
     (void)close(ends[1]);
     if (rc) {
         (void)err_sys(err, rc, "cannot start a process");
     } else {
-        bool went_on = await(&process, &status);
-        result->oom_kills = or_none(groups_count(child->dir, "memory.events", "oom_kill"));
-        result->threads_refused = or_none(groups_count(child->dir, "pids.events", "max"));
-        judge(child, status, went_on, ends[0], result);
+        bool progressed = await(&process, &status);
+        result->oom_kills = or_zero(groups_count(child->dir, "memory.events", "oom_kill"));
+        result->threads_refused = or_zero(groups_count(child->dir, "pids.events", "max"));
+        classify_end(child, status, progressed, ends[0], result);
     }
     (void)close(ends[0]);
     return rc;
@@ -320,13 +320,13 @@ int limited_run(const struct limited *limited, struct limited_result *result, st
         (void)groups_remove(child.dir);
         return 0;
     }
-    child.seat =
-        mmap(NULL, sizeof(*child.seat), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (child.seat == MAP_FAILED)
+    child.shared = mmap(NULL, sizeof(*child.shared), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (child.shared == MAP_FAILED)
         rc = err_set(err, -ENOMEM, "cannot map what a child shares");
     if (!rc) {
         rc = run_child(&child, result, err);
-        (void)munmap(child.seat, sizeof(*child.seat));
+        (void)munmap(child.shared, sizeof(*child.shared));
     }
     (void)groups_remove(child.dir);
     return rc;

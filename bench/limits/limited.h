@@ -38,7 +38,7 @@ enum limited_end {
     LIMITED_REFUSED, /* the kernel refuses the limit, or a call of the child: see `why` */
     LIMITED_KILLED,  /* by the kernel, for lack of memory */
     LIMITED_ENDED,   /* by itself: `why` has its message */
-    LIMITED_STILL,   /* it used no CPU time for 10 s, so it was killed */
+    LIMITED_STALLED, /* it used no CPU time for 10 s, so it was killed */
     LIMITED_WRONG    /* its result is wrong */
 };
 

@@ -91,7 +91,7 @@ TEST_IN_DIR(limits_ends_what_stands_still)
     (void)snprintf(path, sizeof(path), "%s/worker-0/cgroup.procs", fixture_dir);
     assert_int_equal(mkfifo(path, 0600), 0); /* which nobody reads */
     assert_int_equal(limited_run(&limited, &result, &err), 0);
-    assert_int_equal(result.end, LIMITED_STILL);
+    assert_int_equal(result.end, LIMITED_STALLED);
     assert_int_equal(result.why.code, -ETIME);
     assert_non_null(strstr(result.why.msg, "after 0 steps it used no CPU time for 10 s"));
 }
