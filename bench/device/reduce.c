@@ -30,9 +30,9 @@ int reduce_open(struct reduce *reduce, const struct reduce_config *config, struc
     return rc;
 }
 
-int reduce_start(struct reduce *reduce, uint64_t *came_ns, struct err *err)
+int reduce_start(struct reduce *reduce, uint64_t *arrived_ns, struct err *err)
 {
-    return reduce->ops->start(reduce, came_ns, err);
+    return reduce->ops->start(reduce, arrived_ns, err);
 }
 
 int reduce_finish(struct reduce *reduce, struct err *err)

@@ -5,7 +5,7 @@
  *
  *   struct reduce reduce = {0};
  *   rc = reduce_open(&reduce, &config, ctx);      all ranks together
- *   rc = reduce_start(&reduce, &came_ns, err);                in every step; returns at once
+ *   rc = reduce_start(&reduce, &arrived_ns, err);                in every step; returns at once
  *   rc = reduce_finish(&reduce, err);                         returns when all are done
  *   rc = reduce_check(&reduce, err);
  *   reduce_close(&reduce);              also after a failed open; a zeroed one is closed
@@ -37,7 +37,7 @@ struct reduce_ops {
     /* Called by each rank independently; NULL = always possible. */
     int (*probe)(const struct bench_ctx *ctx);
     int (*open)(struct reduce *reduce, const struct reduce_config *config, struct bench_ctx *ctx);
-    int (*start)(struct reduce *reduce, uint64_t *came_ns, struct err *err);
+    int (*start)(struct reduce *reduce, uint64_t *arrived_ns, struct err *err);
     int (*finish)(struct reduce *reduce, struct err *err);
     int (*check)(struct reduce *reduce, struct err *err); /* NULL = no result to check */
     void (*close)(struct reduce *reduce);
@@ -60,10 +60,10 @@ int reduce_probe(const struct bench_ctx *ctx);
 int reduce_open(struct reduce *reduce, const struct reduce_config *config, struct bench_ctx *ctx);
 
 /*
- * Starts the collectives of a step. *came_ns is the time of this rank's arrival (clock_now_ns); on
- * cuda the time when its first launch returns.
+ * Starts the collectives of a step. *arrived_ns is the time of this rank's arrival (clock_now_ns);
+ * on cuda the time when its first launch returns.
  */
-int reduce_start(struct reduce *reduce, uint64_t *came_ns, struct err *err);
+int reduce_start(struct reduce *reduce, uint64_t *arrived_ns, struct err *err);
 
 /* Returns when the started collectives are done. */
 int reduce_finish(struct reduce *reduce, struct err *err);

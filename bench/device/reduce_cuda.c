@@ -61,10 +61,10 @@ static int launch(struct reduce *reduce, size_t call, struct err *err)
 }
 
 /* A rank arrives when its launch returns: it may be preempted inside the call, too. */
-static int cuda_start(struct reduce *reduce, uint64_t *came_ns, struct err *err)
+static int cuda_start(struct reduce *reduce, uint64_t *arrived_ns, struct err *err)
 {
     int rc = launch(reduce, 0, err);
-    *came_ns = clock_now_ns();
+    *arrived_ns = clock_now_ns();
     for (size_t i = 1; i < reduce->ncalls && !rc; i++)
         rc = launch(reduce, i, err);
     return rc;

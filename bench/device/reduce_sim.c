@@ -19,15 +19,15 @@
 struct ring {
     uint64_t ring_ns;
     bool spin;
-    uint64_t mine_ns;   /* when this rank arrived in the latest step */
-    uint64_t came_ns[]; /* the same of all ranks */
+    uint64_t mine_ns;      /* when this rank arrived in the latest step */
+    uint64_t arrived_ns[]; /* the same of all ranks */
 };
 
 static int sim_open(struct reduce *reduce, const struct reduce_config *config,
                     struct bench_ctx *ctx)
 {
     unsigned n = reduce->peers->size;
-    struct ring *ring = calloc(1, sizeof(*ring) + n * sizeof(ring->came_ns[0]));
+    struct ring *ring = calloc(1, sizeof(*ring) + n * sizeof(ring->arrived_ns[0]));
     reduce->impl = ring;
     if (!ring)
         return err_set(ctx->err, -ENOMEM, "no memory for %u ranks", n);
@@ -41,11 +41,11 @@ static int sim_open(struct reduce *reduce, const struct reduce_config *config,
     return 0;
 }
 
-static int sim_start(struct reduce *reduce, uint64_t *came_ns, struct err *err)
+static int sim_start(struct reduce *reduce, uint64_t *arrived_ns, struct err *err)
 {
     struct ring *ring = reduce->impl;
     (void)err;
-    ring->mine_ns = *came_ns = clock_now_ns();
+    ring->mine_ns = *arrived_ns = clock_now_ns();
     return 0;
 }
 
@@ -53,9 +53,10 @@ static int sim_finish(struct reduce *reduce, struct err *err)
 {
     struct ring *ring = reduce->impl;
     uint64_t last_ns = 0;
-    int rc = peers_gather(reduce->peers, &ring->mine_ns, ring->came_ns, sizeof(ring->mine_ns), err);
+    int rc =
+        peers_gather(reduce->peers, &ring->mine_ns, ring->arrived_ns, sizeof(ring->mine_ns), err);
     for (unsigned r = 0; r < reduce->peers->size; r++)
-        last_ns = ring->came_ns[r] > last_ns ? ring->came_ns[r] : last_ns;
+        last_ns = ring->arrived_ns[r] > last_ns ? ring->arrived_ns[r] : last_ns;
     if (!rc)
         device_sim_wait_until(last_ns + ring->ring_ns, ring->spin, NULL);
     return rc;

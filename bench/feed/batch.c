@@ -233,7 +233,7 @@ void batches_close(void *batches)
     struct batches *b = batches;
     float *sources = b->sources;
     if (sources) /* allocated first: if it is NULL, so are the output arrays */
-        batches_close_beside(b);
+        batches_close_borrowed(b);
     free(sources);
 }
 
@@ -251,30 +251,30 @@ int batches_open_target(struct batches *b, float **target, struct bench_ctx *ctx
     return rc;
 }
 
-int batches_open_beside(struct batches *beside, const struct batches *of, struct err *err)
+int batches_open_borrowed(struct batches *borrower, const struct batches *owner, struct err *err)
 {
     struct output outputs[OUTPUTS];
     int rc = 0;
-    *beside = *of;
-    beside->out = (struct prep_out){0};
-    beside->prep.threads = 1;
-    beside->prep.mark = NULL;
-    beside->prep.least_team = NULL;
-    list_outputs(beside, outputs);
+    *borrower = *owner;
+    borrower->out = (struct prep_out){0};
+    borrower->prep.threads = 1;
+    borrower->prep.mark = NULL;
+    borrower->prep.least_team = NULL;
+    list_outputs(borrower, outputs);
     for (int i = 0; i < OUTPUTS && !rc; i++)
-        rc = batches_allocate(outputs[i].array, output_count(beside, &outputs[i]), err);
+        rc = batches_allocate(outputs[i].array, output_count(borrower, &outputs[i]), err);
     if (!rc)
-        batches_poison(beside);
+        batches_poison(borrower);
     return rc;
 }
 
-void batches_close_beside(struct batches *beside)
+void batches_close_borrowed(struct batches *borrower)
 {
     struct output outputs[OUTPUTS];
-    list_outputs(beside, outputs);
+    list_outputs(borrower, outputs);
     for (int i = OUTPUTS - 1; i >= 0; i--)
         free(*outputs[i].array);
-    *beside = (struct batches){0};
+    *borrower = (struct batches){0};
 }
 
 static const float *source_of(const struct batches *b, uint64_t index)

@@ -54,7 +54,7 @@ struct batch_params {
         "region_work", "s", "none", .hidden = true, .footnote = "of work in each"                  \
     }
 
-enum { BATCH_METRICS_MANY = 2 };
+enum { BATCH_METRICS_COUNT = 2 };
 
 struct batches {
     struct prep_params prep;
@@ -78,11 +78,11 @@ void batches_close(void *batches);
 int batches_open_target(struct batches *batches, float **target, struct bench_ctx *ctx);
 
 /*
- * The same batches for another thread, which works alone. They borrow the raw data of `of`, which
- * must stay open, and have their own output arrays. -ENOMEM; may be closed then.
+ * The same batches for another thread, which works alone. They borrow the raw data of `owner`,
+ * which must stay open, and have their own output arrays. -ENOMEM; may be closed then.
  */
-int batches_open_beside(struct batches *beside, const struct batches *of, struct err *err);
-void batches_close_beside(struct batches *beside);
+int batches_open_borrowed(struct batches *borrower, const struct batches *owner, struct err *err);
+void batches_close_borrowed(struct batches *borrower);
 
 /*
  * Preprocesses batch `index` into `target`, and counts it in the sample's iters and ops (rows).

@@ -98,7 +98,7 @@ enum feed_stage {
     FEED_PREPARE,
     FEED_KERNEL,
     FEED_OTHER,
-    FEED_STAGES_MANY
+    FEED_STAGES_COUNT
 };
 /* clang-format off */
 #define FEED_STAGES                                                                                \

@@ -18,7 +18,8 @@ struct lateness {
     uint64_t wait_ns; /* sum over all steps: how long before the last rank it came */
 };
 
-/* Adds steps to ranks[n]. came_ns[r * steps + i]: when rank r came in step i, on a shared clock. */
-void lateness_add(struct lateness *ranks, unsigned n, const uint64_t *came_ns, size_t steps);
+/* Adds steps to ranks[n]. arrived_ns[r * steps + i]: when rank r came in step i, on a shared clock.
+ */
+void lateness_add(struct lateness *ranks, unsigned n, const uint64_t *arrived_ns, size_t steps);
 
 #endif

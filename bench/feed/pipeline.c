@@ -72,28 +72,28 @@ static int pipeline_setup(struct bench_ctx *ctx)
 }
 
 /* Clocks of a thread when a step began. */
-struct moment {
+struct thread_clocks {
     uint64_t wall_ns, queue_ns; /* queue_ns: its run-queue wait so far; 0 = not known */
 };
 
-static struct moment now(void)
+static struct thread_clocks read_clocks(void)
 {
     char text[PROC_TEXT_MAX];
-    struct moment moment = {.wall_ns = clock_now_ns()};
+    struct thread_clocks clocks = {.wall_ns = clock_now_ns()};
     unsigned long long queue_ns = 0;
     if (PROC_TEXT("", text, "/proc/thread-self/schedstat") &&
         sscanf(text, "%*u %llu", &queue_ns) == 1)
-        moment.queue_ns = queue_ns;
-    return moment;
+        clocks.queue_ns = queue_ns;
+    return clocks;
 }
 
 /*
  * A slowdown of known size: uses CPU time, `share` of the step's time without run-queue wait. Other
  * threads on the CPU then lengthen step and slowdown alike.
  */
-static void keep_busy(double share, const struct moment *since)
+static void keep_busy(double share, const struct thread_clocks *since)
 {
-    struct moment end = now();
+    struct thread_clocks end = read_clocks();
     double took_ns = (double)(end.wall_ns - since->wall_ns);
     double own_ns = took_ns - (double)(end.queue_ns - since->queue_ns);
     uint64_t until_ns = clock_thread_cpu_ns() + (uint64_t)(fmax(own_ns, 0) * share);
@@ -106,10 +106,10 @@ static int pipeline_step(struct bench_ctx *ctx, uint64_t iters, struct sample *s
     struct pipeline *pipeline = ctx->state;
     sample->iters = sample->ops = sample->bytes = sample->device_ns = 0;
     for (uint64_t i = 0; i < iters; i++) {
-        struct moment since = {0};
+        struct thread_clocks since = {0};
         stage_start(ctx->stages);
         if (pipeline->busy > 0)
-            since = now();
+            since = read_clocks();
         stage_mark(ctx->stages, FEED_OTHER);
         int rc = feed_step(&pipeline->feed, sample, ctx);
         if (rc)

@@ -259,10 +259,11 @@ static void emit_latency(struct bench_ctx *ctx, const struct serve_point *point,
         (void)bench_emit_absent(ctx, LATENCY, &why, at);
         return;
     }
-    bench_emit_doubt(ctx, LATENCY, point->late[stat].ms,
-                     point->late[stat].at_least ? "at least: some requests were not begun in time"
-                     : known == SERVED_FEW      ? "fewer than 10 requests of a round lie above it"
-                                                : "",
+    bench_emit_doubt(ctx, LATENCY, point->latency[stat].ms,
+                     point->latency[stat].at_least
+                         ? "at least: some requests were not begun in time"
+                     : known == SERVED_FEW ? "fewer than 10 requests of a round lie above it"
+                                           : "",
                      at);
 }
 
@@ -306,7 +307,7 @@ static void emit_saturation(struct bench_ctx *ctx, size_t first, size_t n)
     for (size_t i = first; i < n; i++)
         if (s->points[i].n) {
             load[known] = s->points[i].load;
-            p99_ms[known++] = s->points[i].late[SERVE_P99].ms;
+            p99_ms[known++] = s->points[i].latency[SERVE_P99].ms;
             few = few || serve_point_knows(&s->points[i], SERVE_P99) == SERVED_BEYOND;
         }
     if (!known)

@@ -94,14 +94,14 @@ static int serve_all(const struct serve_times *times, uint64_t start_ns,
 }
 
 /* This worker's schedule of a point, with a number per request for results. */
-struct shift {
+struct schedule {
     struct served_request *requests;
     double *numbers; /* [n] */
     struct served served;
 };
 
-static int draw_shift(const struct serve_times *times, const struct arrivals_params *arrivals,
-                      struct shift *shift, struct err *err)
+static int draw_schedule(const struct serve_times *times, const struct arrivals_params *arrivals,
+                         struct schedule *schedule, struct err *err)
 {
     size_t n = arrivals_draw(arrivals, NULL, REQUESTS_MOST);
     if (n > REQUESTS_MOST)
@@ -109,15 +109,15 @@ static int draw_shift(const struct serve_times *times, const struct arrivals_par
                        "more than %d requests of a worker in a point: measure for less time",
                        REQUESTS_MOST);
     uint64_t *at_ns = calloc(n + 1, sizeof(*at_ns));
-    shift->requests = calloc(n + 1, sizeof(*shift->requests));
-    shift->numbers = calloc(n + 1, sizeof(*shift->numbers));
-    bool has_room = at_ns && shift->requests && shift->numbers;
+    schedule->requests = calloc(n + 1, sizeof(*schedule->requests));
+    schedule->numbers = calloc(n + 1, sizeof(*schedule->numbers));
+    bool has_room = at_ns && schedule->requests && schedule->numbers;
     (void)arrivals_draw(arrivals, at_ns, n);
     for (size_t i = 0; has_room && i < n; i++)
-        shift->requests[i].at_ns = at_ns[i];
+        schedule->requests[i].at_ns = at_ns[i];
     free(at_ns);
-    shift->served = (struct served){
-        .requests = shift->requests,
+    schedule->served = (struct served){
+        .requests = schedule->requests,
         .n = n,
         .from_ns = times->from_ns,
         .to_ns = times->span_ns,
@@ -125,10 +125,10 @@ static int draw_shift(const struct serve_times *times, const struct arrivals_par
     return has_room ? 0 : err_set(err, -ENOMEM, "no memory for %zu requests", n);
 }
 
-static void free_shift(struct shift *shift)
+static void free_schedule(struct schedule *schedule)
 {
-    free(shift->numbers);
-    free(shift->requests);
+    free(schedule->numbers);
+    free(schedule->requests);
 }
 
 /* Percentiles of the numbers of all workers, in worker 0. */
@@ -147,44 +147,44 @@ static int gather_percentiles(const struct bench_ctx *ctx, const double *mine, s
     return rc;
 }
 
-static int gather_latencies(const struct bench_ctx *ctx, const struct shift *shift,
+static int gather_latencies(const struct bench_ctx *ctx, const struct schedule *schedule,
                             struct serve_point *point)
 {
     struct served_all all;
-    served_latencies(&shift->served, shift->numbers);
-    int rc = gather_percentiles(ctx, shift->numbers, served_counted(&shift->served).n, &all,
-                                point->late);
+    served_latencies(&schedule->served, schedule->numbers);
+    int rc = gather_percentiles(ctx, schedule->numbers, served_counted(&schedule->served).n, &all,
+                                point->latency);
     point->n = all.n;
     point->unserved = all.unserved;
     return rc;
 }
 
-static int gather_services(const struct bench_ctx *ctx, const struct shift *shift,
+static int gather_services(const struct bench_ctx *ctx, const struct schedule *schedule,
                            struct serve_point *point)
 {
     struct served_all all;
-    size_t n = served_services(&shift->served, shift->numbers);
-    return gather_percentiles(ctx, shift->numbers, n, &all, point->service);
+    size_t n = served_services(&schedule->served, schedule->numbers);
+    return gather_percentiles(ctx, schedule->numbers, n, &all, point->service);
 }
 
 static int gather_rates(const struct serve_times *times, const struct bench_ctx *ctx,
-                        const struct shift *shift, struct serve_point *point)
+                        const struct schedule *schedule, struct serve_point *point)
 {
     double counts_s = 1e-9 * (double)(times->span_ns - times->from_ns);
-    point->offered = (double)served_counted(&shift->served).n / counts_s;
-    point->achieved = (double)served_done(&shift->served) / counts_s;
+    point->offered = (double)served_counted(&schedule->served).n / counts_s;
+    point->achieved = (double)served_done(&schedule->served) / counts_s;
     int rc = gather_sum(ctx, &point->offered);
     return rc ? rc : gather_sum(ctx, &point->achieved);
 }
 
 static int gather_worst(const struct serve_times *times, const struct bench_ctx *ctx,
-                        const struct shift *shift, struct serve_point *point)
+                        const struct schedule *schedule, struct serve_point *point)
 {
     double mine[SERVE_BINS_MOST], *all;
     size_t n;
     for (size_t bin = 0; bin < times->nbins; bin++)
         mine[bin] = point->worst_ms[bin] = (double)NAN;
-    served_worst(&shift->served, times->bin_ns, mine, times->nbins);
+    served_worst(&schedule->served, times->bin_ns, mine, times->nbins);
     int rc = gather_numbers(ctx, mine, times->nbins, &all, &n);
     for (size_t i = 0, bin = 0; i < n; i++, bin = bin + 1 < times->nbins ? bin + 1 : 0)
         point->worst_ms[bin] = fmax(point->worst_ms[bin], all[i]);
@@ -192,32 +192,32 @@ static int gather_worst(const struct serve_times *times, const struct bench_ctx 
     return rc;
 }
 
-static int conclude(const struct serve_times *times, const struct bench_ctx *ctx,
-                    const struct shift *shift, struct serve_point *point)
+static int gather_results(const struct serve_times *times, const struct bench_ctx *ctx,
+                          const struct schedule *schedule, struct serve_point *point)
 {
-    int rc = gather_latencies(ctx, shift, point);
+    int rc = gather_latencies(ctx, schedule, point);
     if (!rc)
-        rc = gather_services(ctx, shift, point);
+        rc = gather_services(ctx, schedule, point);
     if (!rc)
-        rc = gather_rates(times, ctx, shift, point);
-    return rc ? rc : gather_worst(times, ctx, shift, point);
+        rc = gather_rates(times, ctx, schedule, point);
+    return rc ? rc : gather_worst(times, ctx, schedule, point);
 }
 
 int serve_point_measure(struct serve_point *point, const struct arrivals_params *arrivals,
                         struct feed *feed, const struct bench_ctx *ctx)
 {
     const struct serve_times *times = &point->times;
-    struct shift shift = {0};
+    struct schedule schedule = {0};
     struct slice slice = {0};
-    int rc = draw_shift(times, arrivals, &shift, ctx->err);
+    int rc = draw_schedule(times, arrivals, &schedule, ctx->err);
     if (!rc)
         rc = slice_begin(&slice, ctx, 1e-9 * (double)times->span_ns);
     if (!rc)
-        rc = serve_all(times, slice.end_ns - times->span_ns, shift.requests, &shift.served, feed,
-                       ctx);
+        rc = serve_all(times, slice.end_ns - times->span_ns, schedule.requests, &schedule.served,
+                       feed, ctx);
     if (!rc)
-        rc = conclude(times, ctx, &shift, point);
-    free_shift(&shift);
+        rc = gather_results(times, ctx, &schedule, point);
+    free_schedule(&schedule);
     return rc;
 }
 
@@ -256,7 +256,7 @@ static unsigned share_of_cpus(const struct bench_ctx *ctx, unsigned behind)
 }
 
 /* Sends all workers the rate that worker 0 found. */
-static int report_all(const struct bench_ctx *ctx, double mine, double *found)
+static int share_rate(const struct bench_ctx *ctx, double mine, double *found)
 {
     double *all = calloc(ctx->peers->size, sizeof(*all));
     if (!all)
@@ -280,5 +280,5 @@ int serve_alone(struct feed *feed, const struct bench_ctx *ctx, unsigned behind,
         prep->threads = ctx->threads;
         prep->least_team = least_team;
     }
-    return rc ? rc : report_all(ctx, mine, rate);
+    return rc ? rc : share_rate(ctx, mine, rate);
 }

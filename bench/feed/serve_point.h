@@ -36,7 +36,7 @@ struct serve_point {
     struct serve_times times;
     size_t n, unserved;
     double offered, achieved; /* requests a second */
-    struct served_value late[SERVE_STATS];
+    struct served_value latency[SERVE_STATS];
     struct served_value service[SERVE_STATS];
     double worst_ms[SERVE_BINS_MOST]; /* NaN: no request came in the bin */
 };

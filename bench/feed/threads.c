@@ -27,7 +27,7 @@
 #include "bench/registry.h"
 #include "harness/lib/sys/clock.h"
 
-enum { OVER = 4, THREADS_MOST = 2048, TEAMS = 16, CREWS = 16 };
+enum { THREADS_PER_CPU_MOST = 4, THREADS_MOST = 2048, THREAD_COUNTS = 16, WORKER_COUNTS = 16 };
 
 static const struct opt threads_opts[] = {BATCH_OPTS, {.name = NULL}};
 
@@ -76,22 +76,23 @@ struct threads {
     float *target;
     uint64_t done; /* batches */
     size_t npoints;
-    struct point points[TEAMS * CREWS];
+    struct point points[THREAD_COUNTS * WORKER_COUNTS];
     double share_s;
     double *gathered; /* from each worker: batches in the slice */
 };
 
 static void list_points(struct threads *threads, const struct bench_ctx *ctx)
 {
-    unsigned crews[CREWS], teams[TEAMS];
+    unsigned worker_counts[WORKER_COUNTS], thread_counts[THREAD_COUNTS];
     unsigned cpus = ctx->machine->ncpus ? ctx->machine->ncpus : 1;
-    size_t ncrews = counts_doubled(ctx->peers->size, crews, CREWS);
-    size_t nteams = counts_doubled(OVER * cpus, teams, TEAMS);
-    for (size_t c = 0; c < ncrews; c++)
-        for (size_t t = 0; t < nteams; t++)
-            if ((uint64_t)crews[c] * teams[t] <= THREADS_MOST)
+    size_t nworker_counts = counts_doubled(ctx->peers->size, worker_counts, WORKER_COUNTS);
+    size_t nthread_counts =
+        counts_doubled(THREADS_PER_CPU_MOST * cpus, thread_counts, THREAD_COUNTS);
+    for (size_t c = 0; c < nworker_counts; c++)
+        for (size_t t = 0; t < nthread_counts; t++)
+            if ((uint64_t)worker_counts[c] * thread_counts[t] <= THREADS_MOST)
                 threads->points[threads->npoints++] =
-                    (struct point){.workers = crews[c], .threads = teams[t]};
+                    (struct point){.workers = worker_counts[c], .threads = thread_counts[t]};
 }
 
 static int threads_setup(struct bench_ctx *ctx)
@@ -144,7 +145,7 @@ static void emit_point(struct bench_ctx *ctx, size_t index)
 }
 
 /* Takes points first..n-1, which have the same number of workers and growing teams. */
-static void emit_setting(struct bench_ctx *ctx, size_t first, size_t n)
+static void emit_best(struct bench_ctx *ctx, size_t first, size_t n)
 {
     const struct threads *threads = ctx->state;
     const struct point *points = threads->points;
@@ -174,7 +175,7 @@ static int threads_scan(struct bench_ctx *ctx)
         for (n = first;
              n < threads->npoints && threads->points[n].workers == threads->points[first].workers;)
             n++;
-        emit_setting(ctx, first, n);
+        emit_best(ctx, first, n);
     }
     threads->batches.prep.threads = ctx->threads;
     return rc;

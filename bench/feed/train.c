@@ -81,8 +81,8 @@ struct train {
     struct reduce reduce;       /* closed with a single worker */
     uint64_t batches;           /* of a step */
     bool overlap;
-    uint64_t *came_ns; /* [steps]: when this rank came to the all-reduce */
-    uint64_t steps;    /* measured so far */
+    uint64_t *arrived_ns; /* [steps]: when this rank came to the all-reduce */
+    uint64_t steps;       /* measured so far */
 };
 
 static int train_validate(const void *raw, struct err *err)
@@ -139,8 +139,8 @@ static int train_setup(struct bench_ctx *ctx)
 {
     const struct train_params *params = ctx->params;
     struct train *train = ctx->state;
-    train->came_ns = bench_array(ctx, STEPS_MOST, sizeof(*train->came_ns));
-    if (!train->came_ns)
+    train->arrived_ns = bench_array(ctx, STEPS_MOST, sizeof(*train->arrived_ns));
+    if (!train->arrived_ns)
         return -ENOMEM;
     train->batches = params->pattern == PATTERN_ACCUMULATE ? (uint64_t)params->accumulate : 1;
     train->overlap = params->overlap;
@@ -156,7 +156,7 @@ static void train_teardown(struct bench_ctx *ctx)
 }
 
 /* Stage: starting the collectives, and waiting until they are done. */
-enum { GRADIENT = FEED_STAGES_MANY };
+enum { GRADIENT = FEED_STAGES_COUNT };
 
 static const struct bench_stage train_stages[] = {
     FEED_STAGES,
@@ -165,14 +165,15 @@ static const struct bench_stage train_stages[] = {
 };
 
 /* Runs the last batch of a step and the collectives. */
-static int last_batch(struct train *train, struct bench_ctx *ctx, struct sample *sample)
+static int reduce_after_last_batch(struct train *train, struct bench_ctx *ctx,
+                                   struct sample *sample)
 {
-    uint64_t came_ns;
+    uint64_t arrived_ns;
     int rc = feed_submit(&train->feed, sample, ctx);
     if (!rc && !train->overlap)
         rc = feed_wait(&train->feed, sample, ctx);
     if (!rc)
-        rc = reduce_start(&train->reduce, &came_ns, ctx->err);
+        rc = reduce_start(&train->reduce, &arrived_ns, ctx->err);
     stage_mark(ctx->stages, GRADIENT);
     if (!rc && train->overlap)
         rc = feed_wait(&train->feed, sample, ctx);
@@ -180,7 +181,7 @@ static int last_batch(struct train *train, struct bench_ctx *ctx, struct sample 
         rc = reduce_finish(&train->reduce, ctx->err);
     stage_mark(ctx->stages, GRADIENT);
     if (!rc && ctx->measuring && train->steps < STEPS_MOST)
-        train->came_ns[train->steps++] = came_ns;
+        train->arrived_ns[train->steps++] = arrived_ns;
     return rc;
 }
 
@@ -190,7 +191,7 @@ static int step(struct train *train, struct bench_ctx *ctx, struct sample *sampl
     int rc = 0;
     for (uint64_t i = sends ? 1 : 0; i < train->batches && !rc; i++)
         rc = feed_step(&train->feed, sample, ctx);
-    return rc || !sends ? rc : last_batch(train, ctx, sample);
+    return rc || !sends ? rc : reduce_after_last_batch(train, ctx, sample);
 }
 
 static int train_step(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
@@ -207,7 +208,7 @@ static int train_step(struct bench_ctx *ctx, uint64_t iters, struct sample *samp
 
 /* Scratch: a chunk of all ranks' times, and the sums of each rank. */
 struct lateness_work {
-    uint64_t *came_ns;
+    uint64_t *arrived_ns;
     struct lateness *ranks;
 };
 
@@ -226,14 +227,14 @@ static int check_steps(const struct train *train, struct peers *peers, uint64_t 
 static int add_up(const struct train *train, struct peers *peers, struct lateness_work *work,
                   struct err *err)
 {
-    int rc = check_steps(train, peers, work->came_ns, err);
+    int rc = check_steps(train, peers, work->arrived_ns, err);
     for (uint64_t at = 0; at < train->steps && !rc; at += CHUNK) {
         uint64_t left = train->steps - at;
         size_t n = left < CHUNK ? left : CHUNK;
-        rc = peers_gather(peers, train->came_ns + at, work->came_ns, n * sizeof(*work->came_ns),
-                          err);
+        rc = peers_gather(peers, train->arrived_ns + at, work->arrived_ns,
+                          n * sizeof(*work->arrived_ns), err);
         if (!rc)
-            lateness_add(work->ranks, peers->size, work->came_ns, n);
+            lateness_add(work->ranks, peers->size, work->arrived_ns, n);
     }
     return rc;
 }
@@ -273,13 +274,14 @@ static int report_lateness(struct train *train, struct bench_ctx *ctx)
 {
     unsigned n = ctx->peers->size;
     struct lateness_work work = {
-        .came_ns = calloc((size_t)n * CHUNK, sizeof(*work.came_ns)),
+        .arrived_ns = calloc((size_t)n * CHUNK, sizeof(*work.arrived_ns)),
         .ranks = calloc(n, sizeof(*work.ranks)),
     };
     struct err none;
     bool one_clock = true;
-    int rc = work.came_ns && work.ranks ? add_up(train, ctx->peers, &work, ctx->err)
-                                        : err_set(ctx->err, -ENOMEM, "no memory for %u ranks", n);
+    int rc = work.arrived_ns && work.ranks
+                 ? add_up(train, ctx->peers, &work, ctx->err)
+                 : err_set(ctx->err, -ENOMEM, "no memory for %u ranks", n);
     if (!rc)
         rc = clocks_ask(ctx, &one_clock);
     if (!rc && !one_clock && ctx->worker == 0) {
@@ -289,7 +291,7 @@ static int report_lateness(struct train *train, struct bench_ctx *ctx)
     for (unsigned r = 0; r < n && !rc && one_clock && ctx->worker == 0 && train->steps; r++)
         emit_rank(ctx, r, &work.ranks[r], train->steps);
     free(work.ranks);
-    free(work.came_ns);
+    free(work.arrived_ns);
     return rc;
 }
 

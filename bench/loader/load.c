@@ -45,7 +45,7 @@ int load_serve(const struct load *load)
     int rc = load_bind(load->cpus);
     if (rc)
         return rc;
-    rc = batches_open_beside(&mine, load->batches, NULL);
+    rc = batches_open_borrowed(&mine, load->batches, NULL);
     if (!rc && load->file)
         rc = batches_allocate(&raw, mine.cells, NULL);
     if (raw)
@@ -55,7 +55,7 @@ int load_serve(const struct load *load)
         if (!rc)
             rc = queue_put(load->queue, token);
     }
-    batches_close_beside(&mine);
+    batches_close_borrowed(&mine);
     free(raw);
     return rc;
 }

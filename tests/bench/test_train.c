@@ -255,13 +255,13 @@ TEST(train_refuses_half_a_float)
 /* Three ranks, four steps, worked out by hand; in the last all come at once. */
 TEST(lateness_of_known_times)
 {
-    static const uint64_t came_ns[RANKS * 4] = {
+    static const uint64_t arrived_ns[RANKS * 4] = {
         100, 230, 300, 400, /* rank 0 */
         110, 200, 350, 400, /* rank 1 */
         170, 210, 340, 400, /* rank 2 */
     };
     struct lateness ranks[RANKS] = {{0}};
-    lateness_add(ranks, RANKS, came_ns, 4);
+    lateness_add(ranks, RANKS, arrived_ns, 4);
     assert_int_equal(ranks[0].last, 2); /* step 1 by 30, step 3 by 0 */
     assert_int_equal(ranks[0].late_ns, 30);
     assert_int_equal(ranks[0].wait_ns, 70 + 0 + 50);
@@ -272,7 +272,7 @@ TEST(lateness_of_known_times)
     assert_int_equal(ranks[2].late_ns, 70);
     assert_int_equal(ranks[2].wait_ns, 0 + 20 + 10);
 
-    lateness_add(ranks, RANKS, came_ns, 4); /* chunks add up */
+    lateness_add(ranks, RANKS, arrived_ns, 4); /* chunks add up */
     assert_int_equal(ranks[2].late_ns, 140);
     assert_int_equal(ranks[1].wait_ns, 180);
 }
