@@ -69,8 +69,8 @@ check_order() {
         may_include "kernels/($(line_of kernels | up_to "$folder"))/" < <(sources "kernels/$folder")
     done
     for folder in $(line_of bench); do
-        may_include "(kernels/|bench/registry\.h\"|bench/($(line_of bench | up_to "$folder"))/|harness/($(line_of harness | up_to machine/gpu))/)" \
-            < <(sources "bench/$folder")
+        may_include "(kernels/|bench/registry\.h\"|bench/($(line_of bench | up_to "$folder"))/[^/]+\"|harness/($(line_of harness | up_to machine/gpu))/)" \
+            < <(sources "bench/$folder" -maxdepth 1)
     done
     may_include "(bench/registry\.h\"|harness/($(line_of harness | up_to machine/gpu))/)" \
         < <(sources bench -maxdepth 1)

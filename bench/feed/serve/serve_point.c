@@ -1,4 +1,4 @@
-#include "bench/feed/serve_point.h"
+#include "bench/feed/serve/serve_point.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "bench/feed/served.h"
+#include "bench/feed/serve/served.h"
 
 #include <math.h>
 

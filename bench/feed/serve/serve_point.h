@@ -2,12 +2,12 @@
  * One point of `serve`: all workers serve requests at once, each the requests of its own schedule.
  * The results are of all workers together.
  */
-#ifndef CONTEND_BENCH_FEED_SERVE_POINT_H
-#define CONTEND_BENCH_FEED_SERVE_POINT_H
+#ifndef CONTEND_BENCH_FEED_SERVE_SERVE_POINT_H
+#define CONTEND_BENCH_FEED_SERVE_SERVE_POINT_H
 
-#include "bench/feed/arrivals.h"
 #include "bench/feed/feed.h"
-#include "bench/feed/served.h"
+#include "bench/feed/serve/arrivals.h"
+#include "bench/feed/serve/served.h"
 
 enum { SERVE_STATS = 4, SERVE_BINS_MOST = 200 };
 

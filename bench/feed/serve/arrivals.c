@@ -1,4 +1,4 @@
-#include "bench/feed/arrivals.h"
+#include "bench/feed/serve/arrivals.h"
 
 #include <math.h>
 

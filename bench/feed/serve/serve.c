@@ -41,7 +41,7 @@
 #include <math.h>
 
 #include "bench/common/points.h"
-#include "bench/feed/serve_point.h"
+#include "bench/feed/serve/serve_point.h"
 #include "bench/registry.h"
 #include "kernels/cpu/mix64.h"
 

@@ -6,8 +6,8 @@
  * with gaps of -ln(u) burst / rate between bursts. A seed draws the same gaps at every rate, scaled
  * by 1 / rate, so that only the rate differs.
  */
-#ifndef CONTEND_BENCH_FEED_ARRIVALS_H
-#define CONTEND_BENCH_FEED_ARRIVALS_H
+#ifndef CONTEND_BENCH_FEED_SERVE_ARRIVALS_H
+#define CONTEND_BENCH_FEED_SERVE_ARRIVALS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  * came: a bound. Every percentile that reaches a bound is a bound. Bounds are stored as negative
  * numbers in the arrays of latencies.
  */
-#ifndef CONTEND_BENCH_FEED_SERVED_H
-#define CONTEND_BENCH_FEED_SERVED_H
+#ifndef CONTEND_BENCH_FEED_SERVE_SERVED_H
+#define CONTEND_BENCH_FEED_SERVE_SERVED_H
 
 #include <stdbool.h>
 #include <stddef.h>
