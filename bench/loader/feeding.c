@@ -13,24 +13,24 @@ struct run {
     struct feeding *feeding;
     struct err *err;
     enum load_mode mode;
-    unsigned loaders, ahead;
-    unsigned pool[FEEDING_SLOTS_MOST], npool;    /* unused slots */
-    unsigned flight[FEEDING_IN_FLIGHT], nflight; /* slots of the device, oldest first */
-    uint32_t asked, taken;                       /* batches of the epoch so far */
+    unsigned loaders, prefetch;
+    unsigned free_slots[FEEDING_SLOTS_MOST], nfree;    /* unused slots */
+    unsigned in_flight[FEEDING_IN_FLIGHT], nin_flight; /* slots of the device, oldest first */
+    uint32_t asked, taken;                             /* batches of the epoch so far */
     bool has_first;
     struct token first;
     double first_s;
     unsigned starts;
 };
 
-static unsigned ahead_of(unsigned ahead, unsigned loaders)
+static unsigned prefetch_of(unsigned prefetch, unsigned loaders)
 {
-    return ahead ? ahead : 2 * loaders;
+    return prefetch ? prefetch : 2 * loaders;
 }
 
-unsigned feeding_slots(unsigned ahead, unsigned loaders)
+unsigned feeding_slots(unsigned prefetch, unsigned loaders)
 {
-    return ahead_of(ahead, loaders) + FEEDING_IN_FLIGHT;
+    return prefetch_of(prefetch, loaders) + FEEDING_IN_FLIGHT;
 }
 
 static int ask(struct run *run, unsigned slot)
@@ -44,11 +44,11 @@ static int ask(struct run *run, unsigned slot)
 static int retire(struct run *run)
 {
     struct device_took took = {0};
-    unsigned slot = run->flight[0];
+    unsigned slot = run->in_flight[0];
     int rc = device_wait(&run->feeding->device, slot, &took, run->err);
-    run->nflight--;
-    memmove(run->flight, run->flight + 1, run->nflight * sizeof(run->flight[0]));
-    run->pool[run->npool++] = slot;
+    run->nin_flight--;
+    memmove(run->in_flight, run->in_flight + 1, run->nin_flight * sizeof(run->in_flight[0]));
+    run->free_slots[run->nfree++] = slot;
     run->feeding->gpu_s += (double)took.work_ns / 1e9;
     run->feeding->gpu_batches++;
     return rc;
@@ -57,7 +57,7 @@ static int retire(struct run *run)
 static int retire_all(struct run *run)
 {
     int rc = 0;
-    while (!rc && run->nflight)
+    while (!rc && run->nin_flight)
         rc = retire(run);
     return rc;
 }
@@ -65,25 +65,25 @@ static int retire_all(struct run *run)
 /* PyTorch has its own queue, so one batch is asked for at a time. */
 static unsigned asked_at_once(const struct run *run)
 {
-    unsigned n = run->mode == LOAD_PYTORCH ? 1 : run->ahead;
+    unsigned n = run->mode == LOAD_PYTORCH ? 1 : run->prefetch;
     uint32_t epoch = run->feeding->epoch;
     return epoch && epoch < n ? epoch : n;
 }
 
 /* Starts the loaders and waits for their first batch. The device has no batch meanwhile. */
-static int begin(struct run *run)
+static int start_loaders(struct run *run)
 {
     struct feeding *feeding = run->feeding;
     uint64_t since_ns = 0;
-    unsigned slots = feeding_slots(run->ahead, run->loaders), n = asked_at_once(run);
+    unsigned slots = feeding_slots(run->prefetch, run->loaders), n = asked_at_once(run);
     int rc = 0;
-    run->asked = run->taken = run->npool = 0;
+    run->asked = run->taken = run->nfree = 0;
     for (unsigned slot = 0; slot < n && !rc; slot++)
         rc = ask(run, slot);
     for (unsigned i = 0; i < FEEDING_IN_FLIGHT; i++)
-        run->pool[run->npool++] = slots - 1 - i;
+        run->free_slots[run->nfree++] = slots - 1 - i;
     if (!rc)
-        rc = loader_pool_start(&feeding->loader_pool, run->mode, run->loaders, run->ahead,
+        rc = loader_pool_start(&feeding->loader_pool, run->mode, run->loaders, run->prefetch,
                                &since_ns, run->err);
     if (!rc)
         rc = loader_pool_await(&feeding->loader_pool, &run->first, run->err);
@@ -105,7 +105,7 @@ static int replace(struct run *run)
 {
     run->taken++;
     bench_progress(run->ctx, 1);
-    return asks_more(run) ? ask(run, run->pool[--run->npool]) : 0;
+    return asks_more(run) ? ask(run, run->free_slots[--run->nfree]) : 0;
 }
 
 static int check_slot(const struct run *run, const struct token *token)
@@ -138,11 +138,11 @@ static int drop_ready(struct run *run)
 {
     struct token token = {0};
     int rc = 0;
-    for (unsigned n = 0; n < run->ahead && !rc && take_ready(run, &token, &rc); n++) {
+    for (unsigned n = 0; n < run->prefetch && !rc && take_ready(run, &token, &rc); n++) {
         rc = check_slot(run, &token);
         if (rc)
             break;
-        run->pool[run->npool++] = token.slot;
+        run->free_slots[run->nfree++] = token.slot;
         rc = replace(run);
     }
     return rc;
@@ -151,7 +151,7 @@ static int drop_ready(struct run *run)
 static int start_epoch(struct run *run)
 {
     int rc = loader_pool_stop(&run->feeding->loader_pool, run->err);
-    return rc ? rc : begin(run);
+    return rc ? rc : start_loaders(run);
 }
 
 /*
@@ -161,14 +161,14 @@ static int start_epoch(struct run *run)
 static int take(struct run *run, struct token *token, const struct slice *slice, double *starved_s)
 {
     struct feeding *feeding = run->feeding;
-    bool anew = feeding->epoch && run->taken == feeding->epoch;
-    bool ready = run->has_first || (!anew && queue_take(&feeding->queue, token));
+    bool restarts = feeding->epoch && run->taken == feeding->epoch;
+    bool ready = run->has_first || (!restarts && queue_take(&feeding->queue, token));
     if (!ready) {
         int rc = retire_all(run);
         uint64_t from_ns = clock_now_ns();
         if (!rc)
-            rc =
-                anew ? start_epoch(run) : loader_pool_await(&feeding->loader_pool, token, run->err);
+            rc = restarts ? start_epoch(run)
+                          : loader_pool_await(&feeding->loader_pool, token, run->err);
         uint64_t to_ns = clock_now_ns();
         *starved_s += slice_part(slice, from_ns, to_ns) * 1e-9 * (double)(to_ns - from_ns);
         if (rc)
@@ -180,27 +180,27 @@ static int take(struct run *run, struct token *token, const struct slice *slice,
     return check_slot(run, token);
 }
 
-static int step(struct run *run, const struct slice *slice, struct fed *fed)
+static int feed_batch(struct run *run, const struct slice *slice, struct feeding_result *result)
 {
     struct token token = {0};
     uint64_t start_ns = clock_now_ns();
-    int rc = take(run, &token, slice, &fed->starved_s);
+    int rc = take(run, &token, slice, &result->starved_s);
     if (rc)
         return rc;
     rc = device_submit(&run->feeding->device, token.slot, run->err);
     if (rc)
         return rc;
-    run->flight[run->nflight++] = token.slot;
+    run->in_flight[run->nin_flight++] = token.slot;
     run->feeding->last = token;
     rc = replace(run);
-    while (!rc && run->nflight >= FEEDING_IN_FLIGHT)
+    while (!rc && run->nin_flight >= FEEDING_IN_FLIGHT)
         rc = retire(run);
-    fed->batches += slice_part(slice, start_ns, clock_now_ns());
+    result->batches += slice_part(slice, start_ns, clock_now_ns());
     return rc;
 }
 
 /* Feeds the device until the slice ends. */
-static int feed(struct run *run, const struct slice *slice, struct fed *fed)
+static int feed(struct run *run, const struct slice *slice, struct feeding_result *result)
 {
     const struct queue *queue = &run->feeding->queue;
     uint64_t from_ns = 0, from_bytes = 0;
@@ -210,10 +210,10 @@ static int feed(struct run *run, const struct slice *slice, struct fed *fed)
             from_ns = now_ns;
             from_bytes = queue_read_bytes(queue);
         }
-        rc = step(run, slice, fed);
+        rc = feed_batch(run, slice, result);
     }
     uint64_t bytes = queue_read_bytes(queue) - from_bytes;
-    fed->read_rate =
+    result->read_rate =
         from_ns ? 1e9 * (double)bytes / (double)(clock_now_ns() - from_ns) : (double)NAN;
     return rc;
 }
@@ -226,32 +226,32 @@ static void poison(const struct feeding *feeding, unsigned slots)
 }
 
 int feeding_run(struct feeding *feeding, const struct bench_ctx *ctx, enum load_mode mode,
-                unsigned loaders, double share_s, struct fed *fed)
+                unsigned loaders, double share_s, struct feeding_result *result)
 {
     struct slice slice = {0};
-    *fed = (struct fed){.first_s = NAN};
+    *result = (struct feeding_result){.first_s = NAN};
     struct run run = {.ctx = ctx,
                       .feeding = feeding,
-                      .err = &fed->err,
+                      .err = &result->err,
                       .mode = mode,
                       .loaders = loaders,
-                      .ahead = ahead_of(feeding->ahead, loaders)};
+                      .prefetch = prefetch_of(feeding->prefetch, loaders)};
     feeding->last = (struct token){.slot = QUEUE_END};
-    poison(feeding, feeding_slots(run.ahead, loaders));
-    int failed = begin(&run);
+    poison(feeding, feeding_slots(run.prefetch, loaders));
+    int failed = start_loaders(&run);
     int rc = peers_barrier(ctx->peers, ctx->err); /* all workers have their first batch */
     if (!rc && !failed && !feeding->epoch)
         failed = drop_ready(&run);
     if (!rc)
         rc = slice_begin(&slice, ctx, share_s);
-    fed->seconds = slice_seconds(&slice);
+    result->seconds = slice_seconds(&slice);
     if (!rc && !failed)
-        failed = feed(&run, &slice, fed);
+        failed = feed(&run, &slice, result);
     int rest = retire_all(&run);
-    int stopped = loader_pool_stop(&feeding->loader_pool, failed ? NULL : &fed->err);
+    int stopped = loader_pool_stop(&feeding->loader_pool, failed ? NULL : &result->err);
     if (!failed)
         failed = rest ? rest : stopped;
-    fed->err.code = failed;
-    fed->first_s = run.starts ? run.first_s / run.starts : NAN;
+    result->err.code = failed;
+    result->first_s = run.starts ? run.first_s / run.starts : NAN;
     return rc;
 }

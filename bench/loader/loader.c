@@ -111,7 +111,7 @@ static const struct opt loader_opts[] = {
     OPT_CHOICE("mode", loader_params, mode, "all", mode_names, "KIND", "what a loader is"),
     OPT_INT("loaders", loader_params, loaders, "0", 0, LOADERS_MOST, "N",
             "loaders of each worker; 0: 1, 2, 4 ... up to twice its CPUs"),
-    OPT_INT("prefetch", loader_params, prefetch, "0", 0, FEEDING_AHEAD_MOST, "N",
+    OPT_INT("prefetch", loader_params, prefetch, "0", 0, FEEDING_PREFETCH_MOST, "N",
             "batches that are ready or in the making; 0: two a loader"),
     OPT_FLAG("pinned", loader_params, pinned, "1",
              "1: copy from page-locked memory, 0: from ordinary memory"),
@@ -189,9 +189,9 @@ struct loader {
     struct feeding feeding;
     struct bitset rest;
     struct told told;
-    struct told *all; /* of each worker */
-    struct fed *fed;  /* of each worker */
-    float *scratch;   /* a batch */
+    struct told *all;               /* of each worker */
+    struct feeding_result *results; /* of each worker */
+    float *scratch;                 /* a batch */
     unsigned ncounts, counts[SWEEP_COUNTS_MOST];
     size_t npoints;
     struct point points[SWEEP_POINTS_MOST];
@@ -388,11 +388,11 @@ static int loader_setup(struct bench_ctx *ctx)
     struct feeding *feeding = &loader->feeding;
     loader->load.begin_fds[0] = loader->load.begin_fds[1] = -1;
     loader->load.queue = &feeding->queue;
-    feeding->ahead = (unsigned)params->prefetch;
+    feeding->prefetch = (unsigned)params->prefetch;
     feeding->epoch = params->persistent ? 0 : (uint32_t)params->epoch;
     loader->all = bench_array(ctx, ctx->peers->size, sizeof(*loader->all));
-    loader->fed = bench_array(ctx, ctx->peers->size, sizeof(*loader->fed));
-    if (!loader->all || !loader->fed)
+    loader->results = bench_array(ctx, ctx->peers->size, sizeof(*loader->results));
+    if (!loader->all || !loader->results)
         return -ENOMEM;
     int rc = open_batches(loader, ctx);
     if (!rc)
@@ -402,7 +402,7 @@ static int loader_setup(struct bench_ctx *ctx)
     list_points(loader, ctx);
     if (!rc)
         rc = queue_open(&feeding->queue, loader->batches.cells,
-                        feeding_slots(feeding->ahead, loader->counts[loader->ncounts - 1]),
+                        feeding_slots(feeding->prefetch, loader->counts[loader->ncounts - 1]),
                         loader->batches.sources, ctx->err);
     if (!rc && pipe2(loader->load.begin_fds, O_CLOEXEC))
         rc = err_sys(ctx->err, -errno, "cannot make a pipe");
@@ -468,11 +468,11 @@ static int measure_point(struct bench_ctx *ctx, size_t index)
     struct loader *loader = ctx->state;
     struct feeding *feeding = &loader->feeding;
     struct point *point = &loader->points[index];
-    struct fed mine;
+    struct feeding_result mine;
     const struct loader_params *params = ctx->params;
     if (point->mode == LOAD_PYTORCH && !params->loaders &&
         point->loaders > pytorch_per_s * loader->share_s) {
-        (void)err_set(&point->fed.err, -ENOTSUP,
+        (void)err_set(&point->result.err, -ENOTSUP,
                       "%u workers of PyTorch are not at work within %.2g s: --time gives more",
                       point->loaders, loader->share_s);
         return 0;
@@ -485,9 +485,9 @@ static int measure_point(struct bench_ctx *ctx, size_t index)
         mine.err.code =
             verify_batch(&loader->load, point->mode, feeding->last, loader->scratch, &mine.err);
     if (!rc)
-        rc = peers_gather(ctx->peers, &mine, loader->fed, sizeof(mine), ctx->err);
+        rc = peers_gather(ctx->peers, &mine, loader->results, sizeof(mine), ctx->err);
     if (!rc)
-        sweep_join(point, loader->fed, ctx->peers->size);
+        sweep_join(point, loader->results, ctx->peers->size);
     return rc;
 }
 
@@ -496,7 +496,7 @@ static void emit_point(struct bench_ctx *ctx, size_t index)
     const struct loader *loader = ctx->state;
     const struct point *point = &loader->points[index];
     const struct dims at = dims_with(modes[point->mode].at, BY_LOADERS, point->loaders);
-    struct err absent = point->fed.err;
+    struct err absent = point->result.err;
     char doubt[64] = "";
     if (!absent.code && !sweep_has_values(point))
         (void)err_set(&absent, -ENOTSUP, "%u %s were not at work within %.2g s: --time gives more",
@@ -504,14 +504,14 @@ static void emit_point(struct bench_ctx *ctx, size_t index)
     if (bench_emit_absent(ctx, STARVATION, &absent, at))
         return;
     bench_emit(ctx, STARVATION, sweep_starvation(point), at);
-    bench_emit(ctx, BATCHES, point->fed.batches, at);
-    if (point->fed.cached > cached_most)
+    bench_emit(ctx, BATCHES, point->result.batches, at);
+    if (point->result.cached > cached_most)
         (void)snprintf(doubt, sizeof(doubt), "%.0f%% of the file was in the page cache",
-                       100 * point->fed.cached);
+                       100 * point->result.cached);
     if (loader->load.file)
-        bench_emit_doubt(ctx, READ_RATE, 1e-6 * point->fed.read_rate, doubt, at);
-    if (isfinite(point->fed.first_s))
-        bench_emit(ctx, FIRST_BATCH, 1e3 * point->fed.first_s, at);
+        bench_emit_doubt(ctx, READ_RATE, 1e-6 * point->result.read_rate, doubt, at);
+    if (isfinite(point->result.first_s))
+        bench_emit(ctx, FIRST_BATCH, 1e3 * point->result.first_s, at);
 }
 
 static void emit_verdict(struct bench_ctx *ctx, const struct point *points, size_t n)

@@ -82,10 +82,10 @@ static int await_rest(struct loader_pool *loader_pool, struct err *err)
     return rc;
 }
 
-static int begin_torch(struct loader_pool *loader_pool, unsigned loaders, unsigned ahead,
+static int begin_torch(struct loader_pool *loader_pool, unsigned loaders, unsigned prefetch,
                        bool fresh, uint64_t *since_ns, struct err *err)
 {
-    unsigned each = (ahead + loaders - 1) / loaders;
+    unsigned each = (prefetch + loaders - 1) / loaders;
     struct token begin = {BEGIN, (each ? each : 1) << 16 | loaders};
     int rc = fresh ? await_rest(loader_pool, err) : 0;
     *since_ns = clock_now_ns();
@@ -95,7 +95,7 @@ static int begin_torch(struct loader_pool *loader_pool, unsigned loaders, unsign
 }
 
 int loader_pool_start(struct loader_pool *loader_pool, enum load_mode mode, unsigned loaders,
-                      unsigned ahead, uint64_t *since_ns, struct err *err)
+                      unsigned prefetch, uint64_t *since_ns, struct err *err)
 {
     bool fresh = false;
     *since_ns = clock_now_ns();
@@ -110,12 +110,12 @@ int loader_pool_start(struct loader_pool *loader_pool, enum load_mode mode, unsi
     if (rc)
         return rc;
     loader_pool->loaders = loaders;
-    return mode == LOAD_PYTORCH ? begin_torch(loader_pool, loaders, ahead, fresh, since_ns, err)
+    return mode == LOAD_PYTORCH ? begin_torch(loader_pool, loaders, prefetch, fresh, since_ns, err)
                                 : 0;
 }
 
 /* Drops orders that PyTorch did not read before it died: no other process reads them. */
-static void forget_begin(int fd)
+static void drop_orders(int fd)
 {
     struct token token;
     int bytes = 0;
@@ -142,7 +142,7 @@ int loader_pool_stop(struct loader_pool *loader_pool, struct err *err)
     if (loader_pool->loaders && loader_pool->mode == LOAD_PYTORCH && !rc && !loader_pool->lost)
         rc = await_rest(loader_pool, err);
     if (loader_pool->loaders && loader_pool->mode == LOAD_PYTORCH && loader_pool->lost)
-        forget_begin(loader_pool->load->begin_fds[0]);
+        drop_orders(loader_pool->load->begin_fds[0]);
     if (loader_pool->loaders && loader_pool->mode != LOAD_THREAD) {
         int rc_stop = process_pool_stop(&loader_pool->process_pool, rc ? NULL : err);
         rc = rc ? rc : rc_stop;

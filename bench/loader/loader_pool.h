@@ -31,11 +31,11 @@ int loader_pool_open(struct loader_pool *loader_pool, const struct load *load, s
 
 /*
  * Starts loaders; ask for batches before or after. *since_ns: when the wait for the first batch
- * begins; with PyTorch, after its import, when it gets its orders. `ahead`: batches that PyTorch
+ * begins; with PyTorch, after its import, when it gets its orders. `prefetch`: batches that PyTorch
  * keeps ready or in the making. -ENOTSUP if the system refuses to start loaders.
  */
 int loader_pool_start(struct loader_pool *loader_pool, enum load_mode mode, unsigned loaders,
-                      unsigned ahead, uint64_t *since_ns, struct err *err);
+                      unsigned prefetch, uint64_t *since_ns, struct err *err);
 
 /* Sleeps until a batch is ready. -EIO: a loader was lost. -ENOTSUP: a loader cannot work here. */
 int loader_pool_await(struct loader_pool *loader_pool, struct token *token, struct err *err);

@@ -15,22 +15,22 @@
 
 enum { STOP, START };
 struct order {
-    uint32_t what, mode, loaders;
+    uint32_t type, mode, loaders;
 };
 
 enum { STARTED, STARTED_FRESH, REFUSED, STOPPED, LOST };
-struct news {
-    uint32_t what;
+struct message {
+    uint32_t type;
     int32_t code; /* REFUSED: -errno; LOST: status as of waitpid */
 };
 
 /* How long a loader may take to finish its current batch. */
 static const uint64_t end_limit_ns = 10000000000ull;
 
-enum { LOOK_MS = 20, TORCH = LOADERS_MOST, CHILDREN = LOADERS_MOST + 1, NUMBER_MAX = 24 };
+enum { POLL_MS = 20, PYTORCH_CHILD = LOADERS_MOST, CHILDREN = LOADERS_MOST + 1, NUMBER_MAX = 24 };
 
 /* State of the process that starts loaders. */
-struct place {
+struct starter {
     const struct load *load;
     int fd, worker_fd; /* both ends of the socket pair */
     struct order order;
@@ -54,7 +54,7 @@ static bool keep_open(int fd)
     return fcntl(fd, F_SETFD, 0) == 0;
 }
 
-static const char *number(char text[NUMBER_MAX], long long value)
+static const char *format_number(char text[NUMBER_MAX], long long value)
 {
     (void)snprintf(text, NUMBER_MAX, "%lld", value);
     return text;
@@ -95,11 +95,11 @@ static int become_python(const struct load *load, const struct order *order)
     words[n++] = loader_batches_py;
     words[n++] = torch ? "pytorch" : lock_free ? "free" : "loops";
     for (size_t i = 0; i < NUMBERS; i++)
-        words[n++] = number(text[i], numbers[i]);
+        words[n++] = format_number(text[i], numbers[i]);
     (void)snprintf(alpha, sizeof(alpha), "%.9g", (double)prep->alpha);
     words[n++] = alpha;
     for (size_t i = 0; i < OFFSETS; i++)
-        words[n++] = number(text[NUMBERS + i], offsets[i]);
+        words[n++] = format_number(text[NUMBERS + i], offsets[i]);
     if (!keep_open(queue->memory_fd) || !keep_open(queue->free_fds[0]) ||
         !keep_open(queue->ready_fds[1]) || (torch && !keep_open(load->begin_fds[0])))
         return 1;
@@ -112,17 +112,17 @@ static int become_python(const struct load *load, const struct order *order)
 /* Runs in a new loader process, which does not need the socket. */
 static int child_main(void *arg)
 {
-    const struct place *place = arg;
-    (void)close(place->fd);
-    if (is_python((enum load_mode)place->order.mode))
-        return become_python(place->load, &place->order);
-    return load_serve(place->load) ? 1 : 0;
+    const struct starter *starter = arg;
+    (void)close(starter->fd);
+    if (is_python((enum load_mode)starter->order.mode))
+        return become_python(starter->load, &starter->order);
+    return load_serve(starter->load) ? 1 : 0;
 }
 
-static void report(const struct place *place, uint32_t what, int code)
+static void send_message(const struct starter *starter, uint32_t type, int code)
 {
-    struct news news = {what, code};
-    while (send(place->fd, &news, sizeof(news), MSG_NOSIGNAL) < 0 && errno == EINTR)
+    struct message message = {type, code};
+    while (send(starter->fd, &message, sizeof(message), MSG_NOSIGNAL) < 0 && errno == EINTR)
         continue;
 }
 
@@ -135,108 +135,108 @@ static void kill_children(struct process *children, unsigned n)
         process_wait(&children[i], &status);
 }
 
-static void start(struct place *place)
+static void start(struct starter *starter)
 {
-    bool torch = place->order.mode == LOAD_PYTORCH, fresh = false;
-    struct process *first = &place->children[torch ? TORCH : 0];
-    unsigned n = processes_of(&place->order), started = 0;
+    bool torch = starter->order.mode == LOAD_PYTORCH, fresh = false;
+    struct process *first = &starter->children[torch ? PYTORCH_CHILD : 0];
+    unsigned n = processes_of(&starter->order), started = 0;
     int rc = 0;
     for (; started < n && !rc; started += !rc)
         if (!torch || first->pid == 0) {
-            rc = process_start(&first[started], is_python((enum load_mode)place->order.mode),
-                               child_main, place);
+            rc = process_start(&first[started], is_python((enum load_mode)starter->order.mode),
+                               child_main, starter);
             fresh = true;
         }
     if (rc) {
         kill_children(first, started);
-        report(place, REFUSED, rc);
+        send_message(starter, REFUSED, rc);
         return;
     }
-    place->active = true;
-    report(place, fresh ? STARTED_FRESH : STARTED, 0);
+    starter->active = true;
+    send_message(starter, fresh ? STARTED_FRESH : STARTED, 0);
 }
 
-/* Sleeps until an order comes or a child ends; for LOOK_MS at most if a child has no pidfd. */
-static void sleep_a_while(const struct place *place)
+/* Sleeps until an order comes or a child ends; for POLL_MS at most if a child has no pidfd. */
+static void await_event(const struct starter *starter)
 {
-    struct pollfd ends[1 + CHILDREN] = {{.fd = place->fd, .events = POLLIN}};
+    struct pollfd ends[1 + CHILDREN] = {{.fd = starter->fd, .events = POLLIN}};
     nfds_t n = 1;
     bool all = true;
     for (unsigned i = 0; i < CHILDREN; i++)
-        if (place->children[i].pid > 0) {
-            ends[n++] = (struct pollfd){.fd = place->children[i].pidfd, .events = POLLIN};
-            all = all && place->children[i].pidfd >= 0;
+        if (starter->children[i].pid > 0) {
+            ends[n++] = (struct pollfd){.fd = starter->children[i].pidfd, .events = POLLIN};
+            all = all && starter->children[i].pidfd >= 0;
         }
-    (void)poll(ends, n, all ? -1 : LOOK_MS);
+    (void)poll(ends, n, all ? -1 : POLL_MS);
 }
 
-/* Reaps children and returns how many loaders are left, without PyTorch's process. If `tells`,
+/* Reaps children and returns how many loaders are left, without PyTorch's process. If `reports`,
  * reports failed children as lost; a child with status 0 had no more work. */
-static unsigned look_at_children(struct place *place, bool tells)
+static unsigned reap_children(struct starter *starter, bool reports)
 {
     unsigned left = 0;
     for (unsigned i = 0; i < CHILDREN; i++) {
         int status = 0;
-        if (place->children[i].pid == 0)
+        if (starter->children[i].pid == 0)
             continue;
-        left += i != TORCH;
-        if (!process_ended(&place->children[i], &status))
+        left += i != PYTORCH_CHILD;
+        if (!process_ended(&starter->children[i], &status))
             continue;
-        left -= i != TORCH;
-        bool concerns = (i == TORCH) == (place->order.mode == LOAD_PYTORCH);
-        if (tells && place->active && concerns && status != 0)
-            report(place, LOST, status);
+        left -= i != PYTORCH_CHILD;
+        bool is_current = (i == PYTORCH_CHILD) == (starter->order.mode == LOAD_PYTORCH);
+        if (reports && starter->active && is_current && status != 0)
+            send_message(starter, LOST, status);
     }
     return left;
 }
 
-static void stop(struct place *place)
+static void stop(struct starter *starter)
 {
     uint64_t end_ns = clock_now_ns() + end_limit_ns;
-    while (look_at_children(place, false) && clock_now_ns() < end_ns) {
+    while (reap_children(starter, false) && clock_now_ns() < end_ns) {
         struct timespec pause = {.tv_nsec = 1000000};
         (void)nanosleep(&pause, NULL);
     }
-    kill_children(place->children, LOADERS_MOST);
-    place->active = false;
-    report(place, STOPPED, 0);
+    kill_children(starter->children, LOADERS_MOST);
+    starter->active = false;
+    send_message(starter, STOPPED, 0);
 }
 
 /* False: the worker has no more orders. */
-static bool read_order(struct place *place)
+static bool read_order(struct starter *starter)
 {
-    struct pollfd in = {.fd = place->fd, .events = POLLIN};
+    struct pollfd in = {.fd = starter->fd, .events = POLLIN};
     struct order order;
     if (poll(&in, 1, 0) <= 0)
         return true;
-    ssize_t got = recv(place->fd, &order, sizeof(order), 0);
+    ssize_t got = recv(starter->fd, &order, sizeof(order), 0);
     if (got != sizeof(order))
         return got < 0 && errno == EINTR;
-    if (order.what == START) {
-        place->order = order;
-        start(place);
+    if (order.type == START) {
+        starter->order = order;
+        start(starter);
     } else {
-        stop(place);
+        stop(starter);
     }
     return true;
 }
 
 static int process_pool_main(void *arg)
 {
-    struct place *place = arg;
-    const struct queue *queue = place->load->queue;
+    struct starter *starter = arg;
+    const struct queue *queue = starter->load->queue;
     (void)prctl(PR_SET_NAME, "contend-loaders");
-    (void)close(place->worker_fd);
-    (void)close(place->load->begin_fds[1]);
+    (void)close(starter->worker_fd);
+    (void)close(starter->load->begin_fds[1]);
     (void)close(queue->free_fds[1]);
     (void)close(queue->ready_fds[0]);
-    if (load_bind(place->load->start_cpus))
+    if (load_bind(starter->load->start_cpus))
         return 1;
-    while (read_order(place)) {
-        (void)look_at_children(place, true);
-        sleep_a_while(place);
+    while (read_order(starter)) {
+        (void)reap_children(starter, true);
+        await_event(starter);
     }
-    kill_children(place->children, CHILDREN);
+    kill_children(starter->children, CHILDREN);
     return 0;
 }
 
@@ -246,8 +246,8 @@ int process_pool_open(struct process_pool *process_pool, const struct load *load
     *process_pool = (struct process_pool){.fd = -1};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
         return err_sys(err, -errno, "cannot make a pair of sockets");
-    struct place place = {.load = load, .fd = fds[1], .worker_fd = fds[0]};
-    int rc = process_start(&process_pool->process, false, process_pool_main, &place);
+    struct starter starter = {.load = load, .fd = fds[1], .worker_fd = fds[0]};
+    int rc = process_start(&process_pool->process, false, process_pool_main, &starter);
     (void)close(fds[1]);
     process_pool->fd = fds[0];
     if (!rc)
@@ -256,52 +256,52 @@ int process_pool_open(struct process_pool *process_pool, const struct load *load
     return err_sys(err, rc, "cannot start the process that starts loaders");
 }
 
-static int lost_process_pool(struct err *err)
+static int set_pool_lost(struct err *err)
 {
     return err_set(err, -EIO, "the process that starts loaders is gone");
 }
 
-static int give_order(struct process_pool *process_pool, struct order order, struct err *err)
+static int send_order(struct process_pool *process_pool, struct order order, struct err *err)
 {
     if (!process_pool->process.pid)
-        return lost_process_pool(err);
+        return set_pool_lost(err);
     return send(process_pool->fd, &order, sizeof(order), MSG_NOSIGNAL) == sizeof(order)
                ? 0
-               : lost_process_pool(err);
+               : set_pool_lost(err);
 }
 
-static bool hear(struct process_pool *process_pool, struct news *news)
+static bool receive(struct process_pool *process_pool, struct message *message)
 {
     ssize_t got;
     do
-        got = recv(process_pool->fd, news, sizeof(*news), 0);
+        got = recv(process_pool->fd, message, sizeof(*message), 0);
     while (got < 0 && errno == EINTR);
-    return got == sizeof(*news);
+    return got == sizeof(*message);
 }
 
 int process_pool_start(struct process_pool *process_pool, enum load_mode mode, unsigned loaders,
                        bool *fresh, struct err *err)
 {
-    struct news news;
-    int rc = give_order(process_pool, (struct order){START, mode, loaders}, err);
+    struct message message;
+    int rc = send_order(process_pool, (struct order){START, mode, loaders}, err);
     if (rc)
         return rc;
-    if (!hear(process_pool, &news))
-        return lost_process_pool(err);
-    *fresh = news.what == STARTED_FRESH;
-    if (news.what != REFUSED)
+    if (!receive(process_pool, &message))
+        return set_pool_lost(err);
+    *fresh = message.type == STARTED_FRESH;
+    if (message.type != REFUSED)
         return 0;
-    (void)err_sys(err, news.code, "cannot start %u loaders", loaders);
+    (void)err_sys(err, message.code, "cannot start %u loaders", loaders);
     return err ? (err->code = -ENOTSUP) : -ENOTSUP;
 }
 
 int process_pool_stop(struct process_pool *process_pool, struct err *err)
 {
-    struct news news = {.what = LOST};
-    int rc = give_order(process_pool, (struct order){.what = STOP}, err);
-    while (!rc && news.what != STOPPED) /* skips a LOST that came before */
-        if (!hear(process_pool, &news))
-            rc = lost_process_pool(err);
+    struct message message = {.type = LOST};
+    int rc = send_order(process_pool, (struct order){.type = STOP}, err);
+    while (!rc && message.type != STOPPED) /* skips a LOST that came before */
+        if (!receive(process_pool, &message))
+            rc = set_pool_lost(err);
     return rc;
 }
 
@@ -312,16 +312,16 @@ int process_pool_fd(const struct process_pool *process_pool)
 
 int process_pool_lost(struct process_pool *process_pool, struct err *err)
 {
-    struct news news;
-    if (!hear(process_pool, &news))
-        return lost_process_pool(err);
-    int code = WIFEXITED(news.code) ? WEXITSTATUS(news.code) : -1;
+    struct message message;
+    if (!receive(process_pool, &message))
+        return set_pool_lost(err);
+    int code = WIFEXITED(message.code) ? WEXITSTATUS(message.code) : -1;
     if (code == PYTHON_NO_TORCH)
         return err_set(err, -ENOTSUP, "PyTorch cannot be imported");
     if (code == PYTHON_HAS_LOCK)
         return err_set(err, -ENOTSUP, "this Python has the interpreter's lock after all");
-    if (WIFSIGNALED(news.code))
-        return err_set(err, -EIO, "a loader was ended by signal %d", WTERMSIG(news.code));
+    if (WIFSIGNALED(message.code))
+        return err_set(err, -EIO, "a loader was ended by signal %d", WTERMSIG(message.code));
     return err_set(err, -EIO, "a loader ended by itself, with code %d", code);
 }
 

@@ -22,17 +22,17 @@ static const char question[] =
     "lock = getattr(sys, '_is_gil_enabled', lambda: True)()\n"
     "print(sys.executable, int(lock), int(util.find_spec('torch') is not None), sep='\\n')";
 
-struct asked {
+struct program {
     const char *const *words;
     int out_fd;
 };
 
-static int ask(void *arg)
+static int run_program(void *arg)
 {
-    const struct asked *asked = arg;
-    if (dup2(asked->out_fd, STDOUT_FILENO) < 0)
+    const struct program *program = arg;
+    if (dup2(program->out_fd, STDOUT_FILENO) < 0)
         return 1;
-    (void)execv(asked->words[0], (char *const *)asked->words);
+    (void)execv(program->words[0], (char *const *)program->words);
     return 1;
 }
 
@@ -56,7 +56,7 @@ static bool read_answer(int fd, uint64_t end_ns, char *answer, size_t size)
 }
 
 /* Parses an answer such as "/usr/bin/python3\n1\n0\n": path, has_lock, has_torch. */
-static bool understand(const char *answer, struct python *python)
+static bool parse_answer(const char *answer, struct python *python)
 {
     size_t length = strcspn(answer, "\n");
     if (!length || length >= sizeof(python->path) || answer[0] != '/' ||
@@ -75,8 +75,8 @@ int python_run(const char *const *words, double expected_s, char *answer, size_t
     struct process process;
     if (pipe2(fds, O_CLOEXEC))
         return err_sys(err, -errno, "cannot make a pipe");
-    struct asked asked = {words, fds[1]};
-    int rc = process_start(&process, true, ask, &asked);
+    struct program program = {words, fds[1]};
+    int rc = process_start(&process, true, run_program, &program);
     (void)close(fds[1]);
     uint64_t end_ns = clock_now_ns() + (uint64_t)(1e9 * expected_s) + answer_limit_ns;
     bool answered = !rc && read_answer(fds[0], end_ns, answer, size);
@@ -99,7 +99,7 @@ int python_find(const char *name, struct python *python, struct err *err)
         return err_set(err, -ENOTSUP, "no %s in PATH", name);
     const char *const words[] = {path, "-c", question, NULL};
     int rc = python_run(words, 0, answer, sizeof(answer), err);
-    if (rc == -EIO || (!rc && !understand(answer, python)))
+    if (rc == -EIO || (!rc && !parse_answer(answer, python)))
         rc = err_set(err, -ENOTSUP, "%.200s does not run", path);
     return rc;
 }

@@ -17,30 +17,30 @@ unsigned sweep_counts(unsigned most, unsigned kinds, double share_s, double room
     }
 }
 
-void sweep_join(struct point *point, const struct fed *fed, unsigned n)
+void sweep_join(struct point *point, const struct feeding_result *results, unsigned n)
 {
-    struct fed *all = &point->fed;
-    *all = (struct fed){.seconds = 0};
+    struct feeding_result *all = &point->result;
+    *all = (struct feeding_result){.seconds = 0};
     for (unsigned r = 0; r < n; r++) {
-        all->err = all->err.code ? all->err : fed[r].err;
-        all->seconds += fed[r].seconds;
-        all->batches += fed[r].batches / fed[r].seconds;
-        all->starved_s += fed[r].starved_s;
-        all->read_rate += fed[r].read_rate;
-        all->cached = fmax(all->cached, fed[r].cached);
-        all->first_s += fed[r].first_s / n;
-        point->missed |= !(fed[r].batches > 0 || fed[r].starved_s > 0);
+        all->err = all->err.code ? all->err : results[r].err;
+        all->seconds += results[r].seconds;
+        all->batches += results[r].batches / results[r].seconds;
+        all->starved_s += results[r].starved_s;
+        all->read_rate += results[r].read_rate;
+        all->cached = fmax(all->cached, results[r].cached);
+        all->first_s += results[r].first_s / n;
+        point->missed |= !(results[r].batches > 0 || results[r].starved_s > 0);
     }
 }
 
 bool sweep_has_values(const struct point *point)
 {
-    return !point->fed.err.code && !point->missed;
+    return !point->result.err.code && !point->missed;
 }
 
 double sweep_starvation(const struct point *point)
 {
-    return point->fed.starved_s / point->fed.seconds;
+    return point->result.starved_s / point->result.seconds;
 }
 
 struct sweep_verdict sweep_judge(const struct point *points, size_t n)
@@ -51,14 +51,14 @@ struct sweep_verdict sweep_judge(const struct point *points, size_t n)
         verdict.n++;
     verdict.needed = verdict.n;
     for (size_t i = 0; i < verdict.n; i++) {
-        best = fmax(best, points[i].fed.batches);
+        best = fmax(best, points[i].result.batches);
         fewer = i + 1 < verdict.n ? best : fewer;
         if (verdict.needed == verdict.n && sweep_starvation(&points[i]) <= fed_below)
             verdict.needed = i;
     }
-    if (verdict.n > 1 && points[0].fed.batches > 0)
-        verdict.scaling = best / points[0].fed.batches;
+    if (verdict.n > 1 && points[0].result.batches > 0)
+        verdict.scaling = best / points[0].result.batches;
     if (verdict.n > 1 && fewer > 0)
-        verdict.more = points[verdict.n - 1].fed.batches / fewer;
+        verdict.more = points[verdict.n - 1].result.batches / fewer;
     return verdict;
 }

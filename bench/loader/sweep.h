@@ -13,8 +13,8 @@ enum { SWEEP_COUNTS_MOST = 8, SWEEP_POINTS_MOST = LOAD_MODES * SWEEP_COUNTS_MOST
 struct point {
     enum load_mode mode;
     unsigned loaders;
-    struct fed
-        fed;     /* all workers: sums (batches: a second), mean first_s, most cached, first err */
+    struct feeding_result
+        result;  /* all workers: sums (batches: a second), mean first_s, most cached, first err */
     bool missed; /* a worker came too late for its slice */
 };
 
@@ -26,7 +26,7 @@ unsigned sweep_counts(unsigned most, unsigned kinds, double share_s, double room
                       unsigned counts[SWEEP_COUNTS_MOST]);
 
 /* Joins the results of n workers. */
-void sweep_join(struct point *point, const struct fed *fed, unsigned n);
+void sweep_join(struct point *point, const struct feeding_result *results, unsigned n);
 
 /* False after an error, or if a worker came too late for its slice: the point has no value. */
 bool sweep_has_values(const struct point *point);

@@ -29,9 +29,9 @@ TEST(sweep_measures_fewer_counts_where_there_is_no_room)
 
 static struct point point_of(unsigned loaders, double batches, double starved_s)
 {
-    const struct fed fed = {.seconds = 1, .batches = batches, .starved_s = starved_s};
+    const struct feeding_result result = {.seconds = 1, .batches = batches, .starved_s = starved_s};
     struct point point = {.loaders = loaders};
-    sweep_join(&point, &fed, 1);
+    sweep_join(&point, &result, 1);
     return point;
 }
 
@@ -59,18 +59,19 @@ TEST(sweep_judges_what_was_measured)
     assert_int_equal(verdict.n, 2);
     assert_int_equal(verdict.needed, 2);
     assert_true(fabs(verdict.more - 1.8) < 1e-9);
-    (void)err_set(&points[0].fed.err, -ENOTSUP, "not there");
+    (void)err_set(&points[0].result.err, -ENOTSUP, "not there");
     assert_int_equal(sweep_judge(points, 4).n, 0);
 }
 
 TEST(sweep_joins_workers)
 {
-    const struct fed fed[] = {{.seconds = 2, .batches = 20, .starved_s = 1, .first_s = 0.1},
-                              {.seconds = 2, .batches = 40, .starved_s = 0, .first_s = 0.3}};
+    const struct feeding_result results[] = {
+        {.seconds = 2, .batches = 20, .starved_s = 1, .first_s = 0.1},
+        {.seconds = 2, .batches = 40, .starved_s = 0, .first_s = 0.3}};
     struct point point = {.loaders = 2};
-    sweep_join(&point, fed, 2);
-    assert_true(fabs(point.fed.batches - 30) < 1e-9);
-    assert_true(fabs(point.fed.first_s - 0.2) < 1e-9);
+    sweep_join(&point, results, 2);
+    assert_true(fabs(point.result.batches - 30) < 1e-9);
+    assert_true(fabs(point.result.first_s - 0.2) < 1e-9);
     assert_true(fabs(sweep_starvation(&point) - 0.25) < 1e-9);
     assert_true(sweep_has_values(&point));
 }
