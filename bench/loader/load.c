@@ -6,6 +6,15 @@
 #include "bench/feed/batch_file.h"
 #include "harness/lib/sys/affinity.h"
 
+const char *const load_mode_titles[LOAD_MODES] = {
+    [LOAD_PROCESS] = "processes in C",
+    [LOAD_THREAD] = "threads in C",
+    [LOAD_PYTHON_PROCESS] = "processes in Python",
+    [LOAD_PYTHON_THREAD] = "threads in Python",
+    [LOAD_PYTHON_FREE] = "threads in Python without its lock",
+    [LOAD_PYTORCH] = "workers of PyTorch",
+};
+
 int load_bind(const struct bitset *cpus)
 {
     struct bitset now;

@@ -22,6 +22,9 @@ enum load_mode {
     LOAD_MODES
 };
 
+/* Their names for users, such as "processes in C". */
+extern const char *const load_mode_titles[LOAD_MODES];
+
 struct batch_file;
 
 /* Borrowed by loaders: must not change or move while loaders may run. */

@@ -38,11 +38,10 @@
 #include "bench/common/memory_node.h"
 #include "bench/common/points.h"
 #include "bench/feed/feed.h"
-#include "bench/loader/source.h"
+#include "bench/loader/resources.h"
 #include "bench/loader/sweep.h"
 #include "bench/loader/verify.h"
 #include "bench/registry.h"
-#include "harness/lib/sys/affinity.h"
 
 enum { CALIBRATIONS = 5 };
 
@@ -76,28 +75,20 @@ static const struct bench_dim loader_dims[] = {
     {.name = NULL},
 };
 
-/* For each mode, the dimensions of its values, and its name for users. */
-static const struct {
-    struct dims at;
-    const char *title;
-} modes[LOAD_MODES] = {
+/* Dimensions of the values of each mode. */
+static const struct dims mode_dims[LOAD_MODES] = {
 #define AT(lang, whom)                                                                             \
     {                                                                                              \
         .of = {{BY_LANG, (lang)}, {BY_WHOM, (whom)}}, .n = 2                                       \
     }
-    [LOAD_PROCESS] = {AT(LANG_C, WHOM_PROCESS), "processes in C"},
-    [LOAD_THREAD] = {AT(LANG_C, WHOM_THREAD), "threads in C"},
-    [LOAD_PYTHON_PROCESS] = {AT(LANG_PYTHON, WHOM_PROCESS), "processes in Python"},
-    [LOAD_PYTHON_THREAD] = {AT(LANG_PYTHON, WHOM_THREAD), "threads in Python"},
-    [LOAD_PYTHON_FREE] = {AT(LANG_PYTHON, WHOM_FREE), "threads in Python without its lock"},
-    [LOAD_PYTORCH] = {AT(LANG_PYTORCH, WHOM_PROCESS), "workers of PyTorch"},
+    [LOAD_PROCESS] = AT(LANG_C, WHOM_PROCESS),
+    [LOAD_THREAD] = AT(LANG_C, WHOM_THREAD),
+    [LOAD_PYTHON_PROCESS] = AT(LANG_PYTHON, WHOM_PROCESS),
+    [LOAD_PYTHON_THREAD] = AT(LANG_PYTHON, WHOM_THREAD),
+    [LOAD_PYTHON_FREE] = AT(LANG_PYTHON, WHOM_FREE),
+    [LOAD_PYTORCH] = AT(LANG_PYTORCH, WHOM_PROCESS),
 #undef AT
 };
-enum { SLICE, REST };
-static const char *const where_names[] = {"slice", "rest", NULL};
-/* CPU masks narrowed as by conda's llvm-openmp: in each loader after its fork, or in its parent. */
-enum { KEEP, FIRST_CORE, PARENT };
-static const char *const mask_names[] = {"keep", "first-core", "parent", NULL};
 
 struct loader_params {
     struct batch_params batch;
@@ -119,7 +110,7 @@ static const struct opt loader_opts[] = {
              "0: loaders are started anew in each epoch"),
     OPT_INT("epoch", loader_params, epoch, "32", 1, 1000000, "N",
             "batches of an epoch, with persistent=0"),
-    OPT_CHOICE("where", loader_params, where, "slice", where_names, "CPUS",
+    OPT_CHOICE("where", loader_params, where, "slice", loader_where_names, "CPUS",
                "loaders on their worker's CPUs, or on those that no worker has"),
     OPT_CHOICE("source", loader_params, source, "memory", source_names, "WHERE",
                "raw data in memory, or in a file in the working directory or in /dev/shm"),
@@ -127,7 +118,7 @@ static const struct opt loader_opts[] = {
         "prep", loader_params, prep, "cpu", feed_preps, "WHERE",
         "where batches are preprocessed; gpu: loaders in C only copy them, and gpu_ms is all "
         "of the device's work"),
-    OPT_CHOICE("mask", loader_params, mask, "keep", mask_names, "WHO",
+    OPT_CHOICE("mask", loader_params, mask, "keep", loader_mask_names, "WHO",
                "loader processes keep their CPUs, or are narrowed to the worker's first core: "
                "by themselves, or by the parent that they inherit from"),
     OPT_DOUBLE("gpu_ms", loader_params, gpu_ms, "8", 0.001, 10000, "MS",
@@ -175,21 +166,11 @@ static const struct bench_figure loader_figures[] = {
     {.name = NULL},
 };
 
-/* Values that workers exchange, since all must measure the same points. */
-struct told {
-    struct bitset cpus, core; /* the worker's CPUs; those of its first core */
-    unsigned ncpus;
-    struct err absent[LOAD_MODES]; /* why a mode is not available; code 0 = it is */
-};
-
 struct loader {
     struct batches batches;
-    struct batch_file file;
     struct load load;
+    struct resources resources;
     struct feeding feeding;
-    struct bitset rest;
-    struct told told;
-    struct told *all;               /* of each worker */
     struct feeding_result *results; /* of each worker */
     float *scratch;                 /* a batch */
     unsigned ncounts, counts[SWEEP_COUNTS_MOST];
@@ -198,116 +179,18 @@ struct loader {
     double share_s;
 };
 
-static bool asked(const struct bench_ctx *ctx, enum load_mode mode)
+static bool is_measured(const struct loader *loader, const struct bench_ctx *ctx,
+                        enum load_mode mode)
 {
     const struct loader_params *params = ctx->params;
-    return !params->mode || params->mode == (int)mode + 1;
-}
-
-/* Finds interpreters, only those that the modes need: finding one runs it. */
-static void find_pythons(struct loader *loader, const struct bench_ctx *ctx)
-{
-    struct load *load = &loader->load;
-    struct err *absent = loader->told.absent, why = {0};
-    const struct loader_params *params = ctx->params;
-    if (!params->mode || params->mode > LOAD_THREAD + 1)
-        (void)python_find("python3", &load->python, &why);
-    absent[LOAD_PYTHON_PROCESS] = absent[LOAD_PYTHON_THREAD] = absent[LOAD_PYTORCH] = why;
-    if (!why.code && !load->python.has_lock)
-        load->free_python = load->python;
-    else if (asked(ctx, LOAD_PYTHON_FREE))
-        (void)python_find_free(&load->free_python, &absent[LOAD_PYTHON_FREE]);
-    if (!why.code && !load->python.has_torch)
-        (void)err_set(&absent[LOAD_PYTORCH], -ENOTSUP, "python3 has no PyTorch");
-}
-
-/* Opens the file of raw data, if any. Loaders in Python cannot use it. */
-static void find_source(struct loader *loader, const struct bench_ctx *ctx)
-{
-    const struct loader_params *params = ctx->params;
-    struct err *absent = loader->told.absent;
-    if (params->source != SOURCE_MEMORY &&
-        !source_open(&loader->file, (enum source)params->source, &loader->batches, ctx->workers,
-                     &absent[LOAD_PROCESS]))
-        loader->load.file = &loader->file;
-    absent[LOAD_THREAD] = absent[LOAD_PROCESS];
-    for (int mode = LOAD_PYTHON_PROCESS; mode < LOAD_MODES; mode++)
-        (void)err_set(&absent[mode], -ENOTSUP,
-                      "source, prep: %s have their raw data in memory alone, and preprocess it",
-                      modes[mode].title);
-}
-
-/* Binds loaders to the CPUs of this run that no worker has. */
-static int find_rest(struct loader *loader, unsigned workers, struct err *err)
-{
-    int rc = affinity_get(getppid(), &loader->rest);
-    if (rc)
-        return err_sys(err, -ENOTSUP, "where=rest: the CPUs of this run are not visible");
-    for (unsigned r = 0; r < workers; r++)
-        bitset_andnot(&loader->rest, &loader->all[r].cpus);
-    if (bitset_empty(&loader->rest))
-        return err_set(err, -ENOTSUP,
-                       "where=rest: the workers have all CPUs of this run; --cpus or --reserve "
-                       "leaves some");
-    loader->load.cpus = &loader->rest;
-    return 0;
-}
-
-/* Narrows the mask of loaders to the worker's first core. */
-static int narrow(struct loader *loader, const struct bench_ctx *ctx)
-{
-    const struct loader_params *params = ctx->params;
-    for (unsigned r = 0; r < ctx->peers->size; r++)
-        if (bitset_equal(&loader->all[r].core, &loader->all[r].cpus))
-            return err_set(ctx->err, -ENOTSUP, "mask=%s: worker %u has one core alone",
-                           mask_names[params->mask], r);
-    if (params->mask == FIRST_CORE)
-        loader->load.cpus = &loader->told.core;
-    else
-        loader->load.start_cpus = &loader->told.core;
-    return 0;
-}
-
-/* All workers measure the same points: counts by the most CPUs, and kinds that all workers have. */
-static int agree(struct loader *loader, const struct bench_ctx *ctx)
-{
-    const struct loader_params *params = ctx->params;
-    struct told *told = &loader->told;
-    loader->load.raw = params->prep;
-    if (params->source == SOURCE_MEMORY && !params->prep)
-        find_pythons(loader, ctx);
-    else
-        find_source(loader, ctx);
-    told->ncpus = ctx->machine->ncpus;
-    for (unsigned i = 0; i < ctx->machine->ncpus; i++) {
-        bitset_set(&told->cpus, ctx->machine->cpus[i].os_cpu);
-        if (ctx->machine->cpus[i].core == ctx->machine->cpus[0].core)
-            bitset_set(&told->core, ctx->machine->cpus[i].os_cpu);
-    }
-    int rc = peers_gather(ctx->peers, told, loader->all, sizeof(*told), ctx->err);
-    for (unsigned r = 0; r < ctx->peers->size && !rc; r++) {
-        told->ncpus = loader->all[r].ncpus > told->ncpus ? loader->all[r].ncpus : told->ncpus;
-        for (int mode = 0; mode < LOAD_MODES; mode++)
-            if (!told->absent[mode].code)
-                told->absent[mode] = loader->all[r].absent[mode];
-    }
-    if (!rc && params->where == REST)
-        rc = find_rest(loader, ctx->peers->size, ctx->err);
-    if (!rc && params->mask != KEEP)
-        rc = narrow(loader, ctx);
-    return rc;
-}
-
-static bool measured(const struct loader *loader, const struct bench_ctx *ctx, enum load_mode mode)
-{
-    return asked(ctx, mode) && !loader->told.absent[mode].code;
+    return points_asked(params->mode, mode) && !loader->resources.own.absent[mode].code;
 }
 
 static void list_counts(struct loader *loader, const struct bench_ctx *ctx)
 {
-    unsigned cpus = loader->told.ncpus ? loader->told.ncpus : 1, kinds = 0;
+    unsigned ncpus = loader->resources.own.ncpus, cpus = ncpus ? ncpus : 1, kinds = 0;
     for (int mode = 0; mode < LOAD_MODES; mode++)
-        kinds += measured(loader, ctx, (enum load_mode)mode);
+        kinds += is_measured(loader, ctx, (enum load_mode)mode);
     loader->ncounts =
         sweep_counts(2 * cpus < LOADERS_MOST ? 2 * cpus : LOADERS_MOST, kinds, share_least_s,
                      fmax(room_least_s, room_of_budget * ctx->budget_s), loader->counts);
@@ -322,7 +205,7 @@ static void list_points(struct loader *loader, const struct bench_ctx *ctx)
         list_counts(loader, ctx);
     for (int mode = 0; mode < LOAD_MODES; mode++)
         for (unsigned i = 0; i < loader->ncounts; i++)
-            if (measured(loader, ctx, (enum load_mode)mode))
+            if (is_measured(loader, ctx, (enum load_mode)mode))
                 loader->points[loader->npoints++] =
                     (struct point){.mode = (enum load_mode)mode, .loaders = loader->counts[i]};
     double share_s = loader->npoints ? ctx->budget_s / (double)loader->npoints : 0;
@@ -374,10 +257,10 @@ static int loader_validate(const void *params, struct err *err)
     const struct loader_params *loader = params;
     bool has_processes =
         loader->mode == LOAD_PROCESS + 1 || loader->mode == LOAD_PYTHON_PROCESS + 1;
-    if (loader->mask != KEEP && (!has_processes || loader->where == REST))
+    if (loader->mask != MASK_KEEP && (!has_processes || loader->where == WHERE_REST))
         return err_set(err, -EINVAL,
                        "mask=%s needs mode=process or mode=python-process, and where=slice",
-                       mask_names[loader->mask]);
+                       loader_mask_names[loader->mask]);
     return batches_validate(params, err);
 }
 
@@ -386,17 +269,21 @@ static int loader_setup(struct bench_ctx *ctx)
     const struct loader_params *params = ctx->params;
     struct loader *loader = ctx->state;
     struct feeding *feeding = &loader->feeding;
+    const struct resource_choice choice = {.mode = params->mode,
+                                           .source = (enum source)params->source,
+                                           .raw = params->prep,
+                                           .where = (enum loader_where)params->where,
+                                           .mask = (enum loader_mask)params->mask};
     loader->load.begin_fds[0] = loader->load.begin_fds[1] = -1;
     loader->load.queue = &feeding->queue;
     feeding->prefetch = (unsigned)params->prefetch;
     feeding->epoch = params->persistent ? 0 : (uint32_t)params->epoch;
-    loader->all = bench_array(ctx, ctx->peers->size, sizeof(*loader->all));
     loader->results = bench_array(ctx, ctx->peers->size, sizeof(*loader->results));
-    if (!loader->all || !loader->results)
+    if (!loader->results)
         return -ENOMEM;
     int rc = open_batches(loader, ctx);
     if (!rc)
-        rc = agree(loader, ctx);
+        rc = resources_open(&loader->resources, &choice, &loader->load, ctx);
     if (rc)
         return rc;
     list_points(loader, ctx);
@@ -421,7 +308,7 @@ static void loader_teardown(struct bench_ctx *ctx)
     for (int end = 0; end < 2; end++)
         if (loader->load.begin_fds[end] >= 0)
             (void)close(loader->load.begin_fds[end]);
-    data_free(&loader->file.data);
+    resources_close(&loader->resources);
     batches_close(&loader->batches);
     free(loader->scratch);
 }
@@ -478,7 +365,7 @@ static int measure_point(struct bench_ctx *ctx, size_t index)
         return 0;
     }
     double cached =
-        loader->load.file ? source_evict(&loader->file, (enum source)params->source) : 0;
+        loader->load.file ? source_evict(loader->load.file, (enum source)params->source) : 0;
     int rc = feeding_run(feeding, ctx, point->mode, point->loaders, loader->share_s, &mine);
     mine.cached = cached;
     if (!rc && !mine.err.code && feeding->last.slot != QUEUE_END)
@@ -495,12 +382,12 @@ static void emit_point(struct bench_ctx *ctx, size_t index)
 {
     const struct loader *loader = ctx->state;
     const struct point *point = &loader->points[index];
-    const struct dims at = dims_with(modes[point->mode].at, BY_LOADERS, point->loaders);
+    const struct dims at = dims_with(mode_dims[point->mode], BY_LOADERS, point->loaders);
     struct err absent = point->result.err;
     char doubt[64] = "";
     if (!absent.code && !sweep_has_values(point))
         (void)err_set(&absent, -ENOTSUP, "%u %s were not at work within %.2g s: --time gives more",
-                      point->loaders, modes[point->mode].title, loader->share_s);
+                      point->loaders, load_mode_titles[point->mode], loader->share_s);
     if (bench_emit_absent(ctx, STARVATION, &absent, at))
         return;
     bench_emit(ctx, STARVATION, sweep_starvation(point), at);
@@ -516,7 +403,7 @@ static void emit_point(struct bench_ctx *ctx, size_t index)
 
 static void emit_verdict(struct bench_ctx *ctx, const struct point *points, size_t n)
 {
-    const struct dims at = modes[points[0].mode].at;
+    const struct dims at = mode_dims[points[0].mode];
     const struct sweep_verdict verdict = sweep_judge(points, n);
     struct err none;
     if (!verdict.n)
@@ -525,7 +412,7 @@ static void emit_verdict(struct bench_ctx *ctx, const struct point *points, size
         bench_emit(ctx, NEEDED, points[verdict.needed].loaders, at);
     else {
         (void)err_set(&none, -ENOTSUP, "%s: up to %u do not feed the GPU",
-                      modes[points[0].mode].title, points[verdict.n - 1].loaders);
+                      load_mode_titles[points[0].mode], points[verdict.n - 1].loaders);
         (void)bench_emit_absent(ctx, NEEDED, &none, at);
     }
     bench_emit(ctx, SCALING, verdict.scaling, at);
@@ -534,13 +421,15 @@ static void emit_verdict(struct bench_ctx *ctx, const struct point *points, size
 
 static void emit_kinds(struct bench_ctx *ctx)
 {
+    const struct loader_params *params = ctx->params;
     const struct loader *loader = ctx->state;
     const struct feeding *feeding = &loader->feeding;
     for (size_t first = 0; first < loader->npoints; first += loader->ncounts)
         emit_verdict(ctx, &loader->points[first], loader->ncounts);
     for (int mode = 0; mode < LOAD_MODES; mode++)
-        if (asked(ctx, (enum load_mode)mode))
-            (void)bench_emit_absent(ctx, STARVATION, &loader->told.absent[mode], modes[mode].at);
+        if (points_asked(params->mode, (unsigned)mode))
+            (void)bench_emit_absent(ctx, STARVATION, &loader->resources.own.absent[mode],
+                                    mode_dims[mode]);
     if (feeding->gpu_batches)
         bench_emit(ctx, GPU_BATCH, 1e3 * feeding->gpu_s / (double)feeding->gpu_batches, NO_DIMS);
 }
