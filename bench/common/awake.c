@@ -8,7 +8,7 @@
 
 enum { STARTING, RUNS, REFUSED };
 
-static int settle(const struct awake *awake)
+static int pin_and_set_policy(const struct awake *awake)
 {
     const struct sched_param none = {0};
     struct bitset cpu = {0};
@@ -22,9 +22,9 @@ static int settle(const struct awake *awake)
 static void *keep_awake(void *arg)
 {
     struct awake *awake = arg;
-    awake->refused = settle(awake);
+    awake->refused = pin_and_set_policy(awake);
     futex_set(&awake->state, awake->refused ? REFUSED : RUNS);
-    while (!awake->refused && !atomic_load_explicit(&awake->over, memory_order_relaxed))
+    while (!awake->refused && !atomic_load_explicit(&awake->stop, memory_order_relaxed))
         ;
     return NULL;
 }
@@ -49,7 +49,7 @@ void awake_end(struct awake *awake)
 {
     if (!awake->started)
         return;
-    atomic_store(&awake->over, true);
+    atomic_store(&awake->stop, true);
     (void)pthread_join(awake->thread, NULL);
     awake->started = false;
 }

@@ -20,7 +20,7 @@
 struct awake {
     unsigned os_cpu;
     bool started;
-    atomic_bool over;
+    atomic_bool stop;
     _Atomic uint32_t state;
     int refused; /* -errno */
     pthread_t thread;

@@ -18,7 +18,7 @@ static const uint64_t start_limit_ns = 5000000000;
 struct busy_thread {
     _Alignas(128) uint64_t chains[BUSY_CHAINS];
     uint64_t steps;
-    uint64_t cpu_ns, on_ns;      /* sums over all starts */
+    uint64_t cpu_ns, wall_ns;    /* sums over all starts */
     _Atomic unsigned generation; /* the last start in which it ran */
 };
 
@@ -52,17 +52,17 @@ static void compute(void *arg, unsigned rank, unsigned n)
     (void)n;
     struct busy_team_state *state = arg;
     struct busy_thread *self = &state->threads[rank];
-    uint64_t cpu_ns = clock_thread_cpu_ns(), on_ns = clock_now_ns();
+    uint64_t cpu_ns = clock_thread_cpu_ns(), wall_ns = clock_now_ns();
     do {
         busy_run(self->chains, BURST);
         self->steps += BURST;
         atomic_store_explicit(&self->generation, state->generation, memory_order_relaxed);
     } while (!atomic_load_explicit(&state->stop, memory_order_relaxed));
     self->cpu_ns += clock_thread_cpu_ns() - cpu_ns;
-    self->on_ns += clock_now_ns() - on_ns;
+    self->wall_ns += clock_now_ns() - wall_ns;
 }
 
-static bool answered(const struct busy_team_state *state, unsigned thread)
+static bool has_started(const struct busy_team_state *state, unsigned thread)
 {
     return atomic_load(&state->threads[thread].generation) == state->generation;
 }
@@ -77,7 +77,7 @@ int busy_team_start(struct busy_team *busy, struct err *err)
     state->running = true;
     uint64_t end_ns = clock_now_ns() + start_limit_ns;
     for (unsigned i = 0; i < state->team.n; i++)
-        while (!answered(state, i)) {
+        while (!has_started(state, i)) {
             if (clock_now_ns() > end_ns) {
                 busy_team_end(busy);
                 return err_set(err, -ETIMEDOUT, "the load on CPU %u did not get to run",
@@ -100,12 +100,12 @@ void busy_team_end(struct busy_team *busy)
 
 double busy_team_share(const struct busy_team *busy)
 {
-    double cpu_ns = 0, on_ns = 0;
+    double cpu_ns = 0, wall_ns = 0;
     for (unsigned i = 0; busy->state && i < busy->state->team.n; i++) {
         cpu_ns += (double)busy->state->threads[i].cpu_ns;
-        on_ns += (double)busy->state->threads[i].on_ns;
+        wall_ns += (double)busy->state->threads[i].wall_ns;
     }
-    return on_ns > 0 ? cpu_ns / on_ns : (double)NAN;
+    return wall_ns > 0 ? cpu_ns / wall_ns : (double)NAN;
 }
 
 int busy_team_check(const struct busy_team *busy, struct err *err)

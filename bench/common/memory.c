@@ -75,7 +75,7 @@ static void unmap(void *block)
     memory_unmap(block);
 }
 
-int memory_keep(struct bench_ctx *ctx, struct memory_block *block)
+int memory_unmap_at_close(struct bench_ctx *ctx, struct memory_block *block)
 {
     return bench_at_close(ctx, unmap, block);
 }
@@ -84,7 +84,7 @@ int memory_open(struct bench_ctx *ctx, struct memory_block *block, size_t bytes,
                 enum memory_pages pages)
 {
     int rc = memory_map(block, bytes, pages, ctx->err);
-    return rc ? rc : memory_keep(ctx, block);
+    return rc ? rc : memory_unmap_at_close(ctx, block);
 }
 
 /* The kilobytes after "name:" if `line` is that line, else 0. */

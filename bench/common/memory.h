@@ -35,7 +35,7 @@ void memory_unmap(struct memory_block *block);
 int memory_open(struct bench_ctx *ctx, struct memory_block *block, size_t bytes,
                 enum memory_pages pages);
 /* Makes bench_close unmap the block, unless it is unmapped before. */
-int memory_keep(struct bench_ctx *ctx, struct memory_block *block);
+int memory_unmap_at_close(struct bench_ctx *ctx, struct memory_block *block);
 
 /*
  * The share of a touched block, 0..1, on pages of its kind, from /proc/self/smaps: a request for

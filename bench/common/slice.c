@@ -10,7 +10,7 @@
 enum { SETTLE_SHARE = 3 };
 
 /* The time of a rank's arrival, and the clock it is from. */
-struct beginning {
+struct arrival {
     uint64_t now_ns;
     char clock[CLOCKS_ID];
 };
@@ -18,9 +18,9 @@ struct beginning {
 /* A rank with another clock than rank 0 begins when all ranks have arrived. */
 int slice_begin(struct slice *slice, const struct bench_ctx *ctx, double share_s)
 {
-    struct beginning mine;
+    struct arrival mine;
     uint64_t share_ns = (uint64_t)(share_s * 1e9);
-    struct beginning *all = calloc(ctx->peers->size, sizeof(*all));
+    struct arrival *all = calloc(ctx->peers->size, sizeof(*all));
     if (!all)
         return err_set(ctx->err, -ENOMEM, "no memory for %u workers", ctx->peers->size);
     clocks_id(mine.clock);

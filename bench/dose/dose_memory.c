@@ -306,7 +306,7 @@ static int open_memory(struct bench_ctx *ctx)
     for (unsigned i = 0; i < dose->n && !rc; i++) {
         rc = aggressor_map(&dose->aggressors[i], &dose->sizes, ctx->err);
         if (!rc)
-            rc = memory_keep(ctx, &dose->aggressors[i].memory);
+            rc = memory_unmap_at_close(ctx, &dose->aggressors[i].memory);
     }
     const bool cached = params->kind == DOSE_CACHE;
     const size_t half = memory_llc_reached(ctx->machine, NULL, 1) / 2;

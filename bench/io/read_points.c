@@ -195,7 +195,7 @@ static void summarize(const struct read_path *s, struct read_point *point, uint6
         bytes += s->readers[i].totals.bytes;
     point->speed = (double)bytes / (double)took_ns;
     point->cpu_per_gb = (double)cpu_ns / (double)bytes;
-    struct stamps *latency_us = &reader->totals.late_us;
+    struct time_sample *latency_us = &reader->totals.late_us;
     size_t n = latency_us->n ? stats_sort(latency_us->value, latency_us->n) : 0;
     point->late_us[0] = stats_median(latency_us->value, n);
     point->late_us[1] = stats_percentile(latency_us->value, n, 0.99);

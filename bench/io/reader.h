@@ -11,7 +11,7 @@
 #ifndef CONTEND_BENCH_IO_READER_H
 #define CONTEND_BENCH_IO_READER_H
 
-#include "bench/common/stamps.h"
+#include "bench/common/time_sample.h"
 #include "bench/io/data.h"
 
 enum read_way {
@@ -43,7 +43,7 @@ struct io_reader {
     bool verifying; /* compares each unit with the pattern */
     struct {
         uint64_t bytes, elapsed_ns, cpu_ns; /* CPU time of the calling thread */
-        struct stamps late_us;              /* if plan.timed: latency of each read */
+        struct time_sample late_us;         /* if plan.timed: latency of each read */
     } totals;
     size_t wrong; /* units that differ from the pattern */
 };

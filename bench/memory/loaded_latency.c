@@ -163,7 +163,7 @@ static struct team_part part_of(const struct loaded *loaded, unsigned rank, unsi
 }
 
 /* First touch: each thread writes the memory that it will use. */
-static void prepare(void *arg, unsigned rank, unsigned n)
+static void fill_memory(void *arg, unsigned rank, unsigned n)
 {
     struct loaded *loaded = arg;
     if (rank == 0) {
@@ -199,7 +199,7 @@ static int loaded_setup(struct bench_ctx *ctx)
         rc = team_open_all(&loaded->team, ctx);
     if (rc)
         return rc;
-    (void)team_run(&loaded->team, NULL, ncpus, prepare, loaded);
+    (void)team_run(&loaded->team, NULL, ncpus, fill_memory, loaded);
     loaded->at = loaded->chain.base;
     ctx->buffer = loaded->chain.base;
     ctx->buffer_bytes = loaded->chain.bytes;

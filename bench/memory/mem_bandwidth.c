@@ -143,8 +143,8 @@ static const struct stream_isa *isa_of(const struct bandwidth_params *params)
     return params->isa ? stream_isa_find(isa_names[params->isa]) : stream_isa_best();
 }
 
-static bool wanted(const struct bandwidth_params *params, const struct stream_isa *isa,
-                   enum stream_op op, enum stream_store store)
+static bool is_wanted(const struct bandwidth_params *params, const struct stream_isa *isa,
+                      enum stream_op op, enum stream_store store)
 {
     if (!isa->kernel[op][store] || (params->op && params->op - 1 != (int)op))
         return false;
@@ -179,7 +179,7 @@ static void list_points(struct bandwidth *bw, const struct bandwidth_params *par
 {
     for (int store = 0; store < STREAM_STORES; store++)
         for (int op = 0; op < STREAM_OPS; op++)
-            if (wanted(params, bw->isa, (enum stream_op)op, (enum stream_store)store))
+            if (is_wanted(params, bw->isa, (enum stream_op)op, (enum stream_store)store))
                 bw->points[bw->npoints++] =
                     (struct point){.op = (enum stream_op)op, .store = (enum stream_store)store};
 }
@@ -224,7 +224,7 @@ static void touch(void *arg, unsigned rank, unsigned n)
 }
 
 /* Maps the pages anew, so that they lie on the nodes of the threads that use them next. */
-static void place(struct bandwidth *bw, unsigned threads)
+static void place_pages(struct bandwidth *bw, unsigned threads)
 {
     static const double first[ARRAYS] = {1, 2, 0};
     (void)madvise(bw->block.base, bw->block.bytes, MADV_DONTNEED);
@@ -256,7 +256,7 @@ static int bandwidth_setup(struct bench_ctx *ctx)
         rc = team_open_all(&bw->team, ctx);
     if (rc)
         return rc;
-    place(bw, all);
+    place_pages(bw, all);
     ctx->buffer = bw->block.base;
     ctx->buffer_bytes = bw->block.bytes;
     return 0;
@@ -305,7 +305,7 @@ static struct stream_args bind_arrays(struct bandwidth *bw, enum stream_op op, u
     }
 }
 
-static void note_sum(struct bandwidth *bw, unsigned threads, unsigned round)
+static void check_sum(struct bandwidth *bw, unsigned threads, unsigned round)
 {
     double sum = 0, want = (double)bw->n * bw->expected[round % ARRAYS];
     for (unsigned rank = 0; rank < threads; rank++)
@@ -328,7 +328,7 @@ static uint64_t run_point(struct bandwidth *bw, struct point *point, unsigned th
     };
     uint64_t elapsed_ns = team_run(&bw->team, NULL, threads, run_pass, &pass);
     if (point->op == STREAM_READ)
-        note_sum(bw, threads, round);
+        check_sum(bw, threads, round);
     return elapsed_ns ? elapsed_ns : 1;
 }
 
@@ -371,7 +371,7 @@ static void scan_threads(struct bandwidth *bw, struct bench_ctx *ctx, unsigned t
 {
     uint64_t budget_ns = (uint64_t)(ctx->budget_s * 1e9 / bw->ncounts);
     if (ctx->machine->nnodes > 1)
-        place(bw, threads);
+        place_pages(bw, threads);
     uint64_t start_ns = clock_now_ns();
     warm_up(bw, threads);
     for (unsigned round = 1; round <= ROUNDS_MAX; round++) {
@@ -397,14 +397,14 @@ static int bandwidth_scan(struct bench_ctx *ctx)
 }
 
 /* Wrong elements that a thread found in its part: how many, and the first. */
-struct finding {
+struct mismatch {
     size_t wrong, first;
 };
 
-struct survey {
+struct check_args {
     const struct bandwidth *bw;
     unsigned array;
-    struct finding *findings; /* by rank */
+    struct mismatch *mismatches; /* by rank */
 };
 
 static bool is_right(double value, double want)
@@ -412,31 +412,31 @@ static bool is_right(double value, double want)
     return fabs(value - want) <= 1e-12 * (1 + fabs(want));
 }
 
-static void survey_part(void *arg, unsigned rank, unsigned n)
+static void check_part(void *arg, unsigned rank, unsigned n)
 {
-    const struct survey *survey = arg;
-    const double *array = array_of(survey->bw, survey->array);
-    double want = survey->bw->expected[survey->array];
-    struct team_part part = team_part_of(survey->bw->n, GRAIN, rank, n);
-    struct finding finding = {0};
+    const struct check_args *check_args = arg;
+    const double *array = array_of(check_args->bw, check_args->array);
+    double want = check_args->bw->expected[check_args->array];
+    struct team_part part = team_part_of(check_args->bw->n, GRAIN, rank, n);
+    struct mismatch mismatch = {0};
     for (size_t i = part.begin; i < part.end; i++) {
         if (is_right(array[i], want))
             continue;
-        if (finding.wrong++ == 0)
-            finding.first = i;
+        if (mismatch.wrong++ == 0)
+            mismatch.first = i;
     }
-    survey->findings[rank] = finding;
+    check_args->mismatches[rank] = mismatch;
 }
 
-static int check_array(struct bandwidth *bw, unsigned array, struct finding *findings,
+static int check_array(struct bandwidth *bw, unsigned array, struct mismatch *mismatches,
                        struct err *err)
 {
-    struct survey survey = {.bw = bw, .array = array, .findings = findings};
-    struct finding all = {0};
-    (void)team_run(&bw->team, NULL, bw->team.n, survey_part, &survey);
+    struct check_args check_args = {.bw = bw, .array = array, .mismatches = mismatches};
+    struct mismatch all = {0};
+    (void)team_run(&bw->team, NULL, bw->team.n, check_part, &check_args);
     for (unsigned rank = bw->team.n; rank-- > 0;) {
-        all.wrong += findings[rank].wrong;
-        all.first = findings[rank].wrong ? findings[rank].first : all.first;
+        all.wrong += mismatches[rank].wrong;
+        all.first = mismatches[rank].wrong ? mismatches[rank].first : all.first;
     }
     if (!all.wrong)
         return 0;
@@ -453,10 +453,10 @@ static int bandwidth_check(struct bench_ctx *ctx)
     if (!(bw->worst_sum <= tolerance))
         return err_set(ctx->err, -EBADMSG, "the sum of a read was off by %.2g of it",
                        bw->worst_sum);
-    struct finding *findings = bench_array(ctx, bw->team.n, sizeof(*findings));
-    int rc = findings ? 0 : -ENOMEM;
+    struct mismatch *mismatches = bench_array(ctx, bw->team.n, sizeof(*mismatches));
+    int rc = mismatches ? 0 : -ENOMEM;
     for (unsigned array = 0; array < ARRAYS && !rc; array++)
-        rc = check_array(bw, array, findings, ctx->err);
+        rc = check_array(bw, array, mismatches, ctx->err);
     return rc;
 }
 

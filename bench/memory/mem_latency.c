@@ -120,7 +120,7 @@ struct order {
     unsigned size;
 };
 
-static bool wants(const struct latency_params *params, int pages)
+static bool is_wanted(const struct latency_params *params, int pages)
 {
     return params->pages == 0 || params->pages - 1 == pages;
 }
@@ -128,7 +128,7 @@ static bool wants(const struct latency_params *params, int pages)
 /* How many kinds take free memory: the pool's is already reserved. */
 static unsigned free_kinds(const struct latency_params *params)
 {
-    return (unsigned)wants(params, MEMORY_4K) + (unsigned)wants(params, MEMORY_THP);
+    return (unsigned)is_wanted(params, MEMORY_4K) + (unsigned)is_wanted(params, MEMORY_THP);
 }
 
 static int latency_validate(const void *raw, struct err *err)
@@ -190,7 +190,7 @@ static int open_kind(struct latency *latency, int pages, uint64_t bytes, struct 
     kind->asked = true;
     int rc = map_kind(kind, (enum memory_pages)pages, bytes, ctx->err);
     if (!rc)
-        rc = memory_keep(ctx, &kind->block);
+        rc = memory_unmap_at_close(ctx, &kind->block);
     if (rc || !kind->block.base)
         return rc;
     team_call(&latency->team, 0, touch, &kind->block);
@@ -209,7 +209,7 @@ static int latency_setup(struct bench_ctx *ctx)
     list_sizes(latency, params);
     int rc = team_open(&latency->team, ctx, &ctx->machine->cpus[0].os_cpu, 1);
     for (int pages = 0; pages < MEMORY_PAGES && !rc; pages++)
-        if (wants(params, pages))
+        if (is_wanted(params, pages))
             rc = open_kind(latency, pages, params->max, ctx);
     for (int pages = 0; pages < MEMORY_PAGES && !rc; pages++) {
         if (latency->kinds[pages].block.base) {
@@ -304,7 +304,7 @@ static double *latency_at(struct latency *latency, int pages, unsigned size)
 }
 
 /* True if the system has such pages, and enough for this size. */
-static bool usable(const struct latency *latency, int pages, unsigned size)
+static bool is_usable(const struct latency *latency, int pages, unsigned size)
 {
     const double all_but_edges = 0.9;
     const struct kind *kind = &latency->kinds[pages];
@@ -315,16 +315,16 @@ static bool usable(const struct latency *latency, int pages, unsigned size)
 /* The kind of huge pages that a size was measured on; MEMORY_4K: none. */
 static int huge_kind(const struct latency *latency, unsigned size)
 {
-    if (usable(latency, MEMORY_HUGETLB, size))
+    if (is_usable(latency, MEMORY_HUGETLB, size))
         return MEMORY_HUGETLB;
-    return usable(latency, MEMORY_THP, size) ? MEMORY_THP : MEMORY_4K;
+    return is_usable(latency, MEMORY_THP, size) ? MEMORY_THP : MEMORY_4K;
 }
 
 static void scan_size(struct latency *latency, struct bench_ctx *ctx, unsigned size)
 {
     const struct dims at = DIMS({BY_SIZE, (double)latency->sizes[size]});
     for (int pages = 0; pages < MEMORY_PAGES; pages++) {
-        if (!usable(latency, pages, size))
+        if (!is_usable(latency, pages, size))
             continue;
         struct order order = {latency, &latency->kinds[pages], size};
         team_call(&latency->team, 0, measure, &order);
@@ -333,7 +333,7 @@ static void scan_size(struct latency *latency, struct bench_ctx *ctx, unsigned s
         bench_emit(ctx, WALKED_SHARE, latency->kinds[pages].walked[size], with_pages);
     }
     int huge = huge_kind(latency, size);
-    if (usable(latency, MEMORY_4K, size) && huge != MEMORY_4K)
+    if (is_usable(latency, MEMORY_4K, size) && huge != MEMORY_4K)
         bench_emit(ctx, TLB_COST,
                    *latency_at(latency, MEMORY_4K, size) - *latency_at(latency, huge, size), at);
 }
@@ -347,7 +347,7 @@ static void emit_caches(struct latency *latency, struct bench_ctx *ctx)
     /* One kind for the whole curve: a change of kind within it would look like a cache. */
     int pages = huge_kind(latency, latency->nsizes - 1);
     for (unsigned size = 0; size < latency->nsizes; size++)
-        if (usable(latency, pages, size))
+        if (is_usable(latency, pages, size))
             points[n++] = (struct curve_point){(double)latency->sizes[size],
                                                *latency_at(latency, pages, size)};
     size_t found = curve_find_steps(points, n, steps);
@@ -364,7 +364,7 @@ static int latency_scan(struct bench_ctx *ctx)
     unsigned kinds = 0;
     for (int pages = 0; pages < MEMORY_PAGES; pages++) {
         const struct kind *kind = &latency->kinds[pages];
-        kinds += usable(latency, pages, 0);
+        kinds += is_usable(latency, pages, 0);
         if (kind->asked)
             bench_emit(ctx, PAGE_SHARE, kind->share, DIMS({BY_PAGES, pages}));
     }
