@@ -18,7 +18,7 @@
 enum { PRODUCTS, COPIES, MEMORY, PARTS };
 static const struct {
     const struct bench *bench;
-    const char *pairs[6];
+    const char *options[6];
 } parts[PARTS] = {
     [PRODUCTS] = {&bench_gpu_matmul, {NULL}},
     [COPIES] = {&bench_gpu_copy, {"mem=pinned", "via=ce", "node=home", "dir=both", "size=64M"}},
@@ -45,8 +45,8 @@ static int open_part(struct burn_gpus *gpus, unsigned p, struct bench_ctx *ctx)
     part->ctx.state = NULL;
     opts_set_defaults(bench->opts, part->params);
     int rc = 0;
-    for (const char *const *pair = parts[p].pairs; *pair && !rc; pair++)
-        rc = opts_set_pair(bench->opts, part->params, *pair, ctx->err);
+    for (const char *const *option = parts[p].options; *option && !rc; option++)
+        rc = opts_set_pair(bench->opts, part->params, *option, ctx->err);
     if (!rc)
         rc = bench->probe(&part->ctx);
     if (!rc) {
@@ -81,8 +81,8 @@ int burn_gpus_open(struct burn_gpus *gpus, struct bench_ctx *ctx)
     return 0;
 }
 
-static void fold(struct burn_gpus *gpus, const struct matmul *matmul, enum matmul_type type,
-                 unsigned bin)
+static void add_results(struct burn_gpus *gpus, const struct matmul *matmul, enum matmul_type type,
+                        unsigned bin)
 {
     for (unsigned i = 0; i < gpus->n; i++) {
         const struct matmul_result *result = &matmul->gpus[i].result[type][matmul->group.all];
@@ -109,7 +109,7 @@ static bool has_type(const struct burn_gpus *gpus, unsigned type)
     return false;
 }
 
-static bool go_on(const struct burn_gpus *gpus, const struct gpu_set *set)
+static bool has_time(const struct burn_gpus *gpus, const struct gpu_set *set)
 {
     return gpu_set_left(set) && clock_now_ns() < gpus->time->end_ns;
 }
@@ -120,13 +120,13 @@ static void *multiply(void *arg)
     struct matmul *matmul = gpus->parts[PRODUCTS].ctx.state;
     struct memory_test *memory = gpus->parts[MEMORY].ctx.state;
     const unsigned all = gpu_groups(matmul->set.n) - 1;
-    while (go_on(gpus, &matmul->set)) {
-        for (unsigned type = 0; type < MATMUL_TYPES && go_on(gpus, &matmul->set); type++) {
+    while (has_time(gpus, &matmul->set)) {
+        for (unsigned type = 0; type < MATMUL_TYPES && has_time(gpus, &matmul->set); type++) {
             unsigned bin = burn_bin(gpus->time, clock_now_ns());
             if (!has_type(gpus, type))
                 continue;
             matmul_slice_run(matmul, (enum matmul_type)type, all, gpus->slice_s);
-            fold(gpus, matmul, (enum matmul_type)type, bin);
+            add_results(gpus, matmul, (enum matmul_type)type, bin);
         }
         memory_test_pass(memory);
     }
@@ -136,13 +136,13 @@ static void *multiply(void *arg)
 /* True if copies ran, and all were correct. */
 static bool copy_once(struct burn_gpus *gpus, struct copy_job *job, const struct copy_point *point)
 {
-    copy_job_aim(job, point);
+    copy_job_set_point(job, point);
     if (!job->nflows)
         return false;
     copy_job_run(job);
     /* Copies that did not begin together, such as on busy CPUs, are still correct. */
     if (job->rc && job->rc != -ETIME)
-        (void)gpu_set_drop(&gpus->set[COPIES], gpu_copy_at(job->copy), job->rc, job->msg);
+        (void)gpu_set_drop(&gpus->set[COPIES], gpu_copy_selected(job->copy), job->rc, job->msg);
     return !job->rc;
 }
 
@@ -166,7 +166,7 @@ static void copy_links(struct burn_gpus *gpus, unsigned turn, unsigned bin)
 static void *copy_all(void *arg)
 {
     struct burn_gpus *gpus = arg;
-    for (unsigned turn = 0; go_on(gpus, &gpus->set[COPIES]); turn++)
+    for (unsigned turn = 0; has_time(gpus, &gpus->set[COPIES]); turn++)
         copy_links(gpus, turn, burn_bin(gpus->time, clock_now_ns()));
     return NULL;
 }

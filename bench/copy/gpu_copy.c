@@ -182,14 +182,14 @@ struct copy_scan {
 };
 
 /* Runs `what` on a CPU of the GPU's node. Leaves out the GPU on which an error occurs. */
-static int run_on_home(struct copy_scan *scan, void (*what)(void *job), unsigned gpu)
+static int run_on_home_node(struct copy_scan *scan, void (*what)(void *job), unsigned gpu)
 {
     struct copy_job *job = &scan->job;
     char key[DIMS_KEY_MAX], msg[DIMS_KEY_MAX + GPU_MSG];
     team_call(&scan->team, scan->shape.home[gpu], what, job);
     if (!job->rc)
         return 0;
-    unsigned at = gpu_copy_at(scan->copy);
+    unsigned at = gpu_copy_selected(scan->copy);
     if (!gpu_set_has(&scan->set, at))
         at = job->flow[0].gpu;
     const struct dims point = copy_point_dims(&scan->shape, job->point, gpu);
@@ -229,7 +229,7 @@ static void emit_gpu(struct copy_scan *scan, struct bench_ctx *ctx, const struct
         *alone = gbps;
 }
 
-static void keep_bandwidth(struct copy_scan *scan, size_t i)
+static void store_bandwidth(struct copy_scan *scan, size_t i)
 {
     const struct copy_point *point = &scan->points[i];
     struct copy_job *job = &scan->job;
@@ -246,10 +246,10 @@ static void measure_bandwidth(struct copy_scan *scan, size_t i)
     uint64_t start_ns = clock_now_ns();
     scan->job.share_s = scan->left_s / (double)scan->nleft--;
     while (point_runs(scan, point)) {
-        copy_job_aim(&scan->job, point);
-        if (run_on_home(scan, copy_job_run, scan->job.flow[0].gpu))
+        copy_job_set_point(&scan->job, point);
+        if (run_on_home_node(scan, copy_job_run, scan->job.flow[0].gpu))
             continue;
-        keep_bandwidth(scan, i);
+        store_bandwidth(scan, i);
         break;
     }
     scan->left_s -= (double)(clock_now_ns() - start_ns) * 1e-9;
@@ -280,12 +280,12 @@ static void measure_latency(struct copy_scan *scan, const struct bench_ctx *ctx,
     if (!point_runs(scan, small->point))
         return;
     double samples = ctx->budget_s * latency_share / (double)scan->nsmall / usual_s;
-    copy_job_aim(job, small->point);
+    copy_job_set_point(job, small->point);
     job->flow[0].bytes = small->bytes;
     job->samples = samples < LATENCY_LEAST  ? LATENCY_LEAST
                    : samples > COPY_SAMPLES ? COPY_SAMPLES
                                             : (unsigned)samples;
-    if (run_on_home(scan, copy_job_latency, small->point->gpu))
+    if (run_on_home_node(scan, copy_job_latency, small->point->gpu))
         return;
     small->p50_ns = stats_sort_median(job->ns, job->samples); /* sorts job->ns */
     small->p99_ns = stats_nearest_rank(job->ns, job->samples, 99);
@@ -390,7 +390,7 @@ static int open_memory(struct copy_scan *scan, size_t bytes, unsigned *failed, s
         first++;
     rc = copy_host_fill(&scan->host, scan->copy, first, msg, sizeof(msg));
     if (rc)
-        *failed = gpu_copy_at(scan->copy);
+        *failed = gpu_copy_selected(scan->copy);
     return gpu_error(rc, msg, err);
 }
 
@@ -409,7 +409,7 @@ static int open_fitting(struct copy_scan *scan, size_t bytes, unsigned *failed, 
 }
 
 /* Leaves out GPUs that cannot be opened. */
-static int open_left(struct copy_scan *scan, const struct bench_ctx *ctx)
+static int open_remaining(struct copy_scan *scan, const struct bench_ctx *ctx)
 {
     const struct copy_params *params = ctx->params;
     for (;;) {
@@ -486,7 +486,7 @@ static int copy_setup(struct bench_ctx *ctx)
     bool can_bind = machine->nnodes > 1 && !memory_node_try(machine->nodes[0].os_node, NULL);
     copy_shape_init(&scan->shape, machine, can_bind);
     gpu_set_open(&scan->set, machine);
-    int rc = open_left(scan, ctx);
+    int rc = open_remaining(scan, ctx);
     scan->job.copy = scan->copy;
     scan->job.host = &scan->host;
     scan->job.set = &scan->set;
@@ -499,8 +499,8 @@ static int copy_setup(struct bench_ctx *ctx)
     if (!rc)
         rc = start_team(scan, ctx);
     if (!rc) {
-        ctx->buffer = scan->host.box[0].block.base;
-        ctx->buffer_bytes = scan->host.box[0].block.bytes;
+        ctx->buffer = scan->host.regions[0].block.base;
+        ctx->buffer_bytes = scan->host.regions[0].block.bytes;
     }
     return rc;
 }

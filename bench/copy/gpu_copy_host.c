@@ -18,7 +18,7 @@ enum {
 };
 
 /* The patterns differ from those of GPUs' sources, whose salts start at 1. */
-enum { SALT_BOX = 1 << 8, SALT_PAGED = 2 << 8, SALT_COMBINED = 3 << 8 };
+enum { SALT_REGION = 1 << 8, SALT_PAGED = 2 << 8, SALT_COMBINED = 3 << 8 };
 
 static bool is_home(const struct copy_shape *shape, unsigned node)
 {
@@ -31,11 +31,11 @@ static bool is_home(const struct copy_shape *shape, unsigned node)
 /* Quarters of `bytes` in a node's buffers: pinned in and out, pageable in and out, combined. */
 static size_t quarters_on(const struct copy_shape *shape, unsigned node)
 {
-    size_t boxes = 0;
+    size_t regions = 0;
     for (unsigned gpu = 0; gpu < shape->ngpus; gpu++)
-        boxes += shape->home[gpu] == node;
-    const size_t a_box = (size_t)2 * SMALLER;
-    return boxes ? a_box * boxes + 3 : a_box;
+        regions += shape->home[gpu] == node;
+    const size_t a_region = (size_t)2 * SMALLER;
+    return regions ? a_region * regions + 3 : a_region;
 }
 
 size_t copy_host_fitting(const struct copy_shape *shape, size_t wanted)
@@ -55,24 +55,25 @@ size_t copy_host_fitting(const struct copy_shape *shape, size_t wanted)
     return memory_round_down(most, STEP);
 }
 
-static int map_box(struct copy_box *box, const struct copy_shape *shape, unsigned node,
-                   size_t bytes, struct err *err)
+static int map_region(struct copy_region *region, const struct copy_shape *shape, unsigned node,
+                      size_t bytes, struct err *err)
 {
-    box->node = node;
-    int rc = memory_map(&box->block, bytes, MEMORY_THP, err);
+    region->node = node;
+    int rc = memory_map(&region->block, bytes, MEMORY_THP, err);
     if (!rc && shape->bound)
-        rc = memory_node_bind(&box->block, shape->os_node[node], err);
+        rc = memory_node_bind(&region->block, shape->os_node[node], err);
     return rc;
 }
 
-static int add_box(struct copy_host *host, unsigned node, struct err *err)
+static int add_region(struct copy_host *host, unsigned node, struct err *err)
 {
     char msg[GPU_MSG] = "";
-    struct copy_box *box = &host->box[host->nboxes++];
-    int rc = map_box(box, host->shape, node, 2 * host->bytes, err);
+    struct copy_region *region = &host->regions[host->nregions++];
+    int rc = map_region(region, host->shape, node, 2 * host->bytes, err);
     if (!rc)
-        rc = gpu_error(gpu_copy_pin(box->block.base, box->block.bytes, msg, sizeof(msg)), msg, err);
-    box->pinned = !rc;
+        rc = gpu_error(gpu_copy_pin(region->block.base, region->block.bytes, msg, sizeof(msg)), msg,
+                       err);
+    region->pinned = !rc;
     return rc;
 }
 
@@ -83,19 +84,20 @@ static int add_box(struct copy_host *host, unsigned node, struct err *err)
 static int try_node(const struct copy_shape *shape, unsigned node, struct err *err)
 {
     char msg[GPU_MSG] = "";
-    struct copy_box box;
+    struct copy_region region;
     double share = 1;
-    int rc = map_box(&box, shape, node, TRIED, err);
+    int rc = map_region(&region, shape, node, TRIED, err);
     if (!rc) {
-        memset(box.block.base, 0, box.block.bytes);
-        rc = gpu_error(gpu_copy_pin(box.block.base, box.block.bytes, msg, sizeof(msg)), msg, err);
+        memset(region.block.base, 0, region.block.bytes);
+        rc = gpu_error(gpu_copy_pin(region.block.base, region.block.bytes, msg, sizeof(msg)), msg,
+                       err);
     }
     if (!rc) {
         if (shape->bound)
-            rc = memory_node_share(&box.block, shape->os_node[node], &share, err);
-        gpu_copy_unpin(box.block.base);
+            rc = memory_node_share(&region.block, shape->os_node[node], &share, err);
+        gpu_copy_unpin(region.block.base);
     }
-    memory_unmap(&box.block);
+    memory_unmap(&region.block);
     if (!rc && share < 1)
         rc = err_set(err, -ENOTSUP, "memory of node %u moves away where it is page-locked",
                      shape->os_node[node]);
@@ -128,13 +130,14 @@ int copy_host_open(struct copy_host *host, const struct copy_shape *shape, size_
     host->shape = shape;
     host->bytes = bytes;
     for (unsigned gpu = 0; gpu < shape->ngpus && !rc; gpu++)
-        rc = add_box(host, shape->home[gpu], err);
+        rc = add_region(host, shape->home[gpu], err);
     for (unsigned node = 0; node < shape->nnodes && !rc; node++) {
         if (!is_home(shape, node)) {
-            rc = try_node(shape, node, &host->dropped[node]) ? 0 : add_box(host, node, err);
+            rc = try_node(shape, node, &host->dropped[node]) ? 0 : add_region(host, node, err);
             continue;
         }
-        rc = map_box(&host->paged[node], shape, node, 2 * copy_host_bytes(host, COPY_PAGED), err);
+        rc =
+            map_region(&host->paged[node], shape, node, 2 * copy_host_bytes(host, COPY_PAGED), err);
         if (!rc)
             rc = alloc_combined(host, node, err);
     }
@@ -146,13 +149,13 @@ size_t copy_host_bytes(const struct copy_host *host, enum copy_mem mem)
     return mem == COPY_PINNED ? host->bytes : host->bytes / SMALLER;
 }
 
-/* The GPU's own box if `node` is its home, else the first box on `node`. */
-static unsigned find_box(const struct copy_host *host, unsigned gpu, unsigned node)
+/* The GPU's own region if `node` is its home, else the first region on `node`. */
+static unsigned find_region(const struct copy_host *host, unsigned gpu, unsigned node)
 {
     unsigned i = 0;
-    if (host->box[gpu].node == node)
+    if (host->regions[gpu].node == node)
         return gpu;
-    while (i + 1 < host->nboxes && host->box[i].node != node)
+    while (i + 1 < host->nregions && host->regions[i].node != node)
         i++;
     return i;
 }
@@ -163,7 +166,7 @@ static char *place(const struct copy_host *host, enum copy_mem mem, unsigned gpu
         return host->combined[node];
     if (mem == COPY_PAGED)
         return host->paged[node].block.base;
-    return host->box[find_box(host, gpu, node)].block.base;
+    return host->regions[find_region(host, gpu, node)].block.base;
 }
 
 const void *copy_host_from(const struct copy_host *host, enum copy_mem mem, unsigned gpu,
@@ -182,16 +185,16 @@ uint64_t copy_host_salt(const struct copy_host *host, enum copy_mem mem, unsigne
 {
     if (mem == COPY_COMBINED)
         return SALT_COMBINED + node;
-    return mem == COPY_PAGED ? SALT_PAGED + node : SALT_BOX + find_box(host, gpu, node);
+    return mem == COPY_PAGED ? SALT_PAGED + node : SALT_REGION + find_region(host, gpu, node);
 }
 
 int copy_host_fill(const struct copy_host *host, struct gpu_copy *copy, unsigned gpu, char *msg,
                    size_t size)
 {
     int rc = 0;
-    for (unsigned i = 0; i < host->nboxes && !rc; i++)
-        rc =
-            gpu_copy_fill(copy, gpu, host->box[i].block.base, host->bytes, SALT_BOX + i, msg, size);
+    for (unsigned i = 0; i < host->nregions && !rc; i++)
+        rc = gpu_copy_fill(copy, gpu, host->regions[i].block.base, host->bytes, SALT_REGION + i,
+                           msg, size);
     for (unsigned node = 0; node < host->shape->nnodes && !rc; node++) {
         if (!host->combined[node])
             continue;
@@ -209,10 +212,11 @@ int copy_host_share(const struct copy_host *host, unsigned node, double *share, 
 {
     int rc = 0;
     *share = 1;
-    for (unsigned i = 0; i < host->nboxes && !rc; i++) {
+    for (unsigned i = 0; i < host->nregions && !rc; i++) {
         double there = 1;
-        if (host->box[i].node == node)
-            rc = memory_node_share(&host->box[i].block, host->shape->os_node[node], &there, err);
+        if (host->regions[i].node == node)
+            rc =
+                memory_node_share(&host->regions[i].block, host->shape->os_node[node], &there, err);
         *share = there < *share ? there : *share;
     }
     return rc;
@@ -224,10 +228,10 @@ void copy_host_close(struct copy_host *host)
         gpu_copy_free_combined(host->combined[node]);
         memory_unmap(&host->paged[node].block);
     }
-    for (unsigned i = host->nboxes; i-- > 0;) {
-        if (host->box[i].pinned)
-            gpu_copy_unpin(host->box[i].block.base);
-        memory_unmap(&host->box[i].block);
+    for (unsigned i = host->nregions; i-- > 0;) {
+        if (host->regions[i].pinned)
+            gpu_copy_unpin(host->regions[i].block.base);
+        memory_unmap(&host->regions[i].block);
     }
     memset(host, 0, sizeof(*host));
 }

@@ -15,7 +15,7 @@
 #include "bench/copy/gpu_copy_plan.h"
 
 /* One mapping: copies read its first half and write its second half. */
-struct copy_box {
+struct copy_region {
     unsigned node; /* index */
     struct memory_block block;
     bool pinned;
@@ -23,12 +23,12 @@ struct copy_box {
 
 struct copy_host {
     const struct copy_shape *shape;
-    size_t bytes;    /* of a page-locked half */
-    unsigned nboxes; /* one per GPU, then one per node that is no GPU's home */
-    struct copy_box box[GPU_COPY_GPUS + COPY_NODES];
-    struct copy_box paged[COPY_NODES]; /* by node; empty if it is no GPU's home */
-    void *combined[COPY_NODES];        /* by node; NULL if it is no GPU's home */
-    struct err dropped[COPY_NODES];    /* why a node is left out; code 0 = it is not */
+    size_t bytes;      /* of a page-locked half */
+    unsigned nregions; /* one per GPU, then one per node that is no GPU's home */
+    struct copy_region regions[GPU_COPY_GPUS + COPY_NODES];
+    struct copy_region paged[COPY_NODES]; /* by node; empty if it is no GPU's home */
+    void *combined[COPY_NODES];           /* by node; NULL if it is no GPU's home */
+    struct err dropped[COPY_NODES];       /* why a node is left out; code 0 = it is not */
 };
 
 /*

@@ -68,7 +68,7 @@ static void add_ring_flows(struct copy_job *job, unsigned ngpus)
         (void)add_pair_flow(job, left[i], left[(i + 1 + (job->point->peer % (n - 1))) % n]);
 }
 
-void copy_job_aim(struct copy_job *job, const struct copy_point *point)
+void copy_job_set_point(struct copy_job *job, const struct copy_point *point)
 {
     const struct copy_shape *shape = job->host->shape;
     job->point = point;
@@ -91,7 +91,7 @@ void copy_job_aim(struct copy_job *job, const struct copy_point *point)
 }
 
 /* Records a batch: the sum of each GPU's flows; between GPUs, the sum of all flows. */
-static void note_batch(struct copy_job *job, unsigned batch)
+static void add_batch(struct copy_job *job, unsigned batch)
 {
     for (unsigned gpu = 0; gpu < GPU_COPY_GPUS; gpu++)
         job->gbps[gpu][batch] = 0;
@@ -159,7 +159,7 @@ void copy_job_run(void *any_job)
     for (unsigned batch = 0; batch < split.batches && !job->rc; batch++) {
         job->rc = time_batch(job, split.copies);
         if (!job->rc)
-            note_batch(job, batch);
+            add_batch(job, batch);
     }
     if (!job->rc)
         job->rc = check_all(job);

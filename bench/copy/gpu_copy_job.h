@@ -3,7 +3,7 @@
  * in builds with CUDA.
  *
  *   struct copy_job job = {.copy = copy, .host = &host, .set = &set, .share_s = 0.05};
- *   copy_job_aim(&job, &point);
+ *   copy_job_set_point(&job, &point);
  *   team_call(&team, node, copy_job_run, &job);     then job.rc, job.gbps[gpu][0 .. batches - 1]
  */
 #ifndef CONTEND_BENCH_COPY_GPU_COPY_JOB_H
@@ -27,7 +27,8 @@ struct copy_job {
     uint64_t salt[COPY_FLOWS]; /* of the pattern that a flow copies */
     unsigned nflows;
 
-    int rc; /* of the last run: 0, or -errno with the reason in msg, on GPU gpu_copy_at(copy) */
+    int rc; /* of the last run: 0, or -errno with the reason in msg, on GPU gpu_copy_selected(copy)
+             */
     char msg[GPU_MSG];
     struct gpu_copy_progress progress[COPY_FLOWS]; /* of the last batch */
     unsigned batches;
@@ -40,7 +41,7 @@ struct copy_job {
 struct copy_job *copy_job_of(const struct bench_ctx *ctx);
 
 /* Selects a point: sets point, flow, salt and nflows. */
-void copy_job_aim(struct copy_job *job, const struct copy_point *point);
+void copy_job_set_point(struct copy_job *job, const struct copy_point *point);
 
 /*
  * For team_call; `job` is a struct copy_job. Makes untimed copies (copy_settle), which also tell

@@ -230,7 +230,7 @@ static void choose_size(struct matmul *t, const struct bench_ctx *ctx)
                  (long long)params->n);
 }
 
-static const struct gpu_matmul *find_like(const struct matmul *t, unsigned gpu, unsigned type)
+static const struct gpu_matmul *find_same_model(const struct matmul *t, unsigned gpu, unsigned type)
 {
     for (unsigned i = 0; i < gpu; i++)
         if (gpu_set_has(&t->set, i) && t->gpus[i].of[type] &&
@@ -246,7 +246,7 @@ static int open_type(struct matmul *t, const struct bench_ctx *ctx, unsigned gpu
         .type = (enum matmul_type)type,
         .shape = t->shape,
         .seed = t->seed,
-        .like = find_like(t, gpu, type),
+        .same_as = find_same_model(t, gpu, type),
     };
     char msg[GPU_MSG] = "";
     int rc = gpu_matmul_open(&config, &t->gpus[gpu].of[type], msg, sizeof(msg));
@@ -393,11 +393,11 @@ static void emit_trials(struct bench_ctx *ctx, unsigned i, enum matmul_type type
     const struct gpu_matmul *of = t->gpus[i].of[type];
     double work = matmul_flops(&t->shape) * 1e-12;
     unsigned metric = metric_of(type, TRIAL, INT_TRIAL);
-    if (!of || gpu_matmul_first(of) <= 0)
+    if (!of || gpu_matmul_first_s(of) <= 0)
         return;
-    bench_emit(ctx, metric, work / gpu_matmul_first(of),
+    bench_emit(ctx, metric, work / gpu_matmul_first_s(of),
                DIMS({BY_TYPE, type}, {BY_ALGORITHM, ALGORITHM_FIRST}, {BY_GPU, i}));
-    bench_emit(ctx, metric, work / gpu_matmul_guess(of),
+    bench_emit(ctx, metric, work / gpu_matmul_estimate_s(of),
                DIMS({BY_TYPE, type}, {BY_ALGORITHM, ALGORITHM_BEST}, {BY_GPU, i}));
 }
 

@@ -76,7 +76,7 @@ static const struct gpu_overlap_ops slice_ops = {
 /* Sets the products of a batch: about batch_s, at most a 12th of the slice. Returns its seconds. */
 static double choose_count(const struct matmul *t, struct matmul_gpu *gpu, double slice_s)
 {
-    double once_s = gpu_matmul_guess(gpu->of[t->type]);
+    double once_s = gpu_matmul_estimate_s(gpu->of[t->type]);
     double count = (batch_s < slice_s / 12 ? batch_s : slice_s / 12) / once_s;
     gpu->count = count < 1 ? 1 : count > 10000 ? 10000 : (unsigned)count;
     return gpu->count * once_s;

@@ -99,7 +99,7 @@ static int open_rank(struct gpu_collective *gc, unsigned k, char *msg, size_t si
     if (error == cudaSuccess)
         error = cudaMalloc(&rank->found, sizeof(*rank->found));
     if (error == cudaSuccess)
-        error = cudaHostAlloc(&rank->seen, sizeof(*rank->seen), cudaHostAllocPortable);
+        error = cudaHostAlloc(&rank->found_copy, sizeof(*rank->found_copy), cudaHostAllocPortable);
     if (error == cudaSuccess)
         error = open_events(gc, rank);
     return gpu_collective_cuda(gc, k, error, "cannot be used", msg, size);
@@ -319,8 +319,8 @@ static void close_comm(const struct gpu_collective *gc, struct gpu_collective_ra
 static void close_rank(struct gpu_collective *gc, struct gpu_collective_rank *rank)
 {
     close_events(gc, rank);
-    if (rank->seen)
-        (void)cudaFreeHost(rank->seen);
+    if (rank->found_copy)
+        (void)cudaFreeHost(rank->found_copy);
     if (rank->found)
         (void)cudaFree(rank->found);
     free_buffer(gc, rank->recv);

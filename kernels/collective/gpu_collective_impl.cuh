@@ -24,7 +24,7 @@ struct gpu_collective_rank {
     cudaEvent_t clock_event[2]; /* before the first and after the last timed operation */
     struct collective_clock_pair clock_pairs[2]; /* comparisons of clocks at these two events */
     struct gpu_collective_found *found;          /* on the device */
-    struct gpu_collective_found *seen;           /* its copy, page-locked */
+    struct gpu_collective_found *found_copy;     /* its copy, page-locked */
     cudaGraph_t captured;                        /* only while a graph is made */
     cudaGraphExec_t graph[GRAPHS];
 };

@@ -392,7 +392,7 @@ static cudaError_t compare_rank(const struct gpu_collective *gc, unsigned k, uns
                                           rank->found, rank->stream);
     }
     if (error == cudaSuccess)
-        error = cudaMemcpyAsync(rank->seen, rank->found, sizeof(*rank->seen),
+        error = cudaMemcpyAsync(rank->found_copy, rank->found, sizeof(*rank->found_copy),
                                 cudaMemcpyDeviceToHost, rank->stream);
     return error;
 }
@@ -408,7 +408,7 @@ int gpu_collective_compare(struct gpu_collective *gc, unsigned operations, unsig
     if (!rc)
         rc = gpu_collective_wait(gc, msg, size);
     for (unsigned k = 0; k < gc->local && !rc; k++) {
-        const struct gpu_collective_found *found = gc->rank[k].seen;
+        const struct gpu_collective_found *found = gc->rank[k].found_copy;
         if (!found->wrong)
             continue;
         verdict->wrong += found->wrong;

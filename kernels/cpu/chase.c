@@ -52,14 +52,14 @@ static size_t index_of(const struct chase_line *memory, size_t lines, const stru
     return offset / sizeof(*memory);
 }
 
-size_t chase_find_fault(const struct chase_line *memory, size_t lines, uint64_t *seen)
+size_t chase_find_fault(const struct chase_line *memory, size_t lines, uint64_t *visited)
 {
-    memset(seen, 0, (lines + 63) / 64 * sizeof(*seen));
+    memset(visited, 0, (lines + 63) / 64 * sizeof(*visited));
     for (size_t i = 0; i < lines; i++) {
         size_t next = index_of(memory, lines, memory[i].next);
-        if (next == lines || seen[next / 64] >> next % 64 & 1)
+        if (next == lines || visited[next / 64] >> next % 64 & 1)
             return i;
-        seen[next / 64] |= 1ull << next % 64;
+        visited[next / 64] |= 1ull << next % 64;
     }
     return lines;
 }

@@ -36,9 +36,9 @@ struct chase_line *chase_walk(struct chase_line *at, uint64_t loads);
  * Checks that each line is the next of exactly one line. Returns the first line that points
  * outside, between lines, or to a line that an earlier line also points to; `lines` if all are
  * right. Reads sequentially and is fast, but does not notice several cycles (see chase_is_cycle).
- * `seen`: room for (lines + 63) / 64 words.
+ * `visited`: room for (lines + 63) / 64 words.
  */
-size_t chase_find_fault(const struct chase_line *memory, size_t lines, uint64_t *seen);
+size_t chase_find_fault(const struct chase_line *memory, size_t lines, uint64_t *visited);
 
 /* True if a walk from line 0 stays inside and returns to it after exactly `lines` loads. */
 bool chase_is_cycle(const struct chase_line *memory, size_t lines);

@@ -82,7 +82,7 @@ static int open_device(struct gpu_copy *copy, unsigned gpu, const char *pci_bdf,
 {
     struct gpu_copy_device *device = &copy->device[gpu];
     char what[80];
-    copy->at = gpu;
+    copy->selected = gpu;
     int rc = gpu_open(pci_bdf, cudaDeviceScheduleSpin, &device->ordinal, msg, size);
     if (!rc)
         rc = gpu_checked(open_queues(device), "streams of the GPU", msg, size);
@@ -123,7 +123,7 @@ static int open_ways(struct gpu_copy *copy, char *msg, size_t size)
     for (unsigned a = 0; a < copy->ngpus && !rc; a++) {
         if (!is_open(copy, a))
             continue;
-        rc = gpu_checked(gpu_copy_turn_to(copy, a), "cannot use the GPU", msg, size);
+        rc = gpu_checked(gpu_copy_select(copy, a), "cannot use the GPU", msg, size);
         copy->reaches[a][a] = true;
         for (unsigned b = 0; b < copy->ngpus && !rc; b++)
             if (a != b && is_open(copy, b))
@@ -176,7 +176,7 @@ int gpu_copy_open(const char *const *pci_bdf, unsigned ngpus, size_t bytes, stru
     opened->ngpus = ngpus;
     opened->bytes = bytes;
     int rc = open_all(opened, pci_bdf, msg, size);
-    *failed = rc ? opened->at : ngpus;
+    *failed = rc ? opened->selected : ngpus;
     if (rc)
         gpu_copy_close(opened);
     else
@@ -184,9 +184,9 @@ int gpu_copy_open(const char *const *pci_bdf, unsigned ngpus, size_t bytes, stru
     return rc;
 }
 
-unsigned gpu_copy_at(const struct gpu_copy *copy)
+unsigned gpu_copy_selected(const struct gpu_copy *copy)
 {
-    return copy->at;
+    return copy->selected;
 }
 
 void *gpu_copy_source(const struct gpu_copy *copy, unsigned gpu)
@@ -262,7 +262,7 @@ static cudaError_t queue_begin(struct gpu_copy *copy, const struct gpu_copy_flow
     unsigned lane = stream_of(flows, i), gpu = flows[i].gpu;
     const struct gpu_copy_device *first = &copy->device[flows[0].gpu], *device = &copy->device[gpu];
     cudaStream_t stream = device->stream[lane];
-    cudaError_t error = gpu_copy_turn_to(copy, gpu);
+    cudaError_t error = gpu_copy_select(copy, gpu);
     if (error == cudaSuccess && !flows[i].staged) {
         hold<<<1, 1, 0, stream>>>(copy->latch, &copy->expired[gpu], hold_limit_ns);
         error = cudaGetLastError();
@@ -281,7 +281,7 @@ static cudaError_t queue_flow(struct gpu_copy *copy, const struct gpu_copy_flow 
 {
     const struct gpu_copy_device *device = &copy->device[flows[i].gpu];
     unsigned lane = stream_of(flows, i), queued = 0;
-    cudaError_t error = gpu_copy_turn_to(copy, flows[i].gpu);
+    cudaError_t error = gpu_copy_select(copy, flows[i].gpu);
     for (unsigned k = 0; k < progress->n && error == cudaSuccess; k++) {
         progress->copies[k] = copies * (k + 1) / progress->n;
         for (; queued < progress->copies[k] && error == cudaSuccess; queued++)
@@ -297,7 +297,7 @@ static cudaError_t wait_and_read(struct gpu_copy *copy, const struct gpu_copy_fl
 {
     const struct gpu_copy_device *device = &copy->device[flows[i].gpu];
     unsigned lane = stream_of(flows, i);
-    cudaError_t error = gpu_copy_turn_to(copy, flows[i].gpu);
+    cudaError_t error = gpu_copy_select(copy, flows[i].gpu);
     if (error == cudaSuccess)
         error = cudaStreamSynchronize(device->stream[lane]);
     for (unsigned k = 0; k < progress->n && error == cudaSuccess; k++) {
@@ -308,7 +308,7 @@ static cudaError_t wait_and_read(struct gpu_copy *copy, const struct gpu_copy_fl
     return error;
 }
 
-/* After an error copy->at is the GPU on which it occurred. */
+/* After an error copy->selected is the GPU on which it occurred. */
 static cudaError_t queue_all(struct gpu_copy *copy, const struct gpu_copy_flow *flows,
                              unsigned nflows, unsigned copies, struct gpu_copy_progress *progress)
 {
@@ -330,7 +330,7 @@ static int check_held(struct gpu_copy *copy, char *msg, size_t size)
     for (unsigned gpu = 0; gpu < copy->ngpus; gpu++) {
         if (!((volatile int *)copy->expired)[gpu])
             continue;
-        copy->at = gpu;
+        copy->selected = gpu;
         (void)snprintf(msg, size,
                        "copies were to begin together and did not: queueing them took more than "
                        "%.0f s (CUDA_LAUNCH_BLOCKING or a debugger makes each launch wait, or the "
@@ -353,7 +353,7 @@ int gpu_copy_time(struct gpu_copy *copy, const struct gpu_copy_flow *flows, unsi
     memset(copy->expired, 0, GPU_COPY_GPUS * sizeof(*copy->expired));
     *latch = 0;
     cudaError_t error = queue_all(copy, flows, nflows, copies, progress);
-    unsigned at = copy->at;
+    unsigned at = copy->selected;
     /* Release the streams also after an error: they would block their GPUs. */
     *latch = 1;
     for (unsigned i = 0; i < nflows; i++) {
@@ -361,9 +361,9 @@ int gpu_copy_time(struct gpu_copy *copy, const struct gpu_copy_flow *flows, unsi
         if (error != cudaSuccess || own == cudaSuccess)
             continue;
         error = own;
-        at = copy->at;
+        at = copy->selected;
     }
-    copy->at = at;
+    copy->selected = at;
     return error == cudaSuccess ? check_held(copy, msg, size)
                                 : gpu_fail(error, "timing of copies", msg, size);
 }
@@ -380,7 +380,7 @@ int gpu_copy_latency(struct gpu_copy *copy, const struct gpu_copy_flow *flow, un
 {
     const struct gpu_copy_device *device = &copy->device[flow->gpu];
     cudaStream_t stream = device->stream[0];
-    cudaError_t error = gpu_copy_turn_to(copy, flow->gpu);
+    cudaError_t error = gpu_copy_select(copy, flow->gpu);
     for (unsigned i = 0; i < LATENCY_WARMUP + samples && error == cudaSuccess; i++) {
         double start_ns = now_ns();
         error = queue_copy(device, stream, flow, flow->bytes);

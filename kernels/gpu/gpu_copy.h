@@ -55,7 +55,7 @@ int gpu_copy_open(const char *const *pci_bdf, unsigned ngpus, size_t bytes, stru
                   unsigned *failed, char *msg, size_t size);
 
 /* After an error of a call below: the GPU on which it occurred. */
-unsigned gpu_copy_at(const struct gpu_copy *copy);
+unsigned gpu_copy_selected(const struct gpu_copy *copy);
 
 /* The GPU's buffers; the salt of the pattern that the source holds. */
 void *gpu_copy_source(const struct gpu_copy *copy, unsigned gpu);

@@ -49,20 +49,20 @@ static unsigned owner(const struct gpu_copy *copy, const void *address)
 }
 
 /* Selects the owner of the address, or `gpu` for host memory. */
-static cudaError_t turn_to_owner(struct gpu_copy *copy, const void *address, unsigned gpu,
-                                 bool *is_home)
+static cudaError_t select_owner(struct gpu_copy *copy, const void *address, unsigned gpu,
+                                bool *is_home)
 {
     unsigned home = owner(copy, address);
     *is_home = home < copy->ngpus;
-    return gpu_copy_turn_to(copy, *is_home ? home : gpu);
+    return gpu_copy_select(copy, *is_home ? home : gpu);
 }
 
 int gpu_copy_fill(struct gpu_copy *copy, unsigned gpu, void *base, size_t bytes, uint64_t salt,
                   char *msg, size_t size)
 {
     bool home;
-    cudaError_t error = turn_to_owner(copy, base, gpu, &home);
-    const struct gpu_copy_device *device = &copy->device[copy->at];
+    cudaError_t error = select_owner(copy, base, gpu, &home);
+    const struct gpu_copy_device *device = &copy->device[copy->selected];
     cudaStream_t stream = device->stream[0];
     uint64_t *words = (uint64_t *)(home ? base : device->buffer[SCRATCH]);
     if (error == cudaSuccess) {
@@ -80,8 +80,8 @@ int gpu_copy_fill(struct gpu_copy *copy, unsigned gpu, void *base, size_t bytes,
 int gpu_copy_poison(struct gpu_copy *copy, const struct gpu_copy_flow *flow, char *msg, size_t size)
 {
     bool home;
-    cudaError_t error = turn_to_owner(copy, flow->to, flow->gpu, &home);
-    const struct gpu_copy_device *device = &copy->device[copy->at];
+    cudaError_t error = select_owner(copy, flow->to, flow->gpu, &home);
+    const struct gpu_copy_device *device = &copy->device[copy->selected];
     cudaStream_t stream = device->stream[0];
     void *all_set = home ? flow->to : device->buffer[SCRATCH];
     if (error == cudaSuccess)
@@ -123,8 +123,8 @@ int gpu_copy_check(struct gpu_copy *copy, const struct gpu_copy_flow *flow, uint
                    char *msg, size_t size)
 {
     bool home;
-    cudaError_t error = turn_to_owner(copy, flow->to, flow->gpu, &home);
-    const struct gpu_copy_device *device = &copy->device[copy->at];
+    cudaError_t error = select_owner(copy, flow->to, flow->gpu, &home);
+    const struct gpu_copy_device *device = &copy->device[copy->selected];
     const uint64_t *words = (const uint64_t *)(home ? flow->to : device->buffer[SCRATCH]);
     size_t n = flow->bytes / sizeof(*words);
     unsigned long long wrong = 0;

@@ -22,18 +22,18 @@ struct gpu_copy_device {
 
 struct gpu_copy {
     unsigned ngpus;
-    size_t bytes; /* of a buffer */
-    unsigned at;  /* the GPU that was selected last */
-    int *latch;   /* in host memory that all GPUs read: 0 holds the streams */
-    int *expired; /* after the latch, by GPU: 1 = a stream was held for too long */
+    size_t bytes;      /* of a buffer */
+    unsigned selected; /* the calling thread's GPU */
+    int *latch;        /* in host memory that all GPUs read: 0 holds the streams */
+    int *expired;      /* after the latch, by GPU: 1 = a stream was held for too long */
     struct gpu_copy_device device[GPU_COPY_GPUS];
     bool reaches[GPU_COPY_GPUS][GPU_COPY_GPUS]; /* [a][b]: GPU a can access the memory of b */
 };
 
-/* Makes a GPU the calling thread's, and the result of gpu_copy_at. */
-static inline cudaError_t gpu_copy_turn_to(struct gpu_copy *copy, unsigned gpu)
+/* Makes a GPU the calling thread's, and the result of gpu_copy_selected. */
+static inline cudaError_t gpu_copy_select(struct gpu_copy *copy, unsigned gpu)
 {
-    copy->at = gpu;
+    copy->selected = gpu;
     return cudaSetDevice(copy->device[gpu].ordinal);
 }
 

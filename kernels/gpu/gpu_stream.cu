@@ -163,9 +163,9 @@ __global__ void count_wrong(const double *z, size_t n, uint64_t seed, double s,
             atomicAdd(wrong, 1ull);
 }
 
-/* *lack: the sum of x less the sums in z, 0 if they are right. */
-static __global__ void lack_of_sums(const unsigned long long *sums, unsigned nsums, size_t n,
-                                    uint64_t seed, unsigned long long *lack)
+/* *difference: the sum of x less the sums in z, 0 if they are right. */
+static __global__ void compare_sums(const unsigned long long *sums, unsigned nsums, size_t n,
+                                    uint64_t seed, unsigned long long *difference)
 {
     size_t step = (size_t)gridDim.x * blockDim.x;
     size_t first = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -176,7 +176,7 @@ static __global__ void lack_of_sums(const unsigned long long *sums, unsigned nsu
         sum -= sums[i];
     sum = sum_of_block(sum);
     if (threadIdx.x == 0)
-        atomicAdd(lack, sum);
+        atomicAdd(difference, sum);
 }
 
 const char *gpu_stream_shape_name(unsigned shape)
@@ -383,7 +383,7 @@ static cudaError_t queue_check(struct gpu_stream *gpu, enum gpu_stream_op op)
     if (error != cudaSuccess)
         return error;
     if (op == GPU_STREAM_READ)
-        lack_of_sums<<<16 * gpu->processors, THREADS, 0, gpu->stream>>>(
+        compare_sums<<<16 * gpu->processors, THREADS, 0, gpu->stream>>>(
             (const unsigned long long *)gpu->z, gpu->read_blocks, 2 * gpu->pairs, gpu->seed,
             gpu->wrong);
     else

@@ -80,7 +80,7 @@ struct gpu_matmul {
     cudaEvent_t begin[GPU_MATMUL_SLOTS], end[GPU_MATMUL_SLOTS];
     void *a, *b, *c, *workspace;
     float *one; /* product.one */
-    double guess_s, first_s;
+    double estimate_s, first_s;
 };
 
 static int open_stream(struct gpu_matmul *gpu, const char *pci_bdf, char *msg, size_t size)
@@ -179,7 +179,7 @@ static int choose(struct gpu_matmul *gpu, char *msg, size_t size)
                                 &proposals.n, msg, size);
     if (rc)
         return rc;
-    int best = matmul_choose(&trials, proposals.n, &gpu->guess_s);
+    int best = matmul_choose(&trials, proposals.n, &gpu->estimate_s);
     if (best < 0) {
         char text[MATMUL_SHAPE_TEXT];
         (void)snprintf(msg, size, "cuBLASLt, %s, %s: none of %d algorithms works",
@@ -192,15 +192,15 @@ static int choose(struct gpu_matmul *gpu, char *msg, size_t size)
     return 0;
 }
 
-/* Takes the algorithm of `like`. A trial here loads its code on this GPU, too. */
-static int take_algorithm(struct gpu_matmul *gpu, const struct gpu_matmul *like, char *msg,
+/* Takes the algorithm of `same_as`. A trial here loads its code on this GPU, too. */
+static int take_algorithm(struct gpu_matmul *gpu, const struct gpu_matmul *same_as, char *msg,
                           size_t size)
 {
     struct matmul_trials trials = {multiply_some, gpu, 0, 0};
-    gpu->product.algo = like->product.algo;
-    gpu->product.algo_workspace_bytes = like->product.algo_workspace_bytes;
-    gpu->guess_s = matmul_try(&trials, 0);
-    return gpu->guess_s > 0 ? 0 : choose(gpu, msg, size);
+    gpu->product.algo = same_as->product.algo;
+    gpu->product.algo_workspace_bytes = same_as->product.algo_workspace_bytes;
+    gpu->estimate_s = matmul_try(&trials, 0);
+    return gpu->estimate_s > 0 ? 0 : choose(gpu, msg, size);
 }
 
 static int open_all(struct gpu_matmul *gpu, const struct gpu_matmul_config *config, char *msg,
@@ -213,7 +213,8 @@ static int open_all(struct gpu_matmul *gpu, const struct gpu_matmul_config *conf
         rc = lt_product_open(&gpu->product, msg, size);
     if (rc)
         return rc;
-    return config->like ? take_algorithm(gpu, config->like, msg, size) : choose(gpu, msg, size);
+    return config->same_as ? take_algorithm(gpu, config->same_as, msg, size)
+                           : choose(gpu, msg, size);
 }
 
 int gpu_matmul_open(const struct gpu_matmul_config *config, struct gpu_matmul **gpu, char *msg,
@@ -239,12 +240,12 @@ int gpu_matmul_open(const struct gpu_matmul_config *config, struct gpu_matmul **
     return rc;
 }
 
-double gpu_matmul_guess(const struct gpu_matmul *gpu)
+double gpu_matmul_estimate_s(const struct gpu_matmul *gpu)
 {
-    return gpu->guess_s;
+    return gpu->estimate_s;
 }
 
-double gpu_matmul_first(const struct gpu_matmul *gpu)
+double gpu_matmul_first_s(const struct gpu_matmul *gpu)
 {
     return gpu->first_s;
 }

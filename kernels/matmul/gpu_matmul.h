@@ -35,7 +35,8 @@ struct gpu_matmul_config {
     enum matmul_type type;
     struct matmul_shape shape;
     uint64_t seed;
-    const struct gpu_matmul *like; /* use its algorithm (same type, shape, model); NULL = measure */
+    const struct gpu_matmul
+        *same_as; /* use its algorithm (same type, shape, model); NULL = measure */
 };
 
 struct gpu_matmul_device {
@@ -73,10 +74,11 @@ int gpu_matmul_open(const struct gpu_matmul_config *config, struct gpu_matmul **
                     size_t size);
 
 /* Seconds per product, as measured when the algorithm was chosen. */
-double gpu_matmul_guess(const struct gpu_matmul *gpu);
+double gpu_matmul_estimate_s(const struct gpu_matmul *gpu);
 
-/* The same for cuBLASLt's first proposal; 0 = not tried (`like`), or the proposal does not work. */
-double gpu_matmul_first(const struct gpu_matmul *gpu);
+/* The same for cuBLASLt's first proposal; 0 = not tried (`same_as`), or the proposal does not work.
+ */
+double gpu_matmul_first_s(const struct gpu_matmul *gpu);
 
 /* Queues `count` products between the two events of an idle slot. */
 int gpu_matmul_queue(struct gpu_matmul *gpu, unsigned slot, unsigned count, char *msg, size_t size);

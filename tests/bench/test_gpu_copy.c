@@ -364,7 +364,7 @@ static int time_blocking_launches(void)
     const struct gpu_copy_flow flow = into(&rig, 0, false);
     int rc = gpu_copy_time(rig.copy, &flow, 1, 4, &progress, rig.msg, sizeof(rig.msg));
     bool good =
-        rc == -ETIME && strstr(rig.msg, "CUDA_LAUNCH_BLOCKING") && gpu_copy_at(rig.copy) == 0;
+        rc == -ETIME && strstr(rig.msg, "CUDA_LAUNCH_BLOCKING") && gpu_copy_selected(rig.copy) == 0;
     (void)printf("%s\n", rig.msg);
     rig_close(&rig);
     return !good;

@@ -110,7 +110,7 @@ static void check_type(unsigned device, enum matmul_type type, size_t n)
     bool done = false;
     now = config;
     assert_good(gpu_matmul_open(&config, &gpu, msg, sizeof(msg)));
-    assert_true(gpu_matmul_guess(gpu) > 0);
+    assert_true(gpu_matmul_estimate_s(gpu) > 0);
     assert_good(gpu_matmul_poison(gpu, msg, sizeof(msg)));
     assert_poison(type, read_entry(gpu, n - 1, n / 2));
     assert_good(gpu_matmul_queue(gpu, 0, 2, msg, sizeof(msg)));
@@ -119,13 +119,13 @@ static void check_type(unsigned device, enum matmul_type type, size_t n)
     assert_good(gpu_matmul_done(gpu, 0, &done, msg, sizeof(msg)));
     assert_true(done && seconds > 0);
     assert_product(gpu, &config, 0, &worst);
-    config.like = gpu;
+    config.same_as = gpu;
     now = config;
     assert_good(gpu_matmul_open(&config, &like, msg, sizeof(msg)));
     assert_product(like, &config, 0, &worst);
     print_message("GPU %u, %s, n %zu: %.1f T%s/s, worst error %.3f of the limit\n", device,
                   matmul_type_name(type), n,
-                  matmul_flops(&config.shape) / gpu_matmul_guess(gpu) * 1e-12,
+                  matmul_flops(&config.shape) / gpu_matmul_estimate_s(gpu) * 1e-12,
                   type == MATMUL_INT8 ? "OP" : "FLOP", worst);
     gpu_matmul_close(like);
     gpu_matmul_close(gpu);

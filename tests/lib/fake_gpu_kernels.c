@@ -355,13 +355,13 @@ struct matmul_shape fake_gpu_matmul_shape(void)
     return opened;
 }
 
-double gpu_matmul_guess(const struct gpu_matmul *gpu)
+double gpu_matmul_estimate_s(const struct gpu_matmul *gpu)
 {
     (void)gpu;
     return 0.001;
 }
 
-double gpu_matmul_first(const struct gpu_matmul *gpu)
+double gpu_matmul_first_s(const struct gpu_matmul *gpu)
 {
     (void)gpu;
     return 0.002;
@@ -429,7 +429,7 @@ int gpu_copy_open(const char *const *pci_bdf, unsigned ngpus, size_t bytes, stru
     return rc;
 }
 
-unsigned gpu_copy_at(const struct gpu_copy *copy)
+unsigned gpu_copy_selected(const struct gpu_copy *copy)
 {
     return copy->at;
 }
