@@ -6,15 +6,18 @@
  * **Measures** the level of each step, of about 0.1 s. `cpu`: the CPU time of the aggressors (their
  * threads' clocks) over the time of their CPUs. `bandwidth`, `latency` and `cache`: the probe's
  * speed over all time, relative to the mean of the last second or so in which the aggressors
- * rested. `throttle`: what cpu.stat of the workers' cgroups reports (throttle.h). The throughput is
- * the mean of the steps' levels. **Source** D. Iorga et al., "Slow and Steady: Measuring and Tuning
- * Multicore Interference", RTAS 2020, for aggressors that are tuned on each machine;
- * facebookexperimental/resctl-demo, rd-hashd, for a load controlled by its measured effect.
+ * rested. `h2d`: 1 less the bytes that the aggressors copied to the GPUs over those that the links
+ * can carry, as measured at the start. `throttle`: what cpu.stat of the workers' cgroups reports
+ * (throttle.h). The throughput is the mean of the steps' levels. **Source** D. Iorga et al., "Slow
+ * and Steady: Measuring and Tuning Multicore Interference", RTAS 2020, for aggressors that are
+ * tuned on each machine; facebookexperimental/resctl-demo, rd-hashd, for a load controlled by its
+ * measured effect.
  * **Limits** `cpu` is the share that an always runnable task loses. A task that sleeps in between
  * may wait less, as schedulers favour it: its own waiting is in the workers' rows. A CPU that the
  * hypervisor steals counts as used. Memory doses hold where the probe is, on the first of its CPUs.
- * `throttle` affects workers that compute: a worker that mostly waits is seldom stopped, and with
- * others on its CPUs it is stopped for less of the time.
+ * `h2d` beside one worker that copies without pause ends at half of a link, as the driver serves
+ * processes by turns. `throttle` affects workers that compute: a worker that mostly waits is seldom
+ * stopped, and with others on its CPUs it is stopped for less of the time.
  */
 #include "bench/dose/dose.h"
 
@@ -40,11 +43,10 @@ static int dose_validate(const void *params, struct err *err)
 static const struct dose_ops *ops_of(const struct bench_ctx *ctx)
 {
     const struct dose *dose = ctx->params;
-    static const struct dose_ops *const ops[DOSE_KINDS] = {[DOSE_CPU] = &dose_cpu,
-                                                           [DOSE_BANDWIDTH] = &dose_memory,
-                                                           [DOSE_LATENCY] = &dose_memory,
-                                                           [DOSE_CACHE] = &dose_memory,
-                                                           [DOSE_THROTTLE] = &dose_throttle};
+    static const struct dose_ops *const ops[DOSE_KINDS] = {
+        [DOSE_CPU] = &dose_cpu,        [DOSE_BANDWIDTH] = &dose_memory,
+        [DOSE_LATENCY] = &dose_memory, [DOSE_CACHE] = &dose_memory,
+        [DOSE_H2D] = &dose_h2d,        [DOSE_THROTTLE] = &dose_throttle};
     return ops[dose->kind];
 }
 

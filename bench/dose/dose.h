@@ -16,6 +16,6 @@ struct dose_ops {
     size_t state_size;
 };
 
-extern const struct dose_ops dose_cpu, dose_memory, dose_throttle;
+extern const struct dose_ops dose_cpu, dose_memory, dose_h2d, dose_throttle;
 
 #endif

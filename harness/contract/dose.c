@@ -6,15 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const dose_names[] = {"cpu", "bandwidth", "latency", "cache", "throttle", NULL};
+const char *const dose_names[] = {"cpu", "bandwidth", "latency", "cache", "h2d", "throttle", NULL};
 
 /* Levels that aggressors can hold: they have the workers' priority and few threads per CPU. */
 static const double least[DOSE_KINDS] = {
-    [DOSE_BANDWIDTH] = 0.05, [DOSE_LATENCY] = 1, [DOSE_CACHE] = 0.05};
+    [DOSE_BANDWIDTH] = 0.05, [DOSE_LATENCY] = 1, [DOSE_CACHE] = 0.05, [DOSE_H2D] = 0.2};
 static const double most[DOSE_KINDS] = {[DOSE_CPU] = 0.8,
                                         [DOSE_BANDWIDTH] = 1,
                                         [DOSE_LATENCY] = 20,
                                         [DOSE_CACHE] = 1,
+                                        [DOSE_H2D] = 1,
                                         [DOSE_THROTTLE] = 0.8};
 
 bool dose_is_share(int kind)
@@ -24,7 +25,7 @@ bool dose_is_share(int kind)
 
 bool dose_is_left(int kind)
 {
-    return kind == DOSE_BANDWIDTH || kind == DOSE_CACHE;
+    return kind == DOSE_BANDWIDTH || kind == DOSE_CACHE || kind == DOSE_H2D;
 }
 
 double dose_idle_level(enum dose_kind kind)

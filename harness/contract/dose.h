@@ -8,10 +8,12 @@
  * - latency=1.5: time of a probe's load from memory, relative to the same.
  * - cache=0.5: read rate of a probe whose data fills half of the last-level cache, relative to the
  *   same.
+ * - h2d=0.7: the share of each GPU's host-to-device link time that aggressors leave, by their bytes
+ *   and the link's own rate.
  * - throttle=10%: a worker's cgroup CPU quota stops it for this share of the time it would run.
  *
- * Both rates of a ratio are measured beside the workers, so the ratio does not contain the workers'
- * own effect on the probe.
+ * Both rates of a probe's ratio are measured beside the workers, so the ratio does not contain the
+ * workers' own effect on the probe.
  */
 #ifndef CONTEND_CONTRACT_DOSE_H
 #define CONTEND_CONTRACT_DOSE_H
@@ -21,7 +23,7 @@
 
 #include "harness/lib/base/err.h"
 
-enum dose_kind { DOSE_CPU, DOSE_BANDWIDTH, DOSE_LATENCY, DOSE_CACHE, DOSE_THROTTLE, DOSE_KINDS };
+enum dose_kind { DOSE_CPU, DOSE_BANDWIDTH, DOSE_LATENCY, DOSE_CACHE, DOSE_H2D, DOSE_THROTTLE, DOSE_KINDS };
 
 /* The benchmark that applies a dose; its parameters are a struct dose. */
 #define DOSE_BENCH "dose"
@@ -31,13 +33,13 @@ struct dose {
     double level;
 };
 
-/* "cpu", "bandwidth", "latency", "cache", "throttle", NULL. */
+/* "cpu", "bandwidth", "latency", "cache", "h2d", "throttle", NULL. */
 extern const char *const dose_names[];
 
 /* True for cpu and throttle: the level is the share of time taken (0 to 1), written in percent. */
 bool dose_is_share(int kind);
 
-/* True for bandwidth and cache: the level is the remaining share of a probe's speed. */
+/* True for bandwidth, cache and h2d: the level is the remaining share of a speed or a time. */
 bool dose_is_left(int kind);
 
 /* The level that takes nothing: 0 for a share, else 1. */

@@ -64,6 +64,7 @@ run "--dose takes the place of --background" --dose cpu=20% --background prep
 run "dose 'cpu' is not KIND=LEVEL" --dose cpu
 run "a dose of cpu is from 0 to 0.8, not 0.95" --dose cpu=95%
 run "--dose throttle sets the CPU quota of workers: leave --cpu-max out" --dose throttle=20% --cpu-max 0.5
+run "a dose of h2d needs GPUs that this run can use" --device sim --dose h2d=0.7
 bad "one level, such as cpu=20%" bench pipeline --dose cpu=0,20%
 run "'rows=64' is a parameter, not a scenario: -p rows=64" rows=64
 run "'sh' is a command, not a scenario: it goes after '--', as in 'contend run -- sh'" sh train.sh

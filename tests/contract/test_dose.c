@@ -18,6 +18,7 @@ TEST(dose_reads_levels_and_writes_them_back)
         {"bandwidth=80%", "bandwidth=0.8", DOSE_BANDWIDTH, 0.8},
         {"latency=1.5", "latency=1.5", DOSE_LATENCY, 1.5},
         {"cache=50%", "cache=0.5", DOSE_CACHE, 0.5},
+        {"h2d=0.7", "h2d=0.7", DOSE_H2D, 0.7},
         {"throttle=10%", "throttle=10%", DOSE_THROTTLE, 0.1},
         {"throttle=0.125", "throttle=12.5%", DOSE_THROTTLE, 0.125},
         {"throttle=0", "throttle=0%", DOSE_THROTTLE, 0},
@@ -37,9 +38,10 @@ TEST(dose_reads_levels_and_writes_them_back)
 TEST(dose_refuses_what_it_cannot_hold)
 {
     static const char *const refused[] = {
-        "",         "cpu",    "cpu=",        "cpu=x",         "cpu=95%",      "cpu=-1%",
-        "cpu=nan",  "cp=20%", "bandwidth=0", "bandwidth=1.1", "latency=0",    "cpu=20%,40%",
-        "cpu=20%x", "=20%",   "latency=inf", "cache=1.1",     "throttle=81%", "throttle=-1"};
+        "",          "cpu",         "cpu=",         "cpu=x",       "cpu=95%",
+        "cpu=-1%",   "cpu=nan",     "cp=20%",       "bandwidth=0", "bandwidth=1.1",
+        "latency=0", "cpu=20%,40%", "cpu=20%x",     "=20%",        "latency=inf",
+        "cache=1.1", "h2d=0.1",     "throttle=81%", "throttle=-1"};
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
         struct dose dose;
         struct err err = {0};

@@ -27,7 +27,8 @@ static const char *const device_names[] = {"auto",
             "How many of them (default 1 with --background)", .level = OPT_RARE), \
     OPT_TEXT("dose", run_options, dose, NULL, "KIND=LEVEL", \
              "Hold contention at a level: cpu=20% of the workers' CPUs, throttle=10% of their " \
-             "time (quota), bandwidth=0.8 or latency=1.5 of memory, cache=0.5, relative to none; " \
+             "time (quota), bandwidth=0.8 or latency=1.5 of memory, cache=0.5, h2d=0.7 of the GPUs' " \
+             "links, relative to none; " \
              "'run' also takes a list, cpu=5,20%", .level = OPT_RARE)
 #define TIME_OPTIONS \
     OPT_SECONDS("time", run_options, time_s, NULL, 0.01, 86400, "T", \

@@ -13,7 +13,8 @@ int beside_set_background(const struct bench *const *benches, const struct run_o
  * first of the list. */
 int beside_parse_dose(const struct run_options *options, struct dose *dose, struct err *err);
 
-/* If an arm has a dose, sets the benchmark that applies doses as the background. */
+/* If an arm has a dose, sets the benchmark that applies doses as the background. -ENOTSUP: a
+ * dose of h2d, and no GPU to use. */
 int beside_set_dose(const struct bench *const *benches, struct result *result, struct err *err);
 
 #endif

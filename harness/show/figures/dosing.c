@@ -44,6 +44,7 @@ static void put_head(const struct figure_data *data, const struct dosing_curves 
         [DOSE_BANDWIDTH] = "dose: memory bandwidth left, relative to idle",
         [DOSE_LATENCY] = "dose: memory latency, relative to idle",
         [DOSE_CACHE] = "dose: speed of reads from the cache, relative to idle",
+        [DOSE_H2D] = "dose: time of the host-to-device link left",
         [DOSE_THROTTLE] = "dose: throttled time, %"};
     char how[80];
     struct curves curves = {.x.label = labels[of->kind], .y.label = "throughput kept, %"};

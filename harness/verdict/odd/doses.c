@@ -7,11 +7,9 @@
 #include "harness/verdict/odd/odd.h"
 
 /* How far a dose may be from its level; for latency as a share of the level. */
-static const double most_off[DOSE_KINDS] = {[DOSE_CPU] = 0.02,
-                                            [DOSE_BANDWIDTH] = 0.03,
-                                            [DOSE_LATENCY] = 0.05,
-                                            [DOSE_CACHE] = 0.05,
-                                            [DOSE_THROTTLE] = 0.02};
+static const double most_off[DOSE_KINDS] = {
+    [DOSE_CPU] = 0.02,   [DOSE_BANDWIDTH] = 0.03, [DOSE_LATENCY] = 0.05,
+    [DOSE_CACHE] = 0.05, [DOSE_H2D] = 0.03,       [DOSE_THROTTLE] = 0.02};
 
 static double allowed_off(const struct dose *dose)
 {
@@ -35,6 +33,8 @@ static void add_reason(const struct arm *arm, double held, struct finding *findi
         return;
     if (arm->dose.kind == DOSE_THROTTLE)
         text_add(finding->sentence, " A quota hardly stops workers that wait.");
+    else if (arm->dose.kind == DOSE_H2D)
+        text_add(finding->sentence, " The workers' own copies take the rest of the link.");
     else if (arm->dose.kind != DOSE_CPU)
         text_add(finding->sentence,
                  " The %u CPUs beside the workers may be too few: leave it more "

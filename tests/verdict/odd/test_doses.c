@@ -46,6 +46,12 @@ TEST(doses_that_were_not_held_are_named)
          0.8,
          "The dose of cache=0.5 was not held under partition: 0.8. The 8 CPUs beside the workers "
          "may be too few: leave it more (--cpus)."},
+        {PLACE_PARTITION, {DOSE_H2D, 0.7}, 0.72, NULL},
+        {PLACE_PARTITION,
+         {DOSE_H2D, 0.4},
+         0.51,
+         "The dose of h2d=0.4 was not held under partition: 0.51. The workers' own copies take the "
+         "rest of the link."},
         {PLACE_PARTITION, {DOSE_THROTTLE, 0.2}, 0.185, NULL},
         {PLACE_PARTITION,
          {DOSE_THROTTLE, 0.2},

@@ -1,0 +1,226 @@
+/*
+ * Takes a share of the time of each GPU's host-to-device link: one thread per GPU copies pieces of
+ * page-locked memory whenever its bytes fall behind that share of the link's own rate, which it
+ * measures alone before.
+ *
+ * The driver serves the copies of all processes by turns, so one piece at a time gets at most a
+ * quarter of a link that another process keeps busy (H100: 22%), several in flight get a half. So
+ * the further the account is behind, the more pieces are in flight. The sizes of the pieces are
+ * random, so that they do not synchronize with the workers. As a copy process of its own, it meets
+ * other processes as a second trainer on the GPU would.
+ */
+#include <errno.h>
+#include <math.h>
+
+#include "bench/dose/dose.h"
+#include "bench/gpu/gpu.h"
+
+#ifdef CONTEND_HAVE_CUDA
+
+#include "bench/dose/dose_team.h"
+#include "harness/lib/stats/random.h"
+#include "harness/lib/sys/clock.h"
+#include "kernels/gpu/gpu_upload.h"
+
+enum {
+    PIECE = 16 << 20, /* mean bytes: 0.3 ms at 55 GB/s, so that starts of copies cost little */
+    WINDOW = 8        /* pieces per reading of the link's own rate */
+};
+
+static const uint64_t solo_ns = 100000000;
+static const uint64_t poll_ns = 1000000;
+static const double longest_sleep_ns = 20e6;
+/* Limit of the debt: after a share was out of reach, the thread does not catch up on more. */
+static const double most_behind_bytes = (GPU_UPLOAD_DEPTH + 2) * (double)PIECE;
+
+/* One per GPU; used by its thread, except where atomic. */
+struct link {
+    _Alignas(128) _Atomic uint64_t copied; /* bytes */
+    double solo_rate;                      /* bytes per ns */
+    double claimed;                        /* bytes queued or waived */
+    uint64_t random_state;
+    size_t next_bytes; /* bytes of the next piece */
+    int rc;
+    char msg[GPU_MSG];
+};
+
+struct h2d_dose {
+    struct dose_team team;
+    const struct bench_machine *machine;
+    double share; /* of each link's time */
+    struct link *links;
+    _Atomic unsigned ready;                  /* links with a known rate, or an error */
+    _Alignas(128) _Atomic uint64_t begin_ns; /* of the account; 0: not yet */
+    uint64_t copied[64], since_ns;           /* at the last call of hold */
+};
+
+static void draw_next(struct link *link)
+{
+    double drawn = (double)(random_next(&link->random_state) >> 11) * 0x1p-53;
+    link->next_bytes = (size_t)(PIECE * (0.5 + drawn)) & ~(size_t)7;
+}
+
+/* Waits for the oldest piece. */
+static int wait_for_oldest(struct link *link, struct gpu_upload *upload)
+{
+    size_t bytes = 0;
+    int rc = gpu_upload_wait(upload, &bytes, link->msg, sizeof(link->msg));
+    if (!rc)
+        (void)atomic_fetch_add(&link->copied, bytes);
+    return rc;
+}
+
+/* The fastest of some windows: a link wakes up first, and workers may still copy their data. */
+static int measure_solo(struct link *link, struct gpu_upload *upload)
+{
+    const uint64_t end_ns = clock_now_ns() + solo_ns;
+    int rc = 0;
+    while (!rc && clock_now_ns() < end_ns) {
+        uint64_t from_ns = clock_now_ns(), had = atomic_load(&link->copied);
+        for (unsigned i = 0; i < WINDOW && !rc; i++) {
+            while (!rc && gpu_upload_queued(upload) < GPU_UPLOAD_DEPTH)
+                rc = gpu_upload_queue(upload, PIECE, link->msg, sizeof(link->msg));
+            if (!rc)
+                rc = wait_for_oldest(link, upload);
+        }
+        double bytes = (double)(atomic_load(&link->copied) - had);
+        link->solo_rate = fmax(link->solo_rate, bytes / (double)(clock_now_ns() - from_ns));
+    }
+    while (!rc && gpu_upload_queued(upload))
+        rc = wait_for_oldest(link, upload);
+    return rc;
+}
+
+static int copy_or_wait(struct h2d_dose *dose, struct link *link, struct gpu_upload *upload)
+{
+    const double rate = dose->share * link->solo_rate;
+    double due = rate * (double)(clock_now_ns() - atomic_load(&dose->begin_ns));
+    link->claimed = fmax(link->claimed, due - most_behind_bytes);
+    double behind = due - link->claimed;
+    if (behind >= (double)link->next_bytes && gpu_upload_queued(upload) < GPU_UPLOAD_DEPTH) {
+        int rc = gpu_upload_queue(upload, link->next_bytes, link->msg, sizeof(link->msg));
+        link->claimed += (double)link->next_bytes;
+        draw_next(link);
+        return rc;
+    }
+    if (gpu_upload_queued(upload))
+        return wait_for_oldest(link, upload);
+    double sleep_ns = fmin(longest_sleep_ns, ((double)link->next_bytes - behind) / rate);
+    clock_sleep_until(clock_timer_ns() + (uint64_t)sleep_ns);
+    return 0;
+}
+
+static void run_link(void *arg, unsigned rank, unsigned n)
+{
+    (void)n;
+    struct h2d_dose *dose = arg;
+    struct link *link = &dose->links[rank];
+    struct gpu_upload *upload = NULL;
+    const size_t most = PIECE / 2 * 3;
+    int rc = gpu_upload_open(dose->machine->gpus[rank].pci_bdf, most, &upload, link->msg,
+                             sizeof(link->msg));
+    /* One after the other: links may share a way to the memory. */
+    while (atomic_load(&dose->ready) < rank)
+        clock_sleep_until(clock_timer_ns() + poll_ns);
+    if (!rc)
+        rc = measure_solo(link, upload);
+    link->rc = rc;
+    (void)atomic_fetch_add(&dose->ready, 1);
+    link->random_state = rank;
+    draw_next(link);
+    while (!atomic_load(&dose->begin_ns) && dose_team_runs(&dose->team))
+        clock_sleep_until(clock_timer_ns() + poll_ns);
+    while (!rc && dose_team_runs(&dose->team))
+        rc = copy_or_wait(dose, link, upload);
+    if (!rc)
+        rc = gpu_upload_check(upload, link->msg, sizeof(link->msg));
+    link->rc = rc;
+    gpu_upload_close(upload);
+}
+
+/* A CPU of the GPU's node, if there is one. */
+static unsigned find_cpu(const struct bench_machine *machine, unsigned gpu)
+{
+    for (unsigned i = 0; i < machine->ncpus; i++) {
+        const struct bench_cpu *cpu = &machine->cpus[(gpu + i) % machine->ncpus];
+        if (cpu->os_node == machine->gpus[gpu].os_node)
+            return cpu->os_cpu;
+    }
+    return machine->cpus[gpu % machine->ncpus].os_cpu;
+}
+
+/* The first link's error, with its GPU's name; only while no thread writes it. */
+static int check_links(const struct h2d_dose *dose, struct err *err)
+{
+    char name[GPU_NAME_MAX];
+    int rc = 0;
+    for (unsigned i = 0; i < dose->machine->ngpus && !rc; i++)
+        rc = gpu_error_of(dose->links[i].rc,
+                          gpu_name(dose->machine, dose->machine->gpus[i].pci_bdf, name),
+                          dose->links[i].msg, err);
+    return rc;
+}
+
+/* The mean share of the links' time left since the last call. */
+static double h2d_hold(struct bench_ctx *ctx)
+{
+    struct h2d_dose *dose = ctx->state;
+    const uint64_t now_ns = clock_now_ns();
+    double taken = 0;
+    for (unsigned i = 0; i < dose->machine->ngpus; i++) {
+        const uint64_t copied = atomic_load(&dose->links[i].copied);
+        taken += (double)(copied - dose->copied[i]) / dose->links[i].solo_rate;
+        dose->copied[i] = copied;
+    }
+    taken /= (double)(now_ns - dose->since_ns) * dose->machine->ngpus;
+    dose->since_ns = now_ns;
+    return 1 - taken;
+}
+
+static int h2d_start(struct bench_ctx *ctx, double level)
+{
+    struct h2d_dose *dose = ctx->state;
+    const struct bench_machine *machine = ctx->machine;
+    int rc = gpu_probe(ctx);
+    if (rc)
+        return rc;
+    unsigned *os_cpus = bench_array(ctx, machine->ngpus, sizeof(*os_cpus));
+    dose->links = bench_array(ctx, machine->ngpus, sizeof(*dose->links));
+    if (!os_cpus || !dose->links)
+        return -ENOMEM;
+    dose->machine = machine;
+    dose->share = 1 - level;
+    for (unsigned i = 0; i < machine->ngpus; i++)
+        os_cpus[i] = find_cpu(machine, i);
+    rc = dose_team_start(&dose->team, ctx, os_cpus, machine->ngpus, run_link, dose);
+    while (!rc && atomic_load(&dose->ready) < machine->ngpus)
+        clock_sleep_until(clock_timer_ns() + poll_ns);
+    if (!rc)
+        rc = check_links(dose, ctx->err);
+    if (rc)
+        return rc;
+    atomic_store(&dose->begin_ns, clock_now_ns());
+    (void)h2d_hold(ctx);
+    return 0;
+}
+
+static int h2d_check(struct bench_ctx *ctx)
+{
+    struct h2d_dose *dose = ctx->state;
+    dose_team_stop(&dose->team);
+    return check_links(dose, ctx->err);
+}
+
+const struct dose_ops dose_h2d = {h2d_start, h2d_hold, h2d_check, sizeof(struct h2d_dose)};
+
+#else
+
+static int h2d_start(struct bench_ctx *ctx, double level)
+{
+    (void)level;
+    return gpu_probe(ctx); /* an error without CUDA */
+}
+
+const struct dose_ops dose_h2d = {.start = h2d_start, .state_size = sizeof(int)};
+
+#endif
