@@ -27,7 +27,7 @@ static const double piece_ns = 3e6;
 /* Limit of the debt: after a share was out of reach, the threads do not catch up on more than
  * this. */
 static const double most_behind_ns = (THREADS + 2) * 3e6;
-static const double longest_sleep_ns = 20e6;
+static const double longest_sleep_ns = 100e6; /* between checks whether to stop */
 
 /* One per CPU. */
 struct account {
