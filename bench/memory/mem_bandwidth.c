@@ -5,9 +5,9 @@
  * every kernel once over whole arrays, with plain and with non-temporal stores; the first round
  * warms up. Each array is 4 times all last-level caches. It is smaller if the three arrays would
  * take more than a quarter of the free memory, or if the time of a quick profile is too short; the
- * time alone reduces it to half at most. `array_bytes` and `array_per_cache` give the size. With
- * less than twice the caches that the threads reach, values are noisy. Kernels go from array to
- * array, so even then six times the cache lies between two uses of a line.
+ * time alone reduces it to half at most. `array_bytes` and `array_per_cache` give the size. Between
+ * two uses of a line lies at least one array, as write may follow read over the same one. With less
+ * than twice the caches that the threads reach, values are noisy.
  *
  * **Measures** `bandwidth`: median over rounds of STREAM bytes / time, GB/s of 1e9 bytes, from the
  * first thread's start to the last thread's end on CLOCK_MONOTONIC_RAW. Bytes per element: read and
