@@ -154,11 +154,18 @@ void process_reap_others(const struct process *kept)
 {
     for (;;) {
         siginfo_t end = {.si_pid = 0};
-        if (waitid(P_ALL, 0, &end, WEXITED | WNOHANG | WNOWAIT) || !end.si_pid ||
-            (kept && end.si_pid == kept->pid))
+        if (waitid(P_ALL, 0, &end, WEXITED | WNOHANG | WNOWAIT) || !end.si_pid)
             return;
+        if (kept && end.si_pid == kept->pid)
+            break;
         (void)waitpid(end.si_pid, NULL, WNOHANG);
     }
+    /* waitid would name `kept` again; /proc also shows the children behind it that have ended. */
+    struct tree_process below[TREE_PROCESSES];
+    unsigned n = tree_list(getpid(), below, TREE_PROCESSES);
+    for (unsigned i = 0; i < n; i++)
+        if (below[i].ended && below[i].parent == getpid() && below[i].pid != kept->pid)
+            (void)waitpid(below[i].pid, NULL, WNOHANG);
 }
 
 /* The process may have ended since it was listed, and its PID may have been reused. */

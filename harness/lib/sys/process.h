@@ -64,7 +64,7 @@ bool process_is_over(const struct process *process);
  */
 void process_adopt(bool adopts);
 
-/* Reaps ended children and drops their status, until the next ended child is `kept`. */
+/* Reaps all ended children but `kept`, which may be NULL, and drops their status. */
 void process_reap_others(const struct process *kept);
 
 /*

@@ -140,6 +140,32 @@ TEST(process_ends_where_sigchld_is_ignored)
     assert_int_equal(WEXITSTATUS(status), ITS_CODE);
 }
 
+static bool is_left(pid_t pid)
+{
+    siginfo_t end;
+    return !waitid(P_PID, (id_t)pid, &end, WEXITED | WNOWAIT);
+}
+
+/* Whichever of them the kernel names first. */
+TEST(process_reaps_all_but_one)
+{
+    for (int kept = 0; kept < 3; kept++) {
+        struct process process[3];
+        int status;
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(process_start(&process[i], false, end_at_once, NULL), 0);
+            assert_true(is_left(process[i].pid));
+        }
+        process_reap_others(&process[kept]);
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(is_left(process[i].pid), i == kept);
+        for (int i = 0; i < 3; i++) {
+            assert_true(process_ended(&process[i], &status));
+            assert_int_equal(status != PROCESS_STATUS_UNKNOWN, i == kept);
+        }
+    }
+}
+
 /* Of so many, none takes the descriptors that all else needs. */
 TEST(process_leaves_descriptors)
 {
