@@ -207,6 +207,7 @@ void gpu_change_add(struct gpu_change *sum, const struct gpu_change *change)
             sum->gained[i] = change->gained[i] + (sum->gained[i] < 0 ? 0 : sum->gained[i]);
     if (!sum->xid)
         sum->xid = change->xid;
+    sum->heat = fmax(sum->heat, change->heat); /* fmax ignores NaN */
     sum->pcie_generation = lesser(sum->pcie_generation, change->pcie_generation);
     sum->pcie_width = lesser(sum->pcie_width, change->pcie_width);
     if (change->pcie_generation_most > sum->pcie_generation_most)

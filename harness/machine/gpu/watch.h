@@ -70,7 +70,7 @@ enum gpu_kind { GPU_XID = GPU_COUNTERS, GPU_LINK, GPU_KINDS };
 /* A copy in which only that kind is known; GPU_KINDS: nothing. */
 struct gpu_change gpu_change_only(const struct gpu_change *change, enum gpu_kind kind);
 
-/* Adds the known values of `change` to *sum, except heat; for links, keeps the worse state. */
+/* Adds the known values of `change` to *sum; of heat and links, keeps the worse state. */
 void gpu_change_add(struct gpu_change *sum, const struct gpu_change *change);
 
 /*

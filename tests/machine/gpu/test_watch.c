@@ -206,3 +206,15 @@ TEST(watch_sums_by_kind)
     assert_true(says(&sum, "bad gpu_xid: Xid 48 during none: the kernel's log says more\n"
                            "bad gpu_pcie: PCIe gen 1 of 5 under load, during none\n"));
 }
+
+TEST(watch_sums_keep_the_hottest)
+{
+    static const double heats[] = {NAN, 0.25, 0.75, 0.5, NAN};
+    static const double hottest[] = {NAN, 0.25, 0.75, 0.75, 0.75};
+    struct gpu_change change = {.xid = 0}, sum = gpu_change_only(&change, GPU_KINDS);
+    for (size_t i = 0; i < sizeof(heats) / sizeof(heats[0]); i++) {
+        change.heat = heats[i];
+        gpu_change_add(&sum, &change);
+        assert_true(isnan(hottest[i]) ? isnan(sum.heat) : sum.heat == hottest[i]);
+    }
+}
