@@ -7,6 +7,7 @@
 #include "bench/cpu/thrash/effective_cache_size.h"
 #include "bench/cpu/thrash/fight.h"
 #include "bench/cpu/thrash/thrash_cells.h"
+#include "bench/cpu/thrash/thrash_values.h"
 #include "bench/cpu/thrash/turns.h"
 #include "bench/cpu/thrash/victim.h"
 #include "bench/registry.h"
@@ -218,6 +219,29 @@ TEST(turns_know_those_that_never_get_warm)
     assert_true(turns_sum(&turns).first_ns == 4 / 0.25);
 }
 
+/* A victim that was never warm has no time of warm loads, and says so; what is left is measured. */
+TEST(turns_without_a_warm_slice_have_no_warm_access)
+{
+    static struct victim none;
+    static struct fight fight = {.victim = &none, .npairs = 2};
+    const struct thrash_cell cell = {.where = WHERE_TURNS};
+    double value[THRASH_VALUES];
+    for (unsigned i = 0; i < 2; i++)
+        fight.pairs[i] = (struct fight_pair){
+            .cpu_ns = VICTIM_CHUNK_LOADS, .warm_ns = VICTIM_CHUNK_LOADS * (4 + i), .with.ns = 1};
+    thrash_sum_up(&fight, &cell, &(struct thrash_victim){.alone_most_ns = 0}, value);
+    assert_true(isnan(value[THRASH_ACCESS_WARM]) && value[THRASH_ACCESS] == 1);
+    for (unsigned which = 0; which < THRASH_VALUES; which++)
+        assert_int_equal(thrash_why_absent(&cell, which, value) != NULL,
+                         which == THRASH_REFILL || which == THRASH_ACCESS_WARM);
+    assert_non_null(strstr(thrash_why_absent(&cell, THRASH_ACCESS_WARM, value), "warm_share 0"));
+    /* One of both is warm. */
+    const struct thrash_victim victim = {.alone_most_ns = VICTIM_CHUNK_LOADS * 4};
+    thrash_sum_up(&fight, &cell, &victim, value);
+    assert_true(value[THRASH_ACCESS_WARM] == 4);
+    assert_null(thrash_why_absent(&cell, THRASH_ACCESS_WARM, value));
+}
+
 static unsigned most_at(const struct thrash_cells *cells, enum where where)
 {
     unsigned most = 0;
@@ -346,7 +370,15 @@ TEST(cache_thrash_of_each_victim)
     scan_end(&scan);
 }
 
-/* Values that need no turn are there however busy the CPU is; a refill is one, or says why not. */
+/* Each is one value, or says why not. */
+static void assert_value_or_reason(const struct scan *scan, const char *metric, const char *key)
+{
+    assert_int_equal(scan_count(scan, metric), 1);
+    if (isnan(scan_value(scan, metric, key)))
+        assert_non_null(scan_reason(scan, metric, key));
+}
+
+/* Values that need no turn are there however busy the CPU is. */
 static void assert_turns(const char *victim)
 {
     static struct bench_machine one;
@@ -358,13 +390,13 @@ static void assert_turns(const char *victim)
     one = machine;
     one.ncpus = 1;
     scan_run(&scan, &bench_cache_thrash, &one, pairs, 0.05);
-    assert_true(scan_value(&scan, "access_warm", key) > 0.2);
+    assert_value_or_reason(&scan, "access_warm", key);
+    double warm_ns = scan_value(&scan, "access_warm", key);
+    assert_true(scan_value(&scan, "warm_share", key) > 0 ? warm_ns > 0.2 : isnan(warm_ns));
     assert_true(scan_value(&scan, "access_time", key) > 0.2);
-    if (isnan(scan_value(&scan, "refill", key)))
-        assert_non_null(scan_reason(&scan, "refill", key));
-    else
+    assert_value_or_reason(&scan, "refill", key);
+    if (!isnan(scan_value(&scan, "refill", key)))
         assert_true(scan_value(&scan, "turn", key) > 0);
-    assert_int_equal(scan_count(&scan, "refill"), 1);
     assert_int_equal(scan_count(&scan, "victim_slowdown"), 0);
     scan_end(&scan);
 }

@@ -39,7 +39,8 @@
  * that of warm chunks, less `switch_cost`, the same without aggressors; medians over turns. It is
  * marked "at least" if most turns end before a warm chunk.
  * `access_first` = ns a load of the first lap after a switch, less the switch; `access_warm` = the
- * median without aggressors. `turn` = ms of CPU time of a turn.
+ * median without aggressors, skipped like `refill` if no pair was warm. `turn` = ms of CPU time of
+ * a turn.
  *
  * Keys: n, the number of aggressors. If the parameter names a place, keys leave it out, so that
  * `ab` compares places.
@@ -312,13 +313,13 @@ static void emit_cell(struct bench_ctx *ctx)
     const struct thrash_cell *cell = t->cell;
     const struct dims at = place_of_cell(ctx, cell);
     double value[THRASH_VALUES];
-    struct err why = {0};
     thrash_sum_up(&t->fight, cell, &t->victims[cell->victim], value);
-    if (thrash_why_absent(cell, value))
-        (void)err_set(&why, -ENOTSUP, "%s", thrash_why_absent(cell, value));
-    const unsigned needs_warm = cell->where == WHERE_TURNS ? THRASH_REFILL : THRASH_SLOWDOWN;
     for (unsigned metric = 0; metric < THRASH_VALUES; metric++) {
-        if (metric == needs_warm && bench_emit_absent(ctx, metric, &why, at))
+        struct err why = {0};
+        const char *absent = thrash_why_absent(cell, metric, value);
+        if (absent)
+            (void)err_set(&why, -ENOTSUP, "%s", absent);
+        if (bench_emit_absent(ctx, metric, &why, at))
             continue;
         if (metric == THRASH_REFILL)
             bench_emit_doubt(ctx, metric, value[metric], thrash_why_doubted(&t->fight), at);

@@ -82,15 +82,21 @@ void thrash_sum_up(const struct fight *fight, const struct thrash_cell *cell,
     if (warm)
         value[THRASH_COLD] = NAN;
     else
-        value[THRASH_SWITCH] = value[THRASH_ACCESS_FIRST] = NAN;
+        value[THRASH_SWITCH] = value[THRASH_ACCESS_FIRST] = value[THRASH_ACCESS_WARM] = NAN;
 }
 
-const char *thrash_why_absent(const struct thrash_cell *cell,
+const char *thrash_why_absent(const struct thrash_cell *cell, unsigned which,
                               const double value[static THRASH_VALUES])
 {
+    const bool turns = cell->where == WHERE_TURNS;
+    const unsigned needs_warm = turns ? THRASH_REFILL : THRASH_SLOWDOWN;
+    if (which != needs_warm && !(turns && which == THRASH_ACCESS_WARM))
+        return NULL;
     if (!(value[THRASH_WARM] > 0))
         return "warm_share 0: others used the victim's cache while it was alone";
-    if (cell->where == WHERE_TURNS && isnan(value[THRASH_REFILL]))
+    if (which == THRASH_ACCESS_WARM)
+        return NULL;
+    if (turns && isnan(value[THRASH_REFILL]))
         return "other programs had the victim's CPU before every turn";
     if (cell->where == WHERE_SMT && cell->victim != VICTIM_L3)
         return NULL; /* they share the L1 and L2: the last-level cache does not decide */

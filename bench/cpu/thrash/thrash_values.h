@@ -27,14 +27,15 @@ enum {
 
 /*
  * Medians over the pairs in which the victim was warm without aggressors. If it was warm in none:
- * medians over all pairs, and THRASH_SWITCH and THRASH_ACCESS_FIRST are NaN. NaN: the cell has no
- * such value.
+ * medians over all pairs, and THRASH_SWITCH, THRASH_ACCESS_FIRST and THRASH_ACCESS_WARM are NaN.
+ * NaN: the cell has no such value.
  */
 void thrash_sum_up(const struct fight *fight, const struct thrash_cell *cell,
                    const struct thrash_victim *victim, double value[static THRASH_VALUES]);
 
-/* Why the cell has no slowdown, or in turns no refill; NULL if it has. */
-const char *thrash_why_absent(const struct thrash_cell *cell,
+/* Why the cell has no slowdown, or in turns no refill or access_warm; NULL if it has, and for other
+ * values. */
+const char *thrash_why_absent(const struct thrash_cell *cell, unsigned which,
                               const double value[static THRASH_VALUES]);
 
 /* The doubt about the refill if most turns end before the victim is warm; else "". */
