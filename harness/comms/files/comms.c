@@ -237,5 +237,6 @@ int comms_ports_write(int dir_fd, const char *host, const struct gpu_link *link,
     static const struct table table = {COMMS_PORTS_NAME, COMMS_PORTS_COLUMNS "\n", put_links};
     const struct links links = {host, link, n};
     bool fits = n && strlen(host) < COMMS_HOST_MAX && !strpbrk(host, ",\"\r\n");
-    return fits ? write_file(dir_fd, &table, &links, err) : 0;
+    int rc = fits ? look(dir_fd, &table, err) : 0;
+    return fits && !rc ? write_file(dir_fd, &table, &links, err) : rc;
 }

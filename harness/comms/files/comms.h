@@ -16,7 +16,8 @@ int comms_csv_write(int dir_fd, const struct comms_view *view, struct err *err);
 
 /*
  * links.csv: the links of the GPUs of that host, which only the host itself can find out. Writes
- * nothing without links, or if a line cannot hold the host's name. 0 or an error of writing.
+ * nothing without links, or if a line cannot hold the host's name. -EEXIST: a file of that name is
+ * not of contend, and stays; or an error of writing.
  */
 int comms_ports_write(int dir_fd, const char *host, const struct gpu_link *link, size_t n,
                       struct err *err);
