@@ -47,9 +47,11 @@ struct run {
 
     char text[COMMAND_LINE_MAX]; /* the current line, cut */
     size_t used;
-    char last[160];  /* the last line that was not empty */
-    char number[64]; /* the last match of the metric */
-    uint64_t lines;  /* that count, since the start */
+    bool line_cut;                 /* the current line has more */
+    char last[160];                /* the last line that was not empty */
+    char number[COMMAND_LINE_MAX]; /* the last match of the metric */
+    bool number_cut;               /* it may have more digits */
+    uint64_t lines;                /* that count, since the start */
 };
 
 static int elapsed_ms(uint64_t until_ns)
@@ -71,14 +73,20 @@ static void keep_output(struct run *run, const char *bytes, size_t n)
     run->seat->report->cut_bytes += n - kept;
 }
 
-/* A match without its group counts as no match; a number too long is cut. */
-static void match_metric(struct run *run, const char *line)
+static void take_number(struct run *run, const char *text, size_t length, bool cut)
+{
+    run->number_cut = cut || length >= sizeof(run->number);
+    (void)snprintf(run->number, sizeof(run->number), "%.*s", (int)length, text);
+}
+
+/* A match without its group counts as no match. `cut`: the line has more. */
+static void match_metric(struct run *run, const char *line, bool cut)
 {
     regmatch_t match[2];
     if (!run->has_metric || regexec(&run->metric, line, 2, match, 0) || match[1].rm_so < 0)
         return;
-    (void)snprintf(run->number, sizeof(run->number), "%.*s", (int)(match[1].rm_eo - match[1].rm_so),
-                   line + match[1].rm_so);
+    take_number(run, line + match[1].rm_so, (size_t)(match[1].rm_eo - match[1].rm_so),
+                cut && !line[match[1].rm_eo]);
 }
 
 static void end_line(struct run *run)
@@ -91,9 +99,10 @@ static void end_line(struct run *run)
         run->last[n] = '\0';
     }
     if (!run->seat->command.options.metric_file)
-        match_metric(run, run->text);
+        match_metric(run, run->text, run->line_cut);
     run->lines += !run->has_line || !regexec(&run->line, run->text, 0, NULL, 0);
     run->used = 0;
+    run->line_cut = false;
 }
 
 static void take_lines(struct run *run, const char *bytes, size_t n)
@@ -103,6 +112,8 @@ static void take_lines(struct run *run, const char *bytes, size_t n)
             end_line(run);
         else if (run->used < sizeof(run->text) - 1)
             run->text[run->used++] = bytes[i];
+        else
+            run->line_cut = true;
 }
 
 /* Reads the output that is there now. False: end of file. */
@@ -149,6 +160,7 @@ static int start(struct run *run)
 {
     run->last[0] = run->number[0] = '\0';
     run->used = 0;
+    run->line_cut = run->number_cut = false;
     run->lines = 0;
     run->term_ns = 0;
     run->cut = run->was_killed = false;
@@ -298,10 +310,10 @@ static int read_metric_file(struct run *run)
         return err_sys(run->ctx->err, rc, "the command left no metric in '%.120s'",
                        run->seat->command.options.metric_file);
     if (!run->has_metric)
-        (void)snprintf(run->number, sizeof(run->number), "%.*s", (int)strcspn(text, "\r\n"), text);
+        take_number(run, text, strcspn(text, "\r\n"), false);
     char *save = NULL;
     for (char *line = strtok_r(text, "\r\n", &save); line; line = strtok_r(NULL, "\r\n", &save))
-        match_metric(run, line);
+        match_metric(run, line, false);
     free(text);
     return 0;
 }
@@ -318,6 +330,11 @@ static int take_metric(struct run *run, struct sample *sample)
         return err_set(run->ctx->err, -ENODATA,
                        "the command printed nothing that --metric matches%s",
                        format_last(run, last, sizeof(last)));
+    if (run->number_cut)
+        return err_set(run->ctx->err, -ERANGE,
+                       "the line with the command's metric, '%.40s...', is longer than %d "
+                       "characters: print the number on a line of its own",
+                       run->number, COMMAND_LINE_MAX - 1);
     double value = strtod(run->number, &end);
     end += strspn(end, " \t");
     if (end == run->number || *end || !isfinite(value) || value <= 0)

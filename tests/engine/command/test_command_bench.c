@@ -112,6 +112,31 @@ TEST_IN_DIR(command_without_a_number_above_0_fails)
         assert_int_equal(step(&options, bad[i].script, &sample), bad[i].rc);
 }
 
+/* A number is read whole, or is refused where the rest of its line is not read. */
+TEST_IN_DIR(command_gives_a_long_number)
+{
+    static const char beyond[] = "longer than 4095 characters";
+    struct sample sample;
+    struct command_options options = {.metric = "rate: ([0-9.]+)", .grace_s = 5};
+    assert_int_equal(step(&options, "printf 'rate: 1%070d' 0", &sample), 0);
+    assert_true(sample.rate == 1e70);
+    assert_int_equal(step(&options, "printf 'rate: 0.%070d' 5", &sample), 0);
+    assert_true(sample.rate == 5e-70);
+    assert_int_equal(step(&options, "printf 'rate: 2 %5000s' .", &sample), 0);
+    assert_true(sample.rate == 2);
+    assert_int_equal(step(&options, "printf '%4085srate: 1234567' .", &sample), -ERANGE);
+    assert_non_null(strstr(w.err.msg, beyond));
+    assert_int_equal(step(&options, "printf '%4085srate: 1234567\nrate: 3' .", &sample), 0);
+    assert_true(sample.rate == 3);
+
+    char path[256], script[512];
+    (void)snprintf(path, sizeof(path), "%s/metric", fixture_dir);
+    (void)snprintf(script, sizeof(script), "printf '%%05000d' 7 > '%s'", path);
+    options = (struct command_options){.metric_file = path, .grace_s = 5};
+    assert_int_equal(step(&options, script, &sample), -ERANGE);
+    assert_non_null(strstr(w.err.msg, beyond));
+}
+
 TEST_IN_DIR(command_leaves_its_number_in_a_file)
 {
     char path[256], script[512];
