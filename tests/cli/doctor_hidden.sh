@@ -17,9 +17,10 @@ if [ "${1-}" != inside ]; then
 fi
 
 member=(setpriv --reuid 65534 --regid 65534 --groups 4)
-"$CONTEND_BUSY" threads=1 >/dev/null &
+# They end with this namespace at the latest, so that they may outlive a slow machine's test.
+"$CONTEND_BUSY" threads=1 lives=3600 >/dev/null &
 others=$!
-"${user[@]}" "$CONTEND_BUSY" threads=1 >/dev/null &
+"${user[@]}" "$CONTEND_BUSY" threads=1 lives=3600 >/dev/null &
 ours=$!
 trap 'kill "$others" "$ours" 2>/dev/null; rm -rf "$scratch"' EXIT
 wait_for 20 grep -qz busy "/proc/$ours/cmdline"

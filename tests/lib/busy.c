@@ -1,13 +1,14 @@
 /*
  * A process with a fault, for tests of `contend doctor`: threads that compute until it is killed,
- * or for a minute or two.
+ * or for three minutes.
  *
- *   busy [threads=N] [on=CPU] [map=FILE] [log=FILE] [steps=N] [spinners=N]
+ *   busy [threads=N] [on=CPU] [map=FILE] [log=FILE] [steps=N] [spinners=N] [lives=SECONDS]
  *
  * on: the threads bind themselves there, while the first one, which sleeps, keeps its mask. map:
  * FILE is mapped as code, as the loader does with a library. log: each step of the work, some
  * milliseconds of CPU time, appends a line there ("-": prints it). steps: the process ends behind
- * so many. Without threads= the first thread itself computes.
+ * so many. lives: instead of three minutes, for a test that surely kills it. Without threads= the
+ * first thread itself computes.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -73,7 +74,7 @@ int main(int argc, char **argv)
 {
     long threads = value_of(argc, argv, "threads=", 0);
     int cpu = (int)value_of(argc, argv, "on=", -1);
-    (void)alarm(180);
+    (void)alarm((unsigned)value_of(argc, argv, "lives=", 180));
     last_step = value_of(argc, argv, "steps=", 0);
     for (int i = 1; i < argc; i++) {
         if (strncmp(argv[i], "map=", 4) == 0 && map_file(argv[i] + 4))
