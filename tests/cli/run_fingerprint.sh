@@ -8,7 +8,13 @@ cd "$scratch" || exit 1
 expect 0 'contend run pipeline .* -P none,partition' "$CONTEND_BINARY" run fingerprint --device sim --dry-run
 [ ! -e results ] || fail "a dry run wrote"
 
+# A file of the user's where the page would be stays, and the result is whole without a page.
+mkdir one
+echo mine > one/report.html
 "$CONTEND_BINARY" run fingerprint --device sim --max-time 20 --host node7 -o one > out 2> log || fail "exit $?: $(cat out log)"
+grep -q "warning: no page: 'report.html' is not replaced" log || fail "no warning: $(cat log)"
+is "the user's page" "$(cat one/report.html)" mine
+rm one/report.html
 head -1 out | grep -Eq '^fingerprint: [0-9]+ values, [0-9]+ absent; compare: contend compare one OTHER$' || fail "$(cat out)"
 [ -z "$(awk 'length > 80' out)" ] || fail "wider than 80 columns: $(cat out)"
 jq -e '.schema == "contend-fingerprint" and .schema_version == 1 and .machine.cpus >= 2 and .machine.gpus == 0' one/fingerprint.json > /dev/null ||
@@ -27,7 +33,7 @@ jq -e '[.absent[] | select(.part == "copies") | .reason] == ["--device sim: no G
 expect 0 'cpu' "$CONTEND_BINARY" report one/cpu
 "$CONTEND_BINARY" report one > again || fail "its report: exit $?"
 diff <(sed '/^Results: /d' out) <(cat again; echo) || fail "another table"
-# Its page is made again, too, and its other forms are the same.
+# It also makes the page, and its other forms are the same.
 well_formed one/report.html
 cp one/report.html page.html
 rm one/report.html

@@ -186,21 +186,40 @@ static int show(const char *title, struct doc *doc, json_t *json,
     return code ? code : printed;
 }
 
+enum { TITLE_MAX = 200 };
+
+static void describe_one(const struct fingerprint *print, const char *path,
+                         char title[static TITLE_MAX], struct doc *doc)
+{
+    (void)snprintf(title, TITLE_MAX, "fingerprint of %.100s, %.32s", print->host, print->started);
+    fingerprint_add_to_doc(print, path, doc);
+}
+
+/* The result is whole without its page. */
+static void write_own_page(const struct work *work)
+{
+    char title[TITLE_MAX];
+    struct doc doc = {0};
+    struct err err = {0};
+    describe_one(&work->print, work->dir.path, title, &doc);
+    if (page_put_document(title, &doc, work->dir.fd, PAGE_NAME, &err))
+        log_warn("no page: %s", err.msg);
+    doc_free(&doc);
+}
+
 /* Takes the JSON, which is that of the fingerprint. */
 static int show_one(const struct fingerprint *print, const char *path, json_t *json,
                     const struct fingerprint_form *form)
 {
-    char title[200];
+    char title[TITLE_MAX];
     struct doc doc = {0};
-    text_set(title, "fingerprint of %.100s, %.32s", print->host, print->started);
-    fingerprint_add_to_doc(print, path, &doc);
+    describe_one(print, path, title, &doc);
     return show(title, &doc, json, form);
 }
 
 static int conclude(const struct work *work)
 {
     struct err err = {0};
-    char page[DIRECTORY_PATH_MAX + sizeof(PAGE_NAME)];
     json_t *json = fingerprint_to_json(&work->print, CONTEND_VERSION);
     if (json_value_replace(json, JSON_INDENT(1) | JSON_REAL_PRECISION(9), work->dir.fd,
                            FINGERPRINT_NAME, &err)) {
@@ -208,8 +227,8 @@ static int conclude(const struct work *work)
         json_decref(json);
         return EXIT_NOT_RUN;
     }
-    (void)snprintf(page, sizeof(page), "%s/" PAGE_NAME, work->dir.path);
-    const struct fingerprint_form form = {.json = work->options->json, .html = page};
+    write_own_page(work);
+    const struct fingerprint_form form = {.json = work->options->json};
     int rc = show_one(&work->print, work->dir.path, json, &form);
     if (!work->options->json)
         (void)printf("\nResults: %s\n", work->dir.path);
