@@ -337,14 +337,12 @@ static int print(const struct work *work, const struct compare_args *args, int c
     return cmd_finish();
 }
 
-static int write_page(const struct work *work, const char *path, struct err *err)
+static int write_page(const struct work *work, const struct cli *cli, size_t nbase,
+                      const char *path, struct err *err)
 {
     struct doc doc = {0};
-    char title[600] = "contend compare"; /* as it was typed */
-    for (int side = PAIRING_BASE; side <= PAIRING_OTHER; side++)
-        for (size_t i = 0; i < work->sides[side].n; i++)
-            text_append(title, sizeof(title), side && !i ? " -- " : " ", "%s",
-                        work->sides[side].all[i].path);
+    char title[COMPARED_TITLE_MAX];
+    compared_title(cli->positional, cli->npositional, nbase, title);
     compared_add_to_doc(&work->comparisons, &work->findings, &doc);
     int rc = page_put_document(title, &doc, AT_FDCWD, path, err);
     doc_free(&doc);
@@ -366,7 +364,7 @@ static int run(const struct cmd_env *env, const struct compare_args *args, const
     if (!rc && args->junit)
         rc = compared_write_junit(&work.comparisons, "compare", args->junit, &err);
     if (!rc && args->html)
-        rc = write_page(&work, args->html, &err);
+        rc = write_page(&work, cli, nbase, args->html, &err);
     if (rc)
         log_error("%s", err.msg);
     else {

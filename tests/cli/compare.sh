@@ -81,6 +81,9 @@ grep -q '<failure' out.xml || fail "no failure in JUnit"
 compare 1 . base slow --html page.html
 grep -A1 'class="verdict bad"' page.html | grep -q 'new is 3.0x slower than base (2.*x to 3.*x)' || fail "no verdict: $(cat page.html)"
 grep -q '<span class="bad">SLOWER</span></th>' page.html || fail "no table in the page"
+grep -q '<title>contend compare base slow</title>' page.html || fail "another title: $(grep '<title>' page.html)"
+compare 0 . --html sides.html base/{1,2,3,4,5} -- new
+grep -q '<title>contend compare base/1 .* base/5 -- new</title>' sides.html || fail "another title: $(grep '<title>' sides.html)"
 echo mine > page.html
 compare 2 'no report of contend' base new --html page.html
 if command -v xmllint > /dev/null; then

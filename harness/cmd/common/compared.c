@@ -7,6 +7,7 @@
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/lib/base/similar.h"
+#include "harness/lib/base/text.h"
 #include "harness/show/report/junit.h"
 
 const char *const compared_fail_on[] = {"slower", "unclear", "missing", "none", NULL};
@@ -68,4 +69,12 @@ int compared_write_junit(const struct comparisons *comparisons, const char *suit
         rc = err_sys(err, -errno, "cannot write '%.150s'", path);
     findings_free(&findings);
     return rc;
+}
+
+void compared_title(const char *const *paths, size_t n, size_t nbase,
+                    char title[static COMPARED_TITLE_MAX])
+{
+    (void)snprintf(title, COMPARED_TITLE_MAX, "contend compare");
+    for (size_t i = 0; i < n; i++)
+        text_append(title, COMPARED_TITLE_MAX, i == nbase && n > 2 ? " -- " : " ", "%s", paths[i]);
 }

@@ -1,6 +1,9 @@
-/* Shared by the commands that compare: --fail-on, exit code, and JUnit files. */
+/* Shared by the commands that compare: --fail-on, exit code, JUnit files, and the title of pages.
+ */
 #ifndef CONTEND_CMD_COMMON_COMPARED_H
 #define CONTEND_CMD_COMMON_COMPARED_H
+
+#include <stddef.h>
 
 #include "harness/lib/base/err.h"
 #include "harness/verdict/pairs/comparison.h"
@@ -20,5 +23,11 @@ int compared_code(const struct comparisons *comparisons, const char *fail_on);
 /* Writes each gating metric as a test of that suite, in JUnit's format. Errors name the file. */
 int compared_write_junit(const struct comparisons *comparisons, const char *suite, const char *path,
                          struct err *err);
+
+/* The command as it was typed, cut: "contend compare BASE NEW", "contend compare BASE... --
+ * NEW...", of which the first `nbase` paths are BASE; nbase = n: without "--". */
+enum { COMPARED_TITLE_MAX = 600 };
+void compared_title(const char *const *paths, size_t n, size_t nbase,
+                    char title[static COMPARED_TITLE_MAX]);
 
 #endif

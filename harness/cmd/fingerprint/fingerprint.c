@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "harness/cmd/common/child_run.h"
+#include "harness/cmd/common/compared.h"
 #include "harness/cmd/common/named.h"
 #include "harness/cmd/common/page.h"
 #include "harness/cmd/fingerprint/sources.h"
@@ -389,9 +390,8 @@ static int compare_fleet(const char *const *paths, size_t n, const char *title,
 int fingerprint_compare_main(const char *const *paths, size_t n,
                              const struct fingerprint_form *form)
 {
-    char title[600] = "contend compare"; /* as it was typed */
-    for (size_t i = 0; i < n; i++)
-        text_append(title, sizeof(title), " ", "%s", paths[i]);
+    char title[COMPARED_TITLE_MAX];
+    compared_title(paths, n, n, title);
     return n == 2 ? compare_two(paths, title, form) : compare_fleet(paths, n, title, form);
 }
 
