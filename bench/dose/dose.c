@@ -13,7 +13,8 @@
  * tuned on each machine; facebookexperimental/resctl-demo, rd-hashd, for a load controlled by its
  * measured effect.
  * **Limits** `cpu` is the share that an always runnable task loses. A task that sleeps in between
- * may wait less, as schedulers favour it: its own waiting is in the workers' rows. A CPU that the
+ * may wait less, as schedulers favour it: its own waiting is in the workers' rows. Where the kernel
+ * divides a CPU among sessions (autogroup) or cgroups, all aggressors get one part. A CPU that the
  * hypervisor steals counts as used. Memory doses hold where the probe is, on the first of its CPUs.
  * `h2d` beside one worker that copies without pause ends at half of a link, as the driver serves
  * processes by turns. `throttle` affects workers that compute: a worker that mostly waits is seldom
