@@ -91,7 +91,7 @@ struct trial {
     enum finding_outcome outcome; /* of the whole comparison; ERROR: the trial failed */
     unsigned rounds;              /* rounds of both sides */
     double took_s;
-    char said[200]; /* its verdict in words, or the reason of an ERROR */
+    char explanation[200]; /* its verdict in words, or the reason of an ERROR */
 };
 
 /* State of the loop. */
@@ -208,10 +208,11 @@ static struct child_run *make_command(const struct work *work, int kind, const c
 }
 
 /* The last line on its stderr, without the prefix. */
-static const char *said_by(const struct child_run *run)
+static const char *last_line_of(const struct child_run *run)
 {
     static const char prefix[] = "contend: error: ";
-    return strncmp(run->said, prefix, strlen(prefix)) == 0 ? run->said + strlen(prefix) : run->said;
+    return strncmp(run->last_line, prefix, strlen(prefix)) == 0 ? run->last_line + strlen(prefix)
+                                                                : run->last_line;
 }
 
 /* Checks by dry runs that the trials can be planned here. */
@@ -228,7 +229,7 @@ static int plan(struct work *work, struct err *err)
         rc = child_run(run, &work->signals, err);
         if (rc > 0 || rc == -ECHILD)
             rc = err_set(err, -EINVAL, "'contend %s' says: %s", run->argv[1],
-                         run->said[0] ? said_by(run) : "nothing, and ended");
+                         run->last_line[0] ? last_line_of(run) : "nothing, and ended");
         free(run);
     }
     return rc;
@@ -250,11 +251,11 @@ static int measure(struct work *work, const char *dir, struct trial *trial, stru
         if (bad)
             trial->outcome = OUTCOME_ERROR;
         if (bad && rc > 0)
-            (void)snprintf(trial->said, sizeof(trial->said), "%s: exit code %d: %.150s",
-                           run->argv[1], rc, said_by(run));
+            (void)snprintf(trial->explanation, sizeof(trial->explanation),
+                           "%s: exit code %d: %.150s", run->argv[1], rc, last_line_of(run));
         else if (bad)
-            (void)snprintf(trial->said, sizeof(trial->said), "%s: %.150s", run->argv[1],
-                           rc == -ECHILD ? "was killed by a signal" : why.msg);
+            (void)snprintf(trial->explanation, sizeof(trial->explanation), "%s: %.150s",
+                           run->argv[1], rc == -ECHILD ? "was killed by a signal" : why.msg);
         free(run);
     } while (rc == -ERESTART);
     return rc == -EINTR ? rc : 0;
@@ -274,7 +275,7 @@ static void take(const struct comparisons *comparisons, struct trial *trial)
         if (comparisons->all[i].gating && comparisons->all[i].pairs > trial->rounds)
             trial->rounds = comparisons->all[i].pairs;
     comparisons_to_finding(comparisons, &whole);
-    (void)snprintf(trial->said, sizeof(trial->said), "%.190s", whole.sentence);
+    (void)snprintf(trial->explanation, sizeof(trial->explanation), "%.190s", whole.sentence);
 }
 
 static int compare_two(const struct runs *runs, struct comparisons *comparisons, struct err *err)
@@ -313,7 +314,8 @@ static int make_trial(struct work *work, struct trial *trial, struct err *err)
         rc = err_set(err, read, "%s", why.msg);
     else if (read) {
         trial->outcome = OUTCOME_ERROR;
-        (void)snprintf(trial->said, sizeof(trial->said), "'%.60s': %.120s", dir, why.msg);
+        (void)snprintf(trial->explanation, sizeof(trial->explanation), "'%.60s': %.120s", dir,
+                       why.msg);
     }
     comparisons_free(&compared);
     runs_free(&runs);
@@ -329,7 +331,7 @@ static int keep(struct work *work, const struct trial *trial, struct err *err)
     (void)fprintf(work->csv, "%s,%u,%u,%s,%u,%.3f,", kinds[trial->kind].name, trial->number,
                   kinds[trial->kind].busy, finding_outcome_name(trial->outcome), trial->rounds,
                   trial->took_s);
-    csv_put_text(trial->said, work->csv);
+    csv_put_text(trial->explanation, work->csv);
     (void)fputc('\n', work->csv);
     log_info("%s, %u of %lld: %s in %.0f s", kinds[trial->kind].title, trial->number,
              (long long)work->args->trials, finding_outcome_name(trial->outcome), trial->took_s);
@@ -384,7 +386,7 @@ static struct count count_kind(const struct work *work, int kind, double *scratc
         if (trial->kind != kind)
             continue;
         if (bad && !count.errors++)
-            count.why = trial->said;
+            count.why = trial->explanation;
         count.trials += !bad;
         count.hits += slower || (faster && !kinds[kind].busy);
         count.wrong += faster && kinds[kind].busy;

@@ -87,8 +87,8 @@ struct bench_metric {
      * table, as the value and this text, "parallel regions a step"; or NULL.
      */
     const char *footnote;
-    bool gating;    /* a main result of the benchmark: a comparison of results may fail on it */
-    bool only_held; /* the table omits values that were never above 0, as they hide the rest */
+    bool gating;     /* a main result of the benchmark: a comparison of results may fail on it */
+    bool hide_zeros; /* the table omits values that were never above 0, as they hide the rest */
     /*
      * In a scan with `gang`, the metric that a background load lowers. Each of its values under
      * load gets a row of the metric `retention`: the ratio to the baseline's value.

@@ -38,7 +38,7 @@ extern const char *const dose_names[];
 bool dose_is_share(int kind);
 
 /* True for bandwidth and cache: the level is the remaining share of a probe's speed. */
-bool dose_is_left(int kind);
+bool dose_is_remainder(int kind);
 
 /* The level that takes nothing: 0 for a share, else 1. */
 double dose_idle_level(enum dose_kind kind);

@@ -160,7 +160,7 @@ struct grid *grid_make(const struct rows *rows, const struct arm *arm,
     if (!grid)
         return NULL;
     for (const struct row *row; (row = rows_next(rows, arm, metric->name, &at));)
-        if (!metric->only_held || row->max > 0)
+        if (!metric->hide_zeros || row->max > 0)
             grid->row[grid->n++] = row;
     lay_out(grid);
     return grid;

@@ -29,7 +29,7 @@ struct grid {
     struct dims line[GRID_LINES];     /* position along the other dimensions */
 };
 
-/* All rows of the metric that have a value, without those that `only_held` hides. NULL: out of
+/* All rows of the metric that have a value, without those that `hide_zeros` hides. NULL: out of
  * memory. Free with grid_free. */
 struct grid *grid_make(const struct rows *rows, const struct arm *arm,
                        const struct arm_rounds *rounds, const struct bench_metric *metric);

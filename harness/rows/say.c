@@ -60,7 +60,7 @@ char *format_dims(const struct bench *bench, const struct dims *at, char *buf, s
     char text[2 * DIMS_KEY_MAX];
     buf[0] = '\0';
     for (unsigned part = 0; at && part < at->n; part++)
-        text_append(buf, size, ", ", "%s", dims_say(bench, at, part, text, sizeof(text)));
+        text_append(buf, size, ", ", "%s", dims_format_part(bench, at, part, text, sizeof(text)));
     return buf;
 }
 

@@ -53,7 +53,7 @@ static int become(void *arg)
 /* SIGTSTP makes the child stop its workers. Measurements across a stop are invalid. */
 static void obey_stop(const struct process *process, struct signals *signals)
 {
-    signals->stop_asked = false;
+    signals->stop_requested = false;
     (void)process_signal(process, SIGTSTP);
     process_stop_self();
     (void)process_signal(process, SIGCONT);
@@ -69,7 +69,7 @@ static int await(struct process *process, struct signals *signals)
         if (signals_take(signals) && !told) {
             (void)process_signal(process, SIGTERM);
             told = true;
-        } else if (signals->stop_asked) {
+        } else if (signals->stop_requested) {
             obey_stop(process, signals);
             stopped = true;
         }
@@ -106,7 +106,7 @@ int child_run(struct child_run *run, struct signals *signals, struct err *err)
         rc = err_sys(err, rc, "cannot start '%.60s'", run->argv[0]);
     else
         rc = await(&process, signals);
-    read_last_line(run->log_fd, run->said, sizeof(run->said));
+    read_last_line(run->log_fd, run->last_line, sizeof(run->last_line));
     (void)close(run->log_fd);
     return rc;
 }

@@ -145,7 +145,7 @@ static json_t *run_for_json(const struct incident_work *work, struct child_run *
     if (*rc != -EINTR && !lseek(run->out_fd, 0, SEEK_SET))
         json = json_loadfd(run->out_fd, JSON_DISABLE_EOF_CHECK, &wrong);
     if (!json && *rc != -EINTR)
-        (void)snprintf(reason, 200, "doctor ended with %d: %.150s", *rc, run->said);
+        (void)snprintf(reason, 200, "doctor ended with %d: %.150s", *rc, run->last_line);
     (void)close(run->out_fd);
     *rc = *rc == -EINTR ? -EINTR : 0;
     return json;
@@ -169,7 +169,7 @@ static void take_findings(const struct incident *incident, const json_t *json,
         const char *id = json_value_text_of(finding, "id");
         bool is_bad = !strcmp(json_value_text_of(finding, "severity"), "bad");
         silent = silent && !(is_bad && json_value_text_of(finding, "command")[0]);
-        doctor->named = doctor->named || is_expected(incident, id);
+        doctor->found_expected = doctor->found_expected || is_expected(incident, id);
         if (is_bad || is_expected(incident, id))
             (void)snprintf(doctor->id + strlen(doctor->id), sizeof(doctor->id) - strlen(doctor->id),
                            "%s%s", doctor->id[0] ? ", " : "", id);
@@ -177,8 +177,8 @@ static void take_findings(const struct incident *incident, const json_t *json,
             text_set(doctor->evidence, "%s", json_value_text_of(finding, "evidence"));
     }
     if (incident->doctor && !incident->doctor[0])
-        doctor->named = silent;
-    doctor->looked = true;
+        doctor->found_expected = silent;
+    doctor->was_run = true;
 }
 
 /* Takes the trial of a fix; false: doctor tried none. */
@@ -188,7 +188,7 @@ static bool take_trial(const json_t *json, struct incident_doctor *doctor)
     if (!json_value_text_of(trial, "tried")[0])
         return false;
     text_set(doctor->fix, "%s", json_value_text_of(trial, "command"));
-    doctor->cured = !strcmp(json_value_text_of(trial, "verdict"), "proven");
+    doctor->gain_is_proven = !strcmp(json_value_text_of(trial, "verdict"), "proven");
     doctor->gain = json_value_number_of(trial, "gain");
     doctor->low = json_value_number_of(trial, "low");
     doctor->high = json_value_number_of(trial, "high");
@@ -289,7 +289,7 @@ static void compare_blocks(double *const rates[2], struct incident_doctor *docto
     doctor->gain = exp(gain);
     doctor->low = exp(gain - half);
     doctor->high = exp(gain + half);
-    doctor->cured = gain - half > 0;
+    doctor->gain_is_proven = gain - half > 0;
 }
 
 static int become_load(void *line)
@@ -394,7 +394,7 @@ static int try_all(const struct incident_work *work, const struct incident *inci
     take_findings(incident, json, doctor);
     bool tried = take_trial(json, doctor);
     json_decref(json);
-    if (tried || !doctor->named || !incident->doctor[0])
+    if (tried || !doctor->found_expected || !incident->doctor[0])
         return 0;
     return try_live(work, incident, look, doctor, err);
 }

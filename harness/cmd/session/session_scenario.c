@@ -486,12 +486,12 @@ int session_run_scenario(struct session *s, const struct scenario *scenario,
         rc = run_rounds(&setup.config, &hooks, &s->signals, &setup.result, &err);
         s->measured_s = lap(s);
         progress_end();
-        signals_let_stop(!s->job.calls); /* no workers run now, so Ctrl-Z may act by default */
+        signals_allow_stop(!s->job.calls); /* no workers run now, so Ctrl-Z may act by default */
         code = conclude(s, rc, &err);
         s->shown_s = lap(s);
         if (s->options.verbose && !s->options.json && !s->options.markdown)
             session_print_times(s, stderr);
-        signals_let_stop(false);
+        signals_allow_stop(false);
     }
     builds_free(&s->builds);
     run_dir_close(&s->run_dir);

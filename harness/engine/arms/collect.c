@@ -273,7 +273,7 @@ void collect_masks(struct observation *out)
         const struct worker_result *worker = &out->workers[i];
         for (unsigned m = 0; m < worker->nmasks; m++) {
             char name[100], list[80];
-            if (!worker->masks[m].beyond)
+            if (!worker->masks[m].outside_plan)
                 continue;
             out->status = STATUS_NOISY;
             name_worker(out, worker, name);

@@ -167,8 +167,8 @@ static int await_answer(const struct guard *guard, struct signals *signals, stru
             return -ECHILD;
         if (signals_take(signals))
             return -EINTR;
-        if (signals->stop_asked) {
-            signals->stop_asked = false;
+        if (signals->stop_requested) {
+            signals->stop_requested = false;
             process_stop_self();
             *stopped = true;
             continue;

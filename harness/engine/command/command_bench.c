@@ -138,7 +138,7 @@ static void note_visit(void *arg, int tid, unsigned os_cpu, uint64_t at_ns)
 static void look(struct run *run)
 {
     uint64_t begin_ns = clock_thread_cpu_ns(); /* CPU time: a look may wait long for a CPU */
-    tree_look(&run->seat->report->tree, note_visit, run->ctx->cpu_samples);
+    tree_sample(&run->seat->report->tree, note_visit, run->ctx->cpu_samples);
     uint64_t pause_ns = (clock_thread_cpu_ns() - begin_ns) * LOOK_COST_SHARE;
     pause_ns = pause_ns < LOOK_LEAST_MS * ms_ns ? LOOK_LEAST_MS * ms_ns : pause_ns;
     run->next_look_ns =
@@ -281,7 +281,7 @@ static void abandon(struct run *run)
     run->ctx->err = &ignored;
     if (run->process.pid) {
         report_to_end(run, true);
-        while (!process_is_over(&run->process))
+        while (!process_is_zombie(&run->process))
             wait_for_news(run);
         (void)finish(run);
     }
@@ -332,7 +332,7 @@ static int run_whole(struct bench_ctx *ctx, uint64_t iters, struct sample *sampl
     struct run *run = ctx->state;
     (void)iters;
     int rc = start(run);
-    while (!rc && !process_is_over(&run->process))
+    while (!rc && !process_is_zombie(&run->process))
         wait_for_news(run);
     if (!rc)
         rc = finish(run);
@@ -376,7 +376,7 @@ static int run_lines(struct bench_ctx *ctx, uint64_t iters, struct sample *sampl
     skip_missed(run);
     uint64_t seen = run->lines, done = 0;
     while (!rc && done < iters && !is_unwanted(run)) {
-        if (!run->process.pid || process_is_over(&run->process)) {
+        if (!run->process.pid || process_is_zombie(&run->process)) {
             rc = start_again(run);
             seen = 0;
         } else {

@@ -64,7 +64,7 @@ static void signal_worker(const struct observer *o, unsigned i, int signal)
  */
 static int obey_stop(struct observer *o)
 {
-    o->signals->stop_asked = false;
+    o->signals->stop_requested = false;
     if (o->rank_ops) {
         log_warn("a job of several ranks is not stopped by SIGTSTP; it goes on");
         return 0;
@@ -98,7 +98,7 @@ static int wait_for_news(struct observer *o, uint64_t until_ns)
     observe_reap(o);
     if (o->config->on_wait)
         o->config->on_wait(o->config->on_wait_arg);
-    int rc = o->signals->stop_asked && !interrupted ? obey_stop(o) : 0;
+    int rc = o->signals->stop_requested && !interrupted ? obey_stop(o) : 0;
     if (o->rank_ops)
         return report_rank_ops(o, interrupted);
     return interrupted ? -EINTR : rc;

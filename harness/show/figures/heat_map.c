@@ -103,7 +103,7 @@ static int make_matrix(const struct figure_data *data, const struct arm *arm, st
             continue;
         for (unsigned axis = 0; axis < AXES; axis++) {
             bitset_set(&matrix->members[axis], pair[axis]);
-            if (!figure->apart)
+            if (!figure->separate_axes)
                 bitset_set(&matrix->members[axis], pair[AXES - 1 - axis]);
         }
         rows++;
