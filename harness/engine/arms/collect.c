@@ -225,7 +225,7 @@ static const struct gpu_change *hottest(const struct observation *o)
 {
     const struct gpu_change *hottest = NULL;
     for (unsigned i = 0; i < o->ngpus; i++)
-        if (o->gpus[i].heat > (hottest ? hottest->heat : COLLECT_NOISY_HEAT))
+        if (o->gpus[i].thermal_share > (hottest ? hottest->thermal_share : COLLECT_NOISY_HEAT))
             hottest = &o->gpus[i];
     return hottest;
 }
@@ -259,7 +259,7 @@ void collect_verdict(struct observation *out)
         out->status = STATUS_NOISY;
         (void)snprintf(out->reason, sizeof(out->reason),
                        "heat held back the clock of GPU %s for %.0f%% of the time",
-                       hottest(out)->pci_bdf, hottest(out)->heat * 100);
+                       hottest(out)->pci_bdf, hottest(out)->thermal_share * 100);
     } else if (gpu_throttle_is_noise(out->gpu_throttle_reasons)) {
         out->status = STATUS_NOISY;
         (void)snprintf(out->reason, sizeof(out->reason), "a GPU was throttled (reasons 0x%llx)",

@@ -161,7 +161,7 @@ static void on_wait(void *arg)
     progress_tick();
 }
 
-/* Keeps the best of several rounds, as facts_join_looks does of several measurements. */
+/* Keeps the best of several rounds, as facts_join_repeats does of several measurements. */
 static int put_value(struct facts_probe *out, const struct bench_metric *metric, const char *key,
                      double number, const char *why, struct err *err)
 {
@@ -171,7 +171,7 @@ static int put_value(struct facts_probe *out, const struct bench_metric *metric,
     (void)snprintf(value.metric, sizeof(value.metric), "%s", metric->name);
     (void)snprintf(value.key, sizeof(value.key), "%s", key);
     (void)snprintf(value.why, sizeof(value.why), "%.199s", why);
-    return facts_join_looks(out, &round, err);
+    return facts_join_repeats(out, &round, err);
 }
 
 /* Writes the value's key. Of numa_matrix it keeps only a node's own memory, "from=1;to=1" as
@@ -228,7 +228,7 @@ static int read_result(enum facts_probe_name name, const struct result *result,
     }
     static const enum facts_probe_status meaning[STATUSES] = {
         [STATUS_OK] = PROBE_DONE,       [STATUS_NOISY] = PROBE_DONE,
-        [STATUS_CENSORED] = PROBE_HUNG, [STATUS_SKIPPED] = PROBE_LACKS,
+        [STATUS_CENSORED] = PROBE_HUNG, [STATUS_SKIPPED] = PROBE_UNSUPPORTED,
         [STATUS_FAILED] = PROBE_FAILED, [STATUS_HUNG] = PROBE_HUNG,
     };
     out->status = meaning[worst];

@@ -230,7 +230,7 @@ static int await_foreground(struct observer *o, enum worker_state state)
     int rc = 0;
     while (!rc && !observe_all_past(o, false, state)) {
         rc = wait_for_news(o, o->late_ns);
-        gpu_watch_look(&o->watch);
+        gpu_watch_sample(&o->watch);
         if (!rc && time_is_over(o))
             break;
         if (!rc && rank_lost(o))
@@ -243,7 +243,7 @@ static int await_foreground(struct observer *o, enum worker_state state)
 static void read_go(struct observer *o)
 {
     read_machine(o, &o->at_go);
-    gpu_watch_go(&o->watch);
+    gpu_watch_start(&o->watch);
 }
 
 /* The measured time begins when the last worker counts its steps. */
@@ -262,7 +262,7 @@ static int observe_measure(struct observer *o)
         rc = await_foreground(o, WORKER_DONE);
     o->late_ns = 0;
     read_machine(o, &o->at_end);
-    gpu_watch_look(&o->watch); /* a short load may have had no look so far */
+    gpu_watch_sample(&o->watch); /* a short load may have had no look so far */
     gpu_watch_stop(&o->watch);
     if (!rc && o->arm->bench->scan)
         observe_give_up_all(o, o->foreground, WORKER_DONE, o->shared->limit_s);

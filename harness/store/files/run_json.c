@@ -73,7 +73,7 @@ static json_t *gpu_at(const void *of, size_t i)
     json_t *object = json_value_object(
         "pci_bdf:t throttled_by_heat:r xid:i pcie_generation:n pcie_generation_link:n pcie_width:n "
         "pcie_width_max:n",
-        gpu->pci_bdf, gpu->heat, gpu->xid, gpu->pcie_generation, gpu->pcie_generation_most,
+        gpu->pci_bdf, gpu->thermal_share, gpu->xid, gpu->pcie_generation, gpu->pcie_generation_most,
         gpu->pcie_width, gpu->pcie_width_most);
     for (int k = 0; k < GPU_COUNTERS; k++)
         (void)json_object_set_new(object, gpu_counter_names[k],
