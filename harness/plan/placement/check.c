@@ -47,7 +47,7 @@ static int owner_of(const struct plan *plan, unsigned os_cpu)
 static bool can_use(const struct topo *topo, const struct plan *plan, enum placement placement,
                     struct bitset *used)
 {
-    struct plan_request request = {.placement = placement, .cpus = plan->dealt};
+    struct plan_request request = {.placement = placement, .cpus = plan->available};
     struct plan other;
     struct err err;
     int *gpus = calloc(plan->nworkers + 1, sizeof(*gpus));
@@ -240,7 +240,7 @@ static void check_cores(const struct topo *topo, const struct plan *plan,
 static void check_left(const struct topo *topo, const struct plan *plan,
                        struct findings_about *about)
 {
-    struct bitset left = plan->dealt, used = {0}, core;
+    struct bitset left = plan->available, used = {0}, core;
     for (unsigned w = 0; w < plan->nworkers; w++)
         bitset_or(&used, &plan->workers[w].cpus);
     for (unsigned at = 0; topo_next_core(topo, &at, &core);)
@@ -264,7 +264,7 @@ static void check_left(const struct topo *topo, const struct plan *plan,
             : "";
     report(about, "cpus_left", FINDING_NOTE, "CPU", &left,
            "%u of %u are in no worker's slice, as %s%s", bitset_count(&left),
-           bitset_count(&plan->dealt), why, advice);
+           bitset_count(&plan->available), why, advice);
 }
 
 /* Teams over unlike cores, pinned or not. */
@@ -286,7 +286,7 @@ static void check_teams(const struct topo *topo, const struct plan *plan,
 /* When the quota of a period is used up, the kernel stops all threads of the cgroup. */
 static void check_quota(const struct plan *plan, struct findings_about *about)
 {
-    unsigned threads = 0, allowed = bitset_count(&plan->dealt);
+    unsigned threads = 0, allowed = bitset_count(&plan->available);
     for (unsigned w = 0; w < plan->nworkers; w++)
         threads += plan->workers[w].threads;
     if (!(plan->cpu_quota > 0) || plan->cpu_quota >= allowed)
