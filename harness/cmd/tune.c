@@ -78,7 +78,7 @@ static int search(struct session *s, struct tune *tune, const struct scenario *s
     }
     if (!(options->max_time_s > 0))
         options->max_time_s = search_s;
-    options->no_canary = true; /* comparisons within rounds need no control */
+    options->no_control = true; /* comparisons within rounds need no control */
     tune->tried = (struct settings_tried){.threads = options->try_threads,
                                           .reserve = options->try_reserve,
                                           .wait = options->try_wait,

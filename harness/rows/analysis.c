@@ -27,7 +27,7 @@ struct analysis analysis_measured(const struct analysis *whole, struct result *r
     measured.rounds.narms = narms;
     measured.values.narms = narms;
     measured.values.n = whole->values.first ? whole->values.first[narms] : 0;
-    while (measured.rows.n && measured.rows.row[measured.rows.n - 1].arm->canary)
+    while (measured.rows.n && measured.rows.row[measured.rows.n - 1].arm->is_control)
         measured.rows.n--;
     return measured;
 }

@@ -16,7 +16,7 @@ int analysis_make(const struct result *result, struct analysis *analysis, struct
 void analysis_free(struct analysis *analysis);
 
 /*
- * A view of `whole` without its control arms (`canary` of struct arm), for tables, figures and
+ * A view of `whole` without its control arms (`is_control` of struct arm), for tables, figures and
  * advice. Fills `result`. The view borrows from `whole` and from `result`; do not free it.
  */
 struct analysis analysis_measured(const struct analysis *whole, struct result *result);

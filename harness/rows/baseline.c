@@ -24,7 +24,7 @@ static bool is_alone(const struct arm *arm, const struct arm *of)
 {
     return arm->bench == of->bench && !bench_is_team(arm->bench) && arm->params == of->params &&
            arm->planned_workers == of->planned_workers &&
-           (arm->alone || (arm->planned_workers == 1 && !arm_background(arm))) &&
+           (arm->is_baseline || (arm->planned_workers == 1 && !arm_background(arm))) &&
            arm->plan.status == PLAN_OK;
 }
 
@@ -61,7 +61,7 @@ static int find_alone(const struct result *result, const struct rounds *rounds,
         const struct arm *arm = &result->arms[i];
         if (arm->placement != placement || !is_alone(arm, of) || !rounds->arms[i].n)
             continue;
-        if (arm->alone)
+        if (arm->is_baseline)
             return (int)i;
         if (found < 0)
             found = (int)i;
@@ -86,7 +86,7 @@ static int find_idle(const struct result *result, const struct arm *of)
 {
     for (size_t i = 0; arm_background(of) && bench_is_team(of->bench) && i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
-        if (arm->alone && arm->bench == of->bench && arm->params == of->params &&
+        if (arm->is_baseline && arm->bench == of->bench && arm->params == of->params &&
             arm->planned_workers == of->planned_workers)
             return (int)i;
     }
@@ -109,10 +109,10 @@ static int rank_of(const struct arm *arm, enum status status)
 static int find_best(const struct result *result, const struct rounds *rounds, const struct arm *of)
 {
     int best = -1, best_rank = 0;
-    for (size_t i = 0; i < result->narms && !of->alone && !of->bench->scan; i++) {
+    for (size_t i = 0; i < result->narms && !of->is_baseline && !of->bench->scan; i++) {
         const struct arm *arm = &result->arms[i];
         double rate = rounds->arms[i].rate;
-        if (arm->alone || arm->bench != of->bench || arm->params != of->params ||
+        if (arm->is_baseline || arm->bench != of->bench || arm->params != of->params ||
             arm->variant != of->variant || arm->planned_workers != of->planned_workers ||
             isnan(rate))
             continue;

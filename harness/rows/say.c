@@ -47,7 +47,7 @@ static void append_params(const struct result *result, const struct arm *arm, co
 static void append_placement(const struct result *result, const struct arm *arm, char *buf,
                              size_t size)
 {
-    if (arm->alone)
+    if (arm->is_baseline)
         text_append(buf, size, ", ", "%s", bench_is_team(arm->bench) ? "without load" : "alone");
     else if (has_other_placement(result, arm) || arm_background(arm))
         text_append(buf, size, ", ", "%s", placement_infos[arm->placement].name);

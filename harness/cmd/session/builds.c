@@ -87,7 +87,7 @@ static bool find_arm(struct build_run *run)
     const struct result *result = &run->recorded.result;
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
-        if (arm->alone || strcmp(arm->bench->name, run->arm->bench->name) != 0 ||
+        if (arm->is_baseline || strcmp(arm->bench->name, run->arm->bench->name) != 0 ||
             arm->placement != run->arm->placement ||
             arm->planned_workers != run->arm->planned_workers)
             continue;

@@ -39,7 +39,8 @@ static void on_arm(void *arg, const struct arm *arm, unsigned round, size_t done
     else
         (void)snprintf(what, sizeof(what), "%s, %u worker%s%s",
                        arm->variant ? arm->variant->name : placement_infos[arm->placement].name,
-                       arm->workers, arm->workers == 1 ? "" : "s", arm->alone ? " alone" : "");
+                       arm->workers, arm->workers == 1 ? "" : "s",
+                       arm->is_baseline ? " alone" : "");
     (void)snprintf(label, sizeof(label), "round %u: %.50s", round + 1, what);
     const struct result *result = &s->setup->result;
     if (result->purpose == PURPOSE_TUNE || result->until_clear) { /* number of rounds unknown */
@@ -146,7 +147,7 @@ static int on_observation(void *arg, const struct arm *arm, const struct observa
 {
     struct session *s = arg;
     struct err why = {0};
-    if (!s->trace.is_open || observation->round || arm->canary)
+    if (!s->trace.is_open || observation->round || arm->is_control)
         return 0;
     if (!s->trace_origin_ns)
         s->trace_origin_ns = observation->start_ns;

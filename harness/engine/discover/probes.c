@@ -252,7 +252,7 @@ static int run_probe(struct measure *m, enum facts_probe_name name, struct facts
                                         .setup_limit_s = setup_limit_s,
                                         .device = probe->gpus ? DEVICE_CUDA : DEVICE_NONE,
                                         .no_baselines = true,
-                                        .no_canary = true};
+                                        .no_control = true};
     const struct cli cli = {0};
     const struct run_hooks hooks = {.on_arm = on_arm, .arg = m};
     struct run_setup setup = {0};

@@ -26,7 +26,7 @@ static void describe(const struct job *job, const struct topo *topo, const struc
 {
     memset(share, 0, sizeof(*share)); /* padding is sent, too */
     (void)snprintf(share->arm, sizeof(share->arm), "%s %s%s", arm->bench->name,
-                   placement_infos[arm->placement].name, arm->alone ? " alone" : "");
+                   placement_infos[arm->placement].name, arm->is_baseline ? " alone" : "");
     share->status = (int)arm->plan.status;
     memcpy(share->reason, arm->plan.reason, sizeof(share->reason));
     if (arm->plan.status != PLAN_OK)

@@ -320,7 +320,7 @@ int figure_loss(const struct figure_data *data, FILE *out, struct err *err)
         char text[80], shares[80];
         if (!read_split(data, arm, wait_known, &split))
             continue;
-        format_step(&split, arm->alone, text, sizeof(text));
+        format_step(&split, arm->is_baseline, text, sizeof(text));
         format_shares(&split, wait_known, shares, sizeof(shares));
         (void)fprintf(out, "-%zu %s %.9g %.9g %.9g %.9g %s %s\n", i + 1,
                       lines_text(data, &lines, i).quoted, split.oncpu * split.step,

@@ -93,7 +93,7 @@ static void print_verdict(const char *name, const struct findings *findings, FIL
 static bool feeds_none(const struct result *result)
 {
     for (size_t i = 0; i < result->narms; i++)
-        if (!bench_feeds_none(result->arms[i].bench) && !result->arms[i].canary)
+        if (!bench_feeds_none(result->arms[i].bench) && !result->arms[i].is_control)
             return false;
     return true;
 }

@@ -19,7 +19,7 @@ static double largest(const struct html_side *side, const char *unit)
     double most = 0;
     for (size_t i = 0; i < rows->n; i++) {
         const struct row *row = &rows->row[i];
-        if (!row->arm->alone && !strcmp(row->metric, METRIC_RATE) && !strcmp(row->unit, unit))
+        if (!row->arm->is_baseline && !strcmp(row->metric, METRIC_RATE) && !strcmp(row->unit, unit))
             most = fmax(most, fmax(row->median, row->ci_high)); /* ci_high may be NaN */
     }
     return most;

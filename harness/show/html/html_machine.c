@@ -349,10 +349,11 @@ static bool is_first(const struct result *result, size_t index)
 {
     const struct arm *arm = &result->arms[index];
     for (size_t i = 0; i < index; i++)
-        if (!result->arms[i].alone && result->arms[i].placement == arm->placement &&
+        if (!result->arms[i].is_baseline && result->arms[i].placement == arm->placement &&
             result->arms[i].planned_workers == arm->planned_workers)
             return false;
-    return !arm->alone && !arm->canary && arm->plan.status == PLAN_OK && arm->plan.nworkers;
+    return !arm->is_baseline && !arm->is_control && arm->plan.status == PLAN_OK &&
+           arm->plan.nworkers;
 }
 
 void html_machine(const struct html_side *side, FILE *out)

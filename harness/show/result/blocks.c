@@ -69,7 +69,7 @@ char *block_name(const struct block *block, char *buf, size_t size)
 static bool has_steps(const struct analysis *analysis, const struct arm *arm)
 {
     const struct row *row = rows_find(&analysis->rows, arm, "step_time");
-    return !arm->alone && !arm->bench->scan && row && !isnan(row->median);
+    return !arm->is_baseline && !arm->bench->scan && row && !isnan(row->median);
 }
 
 static bool same_block(const struct arm *a, const struct arm *b)
@@ -132,7 +132,7 @@ static void add_solo(struct block *block)
     for (int kind = BASELINE_SLICE; kind <= BASELINE_SINGLE; kind++) {
         int arm = any->baseline[kind];
         block->solo[kind] = -1;
-        if (kind == BASELINE_ALONE || arm < 0 || !arms[arm].alone ||
+        if (kind == BASELINE_ALONE || arm < 0 || !arms[arm].is_baseline ||
             !rows_find(&block->analysis->rows, &arms[arm], "step_time") ||
             (kind == BASELINE_SLICE && arm_of(block, 0)->planned_workers == 1))
             continue;

@@ -120,7 +120,7 @@ void retention_add_to_doc(const struct analysis *analysis, struct doc *doc)
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
         const struct retention r = {analysis, result, doc, arm, bench_retention_metric(arm->bench)};
-        if (arm->alone && arm->bench->gang && r.metric)
+        if (arm->is_baseline && arm->bench->gang && r.metric)
             add_team(&r);
     }
 }

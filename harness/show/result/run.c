@@ -338,7 +338,7 @@ static bool is_mixed(const struct result *result)
     const struct arm *first = NULL;
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
-        if (arm->bench->scan || arm->alone)
+        if (arm->bench->scan || arm->is_baseline)
             continue;
         if (first && (arm->bench != first->bench || arm->params != first->params))
             return true;

@@ -56,7 +56,7 @@ static json_t *series_at(const void *of, size_t i)
     const struct history_figure *figure = &series->figure;
     return json_value_object(
         "arm:t params:t metric:t unit:t better:t canary:b runs:o values:o changes:o", figure->arm,
-        figure->params, figure->metric, figure->unit, figure->better, figure->canary,
+        figure->params, figure->metric, figure->unit, figure->better, figure->is_control,
         json_value_array(series, series->n, point_run_at),
         json_value_array(series, series->n, point_value_at),
         json_value_array(series, series->changes.n, change_at));

@@ -33,7 +33,7 @@ static json_t *row_to_json(const void *of, size_t i)
     int failed = !object;
     for (const struct row_column *column = row_columns; !failed && column->name; column++)
         failed = json_object_set_new(object, column->name, cell_to_json(row, column));
-    if (!strcmp(row->metric, METRIC_RATE) && !row->arm->alone && !row->arm->canary) {
+    if (!strcmp(row->metric, METRIC_RATE) && !row->arm->is_baseline && !row->arm->is_control) {
         size_t arm = (size_t)(row->arm - analysis->result->arms);
         const struct recommendation made = recommend_make(analysis, row->arm);
         const struct paired_ratio gain = analysis_ratio(analysis, made.reference, arm);

@@ -84,7 +84,8 @@ static const char *why_skipped(const struct recorded *recorded)
 {
     const struct analysis *analysis = &recorded->analysis;
     for (size_t i = 0; i < recorded->result.narms; i++)
-        if (!recorded->result.arms[i].canary && analysis->rounds.arms[i].status != STATUS_SKIPPED)
+        if (!recorded->result.arms[i].is_control &&
+            analysis->rounds.arms[i].status != STATUS_SKIPPED)
             return NULL;
     return analysis->rows.n ? analysis->rows.row[0].reason : NULL;
 }

@@ -245,8 +245,8 @@ static int fill_arm(struct recorded *recorded, size_t index, const struct bench 
     const json_t *json = json_array_get(json_object_get(recorded->record, "arms"), index);
     const json_t *same_as = json_object_get(json, "same_as");
     struct arm *arm = &recorded->result.arms[index];
-    arm->alone = json_is_true(json_object_get(json, "alone"));
-    arm->canary = json_is_true(json_object_get(json, "canary"));
+    arm->is_baseline = json_is_true(json_object_get(json, "alone"));
+    arm->is_control = json_is_true(json_object_get(json, "canary"));
     arm->same_as = json_is_integer(same_as) ? (int)json_value_count_of(json, "same_as") : -1;
     struct err why = {0};
     int rc = take_count(json, "workers", 1, RECORDED_WORKERS_MOST, &arm->workers, &why);

@@ -250,7 +250,7 @@ static int find_fix(const struct basis *basis, enum placement placement)
     for (int at = 0; at < (int)basis->result->narms; at++) {
         const struct arm *arm = &basis->result->arms[at];
         const struct arm *like = &basis->result->arms[basis->made.arm];
-        if (arm->placement == placement && !arm->alone && arm->bench == like->bench &&
+        if (arm->placement == placement && !arm->is_baseline && arm->bench == like->bench &&
             arm->params == like->params && arm->planned_workers == like->planned_workers &&
             !isnan(rounds_of(basis, at)->rate) && rounds_of(basis, at)->status <= STATUS_NOISY)
             return at;
@@ -351,7 +351,7 @@ static void report_same_plans(const struct basis *basis, struct finding *advice)
     const struct arm *arms = basis->result->arms, *reference = &arms[basis->made.reference];
     for (size_t i = 0; i < basis->result->narms; i++)
         if (&arms[i] != reference && arms[i].planned_workers == reference->planned_workers &&
-            !arms[i].alone && arm_same_plan(&arms[i], reference))
+            !arms[i].is_baseline && arm_same_plan(&arms[i], reference))
             text_set(advice->sentence, "the placements possible here give the workers the same "
                                        "CPUs and threads: differences are chance.");
 }

@@ -204,7 +204,7 @@ static unsigned most_planned_workers(const struct result *result, const struct a
     unsigned most = 0;
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
-        if (arm->bench == like->bench && arm->params == like->params && !arm->alone)
+        if (arm->bench == like->bench && arm->params == like->params && !arm->is_baseline)
             most = arm->planned_workers > most ? arm->planned_workers : most;
     }
     return most;
@@ -218,7 +218,7 @@ void bound_find(const struct analysis *analysis, struct findings *findings)
         int slice = analysis->rounds.arms[i].baseline[BASELINE_SLICE];
         const struct subject subject = {
             .analysis = analysis, .arm = arm, .alone = slice < 0 ? NULL : &result->arms[slice]};
-        if (!arm->bench->stages || arm->alone ||
+        if (!arm->bench->stages || arm->is_baseline ||
             arm->planned_workers != most_planned_workers(result, arm))
             continue;
         const struct recommendation made = recommend_make(analysis, arm);

@@ -55,7 +55,7 @@ static bool has_choice(const struct result *result, const struct arm *arm)
 {
     bool chosen = result->purpose == PURPOSE_TUNE ? arm_is_fresh(arm)
                                                   : result->purpose == PURPOSE_RUN && !arm->variant;
-    return chosen && !arm->alone && !arm->canary && !arm->bench->scan;
+    return chosen && !arm->is_baseline && !arm->is_control && !arm->bench->scan;
 }
 
 bool recommend_competes(const struct result *result, const struct arm *a, const struct arm *b)

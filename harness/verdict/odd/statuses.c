@@ -27,8 +27,8 @@ char *statuses_name_arm(const struct result *result, const struct arm *arm, char
         text_set(planned_workers, ", %u worker%s", arm->planned_workers,
                  arm->planned_workers == 1 ? "" : "s");
     (void)snprintf(buf, size, "%s%s%s%s%s", placement_infos[arm->placement].name,
-                   arm->alone ? " alone" : "", planned_workers, arm->variant ? ", variant " : "",
-                   arm->variant ? arm->variant->name : "");
+                   arm->is_baseline ? " alone" : "", planned_workers,
+                   arm->variant ? ", variant " : "", arm->variant ? arm->variant->name : "");
     return buf;
 }
 
@@ -202,7 +202,7 @@ static void add_values(const struct search *search)
 
 static bool is_not_here(const struct arm *arm, unsigned planned_workers)
 {
-    return !arm->bench->scan && !arm->alone && arm->planned_workers == planned_workers &&
+    return !arm->bench->scan && !arm->is_baseline && arm->planned_workers == planned_workers &&
            is_absent(arm);
 }
 
@@ -296,7 +296,7 @@ static void add_above_one(const struct search *search, size_t index)
     const struct arm *arm = arm_at(search, index);
     const struct row *row = rows_find(&search->analysis->rows, arm, "efficiency");
     struct finding finding = {.id = "efficiency_above_one"};
-    if (arm->alone || !row || !(row->ci_low > 1))
+    if (arm->is_baseline || !row || !(row->ci_low > 1))
         return;
     name_arm(search, arm, finding.subject);
     text_set(finding.sentence,

@@ -8,7 +8,7 @@
 
 #include "harness/lib/base/text.h"
 #include "harness/rows/say.h"
-#include "harness/verdict/runs/canary.h"
+#include "harness/verdict/runs/control.h"
 #include "harness/verdict/runs/run_spread.h"
 
 /* Two-sided 90% for SAME; 95% for a change of the machine itself. */
@@ -34,7 +34,7 @@ struct judge {
     size_t n;
     struct candidate *candidates; /* owned */
     double tail;                  /* of each end of an interval */
-    double moved;                 /* change of the canaries, as a logarithm */
+    double moved;                 /* change of the controls, as a logarithm */
     const char *moved_what;
 };
 
@@ -175,14 +175,14 @@ static const struct candidate *find_candidate(const struct judge *judge, const s
     return NULL;
 }
 
-/* The largest significant change among the canaries. */
-static void watch_canaries(struct judge *judge, struct comparisons *comparisons)
+/* The largest significant change among the controls. */
+static void note_changed_controls(struct judge *judge, struct comparisons *comparisons)
 {
     for (size_t i = 0; i < judge->pairing.n; i++) {
         const struct pair *pair = &judge->pairing.pairs[i];
         const struct row *row = pair_first(pair)->row;
         struct measured measured;
-        if (!row->arm->canary || !measured_on_both(pair))
+        if (!row->arm->is_control || !measured_on_both(pair))
             continue;
         measured_of(pair, NULL, judge->options->round_s, MOVED_TAIL, &measured);
         double beyond = expm1(fabs(measured.gain) - measured.half);
@@ -190,10 +190,10 @@ static void watch_canaries(struct judge *judge, struct comparisons *comparisons)
             continue;
         comparisons->moved_beyond = beyond;
         judge->moved = fabs(measured.gain);
-        (void)canary_format(row->metric, &row->dims,
-                            measured_median(pair, PAIRING_OTHER) /
-                                measured_median(pair, PAIRING_BASE),
-                            comparisons->moved, sizeof(comparisons->moved));
+        (void)control_format(row->metric, &row->dims,
+                             measured_median(pair, PAIRING_OTHER) /
+                                 measured_median(pair, PAIRING_BASE),
+                             comparisons->moved, sizeof(comparisons->moved));
     }
 }
 
@@ -202,7 +202,7 @@ static void name_arm(const struct paired_row *first, struct comparison *comparis
     const struct row *row = first->row;
     char said[160], dose[SAY_DOSE_MAX];
     (void)format_arm(first->result, row->arm, &row->dims, said, sizeof(said));
-    bool named = row->arm->alone || strstr(said, row->placement) || row->arm->bench->scan;
+    bool named = row->arm->is_baseline || strstr(said, row->placement) || row->arm->bench->scan;
     text_set(comparison->arm, "%s%s%s%s%s, %u worker%s%s%s", row->bench, said[0] ? ", " : "", said,
              named ? "" : ", ", named ? "" : row->placement, row->planned_workers,
              row->planned_workers == 1 ? "" : "s", device_mark(device_find(row->device)),
@@ -486,7 +486,7 @@ int compare_make(const struct pairing_runs sides[PAIRING_SIDES],
     if (!rc)
         rc = find_candidates(&judge, err);
     if (!rc)
-        watch_canaries(&judge, comparisons);
+        note_changed_controls(&judge, comparisons);
     for (size_t i = 0; i < judge.pairing.n && !rc; i++)
         rc = compare_pair(&judge, &judge.pairing.pairs[i], comparisons, err);
     if (!rc)

@@ -96,7 +96,7 @@ static struct dose dose_of(const struct arm *arm, int kind)
 
 static bool is_of_curve(const struct arm *arm)
 {
-    return !arm->canary && !arm->alone && arm->plan.status == PLAN_OK;
+    return !arm->is_control && !arm->is_baseline && arm->plan.status == PLAN_OK;
 }
 
 static void find_axes(const struct result *result, struct dosing_curves *curves)

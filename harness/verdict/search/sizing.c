@@ -217,7 +217,8 @@ bool sizing_read(const struct analysis *analysis, struct sizing_curves *curves)
     *curves = (struct sizing_curves){.workers = 1};
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
-        if (arm->canary || !arm->variant || strncmp(arm->variant->name, NAME, strlen(NAME)) != 0)
+        if (arm->is_control || !arm->variant ||
+            strncmp(arm->variant->name, NAME, strlen(NAME)) != 0)
             continue;
         unsigned cores = (unsigned)strtoul(arm->variant->name + strlen(NAME), NULL, 10);
         size_t at = find_point(curves, cores);
