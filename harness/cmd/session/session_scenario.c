@@ -335,7 +335,7 @@ static int conclude(struct session *s, int rc, const struct err *measured)
     struct err err = {0};
     struct verdict verdict;
     const struct result *result = &s->setup->result;
-    bool interrupted = rc == -EINTR || (rc && s->job.end == JOB_TOLD);
+    bool interrupted = rc == -EINTR || (rc && s->job.end == JOB_SIGNALED);
     int code = interrupted ? EXIT_INTERRUPTED : rc ? EXIT_NOT_RUN : judge(result);
     if (rc && rc != -EINTR)
         log_error("%s", measured->msg);

@@ -120,11 +120,12 @@ static bool is_changed(const struct job_rank_ops *rank_ops, const struct rank_op
     return memcmp(&rank_ops->mine, mine, sizeof(*mine)) != 0;
 }
 
-/* True if other ranks took too long to answer: patience_s, or much less after a signal to end. */
+/* True if other ranks took too long to answer: answer_limit_s, or much less after a signal to end.
+ */
 static bool answer_timed_out(const struct job_rank_ops *rank_ops)
 {
-    return clock_now_ns() - rank_ops->begun_ns > (uint64_t)(rank_ops->job->patience_s * 1e9) ||
-           job_past_last_words(rank_ops->job);
+    return clock_now_ns() - rank_ops->begun_ns > (uint64_t)(rank_ops->job->answer_limit_s * 1e9) ||
+           job_stop_grace_is_over(rank_ops->job);
 }
 
 /* Never waits, except for a barrier that all ranks have entered. */
@@ -147,7 +148,7 @@ static int rank_ops_step(void *arg, const struct rank_ops_report *mine, bool idl
     if (done < 0)
         return done;
     if (!done)
-        return answer_timed_out(rank_ops) ? job_lose(job, err) : 0;
+        return answer_timed_out(rank_ops) ? job_find_lost(job, err) : 0;
     rank_ops->next_ns = clock_now_ns() + (idle ? IDLE_MS : BUSY_MS) * ms_ns;
     return take_reports(rank_ops, err);
 }

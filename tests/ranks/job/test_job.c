@@ -151,7 +151,7 @@ static void make_job(struct rank *rank)
         .leaders = 2,
         .leaders_before = rank->number > 0,
         .signals = &rank->signals,
-        .patience_s = 60,
+        .answer_limit_s = 60,
     };
 }
 
@@ -232,7 +232,7 @@ TEST(job_require_same)
 static void second_is_dead(struct rank *rank)
 {
     unsigned mine = 1, all[RANKS];
-    rank->job.patience_s = 0.1;
+    rank->job.answer_limit_s = 0.1;
     if (rank->number != 1)
         rank->rc = job_gather(&rank->job, &mine, all, sizeof(mine), &rank->err);
 }
