@@ -22,10 +22,10 @@ struct grid {
     size_t n;
     const struct row **row; /* owned */
     bool fits;              /* one table holds all rows */
-    unsigned across;        /* the dimension of the columns */
-    const char *name;       /* of `across` */
+    unsigned column_dim;    /* the dimension of the columns */
+    const char *name;       /* of `column_dim` */
     size_t ncolumns, nlines;
-    struct dims column[GRID_COLUMNS]; /* position along `across` */
+    struct dims column[GRID_COLUMNS]; /* position along `column_dim` */
     struct dims line[GRID_LINES];     /* position along the other dimensions */
 };
 
@@ -40,13 +40,14 @@ void grid_free(struct grid *grid);
  * The row's median as number_format writes it. "~" follows if the benchmark doubts the value; "<="
  * or ">=" precedes a bound. Returns buf.
  */
-char *grid_say(const struct grid *grid, const struct row *row, bool with_unit, char *buf,
-               size_t size);
+char *grid_format_row(const struct grid *grid, const struct row *row, bool with_unit, char *buf,
+                      size_t size);
 
 /* The row at a line and a column; NULL = none. */
 const struct row *grid_at(const struct grid *grid, size_t line, size_t column);
 
-/* grid_say without unit for a line and a column; a literal "-", not buf, if there is no row. */
+/* grid_format_row without unit for a line and a column; a literal "-", not buf, if there is no row.
+ */
 const char *grid_format(const struct grid *grid, size_t line, size_t column, char *buf,
                         size_t size);
 

@@ -6,7 +6,7 @@
 
 #include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
-#include "harness/rows/say.h"
+#include "harness/rows/format.h"
 
 enum { HOST_MOST = 48, LINE_MOST = 150 };
 

@@ -145,7 +145,7 @@ static void put_samples(const struct figure_data *data, size_t arm, int y, bool 
 /* The row of one worker alone under the same placement, or NULL. */
 static const struct row *alone_row(const struct figure_data *data, size_t arm)
 {
-    int alone = data->analysis->rounds.arms[arm].baseline[BASELINE_ALONE];
+    int alone = data->analysis->rounds.arms[arm].baseline[BASELINE_SOLO];
     if (alone < 0 || (size_t)alone == arm)
         return NULL;
     return find_row(data, &data->result->arms[alone], "step_time");

@@ -6,8 +6,8 @@
 
 #include "harness/engine/arms/variant.h"
 #include "harness/lib/base/text.h"
+#include "harness/rows/format.h"
 #include "harness/rows/metric.h"
-#include "harness/rows/say.h"
 #include "harness/verdict/advice/advice.h"
 
 static const struct arm *arm_of(const struct block *block, size_t i)
@@ -132,7 +132,7 @@ static void add_solo(struct block *block)
     for (int kind = BASELINE_SLICE; kind <= BASELINE_SINGLE; kind++) {
         int arm = any->baseline[kind];
         block->solo[kind] = -1;
-        if (kind == BASELINE_ALONE || arm < 0 || !arms[arm].is_baseline ||
+        if (kind == BASELINE_SOLO || arm < 0 || !arms[arm].is_baseline ||
             !rows_find(&block->analysis->rows, &arms[arm], "step_time") ||
             (kind == BASELINE_SLICE && arm_of(block, 0)->planned_workers == 1))
             continue;

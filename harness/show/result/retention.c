@@ -5,8 +5,8 @@
 
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
+#include "harness/rows/format.h"
 #include "harness/rows/number.h"
-#include "harness/rows/say.h"
 #include "harness/verdict/advice/advice.h"
 
 struct retention {

@@ -6,9 +6,9 @@
 
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
+#include "harness/rows/format.h"
 #include "harness/rows/metric.h"
 #include "harness/rows/number.h"
-#include "harness/rows/say.h"
 #include "harness/rows/scaling.h"
 #include "harness/show/result/blocks.h"
 #include "harness/show/result/retention.h"

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "harness/lib/base/text.h"
+#include "harness/rows/format.h"
 #include "harness/rows/grid.h"
 #include "harness/rows/number.h"
-#include "harness/rows/say.h"
 
 enum {
     LABEL = 128,
@@ -20,7 +20,7 @@ struct scan {
     struct doc *doc;
     struct doc_table *table; /* the last one, if further metrics may extend it; or NULL */
     bool upright;
-    unsigned across; /* dimension along that table; place[n]: the places on it */
+    unsigned column_dim; /* dimension along that table; place[n]: the places on it */
     size_t n;
     struct dims place[GRID_COLUMNS];
     char corner[LABEL];
@@ -109,7 +109,7 @@ static bool fits_across(const struct scan *scan, const struct grid *grid)
 /* True if the grid has the same places as the last table. */
 static bool same_places(const struct scan *scan, const struct grid *grid)
 {
-    bool same = scan->table && scan->across == grid->across && scan->n == grid->ncolumns;
+    bool same = scan->table && scan->column_dim == grid->column_dim && scan->n == grid->ncolumns;
     for (size_t i = 0; i < grid->ncolumns && same; i++)
         same = !dims_compare(&scan->place[i], &grid->column[i]);
     return same;
@@ -119,7 +119,7 @@ static void begin(struct scan *scan, const struct grid *grid, bool upright, cons
 {
     scan->table = doc_table(scan->doc);
     scan->upright = upright;
-    scan->across = grid->across;
+    scan->column_dim = grid->column_dim;
     scan->n = grid->ncolumns;
     memcpy(scan->place, grid->column, sizeof(scan->place));
     (void)snprintf(scan->corner, sizeof(scan->corner), "%s", corner);
@@ -206,10 +206,10 @@ static void add_range(const struct scan *scan, struct grid *grid)
     double median = (grid->row[(grid->n - 1) / 2]->median + grid->row[grid->n / 2]->median) / 2;
     doc_text(scan->doc, "%s: %zu %s, %s (%s) .. %s median .. %s (%s)", grid->metric->name, grid->n,
              grid_is_pair(first) ? "pairs" : "values",
-             grid_say(grid, first, true, least, sizeof(least)),
+             grid_format_row(grid, first, true, least, sizeof(least)),
              format_place(scan, first, least_key, sizeof(least_key)),
              number_format(median, unit, true, middle, sizeof(middle)),
-             grid_say(grid, last, true, most, sizeof(most)),
+             grid_format_row(grid, last, true, most, sizeof(most)),
              format_place(scan, last, most_key, sizeof(most_key)));
 }
 
@@ -218,8 +218,8 @@ static void note_single(struct scan *scan, const struct grid *grid)
     char value[32], name[96];
     (void)format_place(scan, grid->row[0], name, sizeof(name));
     text_append(scan->singles, sizeof(scan->singles), "; ", "%s %s%s%s%s", grid->metric->name,
-                grid_say(grid, grid->row[0], true, value, sizeof(value)), name[0] ? " (" : "", name,
-                name[0] ? ")" : "");
+                grid_format_row(grid, grid->row[0], true, value, sizeof(value)),
+                name[0] ? " (" : "", name, name[0] ? ")" : "");
 }
 
 static void add_one(void *arg, struct grid *grid)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "harness/lib/base/text.h"
-#include "harness/rows/say.h"
+#include "harness/rows/format.h"
 #include "harness/verdict/advice/advice.h"
 
 /* A placement is clearly better if it keeps this much more at the size with the lowest

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "harness/lib/base/text.h"
-#include "harness/rows/say.h"
+#include "harness/rows/format.h"
 
 enum { ROUNDS_LEAST = 3 };
 

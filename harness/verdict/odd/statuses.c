@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "harness/lib/base/text.h"
+#include "harness/rows/format.h"
 #include "harness/rows/metric.h"
 #include "harness/rows/number.h"
-#include "harness/rows/say.h"
 #include "harness/verdict/odd/busy.h"
 
 enum { REASONS_MAX = 2 }; /* reasons of absent placements; with more, only names are listed */

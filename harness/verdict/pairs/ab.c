@@ -9,9 +9,9 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/stats/sequential.h"
 #include "harness/lib/stats/stats.h"
+#include "harness/rows/format.h"
 #include "harness/rows/metric.h"
 #include "harness/rows/row.h"
-#include "harness/rows/say.h"
 
 /* As a logarithm; exp() of it fits into a double, and more evidence changes nothing. */
 static const double EVIDENCE_MOST = 500;
@@ -155,7 +155,7 @@ static void describe(const struct duel *duel, const struct round_value *value,
                      const struct dims *at, struct comparison *one)
 {
     const struct arm *base = arm_at(duel, duel->base), *other = arm_at(duel, duel->other);
-    char key[DIMS_KEY_MAX + 64], placement[80], dose[SAY_DOSE_MAX];
+    char key[DIMS_KEY_MAX + 64], placement[80], dose[FORMAT_DOSE_MAX];
     const char *name = placement_infos[base->placement].name;
     *one = comparison_of(base->variant->name, other->variant->name, value->metric, value->unit,
                          value->better);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "harness/lib/base/text.h"
-#include "harness/rows/say.h"
+#include "harness/rows/format.h"
 #include "harness/verdict/runs/control.h"
 #include "harness/verdict/runs/run_spread.h"
 
@@ -200,7 +200,7 @@ static void note_changed_controls(struct judge *judge, struct comparisons *compa
 static void name_arm(const struct paired_row *first, struct comparison *comparison)
 {
     const struct row *row = first->row;
-    char said[160], dose[SAY_DOSE_MAX];
+    char said[160], dose[FORMAT_DOSE_MAX];
     (void)format_arm(first->result, row->arm, &row->dims, said, sizeof(said));
     bool named = row->arm->is_baseline || strstr(said, row->placement) || row->arm->bench->scan;
     text_set(comparison->arm, "%s%s%s%s%s, %u worker%s%s%s", row->bench, said[0] ? ", " : "", said,

@@ -7,8 +7,8 @@
 
 #include "harness/lib/base/array.h"
 #include "harness/lib/base/text.h"
+#include "harness/rows/format.h"
 #include "harness/rows/metric.h"
-#include "harness/rows/say.h"
 #include "harness/verdict/pairs/comparison.h"
 #include "harness/verdict/runs/pairing.h"
 
