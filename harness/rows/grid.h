@@ -46,8 +46,7 @@ char *grid_format_row(const struct grid *grid, const struct row *row, bool with_
 /* The row at a line and a column; NULL = none. */
 const struct row *grid_at(const struct grid *grid, size_t line, size_t column);
 
-/* grid_format_row without unit for a line and a column; a literal "-", not buf, if there is no row.
- */
+/* grid_format_row without unit for a line and a column; a literal "-", not buf, for none. */
 const char *grid_format(const struct grid *grid, size_t line, size_t column, char *buf,
                         size_t size);
 
