@@ -160,12 +160,13 @@ static const double told_share = 0.01;
 static int report_moved(const struct comparisons *comparisons, double threshold,
                         struct findings *findings, struct err *err)
 {
-    struct finding finding = {.id = "machine_moved",
-                              .severity = comparisons->moved_beyond > threshold ? FINDING_DOUBT
-                                                                                : FINDING_NOTE,
-                              .subject = "the machine itself"};
-    (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s", comparisons->moved);
-    return comparisons->moved_beyond > told_share ? findings_add(findings, &finding, err) : 0;
+    struct finding finding = {
+        .id = "machine_moved",
+        .severity = comparisons->machine_change_beyond > threshold ? FINDING_DOUBT : FINDING_NOTE,
+        .subject = "the machine itself"};
+    (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s", comparisons->machine_change);
+    return comparisons->machine_change_beyond > told_share ? findings_add(findings, &finding, err)
+                                                           : 0;
 }
 
 static int report_new_params(const struct comparisons *comparisons, struct findings *findings,

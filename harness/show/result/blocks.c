@@ -48,7 +48,7 @@ bool block_has_quota(const struct block *block)
 
 bool block_is_recommended(const struct block *block, size_t i)
 {
-    return block->made.arm == (int)block->arm[i];
+    return block->recommendation.arm == (int)block->arm[i];
 }
 
 const char *block_arm_name(const struct block *block, size_t i)
@@ -91,7 +91,7 @@ static bool was_before(const struct analysis *analysis, size_t at)
 static double rank(const struct block *block, size_t i)
 {
     double gain = block->gain[i].median, rate = block_median(block, i, METRIC_RATE);
-    bool relative = block->made.reference >= 0 && !block->made.lost;
+    bool relative = block->recommendation.reference >= 0 && !block->recommendation.reference_failed;
     return relative ? (isnan(gain) ? -1 : gain) : isnan(rate) ? -1 : rate;
 }
 
@@ -112,14 +112,14 @@ static void sort(struct block *block)
 static void recommend(struct block *block)
 {
     const struct result *result = block->analysis->result;
-    block->made = (struct recommendation){.reference = -1, .arm = -1};
-    for (size_t i = 0; i < block->n && block->made.reference < 0; i++)
-        block->made = recommend_make(block->analysis, arm_of(block, i));
+    block->recommendation = (struct recommendation){.reference = -1, .arm = -1};
+    for (size_t i = 0; i < block->n && block->recommendation.reference < 0; i++)
+        block->recommendation = recommend_make(block->analysis, arm_of(block, i));
     for (size_t i = 0; i < block->n; i++) {
         bool relative = result->purpose == PURPOSE_RUN || arm_is_fresh(arm_of(block, i));
-        block->gain[i] = relative
-                             ? analysis_ratio(block->analysis, block->made.reference, block->arm[i])
-                             : PAIRED_NONE;
+        block->gain[i] = relative ? analysis_ratio(block->analysis, block->recommendation.reference,
+                                                   block->arm[i])
+                                  : PAIRED_NONE;
     }
 }
 

@@ -88,7 +88,7 @@ static void add_speed_up(const struct block *block, size_t i, struct doc_table *
 {
     char ratio[CELL], low[CELL], high[CELL];
     const struct paired_ratio *gain = &block->gain[i];
-    int reference = block->made.reference;
+    int reference = block->recommendation.reference;
     if (reference == (int)block->arm[i]) {
         doc_cell(table, "1x");
         doc_cell(table, "%s", "");
@@ -322,8 +322,8 @@ static void add_taken(const struct analysis *analysis, struct doc *doc)
 /* Names the reference of the columns. */
 static void add_legend(const struct block *block, bool starred, struct doc *doc)
 {
-    int reference = block->made.reference;
-    bool named = reference >= 0 && !block->made.is_default;
+    int reference = block->recommendation.reference;
+    bool named = reference >= 0 && !block->recommendation.is_default;
     const struct arm *arms = block->analysis->result->arms;
     bool solo = block->solo[BASELINE_SLICE] >= 0 || block->solo[BASELINE_SINGLE] >= 0;
     doc_text(doc, "speed-up: throughput relative to %s, by round%s%s",
@@ -353,7 +353,7 @@ static void add_blocks(const struct analysis *analysis, struct doc *doc)
     struct block block;
     bool any = false, mixed = is_mixed(analysis->result), starred = false;
     for (size_t at = 0; block_next(analysis, &at, &block); block_free(&block))
-        starred = starred || block.made.arm >= 0;
+        starred = starred || block.recommendation.arm >= 0;
     for (unsigned planned_workers = 0;
          (planned_workers = result_next_workers(analysis->result, planned_workers)) != 0;)
         for (size_t at = 0; block_next(analysis, &at, &block); block_free(&block)) {

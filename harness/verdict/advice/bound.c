@@ -12,7 +12,7 @@
 /* The second bound is named too if its part is at least this share of the largest. */
 static const double alike = 0.8;
 
-enum { STAGES_SAID = 3 };
+enum { STAGES_SHOWN = 3 };
 
 const char *bound_name(enum bound bound)
 {
@@ -183,7 +183,7 @@ static void add(const struct subject *of, struct findings *findings)
     if (parts.s[parts.second] >= alike * parts.s[parts.most])
         text_set(second, " and %s", bound_name(parts.second));
     size_t n = sort_stages(of, sorted);
-    format_stages(of, sorted, n < STAGES_SAID ? n : STAGES_SAID, largest, sizeof(largest));
+    format_stages(of, sorted, n < STAGES_SHOWN ? n : STAGES_SHOWN, largest, sizeof(largest));
     text_set(finding.subject, "%s%s",
              statuses_name_arm(of->analysis->result, of->arm, subject, sizeof(subject)),
              device_mark(arm_device(of->analysis->result, of->arm)));
@@ -221,8 +221,8 @@ void bound_find(const struct analysis *analysis, struct findings *findings)
         if (!arm->bench->stages || arm->is_baseline ||
             arm->planned_workers != most_planned_workers(result, arm))
             continue;
-        const struct recommendation made = recommend_make(analysis, arm);
-        int shown = made.arm < 0 ? made.best : made.arm;
+        const struct recommendation recommendation = recommend_make(analysis, arm);
+        int shown = recommendation.arm < 0 ? recommendation.best : recommendation.arm;
         if (arm->placement == PLACE_NONE || shown == (int)i)
             add(&subject, findings);
     }

@@ -8,7 +8,7 @@
 enum { MASKS_REPORTED = 6 };
 
 /* True if an earlier arm of the same placement and variant already reported this. */
-static bool is_told(const struct findings *findings, const struct finding *of)
+static bool is_reported(const struct findings *findings, const struct finding *of)
 {
     for (size_t i = 0; i < findings->n; i++)
         if (!strcmp(findings->all[i].id, of->id) &&
@@ -28,7 +28,7 @@ static void add_mask(const struct arm *arm, const struct tree_mask *mask,
     text_set(finding.subject, "'%s' under %s%s%s", mask->name,
              arm->variant ? arm->variant->name : "", arm->variant ? ", " : "",
              placement_infos[arm->placement].name);
-    if (!is_told(findings, &finding))
+    if (!is_reported(findings, &finding))
         findings_putf(
             findings, &finding, "%s: it was bound to CPUs %s, and its placement gave it %s",
             mask->outside_plan ? "it sets its own CPUs: the placement does not apply to it"

@@ -6,7 +6,7 @@
 #include "harness/lib/base/text.h"
 
 /* If the whole interval is below this speed-up, the cure has no effect. */
-static const double worth = 1.1;
+static const double speed_up_least = 1.1;
 
 const char *incident_end_name(enum incident_end end)
 {
@@ -64,7 +64,7 @@ static void take(const struct comparison *one, struct incident_outcome *outcome)
      * ab. */
     bool harms = outcome->incident->harms;
     bool shown = harms ? outcome->high < 1 : outcome->low > 1;
-    bool excluded = harms ? outcome->low > 1 / worth : outcome->high < worth;
+    bool excluded = harms ? outcome->low > 1 / speed_up_least : outcome->high < speed_up_least;
     outcome->end = one->outcome == OUTCOME_MISSING ? INCIDENT_SKIPPED
                    : shown                         ? INCIDENT_SHOWN
                    : excluded                      ? INCIDENT_NOT

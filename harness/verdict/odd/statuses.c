@@ -147,8 +147,9 @@ static void add_arm(const struct search *search, size_t index)
     int alike = arm->bench->scan ? first_of_all_alike(search, arm->bench) : -1;
     const struct arm_rounds *rounds = &search->analysis->rounds.arms[index];
     bool repeats = rounds->source != index;
-    bool told = rounds->status == STATUS_NOISY && busy_explains(search->findings, arm);
-    if (rounds->status == STATUS_OK || told || repeats || (is_absent(arm) && !arm->bench->scan))
+    bool explained = rounds->status == STATUS_NOISY && busy_explains(search->findings, arm);
+    if (rounds->status == STATUS_OK || explained || repeats ||
+        (is_absent(arm) && !arm->bench->scan))
         return;
     if (alike >= 0 && (size_t)alike < index && !is_absent(arm))
         return; /* reported with the first of the arms */
@@ -176,7 +177,7 @@ static bool doubts_value(const struct search *search, const struct row *row,
     return true;
 }
 
-static bool is_told(const struct findings *findings, const struct finding *finding)
+static bool is_reported(const struct findings *findings, const struct finding *finding)
 {
     for (size_t i = 0; i < findings->n; i++)
         if (!strcmp(findings->all[i].subject, finding->subject) &&
@@ -192,7 +193,7 @@ static void add_values(const struct search *search)
     struct findings of_arms = {0};
     struct finding finding;
     for (size_t i = 0; i < rows->n; i++)
-        if (doubts_value(search, &rows->row[i], &finding) && !is_told(&of_arms, &finding))
+        if (doubts_value(search, &rows->row[i], &finding) && !is_reported(&of_arms, &finding))
             findings_put(&of_arms, &finding);
     for (size_t i = 0; i < of_arms.n; i++)
         add_joined(search, &of_arms.all[i]);

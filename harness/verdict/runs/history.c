@@ -133,24 +133,24 @@ int history_sort(struct history *history, struct err *err)
 
 /* A change of the machine explains a change of a figure that is at most this many times as large.
  * The two changes may be seen up to NEAR_RUNS runs apart. */
-static const double explains = 3;
+static const double explained_factor = 3;
 enum { NEAR_RUNS = 2 };
 
 /* The chance that a control of an unchanged machine shows a change. Half of these are in the
  * direction that can explain another change. */
-static const double moved_error = 0.05;
+static const double control_error = 0.05;
 
 struct judged {
     const struct history *history;
     const struct history_series *series;
-    double *calm; /* its values as limited by changes_calm */
+    double *limited; /* its values as limited by changes_limit */
     double error;
     struct findings *findings;
 };
 
 /* The outcome of a figure. */
 struct end {
-    struct change change; /* last level against the one that counts; not told: no change */
+    struct change change; /* last level against the one that counts; not significant: no change */
     enum finding_outcome outcome;
     const struct history_series *control; /* that changed, too; or NULL */
     double by;                            /* the ratio of the control's change */
@@ -182,9 +182,10 @@ static struct change against(const struct judged *judged, size_t level)
 {
     const struct changes *changes = &judged->series->changes;
     size_t n = judged->series->n, end = changes_begin(changes, level + 1, n);
-    struct change change = changes_between(judged->calm, changes_begin(changes, level, n), end,
+    struct change change = changes_between(judged->limited, changes_begin(changes, level, n), end,
                                            changes_begin(changes, changes->n, n), n, judged->error);
-    change.told = change.told && fabs(log(change.ratio)) >= judged->history->threshold;
+    change.significant =
+        change.significant && fabs(log(change.ratio)) >= judged->history->threshold;
     return change;
 }
 
@@ -209,8 +210,8 @@ static void find_changed_control(const struct judged *judged, struct end *end)
             continue;
         double by = level_at(control, (uint32_t)judged->history->nruns) -
                     level_at(control, run > NEAR_RUNS ? run - NEAR_RUNS - 1 : 0);
-        double moved = worsening(control, by);
-        if (moved * worse > 0 && fabs(worse) <= explains * fabs(moved)) {
+        double changed = worsening(control, by);
+        if (changed * worse > 0 && fabs(worse) <= explained_factor * fabs(changed)) {
             end->control = control;
             end->by = exp(by);
         }
@@ -222,13 +223,13 @@ static struct end judge_end(const struct judged *judged)
     struct end end = {.outcome = OUTCOME_NONE};
     for (size_t level = 0; level < judged->series->changes.n; level++) {
         struct change change = against(judged, level);
-        if (change.told && history_is_worse(judged->series, &change) &&
-            (!end.change.told || fabs(log(change.ratio)) > fabs(log(end.change.ratio))))
+        if (change.significant && history_is_worse(judged->series, &change) &&
+            (!end.change.significant || fabs(log(change.ratio)) > fabs(log(end.change.ratio))))
             end.change = change;
     }
-    if (!end.change.told && judged->series->changes.n)
+    if (!end.change.significant && judged->series->changes.n)
         end.change = against(judged, 0);
-    if (!end.change.told)
+    if (!end.change.significant)
         return end;
     find_changed_control(judged, &end);
     end.outcome = end.control                                     ? OUTCOME_UNCLEAR
@@ -266,7 +267,7 @@ static void report_end(const struct judged *judged)
     const struct changes *changes = &judged->series->changes;
     const struct end end = judge_end(judged);
     char ratio[32];
-    if (!end.change.told)
+    if (!end.change.significant)
         return;
     const struct change *last = &changes->change[changes->n - 1];
     struct finding finding =
@@ -301,13 +302,14 @@ static void report_steps(const struct judged *judged)
     }
 }
 
-/* Fills calm and the changes. */
-static void find_changes(const struct judged *judged, struct history_series *series, double *room)
+/* Fills `limited` and the changes. */
+static void find_changes(const struct judged *judged, struct history_series *series,
+                         double *scratch)
 {
     for (size_t i = 0; i < series->n; i++)
-        room[i] = log(series->point[i].value);
-    changes_calm(room, series->n, judged->calm);
-    changes_find(judged->calm, series->n, judged->error, &series->changes);
+        scratch[i] = log(series->point[i].value);
+    changes_limit(scratch, series->n, judged->limited);
+    changes_find(judged->limited, series->n, judged->error, &series->changes);
 }
 
 size_t history_count(const struct findings *findings, enum finding_outcome outcome)
@@ -318,7 +320,7 @@ size_t history_count(const struct findings *findings, enum finding_outcome outco
     return n;
 }
 
-static void report_whole(const struct history *history, size_t figures, size_t untested,
+static void report_total(const struct history *history, size_t figures, size_t untested,
                          struct findings *findings)
 {
     size_t slower = history_count(findings, OUTCOME_SLOWER);
@@ -352,19 +354,19 @@ static void report_few(const struct history *history, size_t longest, struct fin
     findings_put(findings, &finding);
 }
 
-/* `room` holds two numbers per run of a series. */
-static void judge_all(struct history *history, size_t figures, double *room,
+/* `scratch` holds two numbers per run of a series. */
+static void judge_all(struct history *history, size_t figures, double *scratch,
                       struct findings *findings)
 {
     for (int is_control = 1; is_control >= 0; is_control--) /* first: they explain figures */
         for (size_t i = 0; i < history->nseries; i++) {
             struct history_series *series = &history->series[i];
             const struct judged judged = {
-                history, series, room + series->n,
-                is_control ? moved_error : HISTORY_ERROR / (double)figures, findings};
+                history, series, scratch + series->n,
+                is_control ? control_error : HISTORY_ERROR / (double)figures, findings};
             if (series->figure.is_control != is_control)
                 continue;
-            find_changes(&judged, series, room);
+            find_changes(&judged, series, scratch);
             if (!is_control)
                 report_end(&judged);
             report_steps(&judged);
@@ -386,13 +388,13 @@ int history_judge(struct history *history, double threshold, struct findings *fi
         most = series->n > most ? series->n : most;
         longest = series->n > longest && !series->figure.is_control ? series->n : longest;
     }
-    double *room = calloc(2 * most + 1, sizeof(*room));
-    findings->failed = !room;
-    if (room && !rc && figures) {
-        judge_all(history, figures, room, findings);
-        report_whole(history, figures, untested, findings);
+    double *scratch = calloc(2 * most + 1, sizeof(*scratch));
+    findings->failed = !scratch;
+    if (scratch && !rc && figures) {
+        judge_all(history, figures, scratch, findings);
+        report_total(history, figures, untested, findings);
     } else if (!rc)
         report_few(history, longest, findings);
-    free(room);
+    free(scratch);
     return rc ? rc : findings_check(findings, err);
 }
