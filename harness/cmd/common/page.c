@@ -143,7 +143,7 @@ static int look(int at_fd, const char *name)
         return errno == ENOENT ? 0 : -errno;
     if (!S_ISREG(status.st_mode) || file_read(at_fd, name, (size_t)1 << 30, &text, &size))
         return -EEXIST;
-    bool ours = html_is_ours(text, size);
+    bool ours = html_is_contend_page(text, size);
     free(text);
     return ours ? 0 : -EEXIST;
 }

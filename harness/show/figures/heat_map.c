@@ -196,7 +196,7 @@ static void put_map(const struct figure_data *data, const struct arm *arm,
                         .printed_most = PRINTED_MOST,
                         .arg = &shown,
                         .name = name_member,
-                        .say = format_cell};
+                        .format_cell = format_cell};
     char how[320], rest[240], least[HEAT_TEXT], middle[HEAT_TEXT], most[HEAT_TEXT];
     size_t beyond = choose_range(figure, matrix, &heat.low, &heat.high);
     double median = stats_percentile(matrix->sorted, matrix->nvalues, 0.5);

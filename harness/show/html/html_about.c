@@ -36,7 +36,7 @@ static void print_note(const char *name, const char *text, FILE *out)
 {
     (void)fputs("<li class=\"note\">", out);
     html_element("b", out, "%s", name);
-    html_say(out, " %s", text);
+    html_text(out, " %s", text);
     (void)fputs("</li>\n", out);
 }
 

@@ -85,8 +85,8 @@ void html_throughput(const struct html_side *side, FILE *out)
         char name[160];
         const struct row *row = block_row(&block, 0, METRIC_RATE);
         double most = row ? largest(side, row->unit) : 0;
-        if (row && side->beside)
-            most = fmax(most, largest(side->beside, row->unit));
+        if (row && side->other_side)
+            most = fmax(most, largest(side->other_side, row->unit));
         if (most > 0) {
             html_line("h4", out, "%s", block_name(&block, name, sizeof(name)));
             begin_chart("Work done per second by all workers under each placement", block.n, out);

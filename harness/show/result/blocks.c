@@ -78,7 +78,7 @@ static bool same_block(const struct arm *a, const struct arm *b)
            a->planned_workers == b->planned_workers;
 }
 
-static bool was_before(const struct analysis *analysis, size_t at)
+static bool is_in_earlier_block(const struct analysis *analysis, size_t at)
 {
     const struct arm *arms = analysis->result->arms;
     for (size_t i = 0; i < at; i++)
@@ -109,7 +109,7 @@ static void sort(struct block *block)
 }
 
 /* Finds the recommendation: in a tune only fresh rounds count, an ab has none. */
-static void recommend(struct block *block)
+static void find_recommendation(struct block *block)
 {
     const struct result *result = block->analysis->result;
     block->recommendation = (struct recommendation){.reference = -1, .arm = -1};
@@ -147,7 +147,7 @@ bool block_next(const struct analysis *analysis, size_t *at, struct block *block
     const struct result *result = analysis->result;
     *block = (struct block){.analysis = analysis};
     while (*at < result->narms &&
-           (!has_steps(analysis, &result->arms[*at]) || was_before(analysis, *at)))
+           (!has_steps(analysis, &result->arms[*at]) || is_in_earlier_block(analysis, *at)))
         (*at)++;
     if (*at == result->narms)
         return false;
@@ -162,7 +162,7 @@ bool block_next(const struct analysis *analysis, size_t *at, struct block *block
             same_block(&result->arms[i], &result->arms[*at]))
             block->arm[block->n++] = i;
     (*at)++;
-    recommend(block);
+    find_recommendation(block);
     sort(block);
     add_solo(block);
     return true;

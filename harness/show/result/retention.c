@@ -62,11 +62,11 @@ static void add_number(struct doc_table *table, double value)
         doc_cell(table, "%s", isnan(value) ? "-" : number_format(value, "", false, text, 32));
 }
 
-static void add_kept(struct doc_table *table, double kept)
+static void add_retention(struct doc_table *table, double retention)
 {
-    doc_share(table, kept);
-    if (!isnan(kept))
-        doc_tone(table, kept < 0.9 ? DOC_BAD : DOC_GOOD);
+    doc_share(table, retention);
+    if (!isnan(retention))
+        doc_tone(table, retention < 0.9 ? DOC_BAD : DOC_GOOD);
 }
 
 static bool is_loaded(const struct retention *r, size_t arm)
@@ -85,7 +85,7 @@ static void add_line(const struct retention *r, const struct row *row, struct do
         if (is_loaded(r, i)) {
             const struct arm *arm = &r->result->arms[i];
             add_number(table, median(rows_at(rows, arm, r->metric->name, &row->dims)));
-            add_kept(table, median(rows_at(rows, arm, "retention", &row->dims)));
+            add_retention(table, median(rows_at(rows, arm, "retention", &row->dims)));
         }
 }
 
