@@ -100,7 +100,7 @@ struct work {
     const struct selfcheck_args *args;
     const struct cli *cli; /* the parameters */
     const char *scenario;
-    bool asked[KINDS];
+    bool requested[KINDS];
     double limit_s[KINDS];
     char host[ENV_HOST_LABEL_MAX];
     char utc[32];
@@ -123,10 +123,10 @@ struct count {
     const char *why;                      /* reason of the first error */
 };
 
-static int parse_kinds(const char *list, bool asked[KINDS], struct err *err)
+static int parse_kinds(const char *list, bool requested[KINDS], struct err *err)
 {
     for (int kind = 0; kind < KINDS; kind++)
-        asked[kind] = text_has_word(list, ',', kinds[kind].name);
+        requested[kind] = text_has_word(list, ',', kinds[kind].name);
     return similar_check_list("only", list, kind_names, err);
 }
 
@@ -137,7 +137,7 @@ static void format_plan(const struct work *work, char *text, size_t size)
                                    trials > 1 ? "s" : "");
     for (int kind = 0; kind < KINDS; kind++) {
         double limit_s = work->limit_s[kind], usual_s = kinds[kind].usual_s;
-        if (!work->asked[kind])
+        if (!work->requested[kind])
             continue;
         expected_s += trials * (limit_s > 0 ? fmin(limit_s, usual_s) : usual_s);
         used += (size_t)snprintf(text + used, size - used, "%s %s", longest_s > 0 ? ";" : "",
@@ -220,8 +220,8 @@ static int plan(struct work *work, struct err *err)
 {
     int rc = 0;
     for (int kind = 0; kind < KINDS && !rc; kind++) {
-        struct child_run *run = work->asked[kind] ? make_command(work, kind, work->dir) : NULL;
-        if (!work->asked[kind])
+        struct child_run *run = work->requested[kind] ? make_command(work, kind, work->dir) : NULL;
+        if (!work->requested[kind])
             continue;
         if (!run)
             return err_set(err, -ENOMEM, "no memory for a trial");
@@ -345,7 +345,7 @@ static int make_all(struct work *work, struct err *err)
     for (unsigned number = 1; number <= work->args->trials && !rc; number++)
         for (int kind = 0; kind < KINDS && !rc; kind++) {
             struct trial trial = {.kind = kind, .number = number};
-            if (!work->asked[kind])
+            if (!work->requested[kind])
                 continue;
             if ((double)(clock_now_ns() - work->start_ns) / 1e9 >= work->args->max_time_s) {
                 log_warn("the time is over: raise --max-time for all trials");
@@ -469,12 +469,12 @@ static int code_of(const bool any[OUTCOMES])
 /* Prints the counts, also after an interrupt or error `rc`. Returns the exit code. */
 static int conclude(struct work *work, int rc, struct err *err)
 {
-    bool any[OUTCOMES] = {[OUTCOME_UNCLEAR] = !work->n}, json_asked = work->args->json;
+    bool any[OUTCOMES] = {[OUTCOME_UNCLEAR] = !work->n}, wants_json = work->args->json;
     double *scratch = calloc(2 * work->n + 1, sizeof(*scratch));
     json_t *all = json_array();
     if (rc && rc != -EINTR)
         log_error("%s", err->msg);
-    if (work->n && !json_asked)
+    if (work->n && !wants_json)
         (void)printf("  %-20s %6s %8s %6s %13s %10s %6s\n", "", "trials", "changed", "",
                      "95% interval", "rounds", "time");
     for (int kind = 0; scratch && kind < KINDS; kind++) {
@@ -483,7 +483,7 @@ static int conclude(struct work *work, int rc, struct err *err)
             continue;
         any[count.outcome] = true;
         (void)json_array_append_new(all, kind_to_json(work, kind, &count));
-        if (!json_asked)
+        if (!wants_json)
             print_kind(kind, &count);
     }
     int code = rc == -EINTR ? EXIT_INTERRUPTED : rc || !scratch ? EXIT_NOT_RUN : code_of(any);
@@ -496,7 +496,7 @@ static int conclude(struct work *work, int rc, struct err *err)
         log_error("%s", err->msg);
         code = EXIT_NOT_RUN;
     }
-    if (json_asked && work->n)
+    if (wants_json && work->n)
         return cmd_print_json(json, 2) ? EXIT_NOT_RUN : code;
     json_decref(json);
     if (work->n)
@@ -542,7 +542,7 @@ static int selfcheck_main(const struct cmd_env *env, int argc, char **argv)
     if (n != 1)
         return EXIT_USAGE;
     work.scenario = scenarios[0]->name;
-    int rc = parse_kinds(args.only, work.asked, &err);
+    int rc = parse_kinds(args.only, work.requested, &err);
     if (!rc)
         rc = signals_open(&work.signals, &err);
     if (rc) {

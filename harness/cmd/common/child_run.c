@@ -51,7 +51,7 @@ static int become(void *arg)
 }
 
 /* SIGTSTP makes the child stop its workers. Measurements across a stop are invalid. */
-static void obey_stop(const struct process *process, struct signals *signals)
+static void stop_and_continue(const struct process *process, struct signals *signals)
 {
     signals->stop_requested = false;
     (void)process_signal(process, SIGTSTP);
@@ -62,19 +62,19 @@ static void obey_stop(const struct process *process, struct signals *signals)
 static int await(struct process *process, struct signals *signals)
 {
     int status = 0;
-    bool stopped = false, told = false;
+    bool stopped = false, signaled = false;
     while (!process_ended(process, &status)) {
-        struct pollfd news = {.fd = signals->fd, .events = POLLIN};
-        (void)poll(&news, 1, TICK_MS);
-        if (signals_take(signals) && !told) {
+        struct pollfd wakeup = {.fd = signals->fd, .events = POLLIN};
+        (void)poll(&wakeup, 1, TICK_MS);
+        if (signals_take(signals) && !signaled) {
             (void)process_signal(process, SIGTERM);
-            told = true;
+            signaled = true;
         } else if (signals->stop_requested) {
-            obey_stop(process, signals);
+            stop_and_continue(process, signals);
             stopped = true;
         }
     }
-    if (told)
+    if (signaled)
         return -EINTR;
     return stopped ? -ERESTART : WIFEXITED(status) ? WEXITSTATUS(status) : -ECHILD;
 }
