@@ -153,7 +153,7 @@ int collect_worker(const struct shared_worker *worker, uint64_t go_ns, uint64_t 
 }
 
 /* When the last of the first n workers reached the state; 0 = none did. */
-static uint64_t last_to(const struct shared *shared, unsigned n, enum worker_state state)
+static uint64_t last_reached_ns(const struct shared *shared, unsigned n, enum worker_state state)
 {
     uint64_t last_ns = 0;
     for (unsigned i = 0; i < n; i++)
@@ -172,7 +172,7 @@ void collect_phases(const struct shared *shared, unsigned foreground, uint64_t b
     };
     for (int p = 0; p < PHASE_END; p++) {
         bool joint = p != PHASE_SETTLE && p != PHASE_MEASURE;
-        uint64_t end_ns = last_to(shared, joint ? shared->nworkers : foreground, ends[p]);
+        uint64_t end_ns = last_reached_ns(shared, joint ? shared->nworkers : foreground, ends[p]);
         if (end_ns <= begin_ns)
             continue; /* its time goes to the next phase that was reached */
         out->phase_s[p] = (double)(end_ns - begin_ns) * 1e-9;

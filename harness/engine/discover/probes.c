@@ -25,25 +25,28 @@ static const double setup_limit_s = 40, limit_s = 30;
 static const double times[] = {[PROBES_QUICK] = 1, [PROBES_STANDARD] = 3, [PROBES_LONG] = 5};
 static const unsigned rounds[] = {[PROBES_QUICK] = 1, [PROBES_STANDARD] = 3, [PROBES_LONG] = 9};
 
-#define ALONE(name, parameters)                                                                    \
+#define ONE_WORKER(name, parameters)                                                               \
     {                                                                                              \
         .foreground = (name), .params = (parameters), .placements = "none", .workers = 1           \
     }
-static const struct scenario_part speed_parts[] = {ALONE("cpu_speed", NULL), {.foreground = NULL}};
-static const struct scenario_part idle_parts[] = {ALONE("idle_exit", NULL), {.foreground = NULL}};
-static const struct scenario_part memory_parts[] = {ALONE("mem_bandwidth", "op=triad"),
+static const struct scenario_part speed_parts[] = {ONE_WORKER("cpu_speed", NULL),
+                                                   {.foreground = NULL}};
+static const struct scenario_part idle_parts[] = {ONE_WORKER("idle_exit", NULL),
+                                                  {.foreground = NULL}};
+static const struct scenario_part memory_parts[] = {ONE_WORKER("mem_bandwidth", "op=triad"),
                                                     {.foreground = NULL}};
-static const struct scenario_part node_parts[] = {ALONE("numa_matrix", NULL), {.foreground = NULL}};
-static const struct scenario_part stream_parts[] = {ALONE("gpu_stream", NULL),
+static const struct scenario_part node_parts[] = {ONE_WORKER("numa_matrix", NULL),
+                                                  {.foreground = NULL}};
+static const struct scenario_part stream_parts[] = {ONE_WORKER("gpu_stream", NULL),
                                                     {.foreground = NULL}};
-static const struct scenario_part matmul_parts[] = {ALONE("gpu_matmul", NULL),
+static const struct scenario_part matmul_parts[] = {ONE_WORKER("gpu_matmul", NULL),
                                                     {.foreground = NULL}};
-static const struct scenario_part pattern_parts[] = {ALONE("gpu_memory", NULL),
+static const struct scenario_part pattern_parts[] = {ONE_WORKER("gpu_memory", NULL),
                                                      {.foreground = NULL}};
-static const struct scenario_part burn_parts[] = {ALONE("burn", NULL), {.foreground = NULL}};
+static const struct scenario_part burn_parts[] = {ONE_WORKER("burn", NULL), {.foreground = NULL}};
 #define COPY "mem=pinned;via=ce;node=home;size=128M;dir="
 static const struct scenario_part copy_parts[] = {
-    ALONE("gpu_copy", COPY "h2d"), ALONE("gpu_copy", COPY "d2h"), {.foreground = NULL}};
+    ONE_WORKER("gpu_copy", COPY "h2d"), ONE_WORKER("gpu_copy", COPY "d2h"), {.foreground = NULL}};
 static const struct scenario_part collective_parts[] = {
     {.foreground = "collective", .params = "begin=32M;end=32M", .placements = "none"},
     {.foreground = NULL}};
@@ -315,7 +318,7 @@ int probes_measure(const struct probes_request *request, struct facts *facts, st
         return rc;
     m.expected_s = fmax(probes_expect(request), 1);
     for (int i = 0; i < PROBES && !rc; i++) {
-        enum facts_probe_name name = probe_order[request->backwards ? PROBES - 1 - i : i];
+        enum facts_probe_name name = probe_order[request->reverse_order ? PROBES - 1 - i : i];
         struct facts_probe *probe = &facts->probes[name];
         free(probe->values);
         *probe = (struct facts_probe){0};

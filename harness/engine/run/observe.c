@@ -141,7 +141,7 @@ static unsigned grant_warm_up(struct observer *o, bool one_by_one)
 static bool takes_turns(const struct observer *o)
 {
     const struct plan *plan = &o->arm->plan;
-    bool crowded = o->arm->bench->runs_command ? plan_overlaps(plan) : plan_crowds(plan);
+    bool crowded = o->arm->bench->runs_command ? plan_overlaps(plan) : plan_is_oversubscribed(plan);
     return !o->rank_ops && crowded;
 }
 

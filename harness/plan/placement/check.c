@@ -44,8 +44,8 @@ static int owner_of(const struct plan *plan, unsigned os_cpu)
 
 /* True if `placement` has a plan for the same numbers of workers, GPUs and CPUs as `plan`. Adds the
  * CPUs of its foreground workers to `used`, which may be NULL. */
-static bool can_use(const struct topo *topo, const struct plan *plan, enum placement placement,
-                    struct bitset *used)
+static bool placement_fits(const struct topo *topo, const struct plan *plan,
+                           enum placement placement, struct bitset *used)
 {
     struct plan_request request = {.placement = placement, .cpus = plan->available};
     struct plan other;
@@ -65,16 +65,16 @@ static bool can_use(const struct topo *topo, const struct plan *plan, enum place
     return can;
 }
 
-static bool can_have(const struct topo *topo, const struct plan *plan, enum placement placement)
+static bool is_possible(const struct topo *topo, const struct plan *plan, enum placement placement)
 {
-    return can_use(topo, plan, placement, NULL);
+    return placement_fits(topo, plan, placement, NULL);
 }
 
 /* "; ..." if the plan is not pcores and pcores gives all workers cores of one kind; else "". */
 static const char *advise_pcores(const struct topo *topo, const struct plan *plan)
 {
     struct bitset used = {0};
-    return plan->placement != PLACE_PCORES && can_use(topo, plan, PLACE_PCORES, &used) &&
+    return plan->placement != PLACE_PCORES && placement_fits(topo, plan, PLACE_PCORES, &used) &&
                    !topo_mixes_cores(topo, &used)
                ? "; pcores gives all workers the fastest cores"
                : "";
@@ -108,7 +108,8 @@ static void report_span(const struct topo *topo, const struct plan *plan, const 
     if (!bitset_empty(over))
         report(about, span->id, FINDING_NOTE, "worker", over, "CPUs of more than one %s%s: %s%s",
                span->part, bitset_count(over) == 1 ? "" : " each", span->cost,
-               can_have(topo, plan, PLACE_NUMA) ? "; numa keeps each worker inside one node" : "");
+               is_possible(topo, plan, PLACE_NUMA) ? "; numa keeps each worker inside one node"
+                                                   : "");
 }
 
 static void check_spans(const struct topo *topo, const struct plan *plan,
@@ -176,8 +177,9 @@ static void report_far(const struct topo *topo, const struct plan *plan, const s
             "their GPUs are near other NUMA nodes than their CPUs (of worker %d: ", first);
     report(about, "gpu_far", FINDING_NOTE, "worker", far, "%s%s%s%s", before, one,
            before[0] ? ")" : "",
-           can_have(topo, plan, PLACE_GPU_LOCAL) ? "; gpu-local gives each worker CPUs near its GPU"
-                                                 : "");
+           is_possible(topo, plan, PLACE_GPU_LOCAL)
+               ? "; gpu-local gives each worker CPUs near its GPU"
+               : "");
 }
 
 static void check_gpus(const struct topo *topo, const struct plan *plan,
@@ -250,7 +252,7 @@ static void check_left(const struct topo *topo, const struct plan *plan,
         return;
     struct bitset package = {0};
     bool packaged = plan->placement != PLACE_PCORES &&
-                    can_use(topo, plan, PLACE_PACKAGE_LOCAL, &package) &&
+                    placement_fits(topo, plan, PLACE_PACKAGE_LOCAL, &package) &&
                     bitset_intersects(&package, &left);
     const char *why =
         plan->placement == PLACE_PCORES ? "pcores leaves the slower cores to background workers"
@@ -259,7 +261,7 @@ static void check_left(const struct topo *topo, const struct plan *plan,
                                                  : "each is kept inside one NUMA node";
     const char *advice =
         packaged ? "; package-local gives them to the workers whose GPUs are on that package"
-        : plan->placement != PLACE_PCORES && can_have(topo, plan, PLACE_PARTITION)
+        : plan->placement != PLACE_PCORES && is_possible(topo, plan, PLACE_PARTITION)
             ? "; partition deals all"
             : "";
     report(about, "cpus_left", FINDING_NOTE, "CPU", &left,

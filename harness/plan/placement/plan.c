@@ -451,7 +451,7 @@ int plan_add_dose(const struct topo *topo, enum dose_kind kind, struct plan *pla
     return 0;
 }
 
-bool plan_crowds(const struct plan *plan)
+bool plan_is_oversubscribed(const struct plan *plan)
 {
     const unsigned n = plan_requested(plan);
     for (unsigned w = 0; w < n; w++) {

@@ -142,6 +142,6 @@ unsigned plan_requested(const struct plan *plan);
 bool plan_overlaps(const struct plan *plan);
 
 /* True when requested workers that share CPUs have more threads in total than CPUs. */
-bool plan_crowds(const struct plan *plan);
+bool plan_is_oversubscribed(const struct plan *plan);
 
 #endif

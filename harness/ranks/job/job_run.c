@@ -13,7 +13,7 @@
 #include "harness/ranks/mpi/client.h"
 #include "version.h"
 
-void job_run_silence(const struct job_env *env)
+void job_run_mute_other_ranks(const struct job_env *env)
 {
     if (!env->launcher || env->rank == 0)
         return;

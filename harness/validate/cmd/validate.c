@@ -148,7 +148,7 @@ static int look_again(struct validate *v, struct err *err)
         struct probes_request request = probes_of(v, rules_doubted(&v->findings, &v->rules));
         if (!request.wanted || v->args->no_measure)
             break;
-        request.backwards = look % 2;
+        request.reverse_order = look % 2;
         const double limit_s = request.limit_s, fits_s = probes_expect(&request);
         request.limit_s = INFINITY;
         if (fits_s < probes_expect(&request)) {

@@ -40,7 +40,7 @@ static void add_reason(const struct arm *arm, double held, struct finding *findi
                  " The %u CPUs beside the workers may be too few: leave it more "
                  "(--cpus).",
                  cpus);
-    else if (plan_crowds(&arm->plan))
+    else if (plan_is_oversubscribed(&arm->plan))
         text_add(finding->sentence, " The workers have more threads than CPUs, which compete with "
                                     "it.");
 }
