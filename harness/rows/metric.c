@@ -14,11 +14,11 @@ static double efficiency(const struct round_fields *own, const struct round_fiel
     return per(own->throughput, slices * slice->throughput);
 }
 
-static double slowdown_vs_alone(const struct round_fields *own, const struct round_fields *alone,
-                                double slices)
+static double slowdown_vs_solo(const struct round_fields *own, const struct round_fields *solo,
+                               double slices)
 {
     (void)slices;
-    return per(own->step_time, alone->step_time);
+    return per(own->step_time, solo->step_time);
 }
 
 static double gain_vs_single(const struct round_fields *own, const struct round_fields *single,
@@ -131,7 +131,7 @@ const struct metric_info metrics[] = {
     {"background_rate", "items/s", "higher", FIELD(background_rate), .gating = true},
     {METRIC_DOSE, "ratio", "none", FIELD(dose)},
     {"efficiency", "ratio", "higher", SLICE, .value = efficiency, .absent = no_slice},
-    {"slowdown_vs_alone", "ratio", "lower", BASELINE_SOLO, slowdown_vs_alone, .absent = no_solo},
+    {"slowdown_vs_alone", "ratio", "lower", BASELINE_SOLO, slowdown_vs_solo, .absent = no_solo},
     {"gain_vs_single", "ratio", "higher", BASELINE_SINGLE, gain_vs_single, .absent = no_single},
     USAGE_SCHEDULER(USAGE_METRIC)
     {"page_faults_per_step", "count", "lower", .value = page_faults},
