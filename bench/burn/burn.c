@@ -61,7 +61,7 @@ static const struct bench_metric burn_metrics[] = {
     [TEMPERATURE] = {"burn_temperature", "degC", "lower"},
     [THROTTLE] = {"burn_throttle", "ratio", "lower"},
     [SLOWDOWN] = {"burn_slowdown", "ratio", "lower"},
-    [REPLAYS] = {"burn_replays", "count", "lower", .only_held = true},
+    [REPLAYS] = {"burn_replays", "count", "lower", .hide_zeros = true},
     [PASSES] = {"burn_passes", "count", "none"},
     {.name = NULL},
 };

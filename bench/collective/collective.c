@@ -88,10 +88,12 @@ static const struct opt collective_opts[] = {
 
 static const struct bench_dim collective_dims[] = {
     [BY_OP] = {"op", .labels = collective_op_names,
-               .said = LABELS("all-reduce", "all-gather", "reduce-scatter", "broadcast", "reduce",
-                              "all-to-all", "send-recv", "gather", "scatter", NULL)},
+               .labels_long =
+                   LABELS("all-reduce", "all-gather", "reduce-scatter", "broadcast", "reduce",
+                          "all-to-all", "send-recv", "gather", "scatter", NULL)},
     [BY_RANK] = {"rank", DIM_RANK},
-    [BY_PLACE] = {"place", .labels = place_names, .said = LABELS("out of place", "in place", NULL)},
+    [BY_PLACE] = {"place", .labels = place_names,
+                  .labels_long = LABELS("out of place", "in place", NULL)},
     [BY_STAT] = {"stat", .labels = LABELS("p50", "p99", "max")},
     [BY_SIZE] = {"size", DIM_BYTES},
     [BY_WHY] = {"why", .labels = LABELS("small", "memory")},

@@ -62,7 +62,7 @@ static const struct bench_figure threads_figures[] = {
      .x = {"threads of a worker", BY_THREADS},
      .y = {"workers", BY_WORKERS, .ticks = FIGURE_TICKS_US},
      .colours = "time of a batch",
-     .apart = true},
+     .separate_axes = true},
     {.name = NULL},
 };
 

@@ -46,7 +46,7 @@ static const struct bench_dim launch_dims[] = {
     [BY_WHAT] = {"what", .labels = LABELS("launch", "queue", "sync", "graph1", "graph20")},
     [BY_WAIT] = {"wait", .labels = LABELS("spin", "yield", "block")},
     [BY_LOAD] = {"load", .labels = LABELS("idle", "busy"),
-                 .said = LABELS("idle CPUs", "busy CPUs")},
+                 .labels_long = LABELS("idle CPUs", "busy CPUs")},
     [BY_STAT] = {"stat", .labels = launch_stat_names},
     [BY_GPU] = {"gpu", DIM_GPU},
     {.name = NULL},

@@ -79,7 +79,8 @@ enum { WITH_ALONE, WITH_ALL };
 static const struct bench_dim matmul_dims[] = {
     [BY_TYPE] = {"type", .labels = type_names + 1},
     [BY_REASON] = {"reason", .labels = gpu_throttle_names},
-    [BY_WITH] = {"with", .labels = LABELS("alone", "all"), .said = LABELS("alone", "all at once")},
+    [BY_WITH] = {"with", .labels = LABELS("alone", "all"),
+                 .labels_long = LABELS("alone", "all at once")},
     [BY_GPU] = {"gpu", DIM_GPU},
     [BY_ALGORITHM] = {"algorithm", .labels = LABELS("first", "best")},
     [BY_OF] = {"of", .labels = LABELS("m", "k")},
@@ -98,7 +99,7 @@ static const struct bench_metric matmul_metrics[] = {
     [CLOCK_SM] = {"gpu_clock_sm", "MHz", "higher"},
     [POWER] = {"gpu_power", "W", "none"},
     [TEMPERATURE] = {"gpu_temperature", "degC", "lower"},
-    [THROTTLE] = {"gpu_throttle", "ratio", "lower", .only_held = true,
+    [THROTTLE] = {"gpu_throttle", "ratio", "lower", .hide_zeros = true,
                   .power_limit = &DIMS({BY_REASON, GPU_THROTTLE_POWER})},
     [TRIAL] = {"matmul_trial", "TFLOP/s", "higher"},
     [INT_TRIAL] = {"matmul_int_trial", "TOP/s", "higher"},

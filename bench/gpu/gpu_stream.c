@@ -53,7 +53,8 @@ static const struct bench_dim stream_dims[] = {
     /* In the order of enum gpu_stream_op. */
     [BY_OP] = {"op", .labels = LABELS("copy", "scale", "add", "triad", "read", "write")},
     [BY_VIA] = {"via", .labels = LABELS("kernel", "driver")},
-    [BY_WITH] = {"with", .labels = LABELS("alone", "all"), .said = LABELS("alone", "all at once")},
+    [BY_WITH] = {"with", .labels = LABELS("alone", "all"),
+                 .labels_long = LABELS("alone", "all at once")},
     [BY_GPU] = {"gpu", DIM_GPU},
     {.name = NULL},
 };

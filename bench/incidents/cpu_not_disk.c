@@ -15,8 +15,8 @@ const struct incident incident_cpu_not_disk = {
             .machine = "24 cores, 48 CPUs, PCIe 5 storage: 2 to 32 simulated "
                        "accelerators; the least CPU idle 90% -> 0%",
             .what = "%, accelerator use",
-            .sick = 85.5,
-            .cured = 97.7,
+            .before = 85.5,
+            .after = 97.7,
         },
     .differs = "the cure is work that leaves the CPU, where the report has "
                "fewer accelerators",

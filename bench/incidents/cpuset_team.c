@@ -13,8 +13,8 @@ const struct incident incident_cpuset_team = {
                  .machine = "8 vCPU EPYC 7543P, cpuset 0-3, Ollama 0.32.15, llama3.2:3b q4; 8 "
                             "threads, then 4",
                  .what = "tokens/s",
-                 .sick = 0.27,
-                 .cured = 12.07},
+                 .before = 0.27,
+                 .after = 12.07},
     .differs = "multiplications in place of a model; the CPUs of this machine are the cpuset",
     .cure = "as many threads as the cpuset has CPUs",
     .variants = {"sick=threads:{2cpus}", "cured=threads:{cpus}", NULL},

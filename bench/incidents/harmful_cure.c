@@ -16,8 +16,8 @@ const struct incident incident_harmful_cure = {
                  .machine = "2 x Xeon Gold 6526Y, 64 CPUs, 2 x RTX 6000 Ada, 2 ranks: 32 threads, "
                             "then 3, which gained 19x on 6 cores",
                  .what = "s, rank wall time",
-                 .sick = 0.104,
-                 .cured = 0.255,
+                 .before = 0.104,
+                 .after = 0.255,
                  .less_is_better = true},
     .differs = "one process that has all CPUs, and one thread in place of three",
     .cure = "none is needed: a team of all CPUs fits here",

@@ -16,8 +16,8 @@ const struct incident incident_quota_serving = {
                        "guided output; the version before as the cure, as "
                        "OMP_NUM_THREADS is",
             .what = "s, p50 of a request",
-            .sick = 7.30,
-            .cured = 1.42,
+            .before = 7.30,
+            .after = 1.42,
             .less_is_better = true,
         },
     .differs = "preprocessing and a simulated GPU in place of a model; the "

@@ -15,8 +15,8 @@ const struct incident incident_spin_barrier = {
             .machine = "Raspberry Pi 5, 4 cores, llama.cpp d73c1d6, qwen0.5b Q4_K_M, "
                        "8 threads: own spin barrier, then that of libgomp",
             .what = "tokens/s",
-            .sick = 0.12,
-            .cured = 10.13,
+            .before = 0.12,
+            .after = 10.13,
         },
     .differs = "multiplications in place of a model; no energy is measured",
     .cure = "a barrier that sleeps, as that of libgomp",

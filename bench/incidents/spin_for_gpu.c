@@ -20,8 +20,8 @@ const struct incident incident_spin_for_gpu = {
             .url = "https://github.com/meta-pytorch/torchrec/pull/4353",
             .machine = "not seen; a spinning event, then one with blocking=True",
             .what = "ms, the side thread",
-            .sick = 680,
-            .cured = 532,
+            .before = 680,
+            .after = 532,
             .less_is_better = true,
         },
     .differs = "four loops, a simulated GPU where there is none, and preprocessing on all CPUs as "

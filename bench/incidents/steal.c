@@ -17,8 +17,8 @@ const struct incident incident_steal = {
             .machine = "Fly.io, 2 shared vCPUs, then dedicated ones; steal 89.6%, "
                        "then 0%",
             .what = "s, one request",
-            .sick = 73.2,
-            .cured = 0.99,
+            .before = 73.2,
+            .after = 0.99,
             .less_is_better = true,
         },
     .differs = "only a hypervisor steals CPU time",

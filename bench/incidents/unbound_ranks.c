@@ -15,8 +15,8 @@ const struct incident incident_unbound_ranks = {
             .machine = "B300, EPYC 9575F, 8 NUMA domains, 8 ranks of TensorRT-LLM: "
                        "unbound, then --cpu-bind=rank_ldom",
             .what = "ms, p50 of decoding",
-            .sick = 70.4,
-            .cured = 14.1,
+            .before = 70.4,
+            .after = 14.1,
             .less_is_better = true,
         },
     .differs = "a stand-in for a model; the report does not show whether "

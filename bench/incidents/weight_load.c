@@ -16,8 +16,8 @@ const struct incident incident_weight_load = {
             .machine = "Xeon Platinum 8570, 224 CPUs, vLLM 0.26.1rc1: 4 engines of "
                        "224 threads, then of 56",
             .what = "s, weight load",
-            .sick = 1822.4,
-            .cured = 118.3,
+            .before = 1822.4,
+            .after = 118.3,
             .less_is_better = true,
         },
     .differs = "multiplications in place of weights",

@@ -50,7 +50,7 @@ static const struct bench_dim cgroup_dims[] = {
     [BY_CPUS] = {"cpus"},
     [BY_PERIOD] = {"period", .unit = "ms period"},
     [BY_TEAM] = {"team", .labels = LABELS("all", "given"),
-                 .said = LABELS("a thread a CPU", "as many as given")},
+                 .labels_long = LABELS("a thread a CPU", "as many as given")},
     [BY_LEFT] = {"left"},
     [BY_STAT] = {"stat", .labels = LABELS("p50", "p99", "max")},
     {.name = NULL},
@@ -73,7 +73,7 @@ static const struct bench_metric cgroup_metrics[] = {
     [CPUS_USED] = {"cpus_used", "CPUs", "none", .hidden = true},
     [THROTTLED] = {"throttled", "ratio", "lower"},
     [THROTTLED_PERIODS] = {"throttled_periods", "ratio", "lower", .hidden = true},
-    [REFAULTS] = {"refaults", "pages", "lower", .only_held = true},
+    [REFAULTS] = {"refaults", "pages", "lower", .hide_zeros = true},
     [LIMIT_EVENTS] = {"limit_events", "count", "none"},
     {.name = NULL},
 };

@@ -68,9 +68,9 @@ enum { LANG_C, LANG_PYTHON, LANG_PYTORCH };
 enum { WHOM_PROCESS, WHOM_THREAD, WHOM_FREE };
 static const struct bench_dim loader_dims[] = {
     [BY_LANG] = {"lang", .labels = LABELS("c", "python", "pytorch"),
-                 .said = LABELS("C", "Python", "PyTorch")},
+                 .labels_long = LABELS("C", "Python", "PyTorch")},
     [BY_WHOM] = {"by", .labels = LABELS("process", "thread", "free"),
-                 .said = LABELS("processes", "threads", "threads without a lock")},
+                 .labels_long = LABELS("processes", "threads", "threads without a lock")},
     [BY_LOADERS] = {"loaders"},
     {.name = NULL},
 };

@@ -74,8 +74,8 @@ static const struct opt loaded_opts[] = {
 enum { BY_INJECT = 1, BY_STEP };
 static const struct bench_dim loaded_dims[] = {
     [BY_INJECT] = {"inject", .labels = inject_names,
-                   .said = LABELS("others read", "others read and write (1:1)",
-                                  "others read and write (2:1)")},
+                   .labels_long = LABELS("others read", "others read and write (1:1)",
+                                         "others read and write (2:1)")},
     [BY_STEP] = {"step", .digits = 2},
     {.name = NULL},
 };

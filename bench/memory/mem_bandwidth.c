@@ -73,7 +73,7 @@ enum { STORES_NONE, STORES_PLAIN, STORES_NT };
 static const struct bench_dim bandwidth_dims[] = {
     [BY_OP] = {"op", .labels = op_names + 1},
     [BY_STORES] = {"stores", .labels = LABELS("none", "plain", "nt"),
-                   .said = LABELS(NULL, "plain", "nt")},
+                   .labels_long = LABELS(NULL, "plain", "nt")},
     [BY_THREADS] = {"threads", .unit = "threads", .special = {1, "1 thread"}},
     [BY_PAGES] = {"pages", .labels = memory_pages_names},
     {.name = NULL},

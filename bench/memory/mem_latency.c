@@ -60,7 +60,7 @@ enum { BY_SIZE = 1, BY_PAGES, BY_LEVEL };
 static const struct bench_dim latency_dims[] = {
     [BY_SIZE] = {"size", DIM_BYTES},
     [BY_PAGES] = {"pages", .labels = memory_pages_names,
-                  .said =
+                  .labels_long =
                       LABELS("4 KiB pages", "transparent huge pages", "huge pages of the pool")},
     [BY_LEVEL] = {"level"},
     {.name = NULL},

@@ -56,7 +56,7 @@ enum { BY_HOW = 1, BY_BETWEEN, BY_CPUS, BY_SIZE };
 static const struct bench_dim switch_dims[] = {
     [BY_HOW] = {"how", .labels = how_names + 1},
     [BY_BETWEEN] = {"between", .labels = between_names + 1},
-    [BY_CPUS] = {"cpus", .labels = cpus_names + 1, .said = LABELS("one CPU", "two CPUs")},
+    [BY_CPUS] = {"cpus", .labels = cpus_names + 1, .labels_long = LABELS("one CPU", "two CPUs")},
     [BY_SIZE] = {"size", DIM_BYTES},
     {.name = NULL},
 };

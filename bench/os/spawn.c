@@ -73,7 +73,8 @@ static const struct bench_dim spawn_dims[] = {
     [BY_HOW] = {"how", .labels = how_names + 1},
     [BY_WHO] = {"by", .labels = LABELS("parent", "child")},
     [BY_MIB] = {"mib", .unit = "MiB", .special = {0, "small parent"}},
-    [BY_PAGES] = {"pages", .labels = page_names + 1, .said = LABELS("base pages", "huge pages")},
+    [BY_PAGES] = {"pages", .labels = page_names + 1,
+                  .labels_long = LABELS("base pages", "huge pages")},
     {.name = NULL},
 };
 

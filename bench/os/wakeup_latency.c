@@ -77,7 +77,7 @@ static const struct opt wakeup_opts[] = {
 enum { BY_POLICY = 1, BY_LOAD, BY_STAT, BY_US };
 static const struct bench_dim wakeup_dims[] = {
     [BY_POLICY] = {"policy", .labels = policy_names + 1},
-    [BY_LOAD] = {"load", .labels = load_names + 1, .said = LABELS("idle CPU", "busy CPU")},
+    [BY_LOAD] = {"load", .labels = load_names + 1, .labels_long = LABELS("idle CPU", "busy CPU")},
     [BY_STAT] = {"stat", .labels = LABELS("p50", "p99", "max")},
     [BY_US] = {"us"},
     {.name = NULL},

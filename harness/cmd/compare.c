@@ -154,18 +154,20 @@ static int fill_sides(const struct work *work, const char *allow, const struct a
 }
 
 /* A smaller change of the machine itself explains nothing. */
-static const double told_share = 0.01;
+static const double reported_share = 0.01;
 
 /* Warns of a machine that changed; the verdicts already account for that. */
-static int report_moved(const struct comparisons *comparisons, double threshold,
-                        struct findings *findings, struct err *err)
+static int report_machine_change(const struct comparisons *comparisons, double threshold,
+                                 struct findings *findings, struct err *err)
 {
-    struct finding finding = {.id = "machine_moved",
-                              .severity = comparisons->moved_beyond > threshold ? FINDING_DOUBT
-                                                                                : FINDING_NOTE,
-                              .subject = "the machine itself"};
-    (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s", comparisons->moved);
-    return comparisons->moved_beyond > told_share ? findings_add(findings, &finding, err) : 0;
+    struct finding finding = {
+        .id = "machine_moved",
+        .severity = comparisons->machine_change_beyond > threshold ? FINDING_DOUBT : FINDING_NOTE,
+        .subject = "the machine itself"};
+    (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s", comparisons->machine_change);
+    return comparisons->machine_change_beyond > reported_share
+               ? findings_add(findings, &finding, err)
+               : 0;
 }
 
 static int report_new_params(const struct comparisons *comparisons, struct findings *findings,
@@ -278,7 +280,7 @@ static int compare(struct work *work, const struct compare_args *args, struct er
     if (!rc)
         rc = doubt_disturbed(work, args->allow, &sides[PAIRING_HISTORY], err);
     if (!rc)
-        rc = report_moved(&work->comparisons, args->threshold / 100, &work->findings, err);
+        rc = report_machine_change(&work->comparisons, args->threshold / 100, &work->findings, err);
     free(analyses);
     if (!rc)
         rc = report_new_params(&work->comparisons, &work->findings, err);
@@ -377,7 +379,7 @@ static int run(const struct cmd_env *env, const struct compare_args *args, const
 }
 
 /* Number of words after "--", the results of the second side. SIZE_MAX: no "--". */
-static size_t words_behind(int argc, char **argv)
+static size_t count_after_dashes(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
         if (!strcmp(argv[i], "--"))
@@ -386,9 +388,9 @@ static size_t words_behind(int argc, char **argv)
 }
 
 /* A word after "--" that looks like an option and is no existing file; NULL = none. */
-static const char *option_behind(int argc, char **argv, size_t behind)
+static const char *option_after_dashes(int argc, char **argv, size_t after_dashes)
 {
-    for (int i = argc - (int)behind; behind != SIZE_MAX && i < argc; i++)
+    for (int i = argc - (int)after_dashes; after_dashes != SIZE_MAX && i < argc; i++)
         if (argv[i][0] == '-' && argv[i][1] && access(argv[i], F_OK))
             return argv[i];
     return NULL;
@@ -409,10 +411,10 @@ static int compare_main(const struct cmd_env *env, int argc, char **argv)
     struct compare_args args = {0};
     struct cli cli;
     int code;
-    size_t behind = words_behind(argc, argv);
+    size_t after_dashes = count_after_dashes(argc, argv);
     if (!cmd_parse(env, &compare_command, argc, argv, &args, &cli, &code))
         return code;
-    const char *option = option_behind(argc, argv, behind);
+    const char *option = option_after_dashes(argc, argv, after_dashes);
     if (option) {
         log_error("'%.80s' must precede '--': only results follow it", option);
         return EXIT_USAGE;
@@ -425,11 +427,12 @@ static int compare_main(const struct cmd_env *env, int argc, char **argv)
     }
     args.threshold = args.threshold > 0 ? args.threshold : 5;
     args.fail_on = args.fail_on ? args.fail_on : "slower";
-    size_t nnew = behind == SIZE_MAX ? 1 : behind;
-    if (behind == SIZE_MAX && cli.npositional > 1 &&
+    size_t nnew = after_dashes == SIZE_MAX ? 1 : after_dashes;
+    if (after_dashes == SIZE_MAX && cli.npositional > 1 &&
         fingerprint_is_among(cli.positional, cli.npositional))
         return compare_fingerprints(&args, &cli);
-    if (nnew == 0 || cli.npositional <= nnew || (behind == SIZE_MAX && cli.npositional != 2)) {
+    if (nnew == 0 || cli.npositional <= nnew ||
+        (after_dashes == SIZE_MAX && cli.npositional != 2)) {
         log_error("no results: type 'contend compare BASE NEW', or several a side: 'contend "
                   "compare BASE... -- NEW...'");
         return EXIT_USAGE;

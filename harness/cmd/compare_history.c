@@ -67,8 +67,9 @@ static const struct row *find_failed(const struct rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++) {
         const struct row *row = &rows->row[i];
-        bool counts = !strcmp(row->metric, VALUE_STATUS) ? !row->arm->alone && !row->arm->canary
-                                                         : row_is_gating(row);
+        bool counts = !strcmp(row->metric, VALUE_STATUS)
+                          ? !row->arm->is_baseline && !row->arm->is_control
+                          : row_is_gating(row);
         if (counts && row->status >= STATUS_FAILED)
             return row;
     }

@@ -67,14 +67,16 @@ static const struct opt option_table[] = {
     {.name = NULL},
 };
 
-/* One directory, and the return codes of reading (said) and drawing it. */
+/* One directory, and the return codes of reading and drawing it. */
 struct side {
     const char *path;
-    int dir_fd, said, drawn; /* said: -EMEDIUMTYPE = no single result, so no table and page of it */
-    bool last;               /* the directory whose page --html writes */
-    bool several;            /* it has results of several scenarios */
+    int dir_fd;
+    int read_rc; /* -EMEDIUMTYPE = no single result, so no table and page of it */
+    int draw_rc;
+    bool last;    /* the directory whose page --html writes */
+    bool several; /* it has results of several scenarios */
     struct recorded recorded;
-    struct err saying, drawing;
+    struct err read_err, draw_err;
 };
 
 struct session {
@@ -95,11 +97,11 @@ static bool prints_only(const struct session *session)
 static void report_again(const struct session *session, struct side *side)
 {
     const struct recorded *recorded = &side->recorded;
-    if (!side->said && session->options.json) {
-        side->said = json_value_print(summary_to_json(recorded), 1, &side->saying);
-    } else if (!side->said && session->options.markdown) {
+    if (!side->read_rc && session->options.json) {
+        side->read_rc = json_value_print(summary_to_json(recorded), 1, &side->read_err);
+    } else if (!side->read_rc && session->options.markdown) {
         result_print_markdown(recorded, side->path, stdout);
-    } else if (!side->said) {
+    } else if (!side->read_rc) {
         summary_print(recorded, side->path, session->options.verbose, stdout,
                       terminal_has_color(STDOUT_FILENO));
     }
@@ -109,40 +111,40 @@ static void report_again(const struct session *session, struct side *side)
 static int judge(const struct side *side)
 {
     const char *path = side->path;
-    int drawn = side->drawn, said = side->said;
-    bool no_figures = drawn == -ENOENT || drawn == -ENODATA;
-    if (drawn == -EINTR)
+    int draw_rc = side->draw_rc, read_rc = side->read_rc;
+    bool no_figures = draw_rc == -ENOENT || draw_rc == -ENODATA;
+    if (draw_rc == -EINTR)
         return EXIT_INTERRUPTED;
-    if (said == -ENOENT && no_figures) {
+    if (read_rc == -ENOENT && no_figures) {
         log_error("'%.150s' is no result directory: no run.json, and %s", path,
-                  drawn == -ENOENT ? "no plots" : "plots has no .dat file of a figure");
+                  draw_rc == -ENOENT ? "no plots" : "plots has no .dat file of a figure");
         return EXIT_USAGE;
     }
-    if (said == -ENOENT)
+    if (read_rc == -ENOENT)
         log_warn("'%.150s' has no run.json: no table and no findings", path);
-    else if (said)
-        log_error("'%.150s': %s", path, side->saying.msg);
-    if (drawn == -ENOTSUP && !said) {
-        log_info("no figures of '%.150s': %s", path, side->drawing.msg);
+    else if (read_rc)
+        log_error("'%.150s': %s", path, side->read_err.msg);
+    if (draw_rc == -ENOTSUP && !read_rc) {
+        log_info("no figures of '%.150s': %s", path, side->draw_err.msg);
         return EXIT_GOOD;
     }
-    if (drawn == -ENODATA)
-        log_warn("'%.150s/plots' %s", path, side->drawing.msg);
-    else if (drawn && drawn != -ENOENT)
-        log_error("'%.150s': %s", path, side->drawing.msg);
-    if ((said && said != -ENOENT) || drawn == -ENOTDIR)
+    if (draw_rc == -ENODATA)
+        log_warn("'%.150s/plots' %s", path, side->draw_err.msg);
+    else if (draw_rc && draw_rc != -ENOENT)
+        log_error("'%.150s': %s", path, side->draw_err.msg);
+    if ((read_rc && read_rc != -ENOENT) || draw_rc == -ENOTDIR)
         return EXIT_USAGE;
-    return !drawn || no_figures ? EXIT_GOOD : EXIT_NOT_RUN;
+    return !draw_rc || no_figures ? EXIT_GOOD : EXIT_NOT_RUN;
 }
 
 /* Logs and returns the exit code of a directory that was only read. */
 static int judge_reading(const struct side *side)
 {
-    if (side->said == -ENOENT)
+    if (side->read_rc == -ENOENT)
         log_error("'%.150s' is no result directory: no run.json", side->path);
-    else if (side->said)
-        log_error("'%.150s': %s", side->path, side->saying.msg);
-    return side->said ? EXIT_USAGE : EXIT_GOOD;
+    else if (side->read_rc)
+        log_error("'%.150s': %s", side->path, side->read_err.msg);
+    return side->read_rc ? EXIT_USAGE : EXIT_GOOD;
 }
 
 /* Logs whether a page was written. Returns the exit code. */
@@ -216,8 +218,8 @@ static int write_collection(const struct session *session, const struct side *si
     return report_written(side, file, "", rc, &err);
 }
 
-static void say_collection(const struct session *session, const struct side *side,
-                           const struct collected_dir *dir)
+static void print_collection(const struct session *session, const struct side *side,
+                             const struct collected_dir *dir)
 {
     const struct collection *collection = &dir->collection;
     if (dir->machines_differ)
@@ -248,7 +250,7 @@ static int show_collection(struct session *session, const struct side *side,
     bool page = session->options.html ? side->last : !session->options.markdown;
     if (renewing->no_gnuplot.code)
         log_info("no figures below '%.150s': %s", side->path, renewing->no_gnuplot.msg);
-    say_collection(session, side, dir);
+    print_collection(session, side, dir);
     int code = page ? write_collection(session, side, &dir->collection) : EXIT_GOOD;
     int read = dir->damaged ? EXIT_USAGE : EXIT_GOOD;
     code = read > code ? read : code;
@@ -277,7 +279,7 @@ static bool report_collection(struct session *session, struct side *side, int *c
         rc = collected_read(side->dir_fd, PAGE_NAME, &request, &dir, &err);
     }
     if (side->several || rc)
-        side->said = -EMEDIUMTYPE;
+        side->read_rc = -EMEDIUMTYPE;
     if (rc && rc != -EINTR)
         log_error("'%.150s': %s", side->path, err.msg);
     if (rc)
@@ -285,7 +287,7 @@ static bool report_collection(struct session *session, struct side *side, int *c
     else if (side->several)
         *code = show_collection(session, side, &renewing, &dir);
     collected_free(&dir);
-    return side->said == -EMEDIUMTYPE;
+    return side->read_rc == -EMEDIUMTYPE;
 }
 
 /* Prints a fingerprint, and writes its page where that of a result would be. */
@@ -311,26 +313,28 @@ static int report(struct session *session, struct side *side)
 {
     int code = EXIT_GOOD;
     if (fingerprint_is_at(side->path)) {
-        side->said = -EMEDIUMTYPE;
+        side->read_rc = -EMEDIUMTYPE;
         return report_fingerprint(session, side);
     }
     side->dir_fd = open(side->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (side->dir_fd < 0) {
-        side->said = -errno;
-        (void)err_sys(&side->saying, -errno, "cannot open the result directory '%.150s'",
+        side->read_rc = -errno;
+        (void)err_sys(&side->read_err, -errno, "cannot open the result directory '%.150s'",
                       side->path);
-        log_error("%s", side->saying.msg);
+        log_error("%s", side->read_err.msg);
         return EXIT_USAGE;
     }
     /* An interrupted run may have left its files half-way through a replacement. */
     directory_recover(side->dir_fd, page_remove_drawn);
-    side->said = recorded_read(side->dir_fd, session->env->benches, &side->recorded, &side->saying);
-    if (side->said == -ENOENT && report_collection(session, side, &code))
+    side->read_rc =
+        recorded_read(side->dir_fd, session->env->benches, &side->recorded, &side->read_err);
+    if (side->read_rc == -ENOENT && report_collection(session, side, &code))
         return code;
     report_again(session, side);
     if (prints_only(session))
         return judge_reading(side);
-    side->drawn = redraw(side->path, side->dir_fd, &session->signals, report_drawn, &side->drawing);
+    side->draw_rc =
+        redraw(side->path, side->dir_fd, &session->signals, report_drawn, &side->draw_err);
     return judge(side);
 }
 
@@ -351,7 +355,7 @@ static int write_page(const struct session *session, struct side *sides, size_t 
 static int write_pages(struct session *session)
 {
     struct side *sides = session->sides;
-    bool both = session->n == 2 && !sides[0].said && !sides[1].said;
+    bool both = session->n == 2 && !sides[0].read_rc && !sides[1].read_rc;
     if (session->n == 2 && sides[0].several && sides[1].several)
         log_info("before and after are results of one scenario: 'contend report %s/NAME %s/NAME'",
                  sides[0].path, sides[1].path);
@@ -360,7 +364,7 @@ static int write_pages(struct session *session)
         return EXIT_GOOD;
     for (size_t i = 0; i < session->n; i++) {
         bool last = i + 1 == session->n;
-        if (sides[i].said || (session->options.html && !last))
+        if (sides[i].read_rc || (session->options.html && !last))
             continue;
         int one = both && last ? write_page(session, sides, 2) : write_page(session, &sides[i], 1);
         code = one > code ? one : code;

@@ -91,7 +91,7 @@ struct trial {
     enum finding_outcome outcome; /* of the whole comparison; ERROR: the trial failed */
     unsigned rounds;              /* rounds of both sides */
     double took_s;
-    char said[200]; /* its verdict in words, or the reason of an ERROR */
+    char explanation[200]; /* its verdict in words, or the reason of an ERROR */
 };
 
 /* State of the loop. */
@@ -100,7 +100,7 @@ struct work {
     const struct selfcheck_args *args;
     const struct cli *cli; /* the parameters */
     const char *scenario;
-    bool asked[KINDS];
+    bool requested[KINDS];
     double limit_s[KINDS];
     char host[ENV_HOST_LABEL_MAX];
     char utc[32];
@@ -123,10 +123,10 @@ struct count {
     const char *why;                      /* reason of the first error */
 };
 
-static int parse_kinds(const char *list, bool asked[KINDS], struct err *err)
+static int parse_kinds(const char *list, bool requested[KINDS], struct err *err)
 {
     for (int kind = 0; kind < KINDS; kind++)
-        asked[kind] = text_has_word(list, ',', kinds[kind].name);
+        requested[kind] = text_has_word(list, ',', kinds[kind].name);
     return similar_check_list("only", list, kind_names, err);
 }
 
@@ -137,7 +137,7 @@ static void format_plan(const struct work *work, char *text, size_t size)
                                    trials > 1 ? "s" : "");
     for (int kind = 0; kind < KINDS; kind++) {
         double limit_s = work->limit_s[kind], usual_s = kinds[kind].usual_s;
-        if (!work->asked[kind])
+        if (!work->requested[kind])
             continue;
         expected_s += trials * (limit_s > 0 ? fmin(limit_s, usual_s) : usual_s);
         used += (size_t)snprintf(text + used, size - used, "%s %s", longest_s > 0 ? ";" : "",
@@ -208,10 +208,11 @@ static struct child_run *make_command(const struct work *work, int kind, const c
 }
 
 /* The last line on its stderr, without the prefix. */
-static const char *said_by(const struct child_run *run)
+static const char *last_line_of(const struct child_run *run)
 {
     static const char prefix[] = "contend: error: ";
-    return strncmp(run->said, prefix, strlen(prefix)) == 0 ? run->said + strlen(prefix) : run->said;
+    return strncmp(run->last_line, prefix, strlen(prefix)) == 0 ? run->last_line + strlen(prefix)
+                                                                : run->last_line;
 }
 
 /* Checks by dry runs that the trials can be planned here. */
@@ -219,8 +220,8 @@ static int plan(struct work *work, struct err *err)
 {
     int rc = 0;
     for (int kind = 0; kind < KINDS && !rc; kind++) {
-        struct child_run *run = work->asked[kind] ? make_command(work, kind, work->dir) : NULL;
-        if (!work->asked[kind])
+        struct child_run *run = work->requested[kind] ? make_command(work, kind, work->dir) : NULL;
+        if (!work->requested[kind])
             continue;
         if (!run)
             return err_set(err, -ENOMEM, "no memory for a trial");
@@ -228,7 +229,7 @@ static int plan(struct work *work, struct err *err)
         rc = child_run(run, &work->signals, err);
         if (rc > 0 || rc == -ECHILD)
             rc = err_set(err, -EINVAL, "'contend %s' says: %s", run->argv[1],
-                         run->said[0] ? said_by(run) : "nothing, and ended");
+                         run->last_line[0] ? last_line_of(run) : "nothing, and ended");
         free(run);
     }
     return rc;
@@ -250,11 +251,11 @@ static int measure(struct work *work, const char *dir, struct trial *trial, stru
         if (bad)
             trial->outcome = OUTCOME_ERROR;
         if (bad && rc > 0)
-            (void)snprintf(trial->said, sizeof(trial->said), "%s: exit code %d: %.150s",
-                           run->argv[1], rc, said_by(run));
+            (void)snprintf(trial->explanation, sizeof(trial->explanation),
+                           "%s: exit code %d: %.150s", run->argv[1], rc, last_line_of(run));
         else if (bad)
-            (void)snprintf(trial->said, sizeof(trial->said), "%s: %.150s", run->argv[1],
-                           rc == -ECHILD ? "was killed by a signal" : why.msg);
+            (void)snprintf(trial->explanation, sizeof(trial->explanation), "%s: %.150s",
+                           run->argv[1], rc == -ECHILD ? "was killed by a signal" : why.msg);
         free(run);
     } while (rc == -ERESTART);
     return rc == -EINTR ? rc : 0;
@@ -274,7 +275,7 @@ static void take(const struct comparisons *comparisons, struct trial *trial)
         if (comparisons->all[i].gating && comparisons->all[i].pairs > trial->rounds)
             trial->rounds = comparisons->all[i].pairs;
     comparisons_to_finding(comparisons, &whole);
-    (void)snprintf(trial->said, sizeof(trial->said), "%.190s", whole.sentence);
+    (void)snprintf(trial->explanation, sizeof(trial->explanation), "%.190s", whole.sentence);
 }
 
 static int compare_two(const struct runs *runs, struct comparisons *comparisons, struct err *err)
@@ -313,7 +314,8 @@ static int make_trial(struct work *work, struct trial *trial, struct err *err)
         rc = err_set(err, read, "%s", why.msg);
     else if (read) {
         trial->outcome = OUTCOME_ERROR;
-        (void)snprintf(trial->said, sizeof(trial->said), "'%.60s': %.120s", dir, why.msg);
+        (void)snprintf(trial->explanation, sizeof(trial->explanation), "'%.60s': %.120s", dir,
+                       why.msg);
     }
     comparisons_free(&compared);
     runs_free(&runs);
@@ -329,7 +331,7 @@ static int keep(struct work *work, const struct trial *trial, struct err *err)
     (void)fprintf(work->csv, "%s,%u,%u,%s,%u,%.3f,", kinds[trial->kind].name, trial->number,
                   kinds[trial->kind].busy, finding_outcome_name(trial->outcome), trial->rounds,
                   trial->took_s);
-    csv_put_text(trial->said, work->csv);
+    csv_put_text(trial->explanation, work->csv);
     (void)fputc('\n', work->csv);
     log_info("%s, %u of %lld: %s in %.0f s", kinds[trial->kind].title, trial->number,
              (long long)work->args->trials, finding_outcome_name(trial->outcome), trial->took_s);
@@ -343,7 +345,7 @@ static int make_all(struct work *work, struct err *err)
     for (unsigned number = 1; number <= work->args->trials && !rc; number++)
         for (int kind = 0; kind < KINDS && !rc; kind++) {
             struct trial trial = {.kind = kind, .number = number};
-            if (!work->asked[kind])
+            if (!work->requested[kind])
                 continue;
             if ((double)(clock_now_ns() - work->start_ns) / 1e9 >= work->args->max_time_s) {
                 log_warn("the time is over: raise --max-time for all trials");
@@ -384,7 +386,7 @@ static struct count count_kind(const struct work *work, int kind, double *scratc
         if (trial->kind != kind)
             continue;
         if (bad && !count.errors++)
-            count.why = trial->said;
+            count.why = trial->explanation;
         count.trials += !bad;
         count.hits += slower || (faster && !kinds[kind].busy);
         count.wrong += faster && kinds[kind].busy;
@@ -467,12 +469,12 @@ static int code_of(const bool any[OUTCOMES])
 /* Prints the counts, also after an interrupt or error `rc`. Returns the exit code. */
 static int conclude(struct work *work, int rc, struct err *err)
 {
-    bool any[OUTCOMES] = {[OUTCOME_UNCLEAR] = !work->n}, json_asked = work->args->json;
+    bool any[OUTCOMES] = {[OUTCOME_UNCLEAR] = !work->n}, wants_json = work->args->json;
     double *scratch = calloc(2 * work->n + 1, sizeof(*scratch));
     json_t *all = json_array();
     if (rc && rc != -EINTR)
         log_error("%s", err->msg);
-    if (work->n && !json_asked)
+    if (work->n && !wants_json)
         (void)printf("  %-20s %6s %8s %6s %13s %10s %6s\n", "", "trials", "changed", "",
                      "95% interval", "rounds", "time");
     for (int kind = 0; scratch && kind < KINDS; kind++) {
@@ -481,7 +483,7 @@ static int conclude(struct work *work, int rc, struct err *err)
             continue;
         any[count.outcome] = true;
         (void)json_array_append_new(all, kind_to_json(work, kind, &count));
-        if (!json_asked)
+        if (!wants_json)
             print_kind(kind, &count);
     }
     int code = rc == -EINTR ? EXIT_INTERRUPTED : rc || !scratch ? EXIT_NOT_RUN : code_of(any);
@@ -494,7 +496,7 @@ static int conclude(struct work *work, int rc, struct err *err)
         log_error("%s", err->msg);
         code = EXIT_NOT_RUN;
     }
-    if (json_asked && work->n)
+    if (wants_json && work->n)
         return cmd_print_json(json, 2) ? EXIT_NOT_RUN : code;
     json_decref(json);
     if (work->n)
@@ -540,7 +542,7 @@ static int selfcheck_main(const struct cmd_env *env, int argc, char **argv)
     if (n != 1)
         return EXIT_USAGE;
     work.scenario = scenarios[0]->name;
-    int rc = parse_kinds(args.only, work.asked, &err);
+    int rc = parse_kinds(args.only, work.requested, &err);
     if (!rc)
         rc = signals_open(&work.signals, &err);
     if (rc) {

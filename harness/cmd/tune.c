@@ -28,10 +28,10 @@ static int judge(const void *arg, const struct analysis *analysis, struct findin
 
 static void after_arm(void *arg, struct result *result)
 {
-    char told[200];
+    char warning[200];
     tune_after_arm(arg, result);
-    if (!result->rounds_done && tune_read_time(arg, told, sizeof(told)))
-        log_warn("%s", told);
+    if (!result->rounds_done && tune_read_time(arg, warning, sizeof(warning)))
+        log_warn("%s", warning);
 }
 
 static int judge_cores(const void *arg, const struct analysis *analysis, struct findings *findings,
@@ -78,7 +78,7 @@ static int search(struct session *s, struct tune *tune, const struct scenario *s
     }
     if (!(options->max_time_s > 0))
         options->max_time_s = search_s;
-    options->no_canary = true; /* comparisons within rounds need no control */
+    options->no_control = true; /* comparisons within rounds need no control */
     tune->tried = (struct settings_tried){.threads = options->try_threads,
                                           .reserve = options->try_reserve,
                                           .wait = options->try_wait,

@@ -87,8 +87,8 @@ struct bench_metric {
      * table, as the value and this text, "parallel regions a step"; or NULL.
      */
     const char *footnote;
-    bool gating;    /* a main result of the benchmark: a comparison of results may fail on it */
-    bool only_held; /* the table omits values that were never above 0, as they hide the rest */
+    bool gating;     /* a main result of the benchmark: a comparison of results may fail on it */
+    bool hide_zeros; /* the table omits values that were never above 0, as they hide the rest */
     /*
      * In a scan with `gang`, the metric that a background load lowers. Each of its values under
      * load gets a row of the metric `retention`: the ratio to the baseline's value.
@@ -123,7 +123,7 @@ struct bench_metric {
 /* Limits the size of benchmark parameters, which cross exec by value. */
 enum { BENCH_PARAMS_MAX = 1024, BENCH_LIBRARY_MAX = 48 };
 
-struct command_seat; /* engine/command/command_bench.h */
+struct command_orders; /* engine/command/command_bench.h */
 
 struct bench_ctx {
     const void *params;       /* the benchmark's own struct, params_size bytes, already validated */
@@ -150,14 +150,14 @@ struct bench_ctx {
     bool measuring;           /* this call of step is measured: not warm-up, not background load */
     struct value_log *values; /* bench_emit appends to it */
     unsigned *least_team;     /* threads of the smallest OpenMP team, 0 = no team; or NULL */
-    struct stage_clock *stages;   /* marked by the steps of a benchmark with stages; else NULL */
-    char *library;                /* filled by bench_library; NULL = not wanted */
-    _Atomic uint64_t *progress;   /* counted by bench_progress; NULL = not wanted */
-    struct command_seat *command; /* for a benchmark that runs a command; NULL = none was given */
-    void *state;                  /* the benchmark's own, state_size bytes */
-    struct bench_block *blocks;   /* allocated by bench_array and bench_at_close */
-    const void *buffer;           /* setup may publish its main buffer: the harness then records */
-    size_t buffer_bytes;          /*   on which NUMA nodes its pages lie */
+    struct stage_clock *stages;     /* marked by the steps of a benchmark with stages; else NULL */
+    char *library;                  /* filled by bench_library; NULL = not wanted */
+    _Atomic uint64_t *progress;     /* counted by bench_progress; NULL = not wanted */
+    struct command_orders *command; /* for a benchmark that runs a command; NULL = none was given */
+    void *state;                    /* the benchmark's own, state_size bytes */
+    struct bench_block *blocks;     /* allocated by bench_array and bench_at_close */
+    const void *buffer;  /* setup may publish its main buffer: the harness then records */
+    size_t buffer_bytes; /*   on which NUMA nodes its pages lie */
 };
 
 /*

@@ -10,21 +10,21 @@
 #include "harness/lib/base/cli.h"
 
 /* What crosses exec besides argv, as options of a command line. */
-struct orders {
+struct exec_options {
     struct command_options options;
     const char *output;
     bool sets_threads;
     struct opt_texts env;
 };
 
-static const struct opt order_table[] = {
-    COMMAND_OPTIONS(orders, options),
-    OPT_TEXT("output", orders, output, NULL, "PATH", "the file for its output"),
-    OPT_TEXTS("env", orders, env, "VAR=VALUE", "set in its environment"),
-    OPT_FLAG("sets-threads", orders, sets_threads, NULL, "OMP_NUM_THREADS is set"),
+static const struct opt exec_option_table[] = {
+    COMMAND_OPTIONS(exec_options, options),
+    OPT_TEXT("output", exec_options, output, NULL, "PATH", "the file for its output"),
+    OPT_TEXTS("env", exec_options, env, "VAR=VALUE", "set in its environment"),
+    OPT_FLAG("sets-threads", exec_options, sets_threads, NULL, "OMP_NUM_THREADS is set"),
     {.name = NULL},
 };
-enum { ORDERS = sizeof(order_table) / sizeof(order_table[0]) - 1 };
+enum { EXEC_OPTIONS = sizeof(exec_option_table) / sizeof(exec_option_table[0]) - 1 };
 
 const char *command_bench_name(const struct command_options *options)
 {
@@ -105,9 +105,9 @@ int command_check(const struct command_options *options, struct err *err)
     return rc ? rc : command_check_expression("line", options->line, false, err);
 }
 
-static bool is_default(const struct opt *opt, const struct orders *orders)
+static bool is_default(const struct opt *opt, const struct exec_options *exec_options)
 {
-    const char *field = (const char *)orders + opt->offset;
+    const char *field = (const char *)exec_options + opt->offset;
     if (opt->kind == OPT_TEXT)
         return !*(const char *const *)(const void *)field;
     if (opt->kind == OPT_TEXTS) /* command_words writes these, one word each */
@@ -118,33 +118,34 @@ static bool is_default(const struct opt *opt, const struct orders *orders)
 }
 
 /* "--duration=3"; a text is never cut. NULL: out of memory. */
-static char *format_order(const struct opt *opt, const struct orders *orders)
+static char *format_exec_option(const struct opt *opt, const struct exec_options *exec_options)
 {
     char number[64], *word = NULL;
-    const char *field = (const char *)orders + opt->offset, *value = number;
+    const char *field = (const char *)exec_options + opt->offset, *value = number;
     if (opt->kind == OPT_TEXT)
         value = *(const char *const *)(const void *)field;
     else if (opt->kind == OPT_SECONDS)
         (void)snprintf(number, sizeof(number), "%.17g", *(const double *)(const void *)field);
     else
-        (void)opt_format_value(opt, orders, number, sizeof(number));
+        (void)opt_format_value(opt, exec_options, number, sizeof(number));
     return asprintf(&word, "--%s=%s", opt->name, value) < 0 ? NULL : word;
 }
 
 char **command_words(const struct user_command *command, size_t first)
 {
-    const struct orders orders = {command->options, command->output, command->sets_threads,
-                                  command->env};
+    const struct exec_options exec_options = {command->options, command->output,
+                                              command->sets_threads, command->env};
     size_t n = 0, used = first;
     while (command->argv[n])
         n++;
-    char **words = calloc(first + ORDERS + orders.env.n + n + 2, sizeof(*words));
+    char **words = calloc(first + EXEC_OPTIONS + exec_options.env.n + n + 2, sizeof(*words));
     bool all = words != NULL;
-    for (size_t i = 0; all && i < ORDERS; i++)
-        if (!is_default(&order_table[i], &orders))
-            all = (words[used++] = format_order(&order_table[i], &orders)) != NULL;
-    for (size_t i = 0; all && i < orders.env.n; i++)
-        all = asprintf(&words[used++], "--env=%s", orders.env.text[i]) >= 0;
+    for (size_t i = 0; all && i < EXEC_OPTIONS; i++)
+        if (!is_default(&exec_option_table[i], &exec_options))
+            all =
+                (words[used++] = format_exec_option(&exec_option_table[i], &exec_options)) != NULL;
+    for (size_t i = 0; all && i < exec_options.env.n; i++)
+        all = asprintf(&words[used++], "--env=%s", exec_options.env.text[i]) >= 0;
     if (all)
         all = (words[used++] = strdup("--")) != NULL;
     for (size_t i = 0; all && i < n; i++)
@@ -164,7 +165,7 @@ void command_words_free(char **words, size_t first)
 
 int command_read(int argc, char **argv, struct user_command *command, struct err *err)
 {
-    struct orders orders = {0};
+    struct exec_options exec_options = {0};
     struct cli cli;
     int end = 0;
     while (end < argc && strcmp(argv[end], "--") != 0)
@@ -172,11 +173,11 @@ int command_read(int argc, char **argv, struct user_command *command, struct err
     if (end >= argc - 1)
         return err_set(err, -EINVAL, "no command after '--'");
     /* cli_parse expects the program's name before the options, and skips it. */
-    int rc = cli_parse(order_table, false, end + 1, argv - 1, &orders, &cli, err);
-    *command = (struct user_command){.options = orders.options,
-                                     .output = orders.output,
-                                     .sets_threads = orders.sets_threads,
-                                     .env = orders.env,
+    int rc = cli_parse(exec_option_table, false, end + 1, argv - 1, &exec_options, &cli, err);
+    *command = (struct user_command){.options = exec_options.options,
+                                     .output = exec_options.output,
+                                     .sets_threads = exec_options.sets_threads,
+                                     .env = exec_options.env,
                                      .argv = argv + end + 1};
     return rc;
 }

@@ -190,20 +190,20 @@ char *dims_value(const struct bench *bench, const struct dims *at, unsigned dim,
     return value;
 }
 
-char *dims_say(const struct bench *bench, const struct dims *at, unsigned part, char *buf,
-               size_t size)
+char *dims_format_part(const struct bench *bench, const struct dims *at, unsigned part, char *buf,
+                       size_t size)
 {
     char name[DIMS_KEY_MAX], value[DIMS_KEY_MAX];
     const struct bench_dim *dim = declared(bench, at->of[part].dim);
     double number = at->of[part].at;
-    const char *said = NULL;
+    const char *label = NULL;
     dims_part(bench, at, part, name, value);
     if (!text_of(at, part))
-        said = dim->said                                        ? dim->said[(unsigned)number]
-               : dim->special.text && number == dim->special.at ? dim->special.text
-                                                                : NULL;
-    if (said)
-        (void)snprintf(buf, size, "%s", said);
+        label = dim->labels_long ? dim->labels_long[(unsigned)number]
+                : dim->special.text && number == dim->special.at ? dim->special.text
+                                                                 : NULL;
+    if (label)
+        (void)snprintf(buf, size, "%s", label);
     else
         (void)snprintf(buf, size, "%s %s", dim->unit ? value : name, dim->unit ? dim->unit : value);
     return buf;

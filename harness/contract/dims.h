@@ -40,10 +40,10 @@ enum dim_kind {
 struct bench_dim {
     const char *name; /* as in keys; NULL ends the table */
     enum dim_kind kind;
-    const char *const *labels; /* of 0, 1 ..., ends with NULL; NULL: it is a number */
-    const char *const *said;   /* each label for people, "4 KiB pages"; NULL: "pages 4k" */
-    const char *unit;          /* follows a number in texts for people: "8 threads"; or NULL */
-    unsigned digits;           /* least digits of a number in keys: "07" has 2 */
+    const char *const *labels;      /* of 0, 1 ..., ends with NULL; NULL: it is a number */
+    const char *const *labels_long; /* each label for people, "4 KiB pages"; NULL: "pages 4k" */
+    const char *unit;               /* follows a number in texts for people: "8 threads"; or NULL */
+    unsigned digits;                /* least digits of a number in keys: "07" has 2 */
     struct {
         double at;
         const char *text; /* for people, in place of this number: "1 thread"; or NULL */
@@ -114,8 +114,8 @@ char *dims_value(const struct bench *bench, const struct dims *at, unsigned dim,
                  char value[static DIMS_KEY_MAX]);
 
 /* A part in words for people: "4 KiB pages", "8 threads", "op read". Returns buf. */
-char *dims_say(const struct bench *bench, const struct dims *at, unsigned part, char *buf,
-               size_t size);
+char *dims_format_part(const struct bench *bench, const struct dims *at, unsigned part, char *buf,
+                       size_t size);
 
 /* The key, "size=4096;dir=h2d". Returns it. */
 char *dims_format(const struct bench *bench, const struct dims *at, char key[static DIMS_KEY_MAX]);

@@ -23,7 +23,7 @@ bool dose_is_share(int kind)
     return kind == DOSE_CPU || kind == DOSE_THROTTLE;
 }
 
-bool dose_is_left(int kind)
+bool dose_is_remainder(int kind)
 {
     return kind == DOSE_BANDWIDTH || kind == DOSE_CACHE || kind == DOSE_H2D;
 }

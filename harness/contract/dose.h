@@ -23,7 +23,15 @@
 
 #include "harness/lib/base/err.h"
 
-enum dose_kind { DOSE_CPU, DOSE_BANDWIDTH, DOSE_LATENCY, DOSE_CACHE, DOSE_H2D, DOSE_THROTTLE, DOSE_KINDS };
+enum dose_kind {
+    DOSE_CPU,
+    DOSE_BANDWIDTH,
+    DOSE_LATENCY,
+    DOSE_CACHE,
+    DOSE_H2D,
+    DOSE_THROTTLE,
+    DOSE_KINDS
+};
 
 /* The benchmark that applies a dose; its parameters are a struct dose. */
 #define DOSE_BENCH "dose"
@@ -40,7 +48,7 @@ extern const char *const dose_names[];
 bool dose_is_share(int kind);
 
 /* True for bandwidth, cache and h2d: the level is the remaining share of a speed or a time. */
-bool dose_is_left(int kind);
+bool dose_is_remainder(int kind);
 
 /* The level that takes nothing: 0 for a share, else 1. */
 double dose_idle_level(enum dose_kind kind);

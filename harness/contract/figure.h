@@ -84,7 +84,7 @@ struct bench_figure {
     /* For heat maps. */
     const char *colours; /* label of the colours, with the unit */
     bool symmetric;      /* a value holds for both orders of its pair */
-    bool apart;          /* the axes list different members; false: both list the members of both */
+    bool separate_axes;  /* the axes list different members; false: both list the members of both */
     unsigned split;      /* each of the first `nsplits` labels of this dimension has its own lines;
                             0 = none */
     unsigned nsplits;    /* for dots: 2, each with its own mark */

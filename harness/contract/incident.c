@@ -38,10 +38,10 @@ size_t incident_changes(const struct incident *incident)
 double incident_reported(const struct incident *incident)
 {
     const struct incident_report *reported = &incident->reported;
-    if (!(reported->sick > 0) || !(reported->cured > 0))
+    if (!(reported->before > 0) || !(reported->after > 0))
         return NAN;
-    return reported->less_is_better ? reported->sick / reported->cured
-                                    : reported->cured / reported->sick;
+    return reported->less_is_better ? reported->before / reported->after
+                                    : reported->after / reported->before;
 }
 
 char *incident_expand(const char *text, unsigned cpus, char *buf, size_t size)

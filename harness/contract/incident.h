@@ -20,9 +20,9 @@ enum { INCIDENT_VARIANTS = 8 };
 /* Words and figures of the source. The scenario's summary is the symptom. */
 struct incident_report {
     const char *title, *url, *date;
-    const char *machine; /* hardware and software, if the source says */
-    const char *what;    /* unit or quantity of both figures, "tokens/s"; NULL = no figures */
-    double sick, cured;  /* 0 = not reported */
+    const char *machine;  /* hardware and software, if the source says */
+    const char *what;     /* unit or quantity of both figures, "tokens/s"; NULL = no figures */
+    double before, after; /* 0 = not reported */
     bool less_is_better;
     const char *figures; /* replaces both figures if they are not from one machine */
 };

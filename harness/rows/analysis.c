@@ -17,17 +17,17 @@ int analysis_make(const struct result *result, struct analysis *analysis, struct
     return rc;
 }
 
-struct analysis analysis_measured(const struct analysis *whole, struct result *result)
+struct analysis analysis_measured(const struct analysis *full, struct result *result)
 {
-    struct analysis measured = *whole;
-    size_t narms = result_measured(whole->result);
-    *result = *whole->result;
+    struct analysis measured = *full;
+    size_t narms = result_measured(full->result);
+    *result = *full->result;
     result->narms = narms;
     measured.result = result;
     measured.rounds.narms = narms;
     measured.values.narms = narms;
-    measured.values.n = whole->values.first ? whole->values.first[narms] : 0;
-    while (measured.rows.n && measured.rows.row[measured.rows.n - 1].arm->canary)
+    measured.values.n = full->values.first ? full->values.first[narms] : 0;
+    while (measured.rows.n && measured.rows.row[measured.rows.n - 1].arm->is_control)
         measured.rows.n--;
     return measured;
 }
@@ -41,18 +41,18 @@ static const struct arm *source_of(const struct analysis *analysis, size_t arm)
 struct pairs {
     size_t n;
     struct value_pair *pair;
-    double *room; /* 5 n */
+    double *scratch; /* 5 n */
     bool *swapped;
 };
 
 /* The sequential test. It stays valid although the run stops as soon as its result is clear. */
 static void test_pairs(const struct analysis *analysis, size_t slow, size_t fast,
-                       const struct pairs *made, struct paired_ratio *ratio)
+                       const struct pairs *paired, struct paired_ratio *ratio)
 {
-    const struct value_pair *pairs = made->pair;
-    const size_t n = made->n;
-    double *x = made->room, *sum = x + n;
-    bool *swapped = made->swapped;
+    const struct value_pair *pairs = paired->pair;
+    const size_t n = paired->n;
+    double *x = paired->scratch, *sum = x + n;
+    bool *swapped = paired->swapped;
     struct sequential of = {.x = x,
                             .sum = sum,
                             .swapped = swapped,
@@ -90,15 +90,15 @@ struct paired_ratio analysis_ratio_of(const struct analysis *analysis,
     if (!is_range || ratio.rounds < SEQUENTIAL_LEAST)
         return ratio;
     struct pairs pairs = {.pair = calloc(values->most, sizeof(*pairs.pair)),
-                          .room = calloc(5 * ratio.rounds, sizeof(*pairs.room)),
+                          .scratch = calloc(5 * ratio.rounds, sizeof(*pairs.scratch)),
                           .swapped = calloc(ratio.rounds, sizeof(*pairs.swapped))};
     ratio.is_sequential = true;
-    if (pairs.pair && pairs.room && pairs.swapped) {
+    if (pairs.pair && pairs.scratch && pairs.swapped) {
         pairs.n = values_pair(values, what, (size_t)slow, fast, &ratio.disturbed, pairs.pair);
         test_pairs(analysis, (size_t)slow, fast, &pairs, &ratio);
     }
     free(pairs.swapped);
-    free(pairs.room);
+    free(pairs.scratch);
     free(pairs.pair);
     return ratio;
 }

@@ -16,10 +16,10 @@ int analysis_make(const struct result *result, struct analysis *analysis, struct
 void analysis_free(struct analysis *analysis);
 
 /*
- * A view of `whole` without its control arms (`canary` of struct arm), for tables, figures and
- * advice. Fills `result`. The view borrows from `whole` and from `result`; do not free it.
+ * A view of `full` without its control arms (`is_control` of struct arm), for tables, figures and
+ * advice. Fills `result`. The view borrows from `full` and from `result`; do not free it.
  */
-struct analysis analysis_measured(const struct analysis *whole, struct result *result);
+struct analysis analysis_measured(const struct analysis *full, struct result *result);
 
 /* Error probability of the sequential test of two arms. */
 #define ANALYSIS_ALPHA 0.01

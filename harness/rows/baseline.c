@@ -20,11 +20,11 @@ unsigned rounds_cpus(const struct result *result, unsigned planned_workers)
 
 /* True if `arm` is one worker that does the work of `of` on the idle machine, under a plan for as
  * many workers. */
-static bool is_alone(const struct arm *arm, const struct arm *of)
+static bool is_solo(const struct arm *arm, const struct arm *of)
 {
     return arm->bench == of->bench && !bench_is_team(arm->bench) && arm->params == of->params &&
            arm->planned_workers == of->planned_workers &&
-           (arm->alone || (arm->planned_workers == 1 && !arm_background(arm))) &&
+           (arm->is_baseline || (arm->planned_workers == 1 && !arm_background(arm))) &&
            arm->plan.status == PLAN_OK;
 }
 
@@ -42,7 +42,7 @@ static int find_slice(const struct result *result, const struct rounds *rounds,
     int best = -1;
     double best_rate = 0;
     for (size_t i = 0; i < result->narms; i++) {
-        if (!is_alone(&result->arms[i], of) || !owns_a_slice(&result->arms[i], cpus))
+        if (!is_solo(&result->arms[i], of) || !owns_a_slice(&result->arms[i], cpus))
             continue;
         if (rounds->arms[i].rate > best_rate) {
             best = (int)i;
@@ -53,15 +53,15 @@ static int find_slice(const struct result *result, const struct rounds *rounds,
 }
 
 /* The solo run of that placement. A baseline arm is preferred to an arm that has N = 1 anyway. */
-static int find_alone(const struct result *result, const struct rounds *rounds,
-                      const struct arm *of, enum placement placement)
+static int find_solo(const struct result *result, const struct rounds *rounds, const struct arm *of,
+                     enum placement placement)
 {
     int found = -1;
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
-        if (arm->placement != placement || !is_alone(arm, of) || !rounds->arms[i].n)
+        if (arm->placement != placement || !is_solo(arm, of) || !rounds->arms[i].n)
             continue;
-        if (arm->alone)
+        if (arm->is_baseline)
             return (int)i;
         if (found < 0)
             found = (int)i;
@@ -86,7 +86,7 @@ static int find_idle(const struct result *result, const struct arm *of)
 {
     for (size_t i = 0; arm_background(of) && bench_is_team(of->bench) && i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
-        if (arm->alone && arm->bench == of->bench && arm->params == of->params &&
+        if (arm->is_baseline && arm->bench == of->bench && arm->params == of->params &&
             arm->planned_workers == of->planned_workers)
             return (int)i;
     }
@@ -94,7 +94,7 @@ static int find_idle(const struct result *result, const struct arm *of)
 }
 
 /* True for `same` and `remote`: placements to compare with, never to use. */
-static bool is_control(enum placement placement)
+static bool is_comparison_only(enum placement placement)
 {
     return placement_infos[placement].pinned && !placement_infos[placement].effort;
 }
@@ -103,16 +103,16 @@ static bool is_control(enum placement placement)
 static int rank_of(const struct arm *arm, enum status status)
 {
     int rank = status <= STATUS_NOISY ? 0 : status == STATUS_CENSORED ? 1 : 2;
-    return is_control(arm->placement) ? rank + 3 : rank;
+    return is_comparison_only(arm->placement) ? rank + 3 : rank;
 }
 
 static int find_best(const struct result *result, const struct rounds *rounds, const struct arm *of)
 {
     int best = -1, best_rank = 0;
-    for (size_t i = 0; i < result->narms && !of->alone && !of->bench->scan; i++) {
+    for (size_t i = 0; i < result->narms && !of->is_baseline && !of->bench->scan; i++) {
         const struct arm *arm = &result->arms[i];
         double rate = rounds->arms[i].rate;
-        if (arm->alone || arm->bench != of->bench || arm->params != of->params ||
+        if (arm->is_baseline || arm->bench != of->bench || arm->params != of->params ||
             arm->variant != of->variant || arm->planned_workers != of->planned_workers ||
             isnan(rate))
             continue;
@@ -133,8 +133,8 @@ void baseline_choose(const struct result *result, struct rounds *rounds)
         baseline[BASELINE_NONE] = -1;
         baseline[BASELINE_SLICE] = find_slice(result, rounds, arm);
         rounds->arms[i].slices = count_slices(result, arm, baseline[BASELINE_SLICE]);
-        baseline[BASELINE_ALONE] = find_alone(result, rounds, arm, arm->placement);
-        baseline[BASELINE_SINGLE] = find_alone(result, rounds, arm, PLACE_NONE);
+        baseline[BASELINE_SOLO] = find_solo(result, rounds, arm, arm->placement);
+        baseline[BASELINE_SINGLE] = find_solo(result, rounds, arm, PLACE_NONE);
         baseline[BASELINE_IDLE] = find_idle(result, arm);
         baseline[BASELINE_BEST] = find_best(result, rounds, arm);
     }

@@ -47,10 +47,10 @@ static void choose_columns(struct grid *grid)
     for (unsigned part = 0; part < first->n; part++) {
         size_t n = list_values(grid, first->of[part].dim, grid->column, GRID_COLUMNS);
         if (n >= most)
-            grid->across = first->of[part].dim;
+            grid->column_dim = first->of[part].dim;
         most = n > most ? n : most;
     }
-    grid->name = dim_name(grid->row[0]->arm->bench, grid->across);
+    grid->name = dim_name(grid->row[0]->arm->bench, grid->column_dim);
 }
 
 bool grid_is_pair(const struct row *row)
@@ -62,7 +62,7 @@ bool grid_is_pair(const struct row *row)
 
 double grid_number(const struct grid *grid, size_t column)
 {
-    return dims_number(grid->row[0]->arm->bench, &grid->column[column], grid->across);
+    return dims_number(grid->row[0]->arm->bench, &grid->column[column], grid->column_dim);
 }
 
 const char *grid_column(const struct grid *grid, size_t column, char *buf, size_t size)
@@ -70,9 +70,10 @@ const char *grid_column(const struct grid *grid, size_t column, char *buf, size_
     char value[DIMS_KEY_MAX];
     const struct bench *bench = grid->row[0]->arm->bench;
     double number = grid_number(grid, column);
-    if (dim_kind(bench, grid->across) == DIM_BYTES && !isnan(number))
+    if (dim_kind(bench, grid->column_dim) == DIM_BYTES && !isnan(number))
         return number_format_bytes(number, buf, size);
-    (void)snprintf(buf, size, "%s", dims_value(bench, &grid->column[column], grid->across, value));
+    (void)snprintf(buf, size, "%s",
+                   dims_value(bench, &grid->column[column], grid->column_dim, value));
     return buf;
 }
 
@@ -91,14 +92,14 @@ static void sort_columns(struct grid *grid)
 }
 
 /* Fills columns and lines. `fits` is false if the arrays have no room for all of them. */
-static void lay_out(struct grid *grid)
+static void find_axes(struct grid *grid)
 {
     if (grid->n < 2 || (grid_is_pair(grid->row[0]) && grid->n > PAIRS_MOST))
         return;
     choose_columns(grid);
     for (size_t i = 0; i < grid->n && grid->fits; i++) {
-        const struct dims column = dims_only(&grid->row[i]->shown, grid->across);
-        const struct dims line = dims_without(&grid->row[i]->shown, grid->across);
+        const struct dims column = dims_only(&grid->row[i]->shown, grid->column_dim);
+        const struct dims line = dims_without(&grid->row[i]->shown, grid->column_dim);
         grid->fits =
             column.n &&
             place_of(grid->column, &grid->ncolumns, GRID_COLUMNS, &column) < GRID_COLUMNS &&
@@ -107,8 +108,8 @@ static void lay_out(struct grid *grid)
     sort_columns(grid);
 }
 
-char *grid_say(const struct grid *grid, const struct row *row, bool with_unit, char *buf,
-               size_t size)
+char *grid_format_row(const struct grid *grid, const struct row *row, bool with_unit, char *buf,
+                      size_t size)
 {
     char value[32], why[sizeof(row->reason)];
     bool doubted = row_doubt(row, grid->rounds, why, sizeof(why))[0] != '\0';
@@ -121,8 +122,8 @@ char *grid_say(const struct grid *grid, const struct row *row, bool with_unit, c
 const struct row *grid_at(const struct grid *grid, size_t line, size_t column)
 {
     for (size_t i = 0; i < grid->n; i++) {
-        const struct dims along = dims_only(&grid->row[i]->shown, grid->across);
-        const struct dims rest = dims_without(&grid->row[i]->shown, grid->across);
+        const struct dims along = dims_only(&grid->row[i]->shown, grid->column_dim);
+        const struct dims rest = dims_without(&grid->row[i]->shown, grid->column_dim);
         if (!dims_compare(&along, &grid->column[column]) && !dims_compare(&rest, &grid->line[line]))
             return grid->row[i];
     }
@@ -134,7 +135,7 @@ const char *grid_format(const struct grid *grid, size_t line, size_t column, cha
     const struct row *row = grid_at(grid, line, column);
     if (!row)
         return "-";
-    return grid_say(grid, row, false, buf, size);
+    return grid_format_row(grid, row, false, buf, size);
 }
 
 static struct grid *new_grid(const struct bench_metric *metric, const struct arm_rounds *rounds,
@@ -160,22 +161,22 @@ struct grid *grid_make(const struct rows *rows, const struct arm *arm,
     if (!grid)
         return NULL;
     for (const struct row *row; (row = rows_next(rows, arm, metric->name, &at));)
-        if (!metric->only_held || row->max > 0)
+        if (!metric->hide_zeros || row->max > 0)
             grid->row[grid->n++] = row;
-    lay_out(grid);
+    find_axes(grid);
     return grid;
 }
 
 /* A grid of the rows at that position; NULL: out of memory. */
-static struct grid *take(const struct grid *whole, const struct dims *at)
+static struct grid *grid_select(const struct grid *full, const struct dims *at)
 {
-    struct grid *some = new_grid(whole->metric, whole->rounds, whole->n);
+    struct grid *some = new_grid(full->metric, full->rounds, full->n);
     if (!some)
         return NULL;
-    for (size_t i = 0; i < whole->n; i++)
-        if (dims_has(&whole->row[i]->shown, at->of[0].dim) && dims_agree(&whole->row[i]->shown, at))
-            some->row[some->n++] = whole->row[i];
-    lay_out(some);
+    for (size_t i = 0; i < full->n; i++)
+        if (dims_has(&full->row[i]->shown, at->of[0].dim) && dims_agree(&full->row[i]->shown, at))
+            some->row[some->n++] = full->row[i];
+    find_axes(some);
     return some;
 }
 
@@ -229,7 +230,7 @@ int grid_visit(struct grid *grid, void (*what)(void *arg, struct grid *grid), vo
     if (n == 0)
         what(arg, grid);
     for (size_t i = 0; i < n && !rc; i++) {
-        struct grid *some = take(grid, &parts[i]);
+        struct grid *some = grid_select(grid, &parts[i]);
         rc = some ? grid_visit(some, what, arg) : -ENOMEM;
         grid_free(some);
     }

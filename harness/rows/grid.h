@@ -22,14 +22,14 @@ struct grid {
     size_t n;
     const struct row **row; /* owned */
     bool fits;              /* one table holds all rows */
-    unsigned across;        /* the dimension of the columns */
-    const char *name;       /* of `across` */
+    unsigned column_dim;    /* the dimension of the columns */
+    const char *name;       /* of `column_dim` */
     size_t ncolumns, nlines;
-    struct dims column[GRID_COLUMNS]; /* position along `across` */
+    struct dims column[GRID_COLUMNS]; /* position along `column_dim` */
     struct dims line[GRID_LINES];     /* position along the other dimensions */
 };
 
-/* All rows of the metric that have a value, without those that `only_held` hides. NULL: out of
+/* All rows of the metric that have a value, without those that `hide_zeros` hides. NULL: out of
  * memory. Free with grid_free. */
 struct grid *grid_make(const struct rows *rows, const struct arm *arm,
                        const struct arm_rounds *rounds, const struct bench_metric *metric);
@@ -40,13 +40,13 @@ void grid_free(struct grid *grid);
  * The row's median as number_format writes it. "~" follows if the benchmark doubts the value; "<="
  * or ">=" precedes a bound. Returns buf.
  */
-char *grid_say(const struct grid *grid, const struct row *row, bool with_unit, char *buf,
-               size_t size);
+char *grid_format_row(const struct grid *grid, const struct row *row, bool with_unit, char *buf,
+                      size_t size);
 
 /* The row at a line and a column; NULL = none. */
 const struct row *grid_at(const struct grid *grid, size_t line, size_t column);
 
-/* grid_say without unit for a line and a column; a literal "-", not buf, if there is no row. */
+/* grid_format_row without unit for a line and a column; a literal "-", not buf, for none. */
 const char *grid_format(const struct grid *grid, size_t line, size_t column, char *buf,
                         size_t size);
 

@@ -14,11 +14,11 @@ static double efficiency(const struct round_fields *own, const struct round_fiel
     return per(own->throughput, slices * slice->throughput);
 }
 
-static double slowdown_vs_alone(const struct round_fields *own, const struct round_fields *alone,
-                                double slices)
+static double slowdown_vs_solo(const struct round_fields *own, const struct round_fields *solo,
+                               double slices)
 {
     (void)slices;
-    return per(own->step_time, alone->step_time);
+    return per(own->step_time, solo->step_time);
 }
 
 static double gain_vs_single(const struct round_fields *own, const struct round_fields *single,
@@ -109,8 +109,8 @@ static const char no_step[] = "a worker finished no step";
 static const char no_slice[] = "no finished round of its baseline, one worker alone with its share "
                                "of the CPUs: a placement with CPUs of its own has it (-P "
                                "...,partition)";
-static const char no_alone[] = "no finished round of its baseline, one worker alone under the same "
-                               "placement";
+static const char no_solo[] = "no finished round of its baseline, one worker alone under the same "
+                              "placement";
 static const char no_single[] = "no finished round of its baseline, one unpinned worker alone";
 static const char no_best[] = "no round that both it and the best placement finished";
 
@@ -131,7 +131,7 @@ const struct metric_info metrics[] = {
     {"background_rate", "items/s", "higher", FIELD(background_rate), .gating = true},
     {METRIC_DOSE, "ratio", "none", FIELD(dose)},
     {"efficiency", "ratio", "higher", SLICE, .value = efficiency, .absent = no_slice},
-    {"slowdown_vs_alone", "ratio", "lower", BASELINE_ALONE, slowdown_vs_alone, .absent = no_alone},
+    {"slowdown_vs_alone", "ratio", "lower", BASELINE_SOLO, slowdown_vs_solo, .absent = no_solo},
     {"gain_vs_single", "ratio", "higher", BASELINE_SINGLE, gain_vs_single, .absent = no_single},
     USAGE_SCHEDULER(USAGE_METRIC)
     {"page_faults_per_step", "count", "lower", .value = page_faults},

@@ -149,7 +149,7 @@ bool row_params_have(const char *params, const char *part)
 
 const char *row_role(const struct arm *arm)
 {
-    return arm->canary ? "canary" : arm->alone ? "baseline" : "foreground";
+    return arm->is_control ? "canary" : arm->is_baseline ? "baseline" : "foreground";
 }
 
 /* Everything but the numbers. */
@@ -382,7 +382,7 @@ void rows_free(struct rows *rows)
 
 char *row_doubt(const struct row *row, const struct arm_rounds *rounds, char *buf, size_t size)
 {
-    bool shown = !row->arm->alone || bench_is_team(row->arm->bench);
+    bool shown = !row->arm->is_baseline || bench_is_team(row->arm->bench);
     bool own = row->status == STATUS_NOISY && shown &&
                bench_metric_find(row->arm->bench, row->metric) &&
                strcmp(row->reason, rounds->reason) != 0;
@@ -404,7 +404,7 @@ bool metric_is_gating(const struct bench *bench, const char *metric, const struc
 
 bool row_is_gating(const struct row *row)
 {
-    return !row->arm->canary && !row->arm->alone &&
+    return !row->arm->is_control && !row->arm->is_baseline &&
            metric_is_gating(row->arm->bench, row->metric, &row->dims);
 }
 

@@ -2,7 +2,7 @@
 
 static bool is_of_steps(const struct arm *arm)
 {
-    return !arm->alone && !arm->canary && !arm->bench->scan;
+    return !arm->is_baseline && !arm->is_control && !arm->bench->scan;
 }
 
 static bool has_several_parts(const struct result *result)

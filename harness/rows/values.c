@@ -312,7 +312,7 @@ static bool applies(const struct arm *arm, const struct metric_info *metric)
     /* A scan has no steps, but a dose can run beside a scan. */
     if (arm->bench->scan && strcmp(metric->name, METRIC_DOSE) != 0)
         return false;
-    return metric->baseline == BASELINE_NONE || !arm->alone;
+    return metric->baseline == BASELINE_NONE || !arm->is_baseline;
 }
 
 static int append_arm(const struct maker *maker)

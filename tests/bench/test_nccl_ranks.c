@@ -27,7 +27,7 @@ struct rank {
     _Alignas(16) char params[BENCH_PARAMS_MAX];
     struct bench_ctx ctx;
     struct err err;
-    struct barrier_rank seat;
+    struct barrier_rank view;
     struct peers peers;
     struct value_log *values;
     pthread_t thread;
@@ -45,7 +45,7 @@ static int reset(void **state)
     for (unsigned g = 0; g < FAKE_GPUS; g++)
         (void)snprintf(machine.gpus[g].pci_bdf, PCI_BDF_MAX, "0000:%02x:00.0", g + 1);
     /* Seats start at barrier 0. */
-    atomic_store(&barrier.held, 0);
+    atomic_store(&barrier.completed, 0);
     atomic_store(&barrier.arrived, 0);
     return 0;
 }
@@ -83,7 +83,7 @@ static void start_rank(unsigned r, unsigned n, const char *const *pairs, void *(
                                    .values = rank->values};
     memcpy(rank->ctx.pci_bdf, machine.gpus[r].pci_bdf, PCI_BDF_MAX);
     rank->probe = rank->setup = rank->run = rank->check = 1;
-    barrier_join(&barrier, &rank->seat, r, n, &rank->peers);
+    barrier_join(&barrier, &rank->view, r, n, &rank->peers);
     assert_int_equal(pthread_create(&rank->thread, NULL, run, rank), 0);
 }
 
@@ -150,13 +150,13 @@ TEST_WITHIN(rank_that_cannot_join_says_so_at_once, reset, NULL)
 {
     fake_gpus.join_fails = 1;
     start(RANKS, small);
-    bool came = comes(&ranks[1].setup);
+    bool entered = comes(&ranks[1].setup);
     for (unsigned i = 0; i < 20000 && fake_gpus.waiting < RANKS - 1; i++)
         (void)usleep(1000);
     int waiting = fake_gpus.waiting;
     struct err err = ranks[1].err;
     fake_gpus_give_up();
-    assert_true(came); /* else the ranks hang, and finish would, too */
+    assert_true(entered); /* else the ranks hang, and finish would, too */
     finish(RANKS);
     assert_int_equal(waiting, RANKS - 1);
     assert_int_equal(err.code, -EIO);
@@ -182,10 +182,10 @@ TEST_WITHIN(lost_gpu_does_not_leave_half_a_group, reset, NULL)
     fake_gpus.closed_gpu = 3;
     fake_gpus.closes_after = 1;
     start(1, small);
-    bool came = comes(&ranks[0].setup);
+    bool entered = comes(&ranks[0].setup);
     fake_gpus_give_up();
     finish(1);
-    assert_true(came);
+    assert_true(entered);
     assert_int_equal(ranks[0].setup, -EBUSY);
     assert_non_null(strstr(ranks[0].err.msg, "rank 3, GPU 3 (0000:04:00.0): cannot join"));
     forget(1);

@@ -9,7 +9,7 @@
 enum { BY_SIZE = 1, BY_DIR, BY_STEP, BY_THREADS };
 static const struct bench_dim dims[] = {
     [BY_SIZE] = {"size", DIM_BYTES},
-    [BY_DIR] = {"dir", .labels = LABELS("h2d", "d2h"), .said = LABELS("to the GPU", NULL)},
+    [BY_DIR] = {"dir", .labels = LABELS("h2d", "d2h"), .labels_long = LABELS("to the GPU", NULL)},
     [BY_STEP] = {"step", .digits = 2},
     [BY_THREADS] = {"threads", .unit = "threads", .special = {1, "1 thread"}},
     {.name = NULL},
@@ -98,6 +98,6 @@ TEST(dims_are_said)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char said[64];
         const struct dims at = dims_parse(&bench, cases[i].key);
-        assert_string_equal(dims_say(&bench, &at, 0, said, sizeof(said)), cases[i].said);
+        assert_string_equal(dims_format_part(&bench, &at, 0, said, sizeof(said)), cases[i].said);
     }
 }

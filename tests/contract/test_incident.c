@@ -22,11 +22,11 @@ TEST(incident_placeholders_follow_the_cpus)
 
 TEST(incident_reports_a_speed_up)
 {
-    struct incident incident = {.reported = {.sick = 2, .cured = 8}};
+    struct incident incident = {.reported = {.before = 2, .after = 8}};
     assert_float_equal(incident_reported(&incident), 4, 0);
     incident.reported.less_is_better = true;
     assert_float_equal(incident_reported(&incident), 0.25, 0);
-    incident.reported.cured = 0;
+    incident.reported.after = 0;
     assert_true(isnan(incident_reported(&incident)));
 }
 

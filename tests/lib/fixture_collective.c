@@ -260,10 +260,10 @@ static void run_process(struct fake_outcome *outcome, struct peers *peers)
 
 static void *process_main(void *arg)
 {
-    struct barrier_rank seat = {0};
+    struct barrier_rank view = {0};
     struct peers peers;
     unsigned process = (unsigned)(uintptr_t)arg;
-    barrier_join(&barrier, &seat, process, world->processes, &peers);
+    barrier_join(&barrier, &view, process, world->processes, &peers);
     run_process(&world->outcome[process], &peers);
     return NULL;
 }
@@ -273,7 +273,7 @@ void fake_world_run(struct fake_world *to_run)
     pthread_t thread[FAKE_RANKS];
     world = to_run;
     /* Seats start at barrier 0. */
-    atomic_store(&barrier.held, 0);
+    atomic_store(&barrier.completed, 0);
     atomic_store(&barrier.arrived, 0);
     for (unsigned p = 0; p < world->processes; p++) {
         world->outcome[p].values = calloc(1, sizeof(*world->outcome[p].values));

@@ -114,7 +114,8 @@ static void make_samples(const struct fixture_machine *machine, const struct arm
     uint64_t at_ns = worker->go_ns;
     for (size_t i = 0; i < n; i++) {
         double step_s = mean_s * noise(state, effect->sigma);
-        if (machine->cut_off && arm->placement == PLACE_NONE && !arm->alone && step_s > limit_s) {
+        if (machine->cut_off && arm->placement == PLACE_NONE && !arm->is_baseline &&
+            step_s > limit_s) {
             step_s = limit_s;
             worker->censored = true;
             worker->status = STATUS_CENSORED;
@@ -197,7 +198,8 @@ static void make_cpu_samples(const struct plan_worker *planned, bool crowded, ui
 static void make_observation(const struct fixture_machine *machine, const struct arm *arm,
                              unsigned round, uint64_t *state, struct observation *observation)
 {
-    struct effect effect = effect_of(machine, arm->placement, arm->planned_workers, arm->alone);
+    struct effect effect =
+        effect_of(machine, arm->placement, arm->planned_workers, arm->is_baseline);
     effect.slowdown *= 1 + 0.03 * (fixture_uniform(state) - 0.5);
     *observation = (struct observation){
         .round = round,
@@ -219,7 +221,7 @@ static void make_observation(const struct fixture_machine *machine, const struct
         make_usage(machine, &effect, planned->threads, worker);
         bool crowded = arm->planned_workers > 1 &&
                        (arm->placement == PLACE_NONE || arm->placement == PLACE_SAME);
-        if (round == 0 && !arm->alone)
+        if (round == 0 && !arm->is_baseline)
             make_cpu_samples(planned, crowded, state, worker);
         if (worker->status > observation->status)
             observation->status = worker->status;
@@ -235,7 +237,7 @@ static void make_arm(const struct fixture_machine *machine, size_t placement,
         .placement = machine->placements[placement],
         .workers = alone ? 1 : planned_workers,
         .planned_workers = planned_workers,
-        .alone = alone,
+        .is_baseline = alone,
         .same_as = -1,
     };
     if (machine->skip_reason && placement + 1 == machine->nplacements) {

@@ -109,7 +109,7 @@ size_t fixture_add_arm(struct result *result, enum placement placement, unsigned
                        bool alone)
 {
     struct arm *arm = add_arm(result, placement, planned_workers);
-    arm->alone = alone;
+    arm->is_baseline = alone;
     arm->workers = alone ? 1 : planned_workers;
     arm->plan.nworkers = planned_workers;
     arm->plan.workers = allocate(planned_workers, sizeof(*arm->plan.workers));

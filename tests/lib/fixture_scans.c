@@ -427,8 +427,8 @@ static void add_collectives(const struct fixture_scan_machine *machine, struct s
             add_arm(machine, scan, result);
             struct arm *arm = &result->arms[result->narms - 1];
             arm->params = &collective_queues[queue];
-            arm->alone = i == machine->nplacements;
-            arm->placement = arm->alone ? PLACE_NONE : machine->placements[i];
+            arm->is_baseline = i == machine->nplacements;
+            arm->placement = arm->is_baseline ? PLACE_NONE : machine->placements[i];
         }
 }
 

@@ -369,7 +369,7 @@ TEST_WITHIN(row_names_the_dose, set_up, tear_down)
     struct fixture *f = *state;
     add_run(f);
     for (size_t i = 0; i < f->result.narms; i++)
-        if (f->result.arms[i].placement == PLACE_PARTITION && !f->result.arms[i].alone)
+        if (f->result.arms[i].placement == PLACE_PARTITION && !f->result.arms[i].is_baseline)
             fixture_add_dose(&f->result, i, (struct dose){DOSE_CPU, 0.2}, 0.21);
     make(f);
     const struct row *row = find(f, "partition", 2, METRIC_DOSE);
@@ -393,7 +393,7 @@ TEST_WITHIN(row_names_the_dose_of_a_scan, set_up, tear_down)
     add_run(f);
     for (size_t i = 0; i < f->result.narms; i++) {
         f->result.arms[i].bench = &scan;
-        if (f->result.arms[i].placement == PLACE_PARTITION && !f->result.arms[i].alone)
+        if (f->result.arms[i].placement == PLACE_PARTITION && !f->result.arms[i].is_baseline)
             fixture_add_dose(&f->result, i, (struct dose){DOSE_CPU, 0.2}, 0.21);
     }
     make(f);

@@ -93,14 +93,15 @@ static const struct opt cache_thrash_opts[] = {
 enum { BY_VICTIM = 1, BY_AGGRESSOR, BY_WHERE, BY_N };
 static const struct bench_dim cache_thrash_dims[] = {
     [BY_VICTIM] = {"victim", .labels = victim_names,
-                   .said =
+                   .labels_long =
                        LABELS("victim in its L1", "victim in its L2", "victim in the L3", NULL)},
     [BY_AGGRESSOR] = {"aggressor", .labels = aggressor_names,
-                      .said = LABELS("aggressors stay in their L1", "aggressors stream",
-                                     "aggressors walk at random", NULL)},
+                      .labels_long = LABELS("aggressors stay in their L1", "aggressors stream",
+                                            "aggressors walk at random", NULL)},
     [BY_WHERE] = {"where", .labels = where_names,
-                  .said = LABELS("SMT sibling", "same last-level cache", "other last-level cache",
-                                 "other NUMA node", "in turns on one CPU", NULL)},
+                  .labels_long =
+                      LABELS("SMT sibling", "same last-level cache", "other last-level cache",
+                             "other NUMA node", "in turns on one CPU", NULL)},
     [BY_N] = {"n"},
     {.name = NULL},
 };
@@ -123,7 +124,7 @@ static const struct bench_metric cache_thrash_metrics[] = {
     [THRASH_ACCESS_FIRST] = {"access_first", "ns", "lower"},
     [THRASH_ACCESS_WARM] = {"access_warm", "ns", "lower"},
     [THRASH_TURN] = {"turn", "ms", "none", .hidden = true},
-    [METRIC_LEFT] = {"cells_left", "count", "none", .only_held = true},
+    [METRIC_LEFT] = {"cells_left", "count", "none", .hide_zeros = true},
     [METRIC_VICTIM_BYTES] = {"victim_bytes", "B", "none"},
     [METRIC_AGGRESSOR_BYTES] = {"aggressor_bytes", "B", "none", .hidden = true},
     {.name = NULL},

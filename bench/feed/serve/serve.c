@@ -84,9 +84,10 @@ static const struct opt serve_opts[] = {
 
 enum { BY_ARRIVAL = 1, BY_LOAD, BY_STAT, BY_AT };
 static const struct bench_dim serve_dims[] = {
-    [BY_ARRIVAL] = {"arrival", .labels = pattern_choices + 1, .said = LABELS("Poisson", "bursts")},
+    [BY_ARRIVAL] = {"arrival", .labels = pattern_choices + 1,
+                    .labels_long = LABELS("Poisson", "bursts")},
     [BY_LOAD] = {"load", .unit = "% of alone"},
-    [BY_STAT] = {"stat", .labels = serve_stats, .said = serve_stats},
+    [BY_STAT] = {"stat", .labels = serve_stats, .labels_long = serve_stats},
     [BY_AT] = {"at"},
     {.name = NULL},
 };
@@ -111,7 +112,7 @@ static const struct bench_metric serve_metrics[] = {
     [LIMIT] = {"serve_limit", "ms", "none"},
     [OFFERED] = {"serve_offered", "requests/s", "none", .hidden = true},
     [ACHIEVED] = {"serve_achieved", "requests/s", "higher"},
-    [UNSERVED] = {"serve_unserved", "ratio", "lower", .only_held = true},
+    [UNSERVED] = {"serve_unserved", "ratio", "lower", .hide_zeros = true},
     [SERVICE] = {"serve_service", "ms", "lower", .hidden = true},
     [WORST] = {"serve_worst", "ms", "lower", .hidden = true},
     {.name = NULL},

@@ -51,9 +51,9 @@ static int become(void *arg)
 }
 
 /* SIGTSTP makes the child stop its workers. Measurements across a stop are invalid. */
-static void obey_stop(const struct process *process, struct signals *signals)
+static void stop_and_continue(const struct process *process, struct signals *signals)
 {
-    signals->stop_asked = false;
+    signals->stop_requested = false;
     (void)process_signal(process, SIGTSTP);
     process_stop_self();
     (void)process_signal(process, SIGCONT);
@@ -62,19 +62,19 @@ static void obey_stop(const struct process *process, struct signals *signals)
 static int await(struct process *process, struct signals *signals)
 {
     int status = 0;
-    bool stopped = false, told = false;
+    bool stopped = false, signaled = false;
     while (!process_ended(process, &status)) {
-        struct pollfd news = {.fd = signals->fd, .events = POLLIN};
-        (void)poll(&news, 1, TICK_MS);
-        if (signals_take(signals) && !told) {
+        struct pollfd wakeup = {.fd = signals->fd, .events = POLLIN};
+        (void)poll(&wakeup, 1, TICK_MS);
+        if (signals_take(signals) && !signaled) {
             (void)process_signal(process, SIGTERM);
-            told = true;
-        } else if (signals->stop_asked) {
-            obey_stop(process, signals);
+            signaled = true;
+        } else if (signals->stop_requested) {
+            stop_and_continue(process, signals);
             stopped = true;
         }
     }
-    if (told)
+    if (signaled)
         return -EINTR;
     return stopped ? -ERESTART : WIFEXITED(status) ? WEXITSTATUS(status) : -ECHILD;
 }
@@ -106,7 +106,7 @@ int child_run(struct child_run *run, struct signals *signals, struct err *err)
         rc = err_sys(err, rc, "cannot start '%.60s'", run->argv[0]);
     else
         rc = await(&process, signals);
-    read_last_line(run->log_fd, run->said, sizeof(run->said));
+    read_last_line(run->log_fd, run->last_line, sizeof(run->last_line));
     (void)close(run->log_fd);
     return rc;
 }

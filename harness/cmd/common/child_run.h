@@ -27,9 +27,9 @@ struct child_run {
     size_t used;
     const char *const *env; /* "NAME=VALUE" added to our environment; borrowed */
     size_t nenv;
-    char said[200]; /* after its end: its last line on stderr, or "" */
-    int log_fd;     /* its stderr, while it runs */
-    int out_fd;     /* its stdout; 0 = /dev/null */
+    char last_line[200]; /* after its end: its last line on stderr, or "" */
+    int log_fd;          /* its stderr, while it runs */
+    int out_fd;          /* its stdout; 0 = /dev/null */
 };
 
 /* Adds a word to the command line. If it does not fit, child_run returns -E2BIG. */

@@ -11,7 +11,7 @@
 #include "harness/plan/placement/plan.h"
 
 /* What a name is instead, and how to use it; NULL = unknown. */
-static const char *stands_elsewhere(const struct cmd_env *env, const char *name)
+static const char *what_it_is(const struct cmd_env *env, const char *name)
 {
     for (int p = 0; p < PLACEMENTS; p++)
         if (strcmp(placement_infos[p].name, name) == 0)
@@ -32,9 +32,9 @@ static bool is_command(const char *name)
 static void unknown_scenario(const struct cmd_env *env, const char *name)
 {
     char known[200] = "", hint[SIMILAR_HINT_MAX];
-    const char *elsewhere = stands_elsewhere(env, name);
-    if (elsewhere) {
-        log_error("'%s' %s", name, elsewhere);
+    const char *other_use = what_it_is(env, name);
+    if (other_use) {
+        log_error("'%s' %s", name, other_use);
         return;
     }
     if (strchr(name, '=')) {
@@ -98,11 +98,11 @@ const struct bench *named_bench(const struct cmd_env *env, const struct cli *cli
 {
     struct err err = {0};
     const struct bench *bench = NULL;
-    const char *elsewhere = NULL;
+    const char *other_use = NULL;
     if (cli->npositional == 1 && !bench_find(env->benches, cli->positional[0]))
-        elsewhere = stands_elsewhere(env, cli->positional[0]);
-    if (elsewhere)
-        (void)err_set(&err, -EINVAL, "'%.80s' %s", cli->positional[0], elsewhere);
+        other_use = what_it_is(env, cli->positional[0]);
+    if (other_use)
+        (void)err_set(&err, -EINVAL, "'%.80s' %s", cli->positional[0], other_use);
     else if (cli->npositional == 1)
         (void)run_setup_find_bench(env->benches, cli->positional[0], &bench, &err);
     else if (cli->npositional)

@@ -134,7 +134,7 @@ static int load(const struct page_side *side, struct about *about, struct page_f
 }
 
 /* 0: no such file, or a page that contend wrote; -EEXIST: another file; or another -errno. */
-static int look(int at_fd, const char *name)
+static int check_replaceable(int at_fd, const char *name)
 {
     struct stat status;
     char *text = NULL;
@@ -143,9 +143,9 @@ static int look(int at_fd, const char *name)
         return errno == ENOENT ? 0 : -errno;
     if (!S_ISREG(status.st_mode) || file_read(at_fd, name, (size_t)1 << 30, &text, &size))
         return -EEXIST;
-    bool ours = html_is_ours(text, size);
+    bool is_contend_page = html_is_contend_page(text, size);
     free(text);
-    return ours ? 0 : -EEXIST;
+    return is_contend_page ? 0 : -EEXIST;
 }
 
 /* Prints any kind of page. */
@@ -176,9 +176,9 @@ static int format(printer *print, const void *page, char **text, size_t *size, s
     return fclose(out) && !rc ? err_set(err, -ENOMEM, "no memory for the page") : rc;
 }
 
-static int may_write(int at_fd, const char *name, struct err *err)
+static int check_writable(int at_fd, const char *name, struct err *err)
 {
-    int rc = look(at_fd, name);
+    int rc = check_replaceable(at_fd, name);
     if (rc == -EEXIST)
         return err_set(err, rc, "'%.150s' is not replaced: it is no report of contend", name);
     return rc ? err_sys(err, rc, "cannot write '%.150s'", name) : 0;
@@ -196,7 +196,7 @@ int page_replace(printer *print, const void *page, int at_fd, const char *name, 
 
 int page_put(printer *print, const void *page, int at_fd, const char *name, struct err *err)
 {
-    int rc = may_write(at_fd, name, err);
+    int rc = check_writable(at_fd, name, err);
     return rc ? rc : page_replace(print, page, at_fd, name, err);
 }
 
@@ -242,6 +242,6 @@ void page_write_own(const char *path, int dir_fd, struct recorded *recorded)
 void page_remove_drawn(int dir_fd)
 {
     figures_remove(dir_fd);
-    if (!look(dir_fd, PAGE_NAME))
+    if (!check_replaceable(dir_fd, PAGE_NAME))
         (void)unlinkat(dir_fd, PAGE_NAME, 0);
 }

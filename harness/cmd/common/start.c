@@ -44,7 +44,7 @@ bool start(const struct cmd_env *env, int argc, char **argv, int *code)
         (void)signal(SIGPIPE, SIG_IGN); /* libraries may print to a pipe without a reader */
     }
     if (!is_worker && !is_guard)
-        affinity_put_back(); /* libgomp may have narrowed the mask, for OMP_PROC_BIND */
+        affinity_restore(); /* libgomp may have narrowed the mask, for OMP_PROC_BIND */
     if (is_worker)
         *code = worker_main(env->benches, argc, argv);
     else if (is_guard)

@@ -112,7 +112,7 @@ static int measure(struct work *work, const struct source_run *run, struct sourc
     child_run_add(child, "--host=%s", work->print.host);
     child_run_add(child, "--out=%s", path);
     int rc = child_run(child, &work->signals, &why);
-    const char *said = child->said;
+    const char *said = child->last_line;
     if (!strncmp(said, prefix, strlen(prefix)))
         said += strlen(prefix);
     if (rc)

@@ -150,7 +150,7 @@ static const struct arm *find_arm(const struct result *result, const struct plac
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
         bool same_dose = place->dose ? dose_is_same(&arm->dose, &dose) : dose_is_idle(&arm->dose);
-        if (!arm->canary && arm->placement == place->placement && same_dose)
+        if (!arm->is_control && arm->placement == place->placement && same_dose)
             return arm;
     }
     return NULL;

@@ -23,10 +23,10 @@ enum { SHELL_MOST = 16384, PATH_MOST = 4200, COUNTERS = 64 };
 static const double load_s = 60;
 /* Time for two or three starts with the fix, and as many without it. */
 static const double trial_least_s = 8, trial_most_s = 12;
-static const char look_s[] = "3", live_look_s[] = "2", block_s[] = "1.5";
+static const char doctor_time_s[] = "3", live_doctor_time_s[] = "2", block_s[] = "1.5";
 /* For a trial on a running job: start-up time, length of each of the BLOCKS before and after the
  * change of its masks, and a pause for the change itself. */
-static const double begin_s = 1.5, live_block_s = 0.7, change_s = 0.3;
+static const double startup_s = 1.5, live_block_s = 0.7, change_s = 0.3;
 enum { BLOCKS = 4 };
 
 /* A shell line that grows. */
@@ -145,7 +145,7 @@ static json_t *run_for_json(const struct incident_work *work, struct child_run *
     if (*rc != -EINTR && !lseek(run->out_fd, 0, SEEK_SET))
         json = json_loadfd(run->out_fd, JSON_DISABLE_EOF_CHECK, &wrong);
     if (!json && *rc != -EINTR)
-        (void)snprintf(reason, 200, "doctor ended with %d: %.150s", *rc, run->said);
+        (void)snprintf(reason, 200, "doctor ended with %d: %.150s", *rc, run->last_line);
     (void)close(run->out_fd);
     *rc = *rc == -EINTR ? -EINTR : 0;
     return json;
@@ -156,20 +156,20 @@ static bool is_expected(const struct incident *incident, const char *id)
     return incident->doctor && text_has_word(incident->doctor, '|', id);
 }
 
-/* Takes doctor's findings. For `doctor` "", `named` means that doctor advises nothing. */
+/* Takes doctor's findings. For `doctor` "", `found_expected` means that doctor advises nothing. */
 static void take_findings(const struct incident *incident, const json_t *json,
                           struct incident_doctor *doctor)
 {
     size_t i;
     json_t *finding;
     const json_t *findings = json_object_get(json, "findings");
-    bool silent = true;
+    bool gives_no_advice = true;
     json_array_foreach(findings, i, finding)
     {
         const char *id = json_value_text_of(finding, "id");
         bool is_bad = !strcmp(json_value_text_of(finding, "severity"), "bad");
-        silent = silent && !(is_bad && json_value_text_of(finding, "command")[0]);
-        doctor->named = doctor->named || is_expected(incident, id);
+        gives_no_advice = gives_no_advice && !(is_bad && json_value_text_of(finding, "command")[0]);
+        doctor->found_expected = doctor->found_expected || is_expected(incident, id);
         if (is_bad || is_expected(incident, id))
             (void)snprintf(doctor->id + strlen(doctor->id), sizeof(doctor->id) - strlen(doctor->id),
                            "%s%s", doctor->id[0] ? ", " : "", id);
@@ -177,8 +177,8 @@ static void take_findings(const struct incident *incident, const json_t *json,
             text_set(doctor->evidence, "%s", json_value_text_of(finding, "evidence"));
     }
     if (incident->doctor && !incident->doctor[0])
-        doctor->named = silent;
-    doctor->looked = true;
+        doctor->found_expected = gives_no_advice;
+    doctor->was_run = true;
 }
 
 /* Takes the trial of a fix; false: doctor tried none. */
@@ -188,7 +188,7 @@ static bool take_trial(const json_t *json, struct incident_doctor *doctor)
     if (!json_value_text_of(trial, "tried")[0])
         return false;
     text_set(doctor->fix, "%s", json_value_text_of(trial, "command"));
-    doctor->cured = !strcmp(json_value_text_of(trial, "verdict"), "proven");
+    doctor->gain_is_proven = !strcmp(json_value_text_of(trial, "verdict"), "proven");
     doctor->gain = json_value_number_of(trial, "gain");
     doctor->low = json_value_number_of(trial, "low");
     doctor->high = json_value_number_of(trial, "high");
@@ -203,7 +203,7 @@ static void write_restart(const struct incident_work *work, const char *program,
     put(line, "exec");
     put_word(line, "", program);
     put(line, " doctor --json --yes");
-    put_word(line, "--time=", look_s);
+    put_word(line, "--time=", doctor_time_s);
     put_word(line, "--block=", block_s);
     (void)snprintf(text, sizeof(text), "--max-time=%g",
                    fmin(fmax(work->max_time_s, trial_least_s), trial_most_s));
@@ -229,8 +229,8 @@ static int run_line(const struct incident_work *work, const struct line *line, j
 }
 
 /* Buffers for command lines and paths; `counters` is the file in which workers count. */
-struct look {
-    struct line load, metric, whole;
+struct examination {
+    struct line load, metric, command;
     char program[PATH_MOST], counters[PATH_MOST];
 };
 
@@ -250,10 +250,10 @@ static double read_counters(const char *path)
 }
 
 /* Sleeps. -EINTR: a signal asked to end. */
-static int rest(const struct incident_work *work, double seconds)
+static int sleep_for(const struct incident_work *work, double seconds)
 {
-    struct pollfd news = {.fd = work->signals->fd, .events = POLLIN};
-    (void)poll(&news, 1, (int)(1e3 * seconds));
+    struct pollfd wakeup = {.fd = work->signals->fd, .events = POLLIN};
+    (void)poll(&wakeup, 1, (int)(1e3 * seconds));
     return signals_take(work->signals) ? -EINTR : 0;
 }
 
@@ -263,7 +263,7 @@ static int measure_blocks(const struct incident_work *work, const char *counters
     for (int i = 0; i < BLOCKS; i++) {
         double before = read_counters(counters);
         uint64_t start_ns = clock_now_ns();
-        int rc = rest(work, live_block_s);
+        int rc = sleep_for(work, live_block_s);
         if (rc)
             return rc;
         rates[i] = (read_counters(counters) - before) * 1e9 / (double)(clock_now_ns() - start_ns);
@@ -289,7 +289,7 @@ static void compare_blocks(double *const rates[2], struct incident_doctor *docto
     doctor->gain = exp(gain);
     doctor->low = exp(gain - half);
     doctor->high = exp(gain + half);
-    doctor->cured = gain - half > 0;
+    doctor->gain_is_proven = gain - half > 0;
 }
 
 static int become_load(void *line)
@@ -326,20 +326,20 @@ static void find_command(const struct incident *incident, const json_t *json, ch
 
 /* Lets doctor examine the running job, runs the command that it prints, and compares. */
 static int try_command(const struct incident_work *work, const struct incident *incident,
-                       struct look *look, const struct process *load,
+                       struct examination *examination, const struct process *load,
                        struct incident_doctor *doctor, struct err *err)
 {
     double before[BLOCKS], after[BLOCKS];
     char command[4096];
     json_t *json;
-    look->whole = (struct line){.used = 0};
-    put(&look->whole, "exec");
-    put_word(&look->whole, "", look->program);
-    (void)snprintf(command, sizeof(command), " doctor --json --time=%s --pid=%d", live_look_s,
-                   (int)load->pid);
-    put(&look->whole, command);
-    int rc = rest(work, begin_s);
-    rc = rc ? rc : run_line(work, &look->whole, &json, doctor, err);
+    examination->command = (struct line){.used = 0};
+    put(&examination->command, "exec");
+    put_word(&examination->command, "", examination->program);
+    (void)snprintf(command, sizeof(command), " doctor --json --time=%s --pid=%d",
+                   live_doctor_time_s, (int)load->pid);
+    put(&examination->command, command);
+    int rc = sleep_for(work, startup_s);
+    rc = rc ? rc : run_line(work, &examination->command, &json, doctor, err);
     if (rc || !json)
         return rc;
     find_command(incident, json, command, sizeof(command));
@@ -349,71 +349,74 @@ static int try_command(const struct incident_work *work, const struct incident *
         return 0;
     }
     text_set(doctor->fix, "%.390s", command);
-    rc = measure_blocks(work, look->counters, before);
-    look->whole = (struct line){.used = 0};
-    put(&look->whole, command);
+    rc = measure_blocks(work, examination->counters, before);
+    examination->command = (struct line){.used = 0};
+    put(&examination->command, command);
     if (!rc)
-        rc = run_line(work, &look->whole, &json, doctor, err);
+        rc = run_line(work, &examination->command, &json, doctor, err);
     doctor->reason[0] = '\0'; /* taskset prints no JSON */
     if (!rc)
-        rc = rest(work, change_s);
+        rc = sleep_for(work, change_s);
     if (!rc)
-        rc = measure_blocks(work, look->counters, after);
+        rc = measure_blocks(work, examination->counters, after);
     if (!rc)
         compare_blocks((double *const[]){before, after}, doctor);
     return rc;
 }
 
 static int try_live(const struct incident_work *work, const struct incident *incident,
-                    struct look *look, struct incident_doctor *doctor, struct err *err)
+                    struct examination *examination, struct incident_doctor *doctor,
+                    struct err *err)
 {
     struct process load;
     int status;
     char line[SHELL_MOST + 8];
-    (void)snprintf(line, sizeof(line), "exec %s", look->load.text);
+    (void)snprintf(line, sizeof(line), "exec %s", examination->load.text);
     int rc = process_start(&load, true, become_load, line);
     if (rc)
         return err_sys(err, rc, "cannot start the sick variant");
-    rc = try_command(work, incident, look, &load, doctor, err);
+    rc = try_command(work, incident, examination, &load, doctor, err);
     (void)process_signal(&load, SIGTERM);
     process_wait(&load, &status);
     return rc;
 }
 
 static int try_all(const struct incident_work *work, const struct incident *incident,
-                   struct look *look, struct incident_doctor *doctor, struct err *err)
+                   struct examination *examination, struct incident_doctor *doctor, struct err *err)
 {
     json_t *json;
-    write_load(work, incident, look->program, look->counters, &look->load);
-    write_metric(look->counters, &look->metric);
-    write_restart(work, look->program, look->load.text, look->metric.text, &look->whole);
-    look->whole.is_full = look->whole.is_full || look->load.is_full || look->metric.is_full;
-    int rc = run_line(work, &look->whole, &json, doctor, err);
+    write_load(work, incident, examination->program, examination->counters, &examination->load);
+    write_metric(examination->counters, &examination->metric);
+    write_restart(work, examination->program, examination->load.text, examination->metric.text,
+                  &examination->command);
+    examination->command.is_full =
+        examination->command.is_full || examination->load.is_full || examination->metric.is_full;
+    int rc = run_line(work, &examination->command, &json, doctor, err);
     if (rc || !json)
         return rc;
     take_findings(incident, json, doctor);
     bool tried = take_trial(json, doctor);
     json_decref(json);
-    if (tried || !doctor->named || !incident->doctor[0])
+    if (tried || !doctor->found_expected || !incident->doctor[0])
         return 0;
-    return try_live(work, incident, look, doctor, err);
+    return try_live(work, incident, examination, doctor, err);
 }
 
 int incident_ask_doctor(const struct incident_work *work, const struct incident *incident,
                         struct incident_doctor *doctor, struct err *err)
 {
-    struct look *look = calloc(1, sizeof(*look));
+    struct examination *examination = calloc(1, sizeof(*examination));
     *doctor = (struct incident_doctor){.gain = NAN, .low = NAN, .high = NAN};
-    if (!look)
+    if (!examination)
         return err_set(err, -ENOMEM, "no memory to ask doctor");
-    (void)snprintf(look->counters, sizeof(look->counters), "%.4000s/%s/progress", work->dir,
-                   incident->scenario.name);
-    int rc = launch_find_program(look->program, sizeof(look->program), err);
+    (void)snprintf(examination->counters, sizeof(examination->counters), "%.4000s/%s/progress",
+                   work->dir, incident->scenario.name);
+    int rc = launch_find_program(examination->program, sizeof(examination->program), err);
     if (!rc)
-        rc = make_counters(look->counters, err);
+        rc = make_counters(examination->counters, err);
     if (!rc)
-        rc = try_all(work, incident, look, doctor, err);
-    (void)unlink(look->counters);
-    free(look);
+        rc = try_all(work, incident, examination, doctor, err);
+    (void)unlink(examination->counters);
+    free(examination);
     return rc;
 }

@@ -76,8 +76,8 @@ static int run_build(struct child_run *run, const struct variant *variant, struc
         return err_set(err, rc, "variant '%s': %.200s", variant->name, why.msg);
     if (rc == EXIT_VERDICT || rc == EXIT_USAGE || rc < 0 || rc > EXIT_INCONCLUSIVE)
         return err_set(err, -ECHILD, "variant '%s': '%.60s run' %s%s%.150s", variant->name,
-                       run->argv[0], rc < 0 ? "was killed" : "failed", run->said[0] ? ": " : "",
-                       run->said);
+                       run->argv[0], rc < 0 ? "was killed" : "failed",
+                       run->last_line[0] ? ": " : "", run->last_line);
     return 0; /* its files say what did not run */
 }
 
@@ -87,7 +87,7 @@ static bool find_arm(struct build_run *run)
     const struct result *result = &run->recorded.result;
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
-        if (arm->alone || strcmp(arm->bench->name, run->arm->bench->name) != 0 ||
+        if (arm->is_baseline || strcmp(arm->bench->name, run->arm->bench->name) != 0 ||
             arm->placement != run->arm->placement ||
             arm->planned_workers != run->arm->planned_workers)
             continue;

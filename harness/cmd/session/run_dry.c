@@ -95,7 +95,7 @@ static void print_plan_line(const struct result *result, const struct arm *arm, 
         (void)snprintf(baseline, sizeof(baseline), "solo run: %s of %u alone%s",
                        arms_slices(arm) > 1 ? "in turn, one worker" : "worker 0",
                        arm->planned_workers, same);
-    if (arm->alone)
+    if (arm->is_baseline)
         text_wrap(baseline, printf("  %-*s ", width, name), width + 3, stdout);
     else
         print_workers(arm, name, width);
@@ -108,7 +108,7 @@ static int print_plans(const struct run_setup *setup)
     const struct plan **plans = calloc(result->narms + 1, sizeof(const struct plan *));
     size_t n = 0;
     for (size_t i = 0; plans && i < result_measured(result); i++)
-        if (!result->arms[i].alone)
+        if (!result->arms[i].is_baseline)
             plans[n++] = &result->arms[i].plan;
     int rc = plans ? json_value_print(plans_to_json(setup->config.topo, plans, n), 1, &err)
                    : err_set(&err, -ENOMEM, "no memory for the plans");

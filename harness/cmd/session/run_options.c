@@ -73,8 +73,8 @@ static const char *const device_names[] = {"auto",
 #define DRY_OPTION \
     OPT_FLAG("dry-run", run_options, dry_run, NULL, \
              "Print the plan and the expected time; start nothing")
-#define NO_CANARY_OPTION(text) \
-    OPT_FLAG("no-canary", run_options, no_canary, NULL, text, .level = OPT_RARE)
+#define NO_CONTROL_OPTION(text) \
+    OPT_FLAG("no-canary", run_options, no_control, NULL, text, .level = OPT_RARE)
 #define NO_PLOTS_OPTION \
     OPT_FLAG("no-plots", run_options, no_plots, NULL, "Draw nothing, and write no report.html", \
              .level = OPT_RARE)
@@ -108,7 +108,7 @@ static const char *const device_names[] = {"auto",
              .level = OPT_RARE), \
     OPT_FLAG("no-baselines", run_options, no_baselines, NULL, \
              "Skip solo runs; then no efficiency and no split of the loss", .level = OPT_RARE), \
-    NO_CANARY_OPTION("Skip the control that measures the machine itself in each round"), \
+    NO_CONTROL_OPTION("Skip the control that measures the machine itself in each round"), \
     NO_PLOTS_OPTION, \
     OPT_FLAG("strict", run_options, strict, NULL, \
              "Exit with 4 if the machine was too busy for evidence", .level = OPT_RARE), \
@@ -211,7 +211,7 @@ const struct opt tune_option_table[] = {
     VERBOSE_OPTION,
     OPT_FLAG("json", run_options, json, NULL, "Print settings and findings as JSON"),
     DRY_OPTION,
-    NO_CANARY_OPTION("With --cores: skip the control that measures the machine itself"),
+    NO_CONTROL_OPTION("With --cores: skip the control that measures the machine itself"),
     NO_PLOTS_OPTION,
     SIZE_OPTIONS,
     {.name = NULL},

@@ -58,7 +58,7 @@ bool session_parse(struct session *s)
 {
     struct err err = {0};
     job_env_read(getenv, &s->job_env);
-    job_run_silence(&s->job_env);
+    job_run_mute_other_ranks(&s->job_env);
     int rc = parse(s, &err);
     if (rc)
         log_error("%s", err.msg);

@@ -75,10 +75,10 @@ struct session {
     uint64_t trace_origin_ns;         /* 0 = no observation yet */
     struct builds builds;             /* for an ab of builds */
     time_t started;
-    uint64_t begin_ns; /* start of the current phase: opening, planning, rounds, output (lap) */
+    uint64_t begin_ns; /* start of the current phase: opening, planning, rounds, output */
     double planned_s, measured_s, shown_s; /* time before, in and after the scenario's rounds */
     double expected_s;                     /* of the scenarios of a dry run so far */
-    bool told, gpus_told;                  /* warnings about machine, GPUs were logged */
+    bool warned, gpus_warned;              /* warnings about machine, GPUs were logged */
 };
 
 /*

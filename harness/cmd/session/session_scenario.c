@@ -39,7 +39,8 @@ static void on_arm(void *arg, const struct arm *arm, unsigned round, size_t done
     else
         (void)snprintf(what, sizeof(what), "%s, %u worker%s%s",
                        arm->variant ? arm->variant->name : placement_infos[arm->placement].name,
-                       arm->workers, arm->workers == 1 ? "" : "s", arm->alone ? " alone" : "");
+                       arm->workers, arm->workers == 1 ? "" : "s",
+                       arm->is_baseline ? " alone" : "");
     (void)snprintf(label, sizeof(label), "round %u: %.50s", round + 1, what);
     const struct result *result = &s->setup->result;
     if (result->purpose == PURPOSE_TUNE || result->until_clear) { /* number of rounds unknown */
@@ -146,7 +147,7 @@ static int on_observation(void *arg, const struct arm *arm, const struct observa
 {
     struct session *s = arg;
     struct err why = {0};
-    if (!s->trace.is_open || observation->round || arm->canary)
+    if (!s->trace.is_open || observation->round || arm->is_control)
         return 0;
     if (!s->trace_origin_ns)
         s->trace_origin_ns = observation->start_ns;
@@ -334,7 +335,7 @@ static int conclude(struct session *s, int rc, const struct err *measured)
     struct err err = {0};
     struct verdict verdict;
     const struct result *result = &s->setup->result;
-    bool interrupted = rc == -EINTR || (rc && s->job.end == JOB_TOLD);
+    bool interrupted = rc == -EINTR || (rc && s->job.end == JOB_SIGNALED);
     int code = interrupted ? EXIT_INTERRUPTED : rc ? EXIT_NOT_RUN : judge(result);
     if (rc && rc != -EINTR)
         log_error("%s", measured->msg);
@@ -369,19 +370,19 @@ static int conclude(struct session *s, int rc, const struct err *measured)
 /* Logs warnings about the machine, once per session. */
 static void warn(struct session *s)
 {
-    if (s->quota_note[0] && !s->told)
+    if (s->quota_note[0] && !s->warned)
         log_warn("%s", s->quota_note);
-    for (size_t i = 0; i < s->openmp.n && !s->told; i++)
+    for (size_t i = 0; i < s->openmp.n && !s->warned; i++)
         log_warn("%s", s->openmp.text[i]);
-    s->told = true;
+    s->warned = true;
     struct findings gpus = {0};
-    if (!s->gpus_told)
+    if (!s->gpus_warned)
         gpus_find(&s->topo, &s->setup->result, &gpus);
     if (gpus.failed)
         log_warn("no memory to tell what is wrong with the GPUs");
     for (size_t i = 0; i < gpus.n; i++)
         log_warn("%s: %s", gpus.all[i].subject, gpus.all[i].sentence);
-    s->gpus_told = s->gpus_told || gpus.n;
+    s->gpus_warned = s->gpus_warned || gpus.n;
     findings_free(&gpus);
 }
 
@@ -450,8 +451,8 @@ static int begin(struct session *s, const char *subdirectory, struct err *err)
     return open_files(s, subdirectory, err);
 }
 
-/* Seconds since the last lap, or since the session was opened. */
-static double lap(struct session *s)
+/* Seconds since the last call, or since the session was opened. */
+static double phase_time_s(struct session *s)
 {
     const uint64_t before_ns = s->begin_ns;
     s->begin_ns = clock_now_ns();
@@ -482,16 +483,16 @@ int session_run_scenario(struct session *s, const struct scenario *scenario,
         warn(s);
         prepare_builds(s);
         const struct run_hooks hooks = make_hooks(s);
-        s->planned_s = lap(s);
+        s->planned_s = phase_time_s(s);
         rc = run_rounds(&setup.config, &hooks, &s->signals, &setup.result, &err);
-        s->measured_s = lap(s);
+        s->measured_s = phase_time_s(s);
         progress_end();
-        signals_let_stop(!s->job.calls); /* no workers run now, so Ctrl-Z may act by default */
+        signals_allow_stop(!s->job.calls); /* no workers run now, so Ctrl-Z may act by default */
         code = conclude(s, rc, &err);
-        s->shown_s = lap(s);
+        s->shown_s = phase_time_s(s);
         if (s->options.verbose && !s->options.json && !s->options.markdown)
             session_print_times(s, stderr);
-        signals_let_stop(false);
+        signals_allow_stop(false);
     }
     builds_free(&s->builds);
     run_dir_close(&s->run_dir);

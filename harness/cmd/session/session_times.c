@@ -53,8 +53,8 @@ void session_print_times(const struct session *s, FILE *out)
     doc_column(table, DOC_NUMBER, "all");
     for (size_t i = 0; i < result->narms; i++) {
         (void)statuses_name_arm(result, &result->arms[i], name, sizeof(name));
-        rounds_s += add_row(result->arms[i].canary ? result->arms[i].bench->name : name, result, i,
-                            i + 1, table);
+        rounds_s += add_row(result->arms[i].is_control ? result->arms[i].bench->name : name, result,
+                            i, i + 1, table);
     }
     (void)add_row("all", result, 0, result->narms, table);
     add_rest("planning", s->planned_s, table);

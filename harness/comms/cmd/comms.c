@@ -109,7 +109,7 @@ static int run_line(struct command_line *line, int *status, struct err *err)
     if (rc)
         return rc;
     signals_add(&signals, passed_on);
-    signals_let_stop(true);
+    signals_allow_stop(true);
     line->mask = &signals.before;
     rc = process_start(&process, false, execute, line);
     if (rc)

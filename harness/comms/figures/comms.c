@@ -90,7 +90,7 @@ static void put_values(const struct comms_view *view, double *value, FILE *out)
                         .printed_most = PRINTED_MOST,
                         .arg = matrix,
                         .name = name_gpu,
-                        .say = format_bytes};
+                        .format_cell = format_bytes};
     for (size_t i = 0; i < (size_t)matrix->n * matrix->n; i++) {
         value[i] = matrix->bytes[i] ? (double)matrix->bytes[i] : NAN; /* 0 bytes: no colour */
         heat.low = fmin(heat.low, value[i]);

@@ -275,7 +275,7 @@ static int doctor_main(const struct cmd_env *env, int argc, char **argv)
         rc = doctor_undo(&args.applied, &err);
         code = cmd_finish();
     } else if (!rc && (rc = signals_open(&signals, &err)) == 0) {
-        signals_let_stop(!args.verify.metrics.n); /* a stopped trial would keep its masks */
+        signals_allow_stop(!args.verify.metrics.n); /* a stopped trial would keep its masks */
         rc = doctor_look(&args, &signals, &code, &err);
         signals_close(&signals);
     }

@@ -49,7 +49,7 @@ int doctor_launch_begin(const char *line, struct cure *cure, int output_fd,
 
 bool doctor_launch_runs(const struct doctor_launch *launch)
 {
-    return !process_is_over(&launch->process);
+    return !process_is_zombie(&launch->process);
 }
 
 void doctor_launch_end(struct doctor_launch *launch)
@@ -58,9 +58,9 @@ void doctor_launch_end(struct doctor_launch *launch)
     if (!launch->process.pid)
         return;
     (void)process_signal_below(launch->process.pid, SIGTERM);
-    for (int i = 0; i < GRACE_TRIES && !process_is_over(&launch->process); i++)
+    for (int i = 0; i < GRACE_TRIES && !process_is_zombie(&launch->process); i++)
         (void)usleep(GRACE_PAUSE_US);
-    if (!process_is_over(&launch->process))
+    if (!process_is_zombie(&launch->process))
         (void)process_end_below(launch->process.pid);
     process_wait(&launch->process, &status);
 }

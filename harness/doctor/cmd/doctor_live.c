@@ -75,7 +75,7 @@ static int draw(struct session *session, struct err *err)
 static int stop(struct session *session, struct err *err)
 {
     int rc = 0;
-    session->signals.stop_asked = false;
+    session->signals.stop_requested = false;
     screen_close(&session->screen);
     process_stop_self();
     if (session->on_screen)
@@ -94,7 +94,7 @@ static bool rest(struct session *session, int *rc, struct err *err)
             screen_wait(&session->screen, (double)(end_ns - now_ns) / 1e9, &key);
         if (event == SCREEN_SIGNAL && signals_take(&session->signals))
             *rc = err_set(err, -EINTR, "interrupted");
-        else if (session->signals.stop_asked)
+        else if (session->signals.stop_requested)
             *rc = stop(session, err);
         else if (event == SCREEN_RESIZED && session->live.wall_s > 0)
             *rc = draw(session, err);

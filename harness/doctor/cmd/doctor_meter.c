@@ -20,7 +20,7 @@ int meter_rest(double seconds, struct signals *signals, struct err *err)
         uint64_t left_ns = end_ns - now_ns, step_ns = left_ns < 100000000 ? left_ns : 100000000;
         const struct timespec step = {.tv_nsec = (long)step_ns};
         (void)nanosleep(&step, NULL);
-        if (signals_take(signals) || signals->stop_asked)
+        if (signals_take(signals) || signals->stop_requested)
             return err_set(err, -EINTR, "interrupted");
     }
     return 0;

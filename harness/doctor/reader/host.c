@@ -75,7 +75,7 @@ static int open_gpus(struct host *host, struct err *err)
         rc = gpu_watch_open(&host->gpu_watch, bdfs, n, err);
     free(bdfs);
     if (!rc)
-        gpu_watch_go(&host->gpu_watch);
+        gpu_watch_start(&host->gpu_watch);
     return rc;
 }
 
@@ -103,7 +103,7 @@ int host_mark(const struct view *view, const struct topo *topo, const char *root
 
 void host_look(const struct view *view, struct host *host)
 {
-    gpu_watch_look(&host->gpu_watch);
+    gpu_watch_sample(&host->gpu_watch);
     if (!host->looked)
         hung_look(view, host->root, &host->hung);
     host->looked = true;

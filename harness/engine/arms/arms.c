@@ -51,7 +51,7 @@ static unsigned next_slice(const struct arm *arm, unsigned slot)
 unsigned arms_slices(const struct arm *arm)
 {
     unsigned n = 1;
-    if (!arm->alone || bench_is_team(arm->bench) || arm->plan.status != PLAN_OK)
+    if (!arm->is_baseline || bench_is_team(arm->bench) || arm->plan.status != PLAN_OK)
         return n;
     for (unsigned slot = next_slice(arm, 0); slot < arm->planned_workers;
          slot = next_slice(arm, slot))
@@ -83,7 +83,7 @@ static int find_same_baseline(const struct result *result, const struct arm *arm
 {
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *other = &result->arms[i];
-        if (other->alone && arm_runs(other) && other->bench == arm->bench &&
+        if (other->is_baseline && arm_runs(other) && other->bench == arm->bench &&
             other->params == arm->params && same_slices(other, arm))
             return (int)i;
     }
@@ -99,7 +99,8 @@ static unsigned least_count(const struct arms_request *request)
 }
 
 static int add_arm(const struct topo *topo, const struct arms_request *request, size_t p,
-                   unsigned planned_workers, bool alone, struct result *result, struct err *err)
+                   unsigned planned_workers, bool is_baseline, struct result *result,
+                   struct err *err)
 {
     struct plan_request plan_request = request->plan;
     plan_request.placement = request->placements[p];
@@ -111,12 +112,12 @@ static int add_arm(const struct topo *topo, const struct arms_request *request, 
         .params = request->params,
         .variant = request->variant,
         .placement = plan_request.placement,
-        .workers = alone && !bench_is_team(request->bench) ? 1 : planned_workers,
+        .workers = is_baseline && !bench_is_team(request->bench) ? 1 : planned_workers,
         .planned_workers = planned_workers,
-        .alone = alone,
+        .is_baseline = is_baseline,
         .cpu_max = request->cpu_max,
-        .dose = alone ? (struct dose){0} : request->dose,
-        .canary = request->canary,
+        .dose = is_baseline ? (struct dose){0} : request->dose,
+        .is_control = request->is_control,
         .same_as = -1,
     };
     /* Only the smallest of several counts must be possible: a curve ends where CPUs run out. */
@@ -130,9 +131,9 @@ static int add_arm(const struct topo *topo, const struct arms_request *request, 
         plan_free(&arm.plan);
         return rc;
     }
-    if (alone && arm.plan.status == PLAN_OK && !bench_is_team(request->bench))
+    if (is_baseline && arm.plan.status == PLAN_OK && !bench_is_team(request->bench))
         arm.same_as = find_same_baseline(result, &arm);
-    if (alone && arm.plan.status == PLAN_SKIPPED) {
+    if (is_baseline && arm.plan.status == PLAN_SKIPPED) {
         plan_free(&arm.plan); /* the arm itself already says why */
         return 0;
     }
@@ -147,7 +148,7 @@ static bool is_first_slice(const struct result *result)
     if (!placement_infos[arm->placement].disjoint || arm->plan.status != PLAN_OK)
         return false;
     for (size_t i = 0; i < result->narms; i++)
-        if (result->arms[i].alone && result->arms[i].bench == arm->bench &&
+        if (result->arms[i].is_baseline && result->arms[i].bench == arm->bench &&
             result->arms[i].params == arm->params &&
             result->arms[i].planned_workers == arm->planned_workers &&
             placement_infos[result->arms[i].placement].disjoint)
@@ -185,7 +186,7 @@ int arms_add(const struct topo *topo, const struct arms_request *request, struct
                 rc = add_arm(topo, request, p, planned_workers, true, result, err);
             if (rc)
                 return rc;
-            have_team = have_team || result->arms[result->narms - 1].alone;
+            have_team = have_team || result->arms[result->narms - 1].is_baseline;
         }
     }
     return 0;

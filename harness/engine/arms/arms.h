@@ -24,7 +24,7 @@ struct arms_request {
     size_t nworkers;
     bool baselines;
     bool few_baselines;         /* only of `none` and of the first disjoint placement */
-    bool canary;                /* controls that watch the machine: add them last */
+    bool is_control;            /* controls that watch the machine: add them last */
     double cpu_max;             /* see struct arm */
     struct dose dose;           /* see struct arm; baselines have none */
     bool background_as_workers; /* as many background as foreground workers; overrides plan */

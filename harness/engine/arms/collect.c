@@ -153,7 +153,7 @@ int collect_worker(const struct shared_worker *worker, uint64_t go_ns, uint64_t 
 }
 
 /* When the last of the first n workers reached the state; 0 = none did. */
-static uint64_t last_to(const struct shared *shared, unsigned n, enum worker_state state)
+static uint64_t last_reached_ns(const struct shared *shared, unsigned n, enum worker_state state)
 {
     uint64_t last_ns = 0;
     for (unsigned i = 0; i < n; i++)
@@ -172,7 +172,7 @@ void collect_phases(const struct shared *shared, unsigned foreground, uint64_t b
     };
     for (int p = 0; p < PHASE_END; p++) {
         bool joint = p != PHASE_SETTLE && p != PHASE_MEASURE;
-        uint64_t end_ns = last_to(shared, joint ? shared->nworkers : foreground, ends[p]);
+        uint64_t end_ns = last_reached_ns(shared, joint ? shared->nworkers : foreground, ends[p]);
         if (end_ns <= begin_ns)
             continue; /* its time goes to the next phase that was reached */
         out->phase_s[p] = (double)(end_ns - begin_ns) * 1e-9;
@@ -225,7 +225,7 @@ static const struct gpu_change *hottest(const struct observation *o)
 {
     const struct gpu_change *hottest = NULL;
     for (unsigned i = 0; i < o->ngpus; i++)
-        if (o->gpus[i].heat > (hottest ? hottest->heat : COLLECT_NOISY_HEAT))
+        if (o->gpus[i].thermal_share > (hottest ? hottest->thermal_share : COLLECT_NOISY_HEAT))
             hottest = &o->gpus[i];
     return hottest;
 }
@@ -259,7 +259,7 @@ void collect_verdict(struct observation *out)
         out->status = STATUS_NOISY;
         (void)snprintf(out->reason, sizeof(out->reason),
                        "heat held back the clock of GPU %s for %.0f%% of the time",
-                       hottest(out)->pci_bdf, hottest(out)->heat * 100);
+                       hottest(out)->pci_bdf, hottest(out)->thermal_share * 100);
     } else if (gpu_throttle_is_noise(out->gpu_throttle_reasons)) {
         out->status = STATUS_NOISY;
         (void)snprintf(out->reason, sizeof(out->reason), "a GPU was throttled (reasons 0x%llx)",
@@ -273,7 +273,7 @@ void collect_masks(struct observation *out)
         const struct worker_result *worker = &out->workers[i];
         for (unsigned m = 0; m < worker->nmasks; m++) {
             char name[100], list[80];
-            if (!worker->masks[m].beyond)
+            if (!worker->masks[m].outside_plan)
                 continue;
             out->status = STATUS_NOISY;
             name_worker(out, worker, name);

@@ -26,11 +26,11 @@ struct request {
 
 struct answer {
     unsigned serial; /* of the request, to discard late answers to earlier requests */
-    int status;      /* of the command: exit code, 128 + signal, GUARD_LATE or GUARD_REFUSED */
+    int status;      /* of the command: exit code, 128 + signal, GUARD_TIMED_OUT or GUARD_REFUSED */
     char text[VARIANT_READ_BACK_MAX];
 };
 
-enum { TICK_MS = 20, LIMIT_S = 60, GUARD_LATE = -1, GUARD_REFUSED = -2 };
+enum { TICK_MS = 20, LIMIT_S = 60, GUARD_TIMED_OUT = -1, GUARD_REFUSED = -2 };
 
 /* ---- in the guard ---- */
 
@@ -70,19 +70,19 @@ static void await(struct process *process, int out_fd, struct answer *answer)
     uint64_t until_ns = clock_now_ns() + UINT64_C(1000000000) * LIMIT_S;
     size_t used = 0;
     int status = 0;
-    bool late = false;
+    bool timed_out = false;
     while (!process_ended(process, &status)) {
         struct pollfd more = {.fd = out_fd, .events = POLLIN};
         if (poll(&more, 1, TICK_MS) > 0 && (more.revents & POLLHUP))
             (void)usleep(1000); /* it closed its output and runs on */
         take_output(out_fd, answer, &used);
-        late = late || clock_now_ns() >= until_ns;
-        if (late)
+        timed_out = timed_out || clock_now_ns() >= until_ns;
+        if (timed_out)
             (void)process_signal_group(process, SIGKILL);
     }
     take_output(out_fd, answer, &used);
     trim(answer->text);
-    answer->status = late                ? GUARD_LATE
+    answer->status = timed_out           ? GUARD_TIMED_OUT
                      : WIFEXITED(status) ? WEXITSTATUS(status)
                                          : 128 + WTERMSIG(status);
 }
@@ -138,11 +138,11 @@ static const char *command_of(const struct variant *variant, enum order order)
     return commands[order];
 }
 
-static int refuse(const struct variant *variant, enum order order, const struct answer *answer,
-                  struct err *err)
+static int report_failure(const struct variant *variant, enum order order,
+                          const struct answer *answer, struct err *err)
 {
     char how[64];
-    if (answer->status == GUARD_LATE)
+    if (answer->status == GUARD_TIMED_OUT)
         (void)snprintf(how, sizeof(how), "did not end within %d s", LIMIT_S);
     else if (answer->status == GUARD_REFUSED)
         (void)snprintf(how, sizeof(how), "could not be started");
@@ -167,8 +167,8 @@ static int await_answer(const struct guard *guard, struct signals *signals, stru
             return -ECHILD;
         if (signals_take(signals))
             return -EINTR;
-        if (signals->stop_asked) {
-            signals->stop_asked = false;
+        if (signals->stop_requested) {
+            signals->stop_requested = false;
             process_stop_self();
             *stopped = true;
             continue;
@@ -182,8 +182,8 @@ static int await_answer(const struct guard *guard, struct signals *signals, stru
     }
 }
 
-static int ask(struct guards *guards, size_t v, enum order order, struct signals *signals,
-               struct answer *answer, struct err *err)
+static int send_request(struct guards *guards, size_t v, enum order order, struct signals *signals,
+                        struct answer *answer, struct err *err)
 {
     const struct variant *variant = &guards->variants->all[v];
     struct guard *guard = &guards->guard[v];
@@ -200,7 +200,7 @@ static int ask(struct guards *guards, size_t v, enum order order, struct signals
                        variant->name);
     answer->text[sizeof(answer->text) - 1] = '\0';
     if (!rc && answer->status)
-        rc = refuse(variant, order, answer, err);
+        rc = report_failure(variant, order, answer, err);
     /* A check stays valid after a stop, as it measures nothing. */
     return !rc && stopped && order != ORDER_CHECK ? -ERESTART : rc;
 }
@@ -209,7 +209,7 @@ static int check(struct guards *guards, size_t v, struct signals *signals,
                  char text[static VARIANT_READ_BACK_MAX], struct err *err)
 {
     struct answer answer;
-    int rc = ask(guards, v, ORDER_CHECK, signals, &answer, err);
+    int rc = send_request(guards, v, ORDER_CHECK, signals, &answer, err);
     if (!rc)
         memcpy(text, answer.text, sizeof(answer.text));
     return rc;
@@ -250,7 +250,7 @@ int guards_open(struct guards *guards, struct variants *variants, struct signals
 }
 
 /* The index of the arm's variant; VARIANTS_MAX = none. */
-static size_t index_of(const struct guards *guards, const struct arm *arm)
+static size_t variant_index(const struct guards *guards, const struct arm *arm)
 {
     for (size_t v = 0; guards->variants && v < guards->variants->n; v++)
         if (arm->variant == &guards->variants->all[v])
@@ -262,10 +262,10 @@ int guards_before(struct guards *guards, const struct arm *arm, struct signals *
                   struct err *err)
 {
     struct answer answer;
-    size_t v = index_of(guards, arm);
+    size_t v = variant_index(guards, arm);
     if (v == VARIANTS_MAX)
         return 0;
-    int rc = ask(guards, v, ORDER_BEFORE, signals, &answer, err);
+    int rc = send_request(guards, v, ORDER_BEFORE, signals, &answer, err);
     return rc ? rc : check(guards, v, signals, guards->variants->state[v].during, err);
 }
 
@@ -273,8 +273,8 @@ int guards_after(struct guards *guards, const struct arm *arm, struct signals *s
                  struct err *err)
 {
     struct answer answer;
-    size_t v = index_of(guards, arm);
-    return v == VARIANTS_MAX ? 0 : ask(guards, v, ORDER_AFTER, signals, &answer, err);
+    size_t v = variant_index(guards, arm);
+    return v == VARIANTS_MAX ? 0 : send_request(guards, v, ORDER_AFTER, signals, &answer, err);
 }
 
 static void report_read_back(const struct variant *variant, const struct variant_state *state)
@@ -290,7 +290,7 @@ static void report_read_back(const struct variant *variant, const struct variant
 }
 
 /* Runs `check` for the final state. `none` has no signals: this check is not interrupted. */
-static void look_again(struct guards *guards, size_t v)
+static void check_final_state(struct guards *guards, size_t v)
 {
     struct variant_state *state = &guards->variants->state[v];
     struct signals none = {.fd = -1};
@@ -308,7 +308,7 @@ void guards_close(struct guards *guards)
         int status;
         if (!guard->fd)
             continue;
-        look_again(guards, v);
+        check_final_state(guards, v);
         (void)close(guard->fd);
         process_wait(&guard->process, &status);
         *guard = (struct guard){0};

@@ -20,12 +20,12 @@
  * The report of one rank. States are those of engine/worker/shared.h; WORKER_STATES = ended and
  * reaped.
  */
-struct rank_ops_beat {
-    uint32_t foreground, all; /* least state of its foreground worker, of all its workers */
-    uint32_t lost;            /* 1: one of them failed, hung or died */
-    uint32_t late;            /* 1: the time of this phase is over */
-    uint32_t interrupted;     /* 1: a signal asked this rank to stop */
-    uint32_t posted, bytes;   /* barriers that its worker has entered; block size of the last */
+struct rank_ops_report {
+    uint32_t foreground, all;  /* least state of its foreground worker, of all its workers */
+    uint32_t lost;             /* 1: one of them failed, hung or died */
+    uint32_t timed_out;        /* 1: the time of this phase is over */
+    uint32_t interrupted;      /* 1: a signal asked this rank to stop */
+    uint32_t requested, bytes; /* barriers that its worker has entered; block size of the last */
 };
 
 /* A rank's own readings around the measured time. */
@@ -42,23 +42,25 @@ struct rank_ops {
     void *arg;
 
     /* Our workers in the arm's plan: *first is our only foreground worker; background workers are
-     * from *behind on. Returns how many background workers we have. */
-    unsigned (*find_ours)(void *arg, const struct arm *arm, unsigned *first, unsigned *behind);
+     * from *first_background on. Returns how many background workers we have. */
+    unsigned (*select_workers)(void *arg, const struct arm *arm, unsigned *first,
+                               unsigned *first_background);
     /* True if no further arm can be started; *out is then a failed observation that says why. */
     bool (*refuses)(void *arg, struct observation *out);
 
-    /* For each observation: open; step until all are past a state; join; close, also on errors. */
+    /* For each observation: open; step until all have reached a state; join; close, also on errors.
+     */
     int (*open)(void *arg, struct barrier *barrier, struct err *err);
     void (*close)(void *arg);
     /* How long to sleep before the next step, unless a worker changes its state. */
     int (*pause_ms)(void *arg);
     /* Exchanges reports. `idle`: our workers wait for other ranks. -EINTR: a rank was asked to end,
      * and all ranks know; -EIO: a rank does not answer any more. */
-    int (*step)(void *arg, const struct rank_ops_beat *mine, bool idle, struct err *err);
+    int (*step)(void *arg, const struct rank_ops_report *mine, bool idle, struct err *err);
     /* From the last reports of all ranks, so the same result in all ranks. */
-    bool (*past)(void *arg, bool background, uint32_t state);
+    bool (*reached)(void *arg, bool background, uint32_t state);
     bool (*lost)(void *arg);
-    bool (*late)(void *arg);
+    bool (*timed_out)(void *arg);
     /* A rank is lost for good: our launcher ends us soon. */
     bool (*broken)(void *arg);
     /* Turns `out`, with our workers, into the observation of all; `rc`: how observing ended. */

@@ -75,7 +75,7 @@ enum device arm_device(const struct result *result, const struct arm *arm)
 
 unsigned arm_background(const struct arm *arm)
 {
-    return arm->alone || arm->plan.nworkers < arm->planned_workers
+    return arm->is_baseline || arm->plan.nworkers < arm->planned_workers
                ? 0
                : arm->plan.nworkers - arm->planned_workers;
 }
@@ -95,7 +95,7 @@ const struct dose *result_dose(const struct result *result)
     const struct dose *dose = NULL;
     for (size_t i = 0; i < result_measured(result); i++) {
         const struct arm *arm = &result->arms[i];
-        if (arm->alone)
+        if (arm->is_baseline)
             continue;
         if (dose_is_idle(&arm->dose) || (dose && !dose_is_same(dose, &arm->dose)))
             return NULL;
@@ -126,7 +126,7 @@ unsigned result_next_workers(const struct result *result, unsigned after)
 size_t result_measured(const struct result *result)
 {
     size_t n = result->narms;
-    while (n && result->arms[n - 1].canary)
+    while (n && result->arms[n - 1].is_control)
         n--;
     return n;
 }

@@ -119,14 +119,14 @@ struct arm {
     enum placement placement;
     unsigned workers; /* foreground: planned_workers, or 1 for a baseline of independent workers */
     unsigned planned_workers; /* the machine is planned for this many foreground workers */
-    bool alone; /* baseline, on the idle machine: one worker of the plan for `planned_workers`, in
+    bool is_baseline; /* on the idle machine: one worker of the plan for `planned_workers`, in
                    turns (arms_slot); of a scan `gang`, all workers without the background */
-    bool idle;  /* not measured in the next round: a search or the verdict does not need it */
+    bool idle;        /* not measured in the next round: a search or the verdict does not need it */
     double limit_s;   /* a step is cut off after this time, if the run's limit is not shorter; 0 =
                          only the run's limit */
     double cpu_max;   /* quota of CPU time of each worker, in CPUs; 0 = no quota */
     struct dose dose; /* of contention, applied by the last worker of its plan; idle = none */
-    bool canary;      /* a control that shows the state of the machine; after all other arms */
+    bool is_control;  /* it shows the state of the machine; after all other arms */
     int same_as;      /* index of an earlier baseline with the identical plans, else -1 */
     struct plan plan; /* for all `planned_workers`, background included */
     size_t nobservations;

@@ -20,18 +20,18 @@
 #include "harness/lib/sys/process.h"
 
 /*
- * Pause between two looks at its processes: a hundred times the CPU time of a look, so that looking
+ * Pause between two samples of its processes: a hundred times the CPU time of one, so that sampling
  * costs at most 1% of a CPU.
  */
-enum { LOOK_LEAST_MS = 20, LOOK_MOST_MS = 2000, LOOK_COST_SHARE = 100 };
-/* LEFT_MS: helpers of a command may end a moment after it. */
-enum { LEFT_MS = 300, PIPE_BYTES = 1 << 16, METRIC_FILE_MOST = 1 << 24 };
+enum { SAMPLE_LEAST_MS = 20, SAMPLE_MOST_MS = 2000, SAMPLE_COST_SHARE = 100 };
+/* HELPERS_END_MS: helpers of a command may end a moment after it. */
+enum { HELPERS_END_MS = 300, PIPE_BYTES = 1 << 16, METRIC_FILE_MOST = 1 << 24 };
 /* Lines printed while the worker was away from its command for longer are no steps. */
-enum { AWAY_MS = 50 };
+enum { STALE_LINES_MS = 50 };
 static const uint64_t ms_ns = 1000000;
 
 struct run {
-    struct command_seat *seat;
+    struct command_orders *orders;
     struct bench_ctx *ctx;
     regex_t metric, line;
     bool has_metric, has_line;
@@ -40,7 +40,7 @@ struct run {
 
     struct process process; /* the command; zeroed between runs */
     int out_fd;             /* its output; -1 = none */
-    uint64_t started_ns, next_look_ns, left_ns;
+    uint64_t started_ns, next_sample_ns, last_step_ns;
     uint64_t term_ns; /* when SIGTERM was sent; 0 = not */
     bool cut;         /* told to end before its time */
     bool was_killed;
@@ -70,7 +70,7 @@ static void keep_output(struct run *run, const char *bytes, size_t n)
     if (kept && file_write_at(run->log_fd, bytes, kept, (off_t)run->log_bytes))
         kept = 0;
     run->log_bytes += kept;
-    run->seat->report->cut_bytes += n - kept;
+    run->orders->report->cut_bytes += n - kept;
 }
 
 static void take_number(struct run *run, const char *text, size_t length, bool cut)
@@ -98,7 +98,7 @@ static void end_line(struct run *run)
             run->last[n++] = (char)((unsigned char)*at < ' ' ? ' ' : *at);
         run->last[n] = '\0';
     }
-    if (!run->seat->command.options.metric_file)
+    if (!run->orders->command.options.metric_file)
         match_metric(run, run->text, run->line_cut);
     run->lines += !run->has_line || !regexec(&run->line, run->text, 0, NULL, 0);
     run->used = 0;
@@ -141,19 +141,19 @@ static void close_output(struct run *run)
         end_line(run);
 }
 
-static void note_visit(void *arg, int tid, unsigned os_cpu, uint64_t at_ns)
+static void record_cpu(void *arg, int tid, unsigned os_cpu, uint64_t at_ns)
 {
     cpu_sample_note(arg, tid, os_cpu, at_ns);
 }
 
-static void look(struct run *run)
+static void sample_tree(struct run *run)
 {
-    uint64_t begin_ns = clock_thread_cpu_ns(); /* CPU time: a look may wait long for a CPU */
-    tree_look(&run->seat->report->tree, note_visit, run->ctx->cpu_samples);
-    uint64_t pause_ns = (clock_thread_cpu_ns() - begin_ns) * LOOK_COST_SHARE;
-    pause_ns = pause_ns < LOOK_LEAST_MS * ms_ns ? LOOK_LEAST_MS * ms_ns : pause_ns;
-    run->next_look_ns =
-        clock_now_ns() + (pause_ns < LOOK_MOST_MS * ms_ns ? pause_ns : LOOK_MOST_MS * ms_ns);
+    uint64_t begin_ns = clock_thread_cpu_ns(); /* CPU time: a sample may wait long for a CPU */
+    tree_sample(&run->orders->report->tree, record_cpu, run->ctx->cpu_samples);
+    uint64_t pause_ns = (clock_thread_cpu_ns() - begin_ns) * SAMPLE_COST_SHARE;
+    pause_ns = pause_ns < SAMPLE_LEAST_MS * ms_ns ? SAMPLE_LEAST_MS * ms_ns : pause_ns;
+    run->next_sample_ns =
+        clock_now_ns() + (pause_ns < SAMPLE_MOST_MS * ms_ns ? pause_ns : SAMPLE_MOST_MS * ms_ns);
 }
 
 static int start(struct run *run)
@@ -164,15 +164,15 @@ static int start(struct run *run)
     run->lines = 0;
     run->term_ns = 0;
     run->cut = run->was_killed = false;
-    if (run->seat->command.options.metric_file) /* an earlier run's file must not count */
-        (void)unlink(run->seat->command.options.metric_file);
-    run->started_ns = run->next_look_ns = clock_now_ns();
-    tree_begin(&run->seat->report->tree, &run->seat->cpus);
-    return command_start(run->seat->command.argv, &run->seat->cpus, &run->process, &run->out_fd,
+    if (run->orders->command.options.metric_file) /* an earlier run's file must not count */
+        (void)unlink(run->orders->command.options.metric_file);
+    run->started_ns = run->next_sample_ns = clock_now_ns();
+    tree_begin(&run->orders->report->tree, &run->orders->cpus);
+    return command_start(run->orders->command.argv, &run->orders->cpus, &run->process, &run->out_fd,
                          run->ctx->err);
 }
 
-static void report_to_end(struct run *run, bool cut)
+static void request_end(struct run *run, bool cut)
 {
     if (run->term_ns)
         return;
@@ -184,40 +184,40 @@ static void report_to_end(struct run *run, bool cut)
 /* True for load that no other worker needs any more: the run is then cut. */
 static bool is_unwanted(const struct run *run)
 {
-    return !run->ctx->measuring && atomic_load(run->seat->stop);
+    return !run->ctx->measuring && atomic_load(run->orders->stop);
 }
 
 /* Ends the command when its time is over: SIGTERM, then SIGKILL. Returns ms to the next event. */
-static int keep_time(struct run *run)
+static int enforce_time_limits(struct run *run)
 {
-    const struct command_options *options = &run->seat->command.options;
-    uint64_t now_ns = clock_now_ns(), next_ns = run->next_look_ns;
+    const struct command_options *options = &run->orders->command.options;
+    uint64_t now_ns = clock_now_ns(), next_ns = run->next_sample_ns;
     uint64_t end_ns = run->started_ns + (uint64_t)(options->duration_s * 1e9);
     bool timed = options->duration_s > 0 && !options->by_lines;
     if (is_unwanted(run) || (timed && now_ns >= end_ns))
-        report_to_end(run, is_unwanted(run));
+        request_end(run, is_unwanted(run));
     else if (timed && end_ns < next_ns)
         next_ns = end_ns;
     uint64_t kill_ns = run->term_ns + (uint64_t)(options->grace_s * 1e9);
     if (run->term_ns && now_ns >= kill_ns && !run->was_killed) {
         run->was_killed = true;
-        run->seat->report->killed++;
+        run->orders->report->killed++;
         (void)process_end_below(getpid());
     } else if (run->term_ns && kill_ns > now_ns && kill_ns < next_ns) {
         next_ns = kill_ns;
     }
-    if (now_ns >= run->next_look_ns) {
+    if (now_ns >= run->next_sample_ns) {
         process_reap_others(&run->process);
-        look(run);
-        next_ns = next_ns < run->next_look_ns ? next_ns : run->next_look_ns;
+        sample_tree(run);
+        next_ns = next_ns < run->next_sample_ns ? next_ns : run->next_sample_ns;
     }
     return elapsed_ms(next_ns);
 }
 
 /* Sleeps until there is output, the command ends, or the next event is due. */
-static void wait_for_news(struct run *run)
+static void wait_for_event(struct run *run)
 {
-    int pause_ms = keep_time(run);
+    int pause_ms = enforce_time_limits(run);
     bool blind = run->process.pidfd < 0; /* no notice of its end */
     struct pollfd fds[] = {{.fd = run->process.pidfd, .events = POLLIN},
                            {.fd = run->out_fd, .events = POLLIN}};
@@ -253,7 +253,7 @@ static int judge_status(const struct run *run, int status)
 static int end_others(struct run *run)
 {
     struct tree_process left[TREE_PROCESSES];
-    uint64_t until_ns = clock_now_ns() + LEFT_MS * ms_ns;
+    uint64_t until_ns = clock_now_ns() + HELPERS_END_MS * ms_ns;
     unsigned n;
     do {
         process_reap_others(NULL);
@@ -275,13 +275,13 @@ static int end_others(struct run *run)
 static int finish(struct run *run)
 {
     int status = 0;
-    look(run); /* before it is reaped, while its run-queue wait is exact */
+    sample_tree(run); /* before it is reaped, while its run-queue wait is exact */
     process_wait(&run->process, &status);
     if (run->out_fd >= 0)
         (void)read_output(run);
     int rc = end_others(run);
     close_output(run);
-    tree_end(&run->seat->report->tree);
+    tree_end(&run->orders->report->tree);
     int failed = judge_status(run, status);
     return failed ? failed : rc;
 }
@@ -292,9 +292,9 @@ static void abandon(struct run *run)
     struct err ignored, *err = run->ctx->err;
     run->ctx->err = &ignored;
     if (run->process.pid) {
-        report_to_end(run, true);
-        while (!process_is_over(&run->process))
-            wait_for_news(run);
+        request_end(run, true);
+        while (!process_is_zombie(&run->process))
+            wait_for_event(run);
         (void)finish(run);
     }
     run->ctx->err = err;
@@ -304,11 +304,11 @@ static int read_metric_file(struct run *run)
 {
     char *text = NULL;
     size_t size = 0;
-    int rc =
-        file_read(AT_FDCWD, run->seat->command.options.metric_file, METRIC_FILE_MOST, &text, &size);
+    int rc = file_read(AT_FDCWD, run->orders->command.options.metric_file, METRIC_FILE_MOST, &text,
+                       &size);
     if (rc)
         return err_sys(run->ctx->err, rc, "the command left no metric in '%.120s'",
-                       run->seat->command.options.metric_file);
+                       run->orders->command.options.metric_file);
     if (!run->has_metric)
         take_number(run, text, strcspn(text, "\r\n"), false);
     char *save = NULL;
@@ -321,9 +321,9 @@ static int read_metric_file(struct run *run)
 /* Sets the sample's rate from the run's metric. */
 static int take_metric(struct run *run, struct sample *sample)
 {
-    const struct command_options *options = &run->seat->command.options;
+    const struct command_options *options = &run->orders->command.options;
     char last[200], *end;
-    int rc = run->seat->command.options.metric_file ? read_metric_file(run) : 0;
+    int rc = run->orders->command.options.metric_file ? read_metric_file(run) : 0;
     if (rc)
         return rc;
     if (!run->number[0])
@@ -344,13 +344,13 @@ static int take_metric(struct run *run, struct sample *sample)
     return 0;
 }
 
-static int run_whole(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+static int run_to_exit(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
 {
     struct run *run = ctx->state;
     (void)iters;
     int rc = start(run);
-    while (!rc && !process_is_over(&run->process))
-        wait_for_news(run);
+    while (!rc && !process_is_zombie(&run->process))
+        wait_for_event(run);
     if (!rc)
         rc = finish(run);
     sample->ops = !run->cut;
@@ -360,7 +360,7 @@ static int run_whole(struct bench_ctx *ctx, uint64_t iters, struct sample *sampl
 static int run_for_metric(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
 {
     struct run *run = ctx->state;
-    int rc = run_whole(ctx, iters, sample);
+    int rc = run_to_exit(ctx, iters, sample);
     return rc || run->cut ? rc : take_metric(run, sample);
 }
 
@@ -379,10 +379,10 @@ static int start_again(struct run *run)
 }
 
 /* Drops lines that came while the worker waited for other workers: they are not this step's. */
-static void skip_missed(struct run *run)
+static void drop_stale_lines(struct run *run)
 {
-    if (run->process.pid && run->out_fd >= 0 && clock_now_ns() - run->left_ns > AWAY_MS * ms_ns &&
-        !read_output(run))
+    if (run->process.pid && run->out_fd >= 0 &&
+        clock_now_ns() - run->last_step_ns > STALE_LINES_MS * ms_ns && !read_output(run))
         close_output(run);
 }
 
@@ -390,20 +390,20 @@ static int run_lines(struct bench_ctx *ctx, uint64_t iters, struct sample *sampl
 {
     struct run *run = ctx->state;
     int rc = 0;
-    skip_missed(run);
+    drop_stale_lines(run);
     uint64_t seen = run->lines, done = 0;
     while (!rc && done < iters && !is_unwanted(run)) {
-        if (!run->process.pid || process_is_over(&run->process)) {
+        if (!run->process.pid || process_is_zombie(&run->process)) {
             rc = start_again(run);
             seen = 0;
         } else {
-            wait_for_news(run);
+            wait_for_event(run);
         }
         done += run->lines > seen ? run->lines - seen : 0;
         seen = run->lines;
     }
     sample->ops = done;
-    run->left_ns = clock_now_ns();
+    run->last_step_ns = clock_now_ns();
     return rc;
 }
 
@@ -417,7 +417,7 @@ static int compile(const char *text, regex_t *regex, bool *has, struct err *err)
 
 static int open_log(struct run *run)
 {
-    const char *path = run->seat->command.output;
+    const char *path = run->orders->command.output;
     struct stat there;
     if (!path)
         return 0;
@@ -446,9 +446,9 @@ static int command_setup(struct bench_ctx *ctx)
     if (!run)
         return err_set(ctx->err, -ENOMEM, "no memory for a command");
     run->ctx = ctx;
-    run->seat = ctx->command;
+    run->orders = ctx->command;
     run->log_fd = run->out_fd = -1;
-    const struct user_command *command = &run->seat->command;
+    const struct user_command *command = &run->orders->command;
     process_adopt(true);
     process_end_with_parent();
     int rc = compile(command->options.metric, &run->metric, &run->has_metric, ctx->err);
@@ -484,7 +484,7 @@ static const struct bench benches[] = {
         .ops_unit = "runs",
         .runs_command = true,
         .one_shot = true,
-        .step = run_whole,
+        .step = run_to_exit,
         COMMAND,
     },
     {

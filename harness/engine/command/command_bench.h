@@ -29,7 +29,7 @@ struct command_report {
 };
 
 /* ctx->command of such a benchmark: its orders, and its report. */
-struct command_seat {
+struct command_orders {
     struct user_command command;
     struct command_report *report;
     struct bitset cpus;           /* to bind it to */

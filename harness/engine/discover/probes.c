@@ -25,25 +25,28 @@ static const double setup_limit_s = 40, limit_s = 30;
 static const double times[] = {[PROBES_QUICK] = 1, [PROBES_STANDARD] = 3, [PROBES_LONG] = 5};
 static const unsigned rounds[] = {[PROBES_QUICK] = 1, [PROBES_STANDARD] = 3, [PROBES_LONG] = 9};
 
-#define ALONE(name, parameters)                                                                    \
+#define ONE_WORKER(name, parameters)                                                               \
     {                                                                                              \
         .foreground = (name), .params = (parameters), .placements = "none", .workers = 1           \
     }
-static const struct scenario_part speed_parts[] = {ALONE("cpu_speed", NULL), {.foreground = NULL}};
-static const struct scenario_part idle_parts[] = {ALONE("idle_exit", NULL), {.foreground = NULL}};
-static const struct scenario_part memory_parts[] = {ALONE("mem_bandwidth", "op=triad"),
+static const struct scenario_part speed_parts[] = {ONE_WORKER("cpu_speed", NULL),
+                                                   {.foreground = NULL}};
+static const struct scenario_part idle_parts[] = {ONE_WORKER("idle_exit", NULL),
+                                                  {.foreground = NULL}};
+static const struct scenario_part memory_parts[] = {ONE_WORKER("mem_bandwidth", "op=triad"),
                                                     {.foreground = NULL}};
-static const struct scenario_part node_parts[] = {ALONE("numa_matrix", NULL), {.foreground = NULL}};
-static const struct scenario_part stream_parts[] = {ALONE("gpu_stream", NULL),
+static const struct scenario_part node_parts[] = {ONE_WORKER("numa_matrix", NULL),
+                                                  {.foreground = NULL}};
+static const struct scenario_part stream_parts[] = {ONE_WORKER("gpu_stream", NULL),
                                                     {.foreground = NULL}};
-static const struct scenario_part matmul_parts[] = {ALONE("gpu_matmul", NULL),
+static const struct scenario_part matmul_parts[] = {ONE_WORKER("gpu_matmul", NULL),
                                                     {.foreground = NULL}};
-static const struct scenario_part pattern_parts[] = {ALONE("gpu_memory", NULL),
+static const struct scenario_part pattern_parts[] = {ONE_WORKER("gpu_memory", NULL),
                                                      {.foreground = NULL}};
-static const struct scenario_part burn_parts[] = {ALONE("burn", NULL), {.foreground = NULL}};
+static const struct scenario_part burn_parts[] = {ONE_WORKER("burn", NULL), {.foreground = NULL}};
 #define COPY "mem=pinned;via=ce;node=home;size=128M;dir="
 static const struct scenario_part copy_parts[] = {
-    ALONE("gpu_copy", COPY "h2d"), ALONE("gpu_copy", COPY "d2h"), {.foreground = NULL}};
+    ONE_WORKER("gpu_copy", COPY "h2d"), ONE_WORKER("gpu_copy", COPY "d2h"), {.foreground = NULL}};
 static const struct scenario_part collective_parts[] = {
     {.foreground = "collective", .params = "begin=32M;end=32M", .placements = "none"},
     {.foreground = NULL}};
@@ -161,7 +164,7 @@ static void on_wait(void *arg)
     progress_tick();
 }
 
-/* Keeps the best of several rounds, as facts_join_looks does of several measurements. */
+/* Keeps the best of several rounds, as facts_join_repeats does of several measurements. */
 static int put_value(struct facts_probe *out, const struct bench_metric *metric, const char *key,
                      double number, const char *why, struct err *err)
 {
@@ -171,7 +174,7 @@ static int put_value(struct facts_probe *out, const struct bench_metric *metric,
     (void)snprintf(value.metric, sizeof(value.metric), "%s", metric->name);
     (void)snprintf(value.key, sizeof(value.key), "%s", key);
     (void)snprintf(value.why, sizeof(value.why), "%.199s", why);
-    return facts_join_looks(out, &round, err);
+    return facts_join_repeats(out, &round, err);
 }
 
 /* Writes the value's key. Of numa_matrix it keeps only a node's own memory, "from=1;to=1" as
@@ -228,7 +231,7 @@ static int read_result(enum facts_probe_name name, const struct result *result,
     }
     static const enum facts_probe_status meaning[STATUSES] = {
         [STATUS_OK] = PROBE_DONE,       [STATUS_NOISY] = PROBE_DONE,
-        [STATUS_CENSORED] = PROBE_HUNG, [STATUS_SKIPPED] = PROBE_LACKS,
+        [STATUS_CENSORED] = PROBE_HUNG, [STATUS_SKIPPED] = PROBE_UNSUPPORTED,
         [STATUS_FAILED] = PROBE_FAILED, [STATUS_HUNG] = PROBE_HUNG,
     };
     out->status = meaning[worst];
@@ -252,7 +255,7 @@ static int run_probe(struct measure *m, enum facts_probe_name name, struct facts
                                         .setup_limit_s = setup_limit_s,
                                         .device = probe->gpus ? DEVICE_CUDA : DEVICE_NONE,
                                         .no_baselines = true,
-                                        .no_canary = true};
+                                        .no_control = true};
     const struct cli cli = {0};
     const struct run_hooks hooks = {.on_arm = on_arm, .arg = m};
     struct run_setup setup = {0};
@@ -315,7 +318,7 @@ int probes_measure(const struct probes_request *request, struct facts *facts, st
         return rc;
     m.expected_s = fmax(probes_expect(request), 1);
     for (int i = 0; i < PROBES && !rc; i++) {
-        enum facts_probe_name name = probe_order[request->backwards ? PROBES - 1 - i : i];
+        enum facts_probe_name name = probe_order[request->reverse_order ? PROBES - 1 - i : i];
         struct facts_probe *probe = &facts->probes[name];
         free(probe->values);
         *probe = (struct facts_probe){0};

@@ -24,9 +24,9 @@ struct probes_request {
     const struct topo *topo;
     unsigned wanted; /* bits of enum facts_probe_name */
     enum probes_level level;
-    double limit_s; /* of all probes: a probe that no longer fits is left out and says so */
-    double burn_s;  /* how long PROBE_BURN keeps all parts busy; 0 = no such probe */
-    bool backwards; /* in reverse order, for a second measurement */
+    double limit_s;     /* of all probes: a probe that no longer fits is left out and says so */
+    double burn_s;      /* how long PROBE_BURN keeps all parts busy; 0 = no such probe */
+    bool reverse_order; /* for a second measurement */
 };
 
 /* Expected time in s of all wanted probes that fit into limit_s. */

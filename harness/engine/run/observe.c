@@ -22,8 +22,8 @@ enum { TICK_MS = 200 };
 /* True if a worker was lost for which others would wait forever. */
 static bool rank_lost(const struct observer *o)
 {
-    const struct bench *behind = o->config->run->background;
-    return (o->arm->bench->gang || (behind && behind->gang)) && observe_any_lost(o);
+    const struct bench *background = o->config->run->background;
+    return (o->arm->bench->gang || (background && background->gang)) && observe_any_lost(o);
 }
 
 /* The least state of the first n workers; WORKER_STATES when all have exited. */
@@ -39,15 +39,16 @@ static uint32_t least_state(const struct observer *o, unsigned n)
 static int report_rank_ops(struct observer *o, bool interrupted)
 {
     const struct barrier *barrier = &o->shared->barrier[0];
-    struct rank_ops_beat beat = {.foreground = least_state(o, o->foreground),
-                                 .all = least_state(o, o->nworkers),
-                                 .lost = observe_any_lost_here(o),
-                                 .late = o->late_ns && clock_now_ns() >= o->late_ns,
-                                 .interrupted = interrupted};
-    beat.posted = barrier_posted(barrier, &beat.bytes);
-    bool idle = barrier_waits(barrier, o->first) || beat.foreground == WORKER_PRIMED ||
-                beat.foreground == WORKER_READY || beat.foreground >= WORKER_CHECKING;
-    return o->rank_ops->step(o->rank_ops->arg, &beat, idle, o->err);
+    struct rank_ops_report report = {.foreground = least_state(o, o->foreground),
+                                     .all = least_state(o, o->nworkers),
+                                     .lost = observe_any_lost_here(o),
+                                     .timed_out =
+                                         o->deadline_ns && clock_now_ns() >= o->deadline_ns,
+                                     .interrupted = interrupted};
+    report.requested = barrier_requested(barrier, &report.bytes);
+    bool idle = barrier_waits(barrier, o->first) || report.foreground == WORKER_PRIMED ||
+                report.foreground == WORKER_READY || report.foreground >= WORKER_CHECKING;
+    return o->rank_ops->step(o->rank_ops->arg, &report, idle, o->err);
 }
 
 /* Signals the worker and all that it has started. */
@@ -62,9 +63,9 @@ static void signal_worker(const struct observer *o, unsigned i, int signal)
  * Ctrl-Z: workers have process groups of their own, so we stop them too. A measurement with a stop
  * in it is no result. A job is not stopped: the other ranks would take the stopped rank for lost.
  */
-static int obey_stop(struct observer *o)
+static int stop_and_continue(struct observer *o)
 {
-    o->signals->stop_asked = false;
+    o->signals->stop_requested = false;
     if (o->rank_ops) {
         log_warn("a job of several ranks is not stopped by SIGTSTP; it goes on");
         return 0;
@@ -81,7 +82,7 @@ static int obey_stop(struct observer *o)
  * Sleeps until a worker changes its state, a signal comes, until_ns, or a tick. -EINTR: asked to
  * end; -ERESTART: stopped meanwhile; in a job, also -EIO: a rank is lost.
  */
-static int wait_for_news(struct observer *o, uint64_t until_ns)
+static int wait_for_event(struct observer *o, uint64_t until_ns)
 {
     uint64_t now_ns = clock_now_ns();
     uint64_t left_ms = until_ns > now_ns ? (until_ns - now_ns) / 1000000 + 1 : 0;
@@ -98,7 +99,7 @@ static int wait_for_news(struct observer *o, uint64_t until_ns)
     observe_reap(o);
     if (o->config->on_wait)
         o->config->on_wait(o->config->on_wait_arg);
-    int rc = o->signals->stop_asked && !interrupted ? obey_stop(o) : 0;
+    int rc = o->signals->stop_requested && !interrupted ? stop_and_continue(o) : 0;
     if (o->rank_ops)
         return report_rank_ops(o, interrupted);
     return interrupted ? -EINTR : rc;
@@ -112,9 +113,9 @@ static uint64_t deadline(double seconds)
 /* Index after the last worker of worker i's turn: coupled ranks have their turn together. */
 static unsigned turn_end(const struct observer *o, unsigned i)
 {
-    bool behind = i >= o->foreground;
-    const struct bench *bench = behind ? o->config->run->background : o->arm->bench;
-    unsigned team_end = behind ? o->nworkers : o->foreground;
+    bool background = i >= o->foreground;
+    const struct bench *bench = background ? o->config->run->background : o->arm->bench;
+    unsigned team_end = background ? o->nworkers : o->foreground;
     return bench->gang ? team_end : i + 1;
 }
 
@@ -129,7 +130,7 @@ static unsigned grant_warm_up(struct observer *o, bool one_by_one)
         for (unsigned j = i; j < turn_end(o, i); j++)
             if (!atomic_load(&o->shared->worker[j].warm))
                 futex_set(&o->shared->worker[j].warm, 1);
-        if (one_by_one && !observe_past(o, i, WORKER_READY))
+        if (one_by_one && !observe_reached(o, i, WORKER_READY))
             return turn_end(o, i);
     }
     return o->nworkers;
@@ -140,8 +141,8 @@ static unsigned grant_warm_up(struct observer *o, bool one_by_one)
 static bool takes_turns(const struct observer *o)
 {
     const struct plan *plan = &o->arm->plan;
-    bool fights = o->arm->bench->runs_command ? plan_overlaps(plan) : plan_crowds(plan);
-    return !o->rank_ops && fights;
+    bool crowded = o->arm->bench->runs_command ? plan_overlaps(plan) : plan_is_oversubscribed(plan);
+    return !o->rank_ops && crowded;
 }
 
 /*
@@ -155,15 +156,15 @@ static int prepare(struct observer *o)
     unsigned granted = 0;
     double limit_s = config->setup_s;
     uint64_t until_ns = deadline(limit_s);
-    while (!observe_all_past(o, true, WORKER_READY)) {
+    while (!observe_all_reached(o, true, WORKER_READY)) {
         unsigned before = granted;
-        if (observe_all_past(o, true, WORKER_PRIMED))
+        if (observe_all_reached(o, true, WORKER_PRIMED))
             granted = grant_warm_up(o, one_by_one);
         if (granted != before) {
             limit_s = config->setup_s + config->warmup_s + o->shared->limit_s;
             until_ns = deadline(limit_s);
         }
-        int rc = wait_for_news(o, until_ns);
+        int rc = wait_for_event(o, until_ns);
         if (rc)
             return rc;
         if (observe_any_lost(o))
@@ -179,7 +180,7 @@ static void censor_running(struct observer *o)
 {
     for (unsigned i = 0; i < o->foreground; i++) {
         struct shared_worker *worker = &o->shared->worker[i];
-        if (observe_past(o, i, WORKER_DONE))
+        if (observe_reached(o, i, WORKER_DONE))
             continue;
         if (o->arm->bench->runs_command)
             usage_read_tree(&worker->command.tree.used, &worker->at_end);
@@ -221,16 +222,17 @@ static void read_machine(struct observer *o, struct observer_reading *reading)
 
 static bool time_is_over(const struct observer *o)
 {
-    return o->rank_ops ? o->rank_ops->late(o->rank_ops->arg) : clock_now_ns() >= o->late_ns;
+    return o->rank_ops ? o->rank_ops->timed_out(o->rank_ops->arg)
+                       : clock_now_ns() >= o->deadline_ns;
 }
 
-/* Waits until the foreground workers reach `state`, at most until o->late_ns. */
+/* Waits until the foreground workers reach `state`, at most until o->deadline_ns. */
 static int await_foreground(struct observer *o, enum worker_state state)
 {
     int rc = 0;
-    while (!rc && !observe_all_past(o, false, state)) {
-        rc = wait_for_news(o, o->late_ns);
-        gpu_watch_look(&o->watch);
+    while (!rc && !observe_all_reached(o, false, state)) {
+        rc = wait_for_event(o, o->deadline_ns);
+        gpu_watch_sample(&o->watch);
         if (!rc && time_is_over(o))
             break;
         if (!rc && rank_lost(o))
@@ -243,7 +245,7 @@ static int await_foreground(struct observer *o, enum worker_state state)
 static void read_go(struct observer *o)
 {
     read_machine(o, &o->at_go);
-    gpu_watch_go(&o->watch);
+    gpu_watch_start(&o->watch);
 }
 
 /* The measured time begins when the last worker counts its steps. */
@@ -251,18 +253,18 @@ static int observe_measure(struct observer *o)
 {
     read_go(o);
     o->go_ns = clock_now_ns();
-    o->late_ns = deadline(o->shared->limit_s);
+    o->deadline_ns = deadline(o->shared->limit_s);
     futex_set(&o->shared->go, 1);
     int rc = await_foreground(o, WORKER_RUNNING);
-    if (!rc && o->shared->settle_s > 0 && observe_all_past(o, false, WORKER_RUNNING)) {
+    if (!rc && o->shared->settle_s > 0 && observe_all_reached(o, false, WORKER_RUNNING)) {
         read_go(o);
-        o->late_ns = deadline(o->shared->limit_s);
+        o->deadline_ns = deadline(o->shared->limit_s);
     }
     if (!rc)
         rc = await_foreground(o, WORKER_DONE);
-    o->late_ns = 0;
+    o->deadline_ns = 0;
     read_machine(o, &o->at_end);
-    gpu_watch_look(&o->watch); /* a short load may have had no look so far */
+    gpu_watch_sample(&o->watch); /* a short load may have had no look so far */
     gpu_watch_stop(&o->watch);
     if (!rc && o->arm->bench->scan)
         observe_give_up_all(o, o->foreground, WORKER_DONE, o->shared->limit_s);
@@ -284,8 +286,8 @@ static int finish_rank_ops(struct observer *o)
 {
     uint64_t until_ns = deadline(o->config->setup_s);
     futex_set(&o->shared->stop, 1);
-    while (!observe_all_past(o, true, WORKER_STATES)) {
-        int rc = wait_for_news(o, until_ns);
+    while (!observe_all_reached(o, true, WORKER_STATES)) {
+        int rc = wait_for_event(o, until_ns);
         if (rc)
             return rc;
         if (observe_any_lost(o))
@@ -317,7 +319,7 @@ static int finish(struct observer *o)
             signal_all(o, i, released, SIGCONT);
         }
         while (o->child[i].pid) {
-            int rc = wait_for_news(o, until_ns);
+            int rc = wait_for_event(o, until_ns);
             if (rc)
                 return rc;
             if (rank_lost(o))
@@ -445,7 +447,7 @@ int observe_arm(const struct observe_config *config, const struct arm *arm, bool
                          .rank_ops = rank_ops};
     if (rank_ops && rank_ops->refuses(rank_ops->arg, out))
         return 0;
-    observe_find_ours(&o);
+    observe_select_workers(&o);
     int rc = observe_open(&o, err);
     if (!rc) {
         o.shared->record_cpu_samples = record_cpu_samples;

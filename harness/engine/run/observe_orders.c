@@ -60,15 +60,16 @@ void observe_write_orders(struct observer *o)
     describe_machine(config->topo, &o->shared->machine);
     for (unsigned i = 0; i < o->nworkers; i++) {
         struct shared_worker *worker = &o->shared->worker[i];
-        bool behind = i >= o->foreground;
-        const struct bench *bench = behind ? config->run->background : o->arm->bench;
+        bool background = i >= o->foreground;
+        const struct bench *bench = background ? config->run->background : o->arm->bench;
         const void *load = o->arm->plan.has_dose ? &o->arm->dose : config->background_params;
-        const void *params = behind ? load : o->arm->params;
-        unsigned slot = behind ? o->behind + i - o->foreground : o->slot + o->first + i;
+        const void *params = background ? load : o->arm->params;
+        unsigned slot =
+            background ? o->first_background + i - o->foreground : o->slot + o->first + i;
         worker->plan = o->arm->plan.workers[slot];
-        worker->index = behind ? i - o->foreground : o->first + i;
-        worker->team = behind ? o->nworkers - o->foreground : o->arm->workers;
-        worker->planned_workers = behind ? worker->team : o->arm->planned_workers;
+        worker->index = background ? i - o->foreground : o->first + i;
+        worker->team = background ? o->nworkers - o->foreground : o->arm->workers;
+        worker->planned_workers = background ? worker->team : o->arm->planned_workers;
         worker->device = bench_device(bench, config->run->device, config->run->transport);
         worker->seed = config->run->seed + slot;
         worker->round_seed = arms_round_seed(config->run->seed, o->round);
@@ -143,14 +144,15 @@ void observe_close(struct observer *o)
     shared_destroy(o->shared);
 }
 
-void observe_find_ours(struct observer *o)
+void observe_select_workers(struct observer *o)
 {
-    o->behind = o->arm->planned_workers;
+    o->first_background = o->arm->planned_workers;
     if (!o->rank_ops) {
         o->foreground = o->arm->workers;
         o->nworkers = o->foreground + arm_background(o->arm);
         return;
     }
     o->foreground = 1;
-    o->nworkers = 1 + o->rank_ops->find_ours(o->rank_ops->arg, o->arm, &o->first, &o->behind);
+    o->nworkers =
+        1 + o->rank_ops->select_workers(o->rank_ops->arg, o->arm, &o->first, &o->first_background);
 }

@@ -29,11 +29,11 @@ struct observer {
     int shared_fd, event_fd;
     unsigned round;
     unsigned nworkers, foreground;
-    unsigned slot;                   /* of struct observation */
-    unsigned first, behind;          /* plan index of our first foreground and background worker */
-    const struct rank_ops *rank_ops; /* NULL = all workers are ours */
-    bool stuck;                      /* a worker in MPI could not be ended */
-    uint64_t late_ns;                /* when settling or measuring times out; 0 = in neither */
+    unsigned slot;                    /* of struct observation */
+    unsigned first, first_background; /* plan index of our first foreground and background worker */
+    const struct rank_ops *rank_ops;  /* NULL = all workers are ours */
+    bool stuck;                       /* a worker in MPI could not be ended */
+    uint64_t deadline_ns;             /* when settling or measuring times out; 0 = in neither */
     struct observer_child {
         pid_t pid; /* for /proc; 0 = not started or gone */
         struct process process;
@@ -52,10 +52,10 @@ struct observer {
 };
 
 /* True if worker i has reached `state` or ended. */
-bool observe_past(const struct observer *o, unsigned i, enum worker_state state);
+bool observe_reached(const struct observer *o, unsigned i, enum worker_state state);
 
 /* The same of all foreground workers, or with `background` of all; in a job, of all ranks. */
-bool observe_all_past(const struct observer *o, bool background, enum worker_state state);
+bool observe_all_reached(const struct observer *o, bool background, enum worker_state state);
 
 /* True if a worker failed, hung or died: one of ours; or, in a job, one of any rank. */
 bool observe_any_lost_here(const struct observer *o);
@@ -80,8 +80,8 @@ void observe_give_up_all(struct observer *o, unsigned n, enum worker_state state
 /* Starts all workers. A worker that cannot be started is lost, and later ones are not started. */
 void observe_launch_all(struct observer *o);
 
-/* Sets which workers of the arm's plan we start: first, foreground, behind, nworkers. */
-void observe_find_ours(struct observer *o);
+/* Sets which workers of the arm's plan we start: first, foreground, first_background, nworkers. */
+void observe_select_workers(struct observer *o);
 
 int observe_open(struct observer *o, struct err *err);
 void observe_close(struct observer *o);

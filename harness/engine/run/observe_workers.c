@@ -19,17 +19,17 @@ static bool ended(const struct observer *o, unsigned i)
     return shared_state(&o->shared->worker[i]) >= WORKER_FINISHED || !o->child[i].pid;
 }
 
-bool observe_past(const struct observer *o, unsigned i, enum worker_state state)
+bool observe_reached(const struct observer *o, unsigned i, enum worker_state state)
 {
     return ended(o, i) || shared_state(&o->shared->worker[i]) >= state;
 }
 
-bool observe_all_past(const struct observer *o, bool background, enum worker_state state)
+bool observe_all_reached(const struct observer *o, bool background, enum worker_state state)
 {
     if (o->rank_ops)
-        return o->rank_ops->past(o->rank_ops->arg, background, state);
+        return o->rank_ops->reached(o->rank_ops->arg, background, state);
     for (unsigned i = 0; i < (background ? o->nworkers : o->foreground); i++)
-        if (!observe_past(o, i, state))
+        if (!observe_reached(o, i, state))
             return false;
     return true;
 }
@@ -187,7 +187,7 @@ void observe_give_up(struct observer *o, unsigned i, enum worker_state state, do
     struct shared_worker *worker = &o->shared->worker[i];
     if (ended(o, i))
         observe_end(o, i); /* its last report is made, but it does not exit */
-    if (observe_past(o, i, state))
+    if (observe_reached(o, i, state))
         return;
     bool has_turn = shared_state(worker) != WORKER_PRIMED || atomic_load(&worker->warm);
     if (!has_turn || barrier_waits(&o->shared->barrier[i >= o->foreground], worker->index))
@@ -246,11 +246,11 @@ static void set_env(struct own_command *own, const char *name, const char *value
 static void choose_gpu(const struct topo_gpu *gpu, const struct placeholder_values *values,
                        struct own_command *own)
 {
-    bool asks = false;
+    bool uses_gpu = false;
     for (size_t i = 0; own->command.argv[i]; i++)
-        asks = asks || placeholders_use(own->command.argv[i], PLACEHOLDER_GPU);
+        uses_gpu = uses_gpu || placeholders_use(own->command.argv[i], PLACEHOLDER_GPU);
     set_env(own, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
-    if (!asks) /* numbers change once the variable is set */
+    if (!uses_gpu) /* numbers change once the variable is set */
         set_env(own, "CUDA_VISIBLE_DEVICES",
                 getenv("CUDA_VISIBLE_DEVICES") && gpu->uuid[0] ? gpu->uuid : values->gpu);
 }
@@ -310,7 +310,7 @@ static int make_own(const struct observer *o, unsigned i, struct own_command *ow
         (void)snprintf(own->output, sizeof(own->output), "%.3800s/%.40s-%u%s-worker%u.txt",
                        o->config->outputs,
                        arm->variant ? arm->variant->name : placement_infos[arm->placement].name,
-                       arm->planned_workers, arm->alone ? "-alone" : "", i);
+                       arm->planned_workers, arm->is_baseline ? "-alone" : "", i);
     own->command.output = own->output[0] ? own->output : NULL;
     return expand_words(&values, own, err);
 }

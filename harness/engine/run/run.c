@@ -36,22 +36,22 @@ void run_drop_round(struct result *result, unsigned round)
 }
 
 /* True if baseline a takes turns with baseline b; true for b itself. */
-static bool shares_turns(const struct arm *a, const struct arm *b)
+static bool takes_turns_with(const struct arm *a, const struct arm *b)
 {
-    return arm_runs(a) && a->alone && a->bench == b->bench && a->params == b->params &&
+    return arm_runs(a) && a->is_baseline && a->bench == b->bench && a->params == b->params &&
            a->planned_workers == b->planned_workers;
 }
 
 static bool has_turn(const struct result *result, const struct arm *arm, unsigned round)
 {
     unsigned all = 0, own = 0;
-    if (result->solo_turns && arm->canary && device_infos[arm_device(result, arm)].on_gpus)
+    if (result->solo_turns && arm->is_control && device_infos[arm_device(result, arm)].on_gpus)
         return round % 2 == 0; /* costly: it starts the driver for one kernel */
-    if (!result->solo_turns || !arm->alone)
+    if (!result->solo_turns || !arm->is_baseline)
         return true;
     for (size_t i = 0; i < result->narms; i++) {
-        own += &result->arms[i] < arm && shares_turns(&result->arms[i], arm);
-        all += shares_turns(&result->arms[i], arm);
+        own += &result->arms[i] < arm && takes_turns_with(&result->arms[i], arm);
+        all += takes_turns_with(&result->arms[i], arm);
     }
     return all && round % all == own;
 }

@@ -9,8 +9,8 @@
 #include <time.h>
 
 #include "harness/engine/command/command_bench.h"
-#include "harness/engine/run/beside.h"
-#include "harness/engine/run/canaries.h"
+#include "harness/engine/run/background.h"
+#include "harness/engine/run/controls.h"
 #include "harness/engine/run/times.h"
 #include "harness/lib/base/similar.h"
 #include "harness/lib/say/log.h"
@@ -368,7 +368,7 @@ static int add_parts(const struct bench *const *benches, const struct run_option
                     .background_as_workers = result->background && !background_workers,
                     .plan = {.background = background_workers}},
     };
-    int rc = beside_parse_dose(options, &parts.request.dose, err);
+    int rc = background_parse_dose(options, &parts.request.dose, err);
     if (!rc)
         rc = plan_options_apply(&options->plan, &parts.request.plan, err);
     if (!rc)
@@ -473,15 +473,15 @@ int run_setup_make(const struct bench *const *benches, const struct scenario *sc
     if (!rc)
         rc = set_commands(options, setup, err);
     if (!rc)
-        rc = beside_set_background(benches, options, setup, &background_workers, err);
+        rc = background_set(benches, options, setup, &background_workers, err);
     if (!rc)
         rc = add_parts(benches, options, cli, background_workers, setup, err);
     if (!rc)
-        rc = beside_set_dose(benches, &setup->result, err);
+        rc = background_set_dose(benches, &setup->result, err);
     if (!rc)
         rc = set_cgroups(options, setup, err);
     if (!rc)
-        rc = canaries_add(benches, options, topo, &setup->result, err);
+        rc = controls_add(benches, options, topo, &setup->result, err);
     if (rc)
         return rc;
     struct result *result = &setup->result;

@@ -32,7 +32,7 @@ struct run_options {
     const char *dose; /* "cpu=20%", for all arms; with `arrange` a list; NULL = none */
     const char *out, *host;
     unsigned ranks, ranks_here; /* of a job: all, and those on this machine; 0 = no job */
-    bool no_baselines, no_canary, no_plots, json, dry_run;
+    bool no_baselines, no_control, no_plots, json, dry_run;
     struct opt_texts variants; /* ab: its variants; there are no baselines then */
     double threshold;          /* ab: in percent */
     double max_time_s;         /* ab, tune: of all rounds; run: of all scenarios, 0 = the

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "harness/engine/arms/arms.h"
-#include "harness/engine/run/canaries.h"
+#include "harness/engine/run/controls.h"
 
 /*
  * Times of scans and of runs that compare nothing. There are `rounds` rounds, or up to most_rounds
@@ -11,13 +11,13 @@
  * for its share of target_s, within [least_s, most_s]. More rounds come before more time, since a
  * collapse differs from launch to launch. Quick has five at most: the range of five holds the true
  * median in 94% of cases (stats.h), the narrower bootstrap interval of six to eight in fewer. If
- * rounds take longer than expected, none is begun that would end after box_s.
+ * rounds take longer than expected, none is begun that would end after time_box_s.
  *
  * A run with a time budget (budget_s) divides it in the same way, but one round is enough.
  */
 static const struct profile_times {
     unsigned rounds, most_rounds;
-    double target_s, box_s, short_s, least_s, most_s, warmup_s, limit_s;
+    double target_s, time_box_s, short_s, least_s, most_s, warmup_s, limit_s;
 } profiles[] = {
     [PROFILE_QUICK] = {3, 5, 72, 85, 0.3, 0.5, 1.5, 0.2, 12},
     [PROFILE_STANDARD] = {5, 5, 600, 0, 2, 2, 4, 0.5, 30},
@@ -31,12 +31,12 @@ static const struct profile_times {
 static const double clear_s[] = {
     [PROFILE_QUICK] = 25, [PROFILE_STANDARD] = 600, [PROFILE_FULL] = 3600};
 /* Quick runs have many rounds: their shorter least warm-up, and shorter settling of workers. */
-static const double steady_s = 0.05, together_s = 0.1;
+static const double quick_warmup_s = 0.05, quick_settle_s = 0.1;
 enum { CLEAR_ROUNDS = 6, CLEAR_ROUNDS_FULL = 11 };
 
 /* A scan divides its time among many points: factors of its most_s, and of its time until it counts
  * as hung. */
-static const double scan_times = 1.6, scan_limits = 10;
+static const double scan_time_factor = 1.6, scan_limit_factor = 10;
 /* Start, set-up and end of an arm, for estimates only: of a scan, of steps, and of steps on GPUs,
  * which wait for the driver. */
 static const double scan_launch_s = 0.7, launch_s = 0.35, cuda_launch_s = 0.55;
@@ -56,7 +56,7 @@ static struct profile_times times_of(const struct run_options *options)
     if (options->budget_s > 0) {
         times.rounds = 1;
         times.target_s = options->budget_s * target_share;
-        times.box_s = options->budget_s;
+        times.time_box_s = options->budget_s;
         times.least_s = times.short_s;
     }
     return times;
@@ -145,7 +145,7 @@ static bool ends_when_clear(const struct run_options *options, const struct resu
         const struct arm *arm = &result->arms[i];
         if (arm->bench->scan || arm->bench->gang)
             return false;
-        settings += arm_runs(arm) && !arm->alone;
+        settings += arm_runs(arm) && !arm->is_baseline;
     }
     return result->purpose == PURPOSE_RUN && !result->variants && !options->rounds &&
            !options->ranks && settings > 1;
@@ -159,12 +159,12 @@ static void set_clear_times(const struct run_options *options, double start_s, d
     struct observe_config *config = &setup->config;
     struct result *result = &setup->result;
     const bool is_command = commands_of(result);
-    const double box_s = options->budget_s > 0 ? options->budget_s * target_share
-                         : is_command          ? times.box_s
-                                               : clear_s[options->profile];
+    const double time_box_s = options->budget_s > 0 ? options->budget_s * target_share
+                              : is_command          ? times.time_box_s
+                                                    : clear_s[options->profile];
     if (options->profile == PROFILE_QUICK && !(options->warmup_s > 0)) {
-        config->least_warmup_s = fmin(config->warmup_s, steady_s);
-        config->settle_s = settle_s(result, fmin(config->settle_s, together_s));
+        config->least_warmup_s = fmin(config->warmup_s, quick_warmup_s);
+        config->settle_s = settle_s(result, fmin(config->settle_s, quick_settle_s));
     }
     result->until_clear = true;
     result->solo_turns = options->profile == PROFILE_QUICK;
@@ -173,14 +173,15 @@ static void set_clear_times(const struct run_options *options, double start_s, d
                            : options->profile == PROFILE_FULL ? CLEAR_ROUNDS_FULL
                                                               : CLEAR_ROUNDS;
     result->rounds_planned = result->rounds_least;
-    result->rounds_s = box_s;
+    result->rounds_s = time_box_s;
     config->measure_s = options->time_s > 0 ? options->time_s : times.short_s;
     config->limit_s = fmax(limit_s(options, result, &times), config->measure_s);
     double launches = result->solo_turns, each_s = start_s + config->settle_s + config->measure_s;
     for (size_t i = 0; i < result_measured(result); i++)
-        launches += arm_runs(&result->arms[i]) && !(result->solo_turns && result->arms[i].alone);
-    setup->expected_s = fmax(box_s, (launches * (each_s + config->least_warmup_s) + watch_s) *
-                                        result->rounds_least);
+        launches +=
+            arm_runs(&result->arms[i]) && !(result->solo_turns && result->arms[i].is_baseline);
+    setup->expected_s = fmax(time_box_s, (launches * (each_s + config->least_warmup_s) + watch_s) *
+                                             result->rounds_least);
 }
 
 void times_set(const struct run_options *options, struct run_setup *setup)
@@ -191,14 +192,14 @@ void times_set(const struct run_options *options, struct run_setup *setup)
     struct result *result = &setup->result;
     config->warmup_s = warmup_s(options, result, profile->warmup_s);
     config->least_warmup_s = config->warmup_s;
-    const bool is_whole = commands_of(result) && commands_of(result)->one_shot;
-    config->settle_s = is_whole ? 0 : settle_s(result, config->warmup_s);
+    const bool is_one_shot = commands_of(result) && commands_of(result)->one_shot;
+    config->settle_s = is_one_shot ? 0 : settle_s(result, config->warmup_s);
     config->setup_s = options->setup_limit_s;
 
     double launches = 0;
     bool scans = false;
     size_t measured = result_measured(result);
-    double watch_s = canaries_seconds(result); /* in each round */
+    double watch_s = controls_seconds(result); /* in each round */
     for (size_t i = 0; i < measured; i++) {
         launches += arm_runs(&result->arms[i]);
         scans = scans || result->arms[i].bench->scan;
@@ -221,16 +222,16 @@ void times_set(const struct run_options *options, struct run_setup *setup)
         rounds.most_rounds = profiles[options->profile].rounds;
     result->rounds_planned = choose_rounds(options, &rounds, launches, before_s, watch_s);
     result->rounds_least = times.rounds;
-    result->rounds_s = options->rounds ? 0 : times.box_s;
+    result->rounds_s = options->rounds ? 0 : times.time_box_s;
     double all = launches * result->rounds_planned;
     double watched_s = watch_s * result->rounds_planned;
     double share_s = all > 0 ? (profile->target_s - watched_s) / all - before_s : 0;
     bool more = result->rounds_planned > profiles[options->profile].rounds;
     double least_s = more ? profile->short_s : profile->least_s;
-    double most_s = profile->most_s * (scans ? scan_times : 1);
+    double most_s = profile->most_s * (scans ? scan_time_factor : 1);
     config->measure_s =
         options->time_s > 0 ? options->time_s : fmin(fmax(share_s, least_s), most_s);
-    config->limit_s =
-        fmax(limit_s(options, result, profile), config->measure_s * (scans ? scan_limits : 1));
+    config->limit_s = fmax(limit_s(options, result, profile),
+                           config->measure_s * (scans ? scan_limit_factor : 1));
     setup->expected_s = all * (config->measure_s + before_s) + watched_s;
 }

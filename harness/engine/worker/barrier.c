@@ -11,30 +11,30 @@ static const uint64_t spin_ns = 20000;
 static void await(struct barrier *barrier, uint32_t number)
 {
     uint64_t end_ns = clock_now_ns() + spin_ns;
-    while (atomic_load_explicit(&barrier->held, memory_order_acquire) == number)
+    while (atomic_load_explicit(&barrier->completed, memory_order_acquire) == number)
         if (clock_now_ns() > end_ns)
-            futex_wait_while(&barrier->held, number);
+            futex_wait_while(&barrier->completed, number);
 }
 
 static int barrier_gather(struct peers *peers, const void *mine, void *all, size_t bytes,
                           struct err *err)
 {
     (void)err;
-    struct barrier_rank *seat = peers->impl;
-    struct barrier *barrier = seat->barrier;
-    uint32_t number = seat->next++;
+    struct barrier_rank *view = peers->impl;
+    struct barrier *barrier = view->barrier;
+    uint32_t number = view->next++;
     if (bytes)
         memcpy(barrier->block[number % 2][peers->rank], mine, bytes);
     if (barrier->relay) {
         barrier->bytes = (uint32_t)bytes;
-        atomic_store(&barrier->posted, number + 1);
+        atomic_store(&barrier->requested, number + 1);
     }
-    atomic_store(&barrier->came[peers->rank], number + 1);
+    atomic_store(&barrier->entered[peers->rank], number + 1);
     if (barrier->relay) {
-        seat->wake(seat->wake_arg);
+        view->wake(view->wake_arg);
     } else if (atomic_fetch_add(&barrier->arrived, 1) + 1 == peers->size) {
         atomic_store(&barrier->arrived, 0);
-        futex_set(&barrier->held, number + 1);
+        futex_set(&barrier->completed, number + 1);
     }
     await(barrier, number);
     for (unsigned r = 0; bytes && r < peers->size; r++)
@@ -42,34 +42,34 @@ static int barrier_gather(struct peers *peers, const void *mine, void *all, size
     return 0;
 }
 
-void barrier_join(struct barrier *barrier, struct barrier_rank *seat, unsigned rank, unsigned size,
+void barrier_join(struct barrier *barrier, struct barrier_rank *view, unsigned rank, unsigned size,
                   struct peers *peers)
 {
     assert(rank < size && size <= BARRIER_RANKS);
-    seat->barrier = barrier;
-    *peers = (struct peers){.rank = rank, .size = size, .gather = barrier_gather, .impl = seat};
+    view->barrier = barrier;
+    *peers = (struct peers){.rank = rank, .size = size, .gather = barrier_gather, .impl = view};
 }
 
-/* Reads `held` first: in the other order, a rank that was just released could seem to wait. */
+/* Reads `completed` first: in the other order, a rank that was just released could seem to wait. */
 bool barrier_waits(const struct barrier *barrier, unsigned rank)
 {
-    uint32_t held = atomic_load(&barrier->held);
-    return atomic_load(&barrier->came[rank]) == held + 1;
+    uint32_t completed = atomic_load(&barrier->completed);
+    return atomic_load(&barrier->entered[rank]) == completed + 1;
 }
 
-uint32_t barrier_posted(const struct barrier *barrier, uint32_t *bytes)
+uint32_t barrier_requested(const struct barrier *barrier, uint32_t *bytes)
 {
-    uint32_t posted = atomic_load(&barrier->posted);
+    uint32_t requested = atomic_load(&barrier->requested);
     *bytes = barrier->bytes;
-    return posted;
+    return requested;
 }
 
 unsigned char *barrier_block(struct barrier *barrier, unsigned rank)
 {
-    return barrier->block[atomic_load(&barrier->held) % 2][rank];
+    return barrier->block[atomic_load(&barrier->completed) % 2][rank];
 }
 
 void barrier_release(struct barrier *barrier)
 {
-    futex_set(&barrier->held, atomic_load(&barrier->held) + 1);
+    futex_set(&barrier->completed, atomic_load(&barrier->completed) + 1);
 }

@@ -19,11 +19,11 @@ enum { BARRIER_RANKS = 1024 };
 /* Zeroed = empty. Sparse: pages of ranks that do not exist are never touched. */
 struct barrier {
     uint32_t relay;
-    _Atomic uint32_t arrived;             /* ranks that wait in the current barrier */
-    _Atomic uint32_t held;                /* futex: number of completed barriers */
-    _Atomic uint32_t posted;              /* relay: barriers that our rank has entered */
-    uint32_t bytes;                       /* relay: block size in the last of these */
-    _Atomic uint32_t came[BARRIER_RANKS]; /* by rank: barriers that it has entered */
+    _Atomic uint32_t arrived;                /* ranks that wait in the current barrier */
+    _Atomic uint32_t completed;              /* futex: number of completed barriers */
+    _Atomic uint32_t requested;              /* relay: barriers that our rank has entered */
+    uint32_t bytes;                          /* relay: block size in the last of these */
+    _Atomic uint32_t entered[BARRIER_RANKS]; /* by rank: barriers that it has entered */
     /* Two, alternating: a slow rank may still read the blocks of one while the next fills. */
     unsigned char block[2][BARRIER_RANKS][PEERS_BLOCK_MAX];
 };
@@ -36,19 +36,19 @@ struct barrier_rank {
     void *wake_arg;
 };
 
-/* Fills *peers for the rank; *seat stays in use. `size` is at most BARRIER_RANKS. */
-void barrier_join(struct barrier *barrier, struct barrier_rank *seat, unsigned rank, unsigned size,
+/* Fills *peers for the rank; *view stays in use. `size` is at most BARRIER_RANKS. */
+void barrier_join(struct barrier *barrier, struct barrier_rank *view, unsigned rank, unsigned size,
                   struct peers *peers);
 
 /* Parent: true while the rank waits for other ranks in a barrier. */
 bool barrier_waits(const struct barrier *barrier, unsigned rank);
 
 /*
- * For the parent, with relay. barrier_posted returns how many barriers our rank has entered; *bytes
- * is the block size in the last one. barrier_block is where a rank's block is, our own or one to be
- * filled in before barrier_release.
+ * For the parent, with relay. barrier_requested returns how many barriers our rank has entered;
+ * *bytes is the block size in the last one. barrier_block is where a rank's block is, our own or
+ * one to be filled in before barrier_release.
  */
-uint32_t barrier_posted(const struct barrier *barrier, uint32_t *bytes);
+uint32_t barrier_requested(const struct barrier *barrier, uint32_t *bytes);
 unsigned char *barrier_block(struct barrier *barrier, unsigned rank);
 void barrier_release(struct barrier *barrier);
 

@@ -218,7 +218,7 @@ int launch_worker(struct shared *shared, int shared_fd, unsigned index,
     return rc;
 }
 
-static int become_other(void *arg)
+static int exec_helper(void *arg)
 {
     const struct image *image = arg;
     redirect_standard_streams();
@@ -229,8 +229,8 @@ static int become_other(void *arg)
 
 /* Starts this program as `command`, with up to three words after the descriptor; messages call it
  * `what`. */
-static int launch_other(const char *command, int fd, const char *const words[3],
-                        struct process *process, const char *what, struct err *err)
+static int launch_helper(const char *command, int fd, const char *const words[3],
+                         struct process *process, const char *what, struct err *err)
 {
     char program[4096], fd_text[16];
     int rc = launch_find_program(program, sizeof(program), err);
@@ -239,18 +239,18 @@ static int launch_other(const char *command, int fd, const char *const words[3],
     (void)snprintf(fd_text, sizeof(fd_text), "%d", fd);
     const char *argv[] = {program, command, fd_text, words[0], words[1], words[2], NULL};
     struct image image = {.argv = (char **)(uintptr_t)argv, .envp = environ, .fd = fd};
-    rc = process_start(process, true, become_other, &image);
+    rc = process_start(process, true, exec_helper, &image);
     return rc ? err_sys(err, rc, "cannot start %s", what) : 0;
 }
 
 int launch_mpi(int fd, struct process *process, struct err *err)
 {
-    return launch_other(LAUNCH_MPI_COMMAND, fd, (const char *[3]){NULL}, process, "the MPI process",
-                        err);
+    return launch_helper(LAUNCH_MPI_COMMAND, fd, (const char *[3]){NULL}, process,
+                         "the MPI process", err);
 }
 
 int launch_guard(int fd, const char *const *commands, struct process *process, struct err *err)
 {
-    return launch_other(LAUNCH_GUARD_COMMAND, fd, commands, process,
-                        "who runs the commands of a variant", err);
+    return launch_helper(LAUNCH_GUARD_COMMAND, fd, commands, process,
+                         "who runs the commands of a variant", err);
 }

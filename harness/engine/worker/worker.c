@@ -20,13 +20,13 @@
 #include "harness/lib/sys/futex.h"
 
 struct worker {
-    struct command_seat seat_of_command;
+    struct command_orders command_orders;
     struct shared *shared;
     struct shared_worker *slot;
     const struct bench *bench;
     struct bench_ctx ctx;
     struct bench_machine machine; /* only the CPUs that this worker is bound to */
-    struct barrier_rank seat;
+    struct barrier_rank barrier_rank;
     struct peers peers;
     const struct mpi_ops *mpi; /* not NULL: a thread of the MPI process */
     struct perf perf;
@@ -64,27 +64,27 @@ static int run_once(struct worker *w, struct sample *sample)
 /*
  * The result of a warm-up step. Of coupled ranks, a result that is true for one rank holds for all.
  */
-struct warmth {
+struct warmup_check {
     bool too_short; /* the interval, for the clock */
     bool too_early;
 };
 
-static int share_warmth(struct worker *w, struct warmth *warmth)
+static int join_warmup_checks(struct worker *w, struct warmup_check *warmup_check)
 {
-    struct warmth *all = calloc(w->peers.size, sizeof(*all));
+    struct warmup_check *all = calloc(w->peers.size, sizeof(*all));
     if (!all)
         return err_set(&w->slot->err, -ENOMEM, "no memory for %u ranks", w->peers.size);
-    int rc = peers_gather(&w->peers, warmth, all, sizeof(*all), &w->slot->err);
+    int rc = peers_gather(&w->peers, warmup_check, all, sizeof(*all), &w->slot->err);
     for (unsigned r = 0; !rc && r < w->peers.size; r++) {
-        warmth->too_short |= all[r].too_short;
-        warmth->too_early |= all[r].too_early;
+        warmup_check->too_short |= all[r].too_short;
+        warmup_check->too_early |= all[r].too_early;
     }
     free(all);
     return rc;
 }
 
 /* Whole runs are warmed up only if the user asks for it, and are long enough for any clock. */
-static int warm_up_whole(struct worker *w)
+static int warm_up_one_shot(struct worker *w)
 {
     uint64_t end_ns = clock_now_ns() + (uint64_t)(w->shared->warmup_s * 1e9);
     struct sample sample = {0};
@@ -123,26 +123,26 @@ static bool is_steady(struct steadiness *of, double step_ns)
 static int warm_up(struct worker *w)
 {
     uint64_t clock_limit_ns = clock_cost_ns() * CLOCK_MIN_INTERVAL_CALLS;
-    uint64_t room_ns = (uint64_t)(w->shared->measure_s * 1e9) / (SHARED_SAMPLES / 2);
-    uint64_t least_ns = clock_limit_ns > room_ns ? clock_limit_ns : room_ns;
+    uint64_t sample_share_ns = (uint64_t)(w->shared->measure_s * 1e9) / (SHARED_SAMPLES / 2);
+    uint64_t least_ns = clock_limit_ns > sample_share_ns ? clock_limit_ns : sample_share_ns;
     const uint64_t begin_ns = clock_now_ns();
     struct steadiness steadiness = {0};
     struct sample sample;
-    struct warmth warmth;
+    struct warmup_check warmup_check;
     do {
         int rc = run_once(w, &sample);
         double gone_s = (double)(clock_now_ns() - begin_ns) * 1e-9;
         bool steady = is_steady(&steadiness, (double)sample.elapsed_ns / (double)w->iters);
-        warmth.too_short = sample.elapsed_ns < least_ns;
-        warmth.too_early =
+        warmup_check.too_short = sample.elapsed_ns < least_ns;
+        warmup_check.too_early =
             gone_s < w->shared->least_warmup_s || (gone_s < w->shared->warmup_s && !steady);
         if (!rc && is_coupled(w))
-            rc = share_warmth(w, &warmth);
+            rc = join_warmup_checks(w, &warmup_check);
         if (rc)
             return rc;
-        if (warmth.too_short)
+        if (warmup_check.too_short)
             w->iters *= 2;
-    } while (warmth.too_early || warmth.too_short);
+    } while (warmup_check.too_early || warmup_check.too_short);
     w->step_ns = sample.elapsed_ns;
     return 0;
 }
@@ -346,7 +346,7 @@ static int run_phases(struct worker *w)
     futex_wait_while(&slot->warm, 0);
     shared_set_state(w->shared, slot, WORKER_WARMING);
     w->iters = 1;
-    int rc = w->bench->scan ? 0 : w->bench->one_shot ? warm_up_whole(w) : warm_up(w);
+    int rc = w->bench->scan ? 0 : w->bench->one_shot ? warm_up_one_shot(w) : warm_up(w);
     if (rc)
         return rc;
     shared_set_state(w->shared, slot, WORKER_READY);
@@ -450,15 +450,15 @@ static void fill_context(struct worker *w)
         .stages = w->bench->stages ? &w->stages : NULL,
         .least_team = &slot->least_team,
     };
-    w->seat_of_command.report = &slot->command;
-    w->seat_of_command.cpus = slot->plan.cpus;
-    w->seat_of_command.stop = &w->shared->stop;
-    if (w->seat_of_command.command.argv && w->bench->runs_command)
-        w->ctx.command = &w->seat_of_command;
-    w->seat.wake = wake_parent;
-    w->seat.wake_arg = w->shared;
-    barrier_join(&w->shared->barrier[slot->plan.background], &w->seat, slot->index, slot->team,
-                 &w->peers);
+    w->command_orders.report = &slot->command;
+    w->command_orders.cpus = slot->plan.cpus;
+    w->command_orders.stop = &w->shared->stop;
+    if (w->command_orders.command.argv && w->bench->runs_command)
+        w->ctx.command = &w->command_orders;
+    w->barrier_rank.wake = wake_parent;
+    w->barrier_rank.wake_arg = w->shared;
+    barrier_join(&w->shared->barrier[slot->plan.background], &w->barrier_rank, slot->index,
+                 slot->team, &w->peers);
     w->peers.mpi = w->mpi;
     w->machine = w->shared->machine;
     w->machine.ncpus = 0;
@@ -515,7 +515,7 @@ int worker_main(const struct bench *const *benches, int argc, char **argv)
     w.bench = command_bench_find(w.slot->bench);
     if (!w.bench)
         w.bench = bench_find(benches, w.slot->bench);
-    if (argc > 4 && command_read(argc - 4, argv + 4, &w.seat_of_command.command, &err)) {
+    if (argc > 4 && command_read(argc - 4, argv + 4, &w.command_orders.command, &err)) {
         log_error("worker cannot start: %s", err.msg);
         return 2;
     }

@@ -22,7 +22,7 @@ const struct bitset *affinity_at_start(void)
     return &at_start;
 }
 
-void affinity_put_back(void)
+void affinity_restore(void)
 {
     if (!bitset_empty(&at_start))
         (void)affinity_set(0, &at_start);

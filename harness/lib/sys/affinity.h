@@ -26,6 +26,6 @@ int affinity_check_memory(void);
 const struct bitset *affinity_at_start(void);
 
 /* Restores that mask for the calling thread. */
-void affinity_put_back(void);
+void affinity_restore(void);
 
 #endif

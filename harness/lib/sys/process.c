@@ -137,7 +137,7 @@ void process_wait(struct process *process, int *status)
     (void)reap(process, true, status);
 }
 
-bool process_is_over(const struct process *process)
+bool process_is_zombie(const struct process *process)
 {
     siginfo_t end = {.si_pid = 0};
     if (process->pid <= 1)

@@ -56,7 +56,7 @@ bool process_ended(struct process *process, int *status);
 void process_wait(struct process *process, int *status);
 
 /* True once it has ended, but does not reap it: its resource use can still be read. */
-bool process_is_over(const struct process *process);
+bool process_is_zombie(const struct process *process);
 
 /*
  * Makes this process adopt all descendants whose parent ends, in any process group or session

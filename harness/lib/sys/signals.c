@@ -44,19 +44,19 @@ void signals_close(struct signals *signals)
     (void)sigprocmask(SIG_SETMASK, &signals->before, NULL);
 }
 
-void signals_hold(sigset_t *before)
+void signals_block(sigset_t *before)
 {
     sigset_t all;
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, before);
 }
 
-void signals_release(const sigset_t *before)
+void signals_restore(const sigset_t *before)
 {
     (void)pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-void signals_let_stop(bool let)
+void signals_allow_stop(bool let)
 {
     sigset_t stop;
     (void)sigemptyset(&stop);
@@ -95,7 +95,7 @@ bool signals_take(struct signals *signals)
     struct signalfd_siginfo info;
     while (read_one(signals, &info))
         if (info.ssi_signo == SIGTSTP) {
-            signals->stop_asked = true;
+            signals->stop_requested = true;
         } else if (info.ssi_signo != SIGCHLD) {
             signals->interrupted = (int)info.ssi_signo;
             signals->since_ns = signals->since_ns ? signals->since_ns : clock_now_ns();

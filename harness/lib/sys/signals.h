@@ -4,7 +4,7 @@
  * SIGHUP and SIGTSTP stay ignored if they were before, as SIGHUP is under nohup. The signals are
  * blocked from signals_open to signals_close, so no handler runs. SIGPIPE is ignored meanwhile:
  * the reader of a run's log may end first, as tee does at Ctrl-C. Start libraries that create
- * threads between signals_hold and signals_release.
+ * threads between signals_block and signals_restore.
  */
 #ifndef CONTEND_LIB_SYS_SIGNALS_H
 #define CONTEND_LIB_SYS_SIGNALS_H
@@ -20,7 +20,7 @@ struct signals {
     int fd;
     int interrupted;          /* the signal that asked to end the run; 0 = none so far */
     uint64_t since_ns;        /* when the first such signal was seen */
-    bool stop_asked;          /* SIGTSTP has arrived; the code that stops the run clears this */
+    bool stop_requested;      /* SIGTSTP has arrived; the code that stops the run clears this */
     sigset_t watched, before; /* the mask of fd; the mask to restore */
     void (*pipe_before)(int signal);
 };
@@ -38,14 +38,14 @@ void signals_close(struct signals *signals);
  * `let`: SIGTSTP stops this process by default action; else it is blocked again. Only for a process
  * without workers and without other threads.
  */
-void signals_let_stop(bool let);
+void signals_allow_stop(bool let);
 
 /*
  * Block all signals of this thread, and restore the mask. Threads that a library starts in between
  * keep them blocked: else such a thread would take signals that a later signals_open must see.
  */
-void signals_hold(sigset_t *before);
-void signals_release(const sigset_t *before);
+void signals_block(sigset_t *before);
+void signals_restore(const sigset_t *before);
 
 /* Also watches these signals, for a caller that forwards them; `numbers` ends with 0. */
 void signals_add(struct signals *signals, const int *numbers);

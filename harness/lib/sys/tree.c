@@ -18,9 +18,9 @@
 /* A busy thread ran or waited for a CPU for at least this share of the time between two counts. */
 static const double busy_share = 0.1;
 /* Over a shorter time, every thread would seem busy. */
-static const uint64_t count_least_ns = 15000000;
-/* If looks saw less than this share of the kernel's CPU time, the run-queue wait is unknown. */
-static const double seen_least = 0.2;
+static const uint64_t count_interval_ns = 15000000;
+/* If samples saw less than this share of the kernel's CPU time, the run-queue wait is unknown. */
+static const double sampled_share_least = 0.2;
 
 /* Fields of proc_pid_stat(5), from field 3 on. The name before it may contain any character. */
 struct stat_line {
@@ -200,18 +200,18 @@ static struct tree_thread *find_thread(struct tree *tree, int pid, int tid, uint
 }
 
 /* Returns the entry for a new mask; if full, one that did not last and is gone. NULL: no room. */
-static struct tree_mask *room_for_mask(struct tree *tree)
+static struct tree_mask *free_mask_entry(struct tree *tree)
 {
     if (tree->nmasks < TREE_MASKS)
         return &tree->mask[tree->nmasks++];
     for (uint32_t i = 0; i < tree->nmasks; i++)
-        if (!tree->mask[i].lasts && tree->mask[i].seen_ns < tree->looked_ns)
+        if (!tree->mask[i].persists && tree->mask[i].seen_ns < tree->sampled_ns)
             return &tree->mask[i];
     return NULL;
 }
 
 /* Keeps one entry per thread name and mask. */
-static void note_mask(struct tree *tree, const char *name, int tid, uint64_t now_ns)
+static void record_mask(struct tree *tree, const char *name, int tid, uint64_t now_ns)
 {
     struct bitset cpus;
     if (affinity_get(tid, &cpus) || bitset_equal(&cpus, &tree->planned))
@@ -220,34 +220,34 @@ static void note_mask(struct tree *tree, const char *name, int tid, uint64_t now
         struct tree_mask *mask = &tree->mask[i];
         if (strcmp(mask->name, name) != 0 || !bitset_equal(&mask->cpus, &cpus))
             continue;
-        if (mask->seen_ns < tree->looked_ns)
+        if (mask->seen_ns < tree->sampled_ns)
             mask->since_ns = now_ns;
-        mask->lasts |= now_ns - mask->since_ns >= TREE_MASK_LASTS_MS * UINT64_C(1000000);
+        mask->persists |= now_ns - mask->since_ns >= TREE_MASK_PERSISTS_MS * UINT64_C(1000000);
         mask->seen_ns = now_ns;
         return;
     }
-    struct tree_mask *out = room_for_mask(tree);
+    struct tree_mask *out = free_mask_entry(tree);
     if (!out)
         return;
     *out = (struct tree_mask){.tid = tid,
                               .cpus = cpus,
-                              .beyond = !bitset_subset(&cpus, &tree->planned),
+                              .outside_plan = !bitset_subset(&cpus, &tree->planned),
                               .since_ns = now_ns,
                               .seen_ns = now_ns};
     (void)snprintf(out->name, sizeof(out->name), "%s", name);
 }
 
-/* State of one tree_look. */
-struct look {
+/* State of one tree_sample. */
+struct sampling {
     struct tree *tree;
     uint64_t now_ns;
-    tree_seen *seen;
+    tree_thread_ran *seen;
     void *arg;
 };
 
-static void look_at_thread(struct look *look, int pid, int tid)
+static void sample_thread(struct sampling *sampling, int pid, int tid)
 {
-    struct tree *tree = look->tree;
+    struct tree *tree = sampling->tree;
     char path[96], text[128];
     struct stat_line stat;
     uint64_t oncpu_ns = 0, runqueue_ns = 0;
@@ -262,21 +262,21 @@ static void look_at_thread(struct look *look, int pid, int tid)
         tree->before.no_schedstat = true;
         oncpu_ns = (uint64_t)(ticks_s(stat.user + stat.system) * 1e9);
     }
-    if (oncpu_ns > thread->oncpu_ns && stat.cpu >= 0 && look->seen)
-        look->seen(look->arg, tid, (unsigned)stat.cpu, look->now_ns);
+    if (oncpu_ns > thread->oncpu_ns && stat.cpu >= 0 && sampling->seen)
+        sampling->seen(sampling->arg, tid, (unsigned)stat.cpu, sampling->now_ns);
     thread->oncpu_ns = oncpu_ns;
     thread->runqueue_ns = runqueue_ns;
     if (stat.state != 'Z' && stat.state != 'X')
-        note_mask(tree, stat.name, tid, look->now_ns);
+        record_mask(tree, stat.name, tid, sampling->now_ns);
 }
 
-static void look_at_process(struct look *look, pid_t pid)
+static void sample_process(struct sampling *sampling, pid_t pid)
 {
     DIR *tasks = open_tasks(pid);
     for (struct dirent *task; (task = file_next(&tasks));) {
         int tid = (int)strtol(task->d_name, NULL, 10);
         if (tid)
-            look_at_thread(look, (int)pid, tid);
+            sample_thread(sampling, (int)pid, tid);
     }
 }
 
@@ -294,7 +294,7 @@ static unsigned count_busy(const struct tree *tree, uint64_t now_ns)
 
 static void count_team(struct tree *tree, uint64_t now_ns)
 {
-    if (now_ns - tree->counted_ns < count_least_ns)
+    if (now_ns - tree->counted_ns < count_interval_ns)
         return;
     unsigned busy = count_busy(tree, now_ns);
     tree->team = busy > tree->team ? busy : tree->team;
@@ -315,7 +315,7 @@ static void add_run(struct tree *tree, bool scaled)
     double counted_s = used->cpu_s - tree->cpu_s_before;
     if (scaled && oncpu_s > 0)
         scale = fmax(counted_s / oncpu_s, 1);
-    if (scaled && oncpu_s < seen_least * counted_s)
+    if (scaled && oncpu_s < sampled_share_least * counted_s)
         used->no_schedstat = tree->before.no_schedstat = true;
     unsigned team = tree->team ? tree->team : 1;
     used->team = team > tree->before.team ? team : tree->before.team;
@@ -335,15 +335,15 @@ void tree_begin(struct tree *tree, const struct bitset *planned)
     tree->cpu_s_before = counted.cpu_s;
 }
 
-void tree_look(struct tree *tree, tree_seen *seen, void *arg)
+void tree_sample(struct tree *tree, tree_thread_ran *seen, void *arg)
 {
     struct tree_process below[TREE_PROCESSES];
     unsigned n = tree_list(getpid(), below, TREE_PROCESSES);
-    struct look look = {.tree = tree, .now_ns = clock_now_ns(), .seen = seen, .arg = arg};
+    struct sampling sampling = {.tree = tree, .now_ns = clock_now_ns(), .seen = seen, .arg = arg};
     for (unsigned i = 0; i < n; i++)
-        look_at_process(&look, below[i].pid);
-    tree->looked_ns = look.now_ns;
-    count_team(tree, look.now_ns);
+        sample_process(&sampling, below[i].pid);
+    tree->sampled_ns = sampling.now_ns;
+    count_team(tree, sampling.now_ns);
     count_all(below, n, &tree->used);
     tree->used.no_schedstat = tree->before.no_schedstat;
     add_run(tree, false);

@@ -4,8 +4,8 @@
  * that none is lost.
  *
  * The kernel keeps the CPU time of an ended process for its waiter, but not its run-queue wait. The
- * wait is known up to the last look before a thread's end. When the run ends, it is scaled up by
- * the ratio of the kernel's CPU time to the CPU time that looks saw.
+ * wait is known up to the last sample before a thread's end. When the run ends, it is scaled up by
+ * the ratio of the kernel's CPU time to the CPU time that samples saw.
  */
 #ifndef CONTEND_LIB_SYS_TREE_H
 #define CONTEND_LIB_SYS_TREE_H
@@ -20,7 +20,7 @@ enum {
     TREE_THREADS = 2048,
     TREE_PROCESSES = 512,
     TREE_MASKS = 8,
-    TREE_MASK_LASTS_MS = 200,
+    TREE_MASK_PERSISTS_MS = 200,
     TREE_NAME_MAX = 16
 };
 
@@ -53,42 +53,42 @@ struct tree_mask {
     char name[TREE_NAME_MAX];
     int tid;
     struct bitset cpus;
-    bool beyond; /* it contains CPUs that are not in the plan */
-    bool lasts;  /* for TREE_MASK_LASTS_MS or more: libraries also bind a thread for moments */
-    uint64_t since_ns, seen_ns; /* first and last look of an unbroken series that saw it */
+    bool outside_plan; /* it contains CPUs that are not in the plan */
+    bool persists; /* for TREE_MASK_PERSISTS_MS or more: libraries also bind a thread for moments */
+    uint64_t since_ns, seen_ns; /* first and last sample of an unbroken series that saw it */
 };
 
 struct tree_thread {
     int pid, tid;
     uint64_t started;
-    uint64_t oncpu_ns, runqueue_ns; /* at the last look that saw it */
+    uint64_t oncpu_ns, runqueue_ns; /* at the last sample that saw it */
     uint64_t counted_ns;            /* sum of both when the team was last counted */
 };
 
 /* Plain data, for shared memory: the observer writes, others may read `used` and `mask`. */
 struct tree {
     struct bitset planned;
-    struct tree_used used; /* up to the last look */
+    struct tree_used used; /* up to the last sample */
     uint32_t nmasks;
     struct tree_mask mask[TREE_MASKS];
 
     struct tree_used before; /* use of the runs that have ended */
     double cpu_s_before;     /* the kernel's count when the run began */
     uint64_t counted_ns;     /* when the team was last counted */
-    uint64_t looked_ns;      /* time of the previous look */
+    uint64_t sampled_ns;     /* time of the previous sample */
     unsigned team;
     uint32_t nthreads;
     struct tree_thread thread[TREE_THREADS];
 };
 
-/* Called by tree_look for a thread, with the CPU on which it was last seen. */
-typedef void tree_seen(void *arg, int tid, unsigned os_cpu, uint64_t at_ns);
+/* Called by tree_sample for a thread, with the CPU on which it was last seen. */
+typedef void tree_thread_ran(void *arg, int tid, unsigned os_cpu, uint64_t at_ns);
 
 /* Begins a run. Call it before any process of the run starts. */
 void tree_begin(struct tree *tree, const struct bitset *planned);
 
-/* Looks at all descendants; calls `seen` for each thread that ran since the last look. */
-void tree_look(struct tree *tree, tree_seen *seen, void *arg);
+/* Samples all descendants; calls `seen` for each thread that ran since the last sample. */
+void tree_sample(struct tree *tree, tree_thread_ran *seen, void *arg);
 
 /* Ends a run. Call it after all its processes were reaped. */
 void tree_end(struct tree *tree);

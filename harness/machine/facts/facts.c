@@ -80,7 +80,7 @@ static struct facts_value *find_value(struct facts_probe *probe, const struct fa
     return NULL;
 }
 
-int facts_join_looks(struct facts_probe *probe, const struct facts_probe *again, struct err *err)
+int facts_join_repeats(struct facts_probe *probe, const struct facts_probe *again, struct err *err)
 {
     int rc = 0;
     for (size_t i = 0; again->status == PROBE_DONE && i < again->n && !rc; i++) {

@@ -94,9 +94,9 @@ struct facts_port {
 
 /* How a measurement went. */
 enum facts_probe_status {
-    PROBE_NOT_ASKED, /* its rules were not requested, or time was too short: `reason` */
-    PROBE_ABSENT,    /* nothing here to measure: `reason` */
-    PROBE_LACKS,     /* it cannot be measured here: `reason` says what is missing */
+    PROBE_NOT_ASKED,   /* its rules were not requested, or time was too short: `reason` */
+    PROBE_ABSENT,      /* nothing here to measure: `reason` */
+    PROBE_UNSUPPORTED, /* it cannot be measured here: `reason` says what is missing */
     PROBE_DONE,
     PROBE_FAILED, /* should have run: `reason` */
     PROBE_HUNG    /* did not end in its time: `reason` */
@@ -175,7 +175,7 @@ struct facts {
     struct facts_event *events; /* owned, in the order of their first lines */
 
     struct facts_probe probes[PROBES];
-    const struct facts *later; /* borrowed: facts read again after a burn-in; NULL = none */
+    const struct facts *after_burn; /* borrowed: facts read again after a burn-in; NULL = none */
 };
 
 struct facts_request {
@@ -207,7 +207,7 @@ int facts_put(struct facts_probe *probe, const struct facts_value *value, struct
  * value that failed in either run is failed. A repetition that did not run or finish adds nothing.
  * -ENOMEM.
  */
-int facts_join_looks(struct facts_probe *probe, const struct facts_probe *again, struct err *err);
+int facts_join_repeats(struct facts_probe *probe, const struct facts_probe *again, struct err *err);
 
 /* The device with this PCI address; NULL = there is none. */
 const struct facts_device *facts_find_device(const struct facts *facts, const char *bdf);

@@ -124,9 +124,9 @@ static void start_cuda(void)
         return;
     const char *text = NULL;
     sigset_t before;
-    signals_hold(&before);
+    signals_block(&before);
     int rc = cuda.init(0);
-    signals_release(&before);
+    signals_restore(&before);
     if (rc && cuda.error_string && cuda.error_string(rc, &text))
         text = NULL;
     if (rc)
@@ -149,9 +149,9 @@ static pid_t nvml_pid; /* the process that called nvmlInit */
 static void init_nvml(void)
 {
     sigset_t before;
-    signals_hold(&before);
+    signals_block(&before);
     int rc = nvml.init();
-    signals_release(&before);
+    signals_restore(&before);
     if (rc)
         (void)err_set(&nvml_why, -ENOTSUP, "nvmlInit failed: %.160s (%d)",
                       nvml.error_string ? nvml.error_string(rc) : "error", rc);

@@ -13,8 +13,8 @@
 struct gpu_watched {
     struct nvml_device *device;
     int64_t before[GPU_COUNTERS];
-    int64_t heat_ns; /* at gpu_watch_go */
-    uint64_t go_ns;
+    int64_t thermal_ns; /* at gpu_watch_start */
+    uint64_t start_ns;
     struct gpu_change change;
 };
 
@@ -31,7 +31,7 @@ static const unsigned counter_fields[GPU_COUNTERS] = {
 
 static struct gpu_change unknown_change(const char *pci_bdf)
 {
-    struct gpu_change change = {.heat = NAN,
+    struct gpu_change change = {.thermal_share = NAN,
                                 .pcie_generation = -1,
                                 .pcie_generation_most = -1,
                                 .pcie_width = -1,
@@ -42,13 +42,13 @@ static struct gpu_change unknown_change(const char *pci_bdf)
     return change;
 }
 
-static int ask(int (*call)(struct nvml_device *, unsigned *), struct nvml_device *device)
+static int query_number(int (*call)(struct nvml_device *, unsigned *), struct nvml_device *device)
 {
     unsigned value = 0;
     return call && call(device, &value) == 0 && value >= 1 && value <= 32 ? (int)value : -1;
 }
 
-static int64_t read_heat(const struct nvml_api *nvml, struct nvml_device *device)
+static int64_t read_thermal_ns(const struct nvml_api *nvml, struct nvml_device *device)
 {
     static const unsigned field = NVML_FIELD_LIMITED_BY_HEAT;
     int64_t ns;
@@ -63,8 +63,8 @@ static void watch_gpu(const struct nvml_api *nvml, struct gpu_watch *watch, cons
         return;
     watch->n++;
     gpu->change = unknown_change(pci_bdf);
-    gpu->change.pcie_generation_most = ask(nvml->pcie_generation_max, gpu->device);
-    gpu->change.pcie_width_most = ask(nvml->pcie_width_max, gpu->device);
+    gpu->change.pcie_generation_most = query_number(nvml->pcie_generation_max, gpu->device);
+    gpu->change.pcie_width_most = query_number(nvml->pcie_width_max, gpu->device);
     nvml_read_counters(nvml, gpu->device, counter_fields, GPU_COUNTERS, gpu->before);
     if (watch->events)
         (void)nvml->event_register(gpu->device, NVML_EVENT_XID, watch->events);
@@ -80,26 +80,26 @@ int gpu_watch_open(struct gpu_watch *watch, const char (*pci_bdfs)[PCI_BDF_MAX],
     watch->gpus = calloc(n, sizeof(*watch->gpus));
     if (!watch->gpus)
         return err_set(err, -ENOMEM, "no memory to watch %u GPUs", n);
-    bool tells =
+    bool has_events =
         nvml->event_set_create && nvml->event_register && nvml->event_wait && nvml->event_set_free;
-    if (tells && nvml->event_set_create(&watch->events))
+    if (has_events && nvml->event_set_create(&watch->events))
         watch->events = NULL;
     for (unsigned i = 0; i < n; i++)
         watch_gpu(nvml, watch, pci_bdfs[i]);
     return 0;
 }
 
-void gpu_watch_go(struct gpu_watch *watch)
+void gpu_watch_start(struct gpu_watch *watch)
 {
     for (unsigned i = 0; i < watch->n; i++) {
         struct gpu_watched *gpu = &watch->gpus[i];
-        gpu->heat_ns = read_heat(nvml_driver(NULL), gpu->device);
-        gpu->go_ns = clock_now_ns();
+        gpu->thermal_ns = read_thermal_ns(nvml_driver(NULL), gpu->device);
+        gpu->start_ns = clock_now_ns();
     }
 }
 
 /* Skips a GPU whose link was seen at its maximum: a healthy GPU is queried once. */
-static void look_at(const struct nvml_api *nvml, struct gpu_watched *gpu)
+static void sample_link(const struct nvml_api *nvml, struct gpu_watched *gpu)
 {
     struct gpu_change *change = &gpu->change;
     unsigned long long reasons = NVML_THROTTLE_GPU_IDLE;
@@ -109,29 +109,30 @@ static void look_at(const struct nvml_api *nvml, struct gpu_watched *gpu)
     if (!nvml->throttle || nvml->throttle(gpu->device, &reasons) ||
         (reasons & NVML_THROTTLE_GPU_IDLE))
         return;
-    int generation = ask(nvml->pcie_generation, gpu->device);
-    int width = ask(nvml->pcie_width, gpu->device);
+    int generation = query_number(nvml->pcie_generation, gpu->device);
+    int width = query_number(nvml->pcie_width, gpu->device);
     if (generation > change->pcie_generation)
         change->pcie_generation = generation;
     if (width > change->pcie_width)
         change->pcie_width = width;
 }
 
-void gpu_watch_look(struct gpu_watch *watch)
+void gpu_watch_sample(struct gpu_watch *watch)
 {
     for (unsigned i = 0; i < watch->n; i++)
-        look_at(nvml_driver(NULL), &watch->gpus[i]);
+        sample_link(nvml_driver(NULL), &watch->gpus[i]);
 }
 
 void gpu_watch_stop(struct gpu_watch *watch)
 {
     for (unsigned i = 0; i < watch->n; i++) {
         struct gpu_watched *gpu = &watch->gpus[i];
-        int64_t heat_ns = read_heat(nvml_driver(NULL), gpu->device);
+        int64_t thermal_ns = read_thermal_ns(nvml_driver(NULL), gpu->device);
         uint64_t now_ns = clock_now_ns();
-        bool known = gpu->go_ns && now_ns > gpu->go_ns && gpu->heat_ns >= 0;
-        if (known && heat_ns >= gpu->heat_ns)
-            gpu->change.heat = (double)(heat_ns - gpu->heat_ns) / (double)(now_ns - gpu->go_ns);
+        bool known = gpu->start_ns && now_ns > gpu->start_ns && gpu->thermal_ns >= 0;
+        if (known && thermal_ns >= gpu->thermal_ns)
+            gpu->change.thermal_share =
+                (double)(thermal_ns - gpu->thermal_ns) / (double)(now_ns - gpu->start_ns);
     }
 }
 
@@ -207,7 +208,7 @@ void gpu_change_add(struct gpu_change *sum, const struct gpu_change *change)
             sum->gained[i] = change->gained[i] + (sum->gained[i] < 0 ? 0 : sum->gained[i]);
     if (!sum->xid)
         sum->xid = change->xid;
-    sum->heat = fmax(sum->heat, change->heat); /* fmax ignores NaN */
+    sum->thermal_share = fmax(sum->thermal_share, change->thermal_share); /* fmax ignores NaN */
     sum->pcie_generation = lesser(sum->pcie_generation, change->pcie_generation);
     sum->pcie_width = lesser(sum->pcie_width, change->pcie_width);
     if (change->pcie_generation_most > sum->pcie_generation_most)

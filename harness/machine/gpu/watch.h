@@ -5,8 +5,8 @@
  *
  *   struct gpu_watch watch = {0};
  *   rc = gpu_watch_open(&watch, bdfs, n, err);   before the load
- *   gpu_watch_go(&watch);                        the load begins
- *   gpu_watch_look(&watch);                      under load, any number of times
+ *   gpu_watch_start(&watch);                     the load begins
+ *   gpu_watch_sample(&watch);                    under load, any number of times
  *   gpu_watch_stop(&watch);                      the load ends
  *   changes = gpu_watch_close(&watch, &n);       at the end; free() them
  */
@@ -40,7 +40,7 @@ struct gpu_change {
     char host[64];                /* host of a job's rank; "" = this one */
     int64_t gained[GPU_COUNTERS]; /* between open and close */
     int xid;                      /* the first Xid; 0 = none or unknown */
-    double heat;                  /* share of the time from go to stop that heat limited clocks */
+    double thermal_share; /* share of the time from start to stop that heat limited clocks */
     /* The best seen under load, and the maximum of link and device. */
     int pcie_generation, pcie_generation_most, pcie_width, pcie_width_most;
 };
@@ -55,10 +55,10 @@ struct gpu_watch {
 /* Without NVML, or if it knows none of the GPUs, watches nothing. -ENOMEM only. */
 int gpu_watch_open(struct gpu_watch *watch, const char (*pci_bdfs)[PCI_BDF_MAX], unsigned n,
                    struct err *err);
-void gpu_watch_go(struct gpu_watch *watch);
+void gpu_watch_start(struct gpu_watch *watch);
 
 /* Skips GPUs that NVML reports idle, as they lower their link's generation. */
-void gpu_watch_look(struct gpu_watch *watch);
+void gpu_watch_sample(struct gpu_watch *watch);
 void gpu_watch_stop(struct gpu_watch *watch);
 
 /* Returns the changes, NULL for none. Call it also after an error of gpu_watch_open. */
@@ -70,7 +70,7 @@ enum gpu_kind { GPU_XID = GPU_COUNTERS, GPU_LINK, GPU_KINDS };
 /* A copy in which only that kind is known; GPU_KINDS: nothing. */
 struct gpu_change gpu_change_only(const struct gpu_change *change, enum gpu_kind kind);
 
-/* Adds the known values of `change` to *sum; of heat and links, keeps the worse state. */
+/* Adds the known values of `change` to *sum; of thermal_share and links, keeps the worse state. */
 void gpu_change_add(struct gpu_change *sum, const struct gpu_change *change);
 
 /*

@@ -85,9 +85,9 @@ static int load(const struct source *source, hwloc_topology_t *hw)
     else
         set_this_machine(*hw);
     sigset_t before;
-    signals_hold(&before); /* hwloc's plugins load drivers */
+    signals_block(&before); /* hwloc's plugins load drivers */
     rc = rc ? rc : hwloc_topology_load(*hw);
-    signals_release(&before);
+    signals_restore(&before);
     return rc;
 }
 

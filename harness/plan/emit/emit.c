@@ -142,7 +142,7 @@ static int check_command(struct emit *emit, struct err *err)
     return 0;
 }
 
-/* The caller frees *emit with let_go, also after an error. */
+/* The caller frees *emit with emit_free, also after an error. */
 static int prepare(const struct emit_job *job, struct emit *emit, struct err *err)
 {
     struct bitset all = {0};
@@ -166,7 +166,7 @@ static int prepare(const struct emit_job *job, struct emit *emit, struct err *er
     return rc;
 }
 
-static void let_go(struct emit *emit)
+static void emit_free(struct emit *emit)
 {
     for (unsigned w = 0; emit->worker && w < emit->nworkers; w++) {
         for (char **word = emit->worker[w].words; word && *word; word++)
@@ -275,6 +275,6 @@ char *emit_text(enum emit_format format, const struct emit_job *job, struct err 
     if (!rc && !(text = strbuf_take(&out)))
         (void)err_set(err, -ENOMEM, "no memory for the text");
     strbuf_free(&out);
-    let_go(&emit);
+    emit_free(&emit);
     return text;
 }

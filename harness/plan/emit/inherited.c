@@ -11,7 +11,7 @@ const char *const inherited_teams[INHERITED_TEAMS] = {"OMP_NUM_THREADS", "MKL_NU
 
 /* Sources: libgomp's manual, chapter "Environment Variables"; LLVM/OpenMP runtimes, "Environment
  * Variables"; the manuals of MKL and OpenBLAS. */
-static const char *const undoing[] = {
+static const char *const overriding[] = {
     /* These bind threads. */
     "OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY", "KMP_HW_SUBSET",
     "KMP_PLACE_THREADS",
@@ -47,7 +47,7 @@ static void add(struct strbuf *out, const char *const *names, size_t n, const ch
 void inherited_add(struct strbuf *out, const struct plan *plan, const char *before,
                    char *(*get)(const char *name))
 {
-    add(out, undoing, sizeof(undoing) / sizeof(*undoing), before, get);
+    add(out, overriding, sizeof(overriding) / sizeof(*overriding), before, get);
     if (is_passive(plan))
         add(out, spinning, sizeof(spinning) / sizeof(*spinning), before, get);
     if (get)
@@ -73,7 +73,7 @@ int inherited_check(const struct plan *plan, char *(*get)(const char *name),
 {
     struct finding finding = {
         .id = "inherited_environment", .severity = FINDING_NOTE, .subject = "environment"};
-    report(undoing, sizeof(undoing) / sizeof(*undoing), get, &finding);
+    report(overriding, sizeof(overriding) / sizeof(*overriding), get, &finding);
     report(inherited_teams + 1, INHERITED_TEAMS - 1, get, &finding);
     if (is_passive(plan))
         report(spinning, sizeof(spinning) / sizeof(*spinning), get, &finding);

@@ -44,10 +44,10 @@ static int owner_of(const struct plan *plan, unsigned os_cpu)
 
 /* True if `placement` has a plan for the same numbers of workers, GPUs and CPUs as `plan`. Adds the
  * CPUs of its foreground workers to `used`, which may be NULL. */
-static bool can_use(const struct topo *topo, const struct plan *plan, enum placement placement,
-                    struct bitset *used)
+static bool placement_fits(const struct topo *topo, const struct plan *plan,
+                           enum placement placement, struct bitset *used)
 {
-    struct plan_request request = {.placement = placement, .cpus = plan->dealt};
+    struct plan_request request = {.placement = placement, .cpus = plan->available};
     struct plan other;
     struct err err;
     int *gpus = calloc(plan->nworkers + 1, sizeof(*gpus));
@@ -65,16 +65,16 @@ static bool can_use(const struct topo *topo, const struct plan *plan, enum place
     return can;
 }
 
-static bool can_have(const struct topo *topo, const struct plan *plan, enum placement placement)
+static bool is_possible(const struct topo *topo, const struct plan *plan, enum placement placement)
 {
-    return can_use(topo, plan, placement, NULL);
+    return placement_fits(topo, plan, placement, NULL);
 }
 
 /* "; ..." if the plan is not pcores and pcores gives all workers cores of one kind; else "". */
 static const char *advise_pcores(const struct topo *topo, const struct plan *plan)
 {
     struct bitset used = {0};
-    return plan->placement != PLACE_PCORES && can_use(topo, plan, PLACE_PCORES, &used) &&
+    return plan->placement != PLACE_PCORES && placement_fits(topo, plan, PLACE_PCORES, &used) &&
                    !topo_mixes_cores(topo, &used)
                ? "; pcores gives all workers the fastest cores"
                : "";
@@ -108,7 +108,8 @@ static void report_span(const struct topo *topo, const struct plan *plan, const 
     if (!bitset_empty(over))
         report(about, span->id, FINDING_NOTE, "worker", over, "CPUs of more than one %s%s: %s%s",
                span->part, bitset_count(over) == 1 ? "" : " each", span->cost,
-               can_have(topo, plan, PLACE_NUMA) ? "; numa keeps each worker inside one node" : "");
+               is_possible(topo, plan, PLACE_NUMA) ? "; numa keeps each worker inside one node"
+                                                   : "");
 }
 
 static void check_spans(const struct topo *topo, const struct plan *plan,
@@ -176,8 +177,9 @@ static void report_far(const struct topo *topo, const struct plan *plan, const s
             "their GPUs are near other NUMA nodes than their CPUs (of worker %d: ", first);
     report(about, "gpu_far", FINDING_NOTE, "worker", far, "%s%s%s%s", before, one,
            before[0] ? ")" : "",
-           can_have(topo, plan, PLACE_GPU_LOCAL) ? "; gpu-local gives each worker CPUs near its GPU"
-                                                 : "");
+           is_possible(topo, plan, PLACE_GPU_LOCAL)
+               ? "; gpu-local gives each worker CPUs near its GPU"
+               : "");
 }
 
 static void check_gpus(const struct topo *topo, const struct plan *plan,
@@ -240,7 +242,7 @@ static void check_cores(const struct topo *topo, const struct plan *plan,
 static void check_left(const struct topo *topo, const struct plan *plan,
                        struct findings_about *about)
 {
-    struct bitset left = plan->dealt, used = {0}, core;
+    struct bitset left = plan->available, used = {0}, core;
     for (unsigned w = 0; w < plan->nworkers; w++)
         bitset_or(&used, &plan->workers[w].cpus);
     for (unsigned at = 0; topo_next_core(topo, &at, &core);)
@@ -250,7 +252,7 @@ static void check_left(const struct topo *topo, const struct plan *plan,
         return;
     struct bitset package = {0};
     bool packaged = plan->placement != PLACE_PCORES &&
-                    can_use(topo, plan, PLACE_PACKAGE_LOCAL, &package) &&
+                    placement_fits(topo, plan, PLACE_PACKAGE_LOCAL, &package) &&
                     bitset_intersects(&package, &left);
     const char *why =
         plan->placement == PLACE_PCORES ? "pcores leaves the slower cores to background workers"
@@ -259,12 +261,12 @@ static void check_left(const struct topo *topo, const struct plan *plan,
                                                  : "each is kept inside one NUMA node";
     const char *advice =
         packaged ? "; package-local gives them to the workers whose GPUs are on that package"
-        : plan->placement != PLACE_PCORES && can_have(topo, plan, PLACE_PARTITION)
+        : plan->placement != PLACE_PCORES && is_possible(topo, plan, PLACE_PARTITION)
             ? "; partition deals all"
             : "";
     report(about, "cpus_left", FINDING_NOTE, "CPU", &left,
            "%u of %u are in no worker's slice, as %s%s", bitset_count(&left),
-           bitset_count(&plan->dealt), why, advice);
+           bitset_count(&plan->available), why, advice);
 }
 
 /* Teams over unlike cores, pinned or not. */
@@ -286,7 +288,7 @@ static void check_teams(const struct topo *topo, const struct plan *plan,
 /* When the quota of a period is used up, the kernel stops all threads of the cgroup. */
 static void check_quota(const struct plan *plan, struct findings_about *about)
 {
-    unsigned threads = 0, allowed = bitset_count(&plan->dealt);
+    unsigned threads = 0, allowed = bitset_count(&plan->available);
     for (unsigned w = 0; w < plan->nworkers; w++)
         threads += plan->workers[w].threads;
     if (!(plan->cpu_quota > 0) || plan->cpu_quota >= allowed)

@@ -165,17 +165,17 @@ static int check_request(const struct plan_request *request, struct err *err)
     return 0;
 }
 
-/* True if the node has usable memory and CPUs in `dealt`, or is unknown (-1). */
-static bool may_be_home(const struct topo *topo, const struct bitset *dealt, int node)
+/* True if the node has usable memory and CPUs in `available`, or is unknown (-1). */
+static bool can_host(const struct topo *topo, const struct bitset *available, int node)
 {
     return node < 0 ||
-           (topo->nodes[node].allowed && bitset_intersects(&topo->nodes[node].cpus, dealt));
+           (topo->nodes[node].allowed && bitset_intersects(&topo->nodes[node].cpus, available));
 }
 
 /* Chooses n GPUs, each from the node with the fewest chosen so far. GPUs of nodes where no worker
  * can be placed come last. */
-static int take_gpus(const struct topo *topo, const struct bitset *dealt, unsigned n, bool *taken,
-                     struct err *err)
+static int take_gpus(const struct topo *topo, const struct bitset *available, unsigned n,
+                     bool *taken, struct err *err)
 {
     unsigned *given = calloc(topo->nnodes + 1, sizeof(*given)), visible = topo_visible_gpus(topo);
     if (!given)
@@ -184,7 +184,7 @@ static int take_gpus(const struct topo *topo, const struct bitset *dealt, unsign
         unsigned best = visible, fewest = UINT_MAX;
         for (unsigned i = 0; i < visible; i++) {
             int node = topo->gpus[i].node;
-            unsigned of_node = may_be_home(topo, dealt, node) ? given[node + 1] : UINT_MAX - 1;
+            unsigned of_node = can_host(topo, available, node) ? given[node + 1] : UINT_MAX - 1;
             if (taken[i] || of_node >= fewest)
                 continue;
             best = i;
@@ -205,7 +205,7 @@ static int give_gpus(const struct topo *topo, unsigned nworkers, struct plan *pl
     bool *taken = calloc(visible + 1, sizeof(*taken));
     int rc = taken ? 0 : err_set(err, -ENOMEM, "no memory to plan %u GPUs", visible);
     if (!rc && nworkers < visible)
-        rc = take_gpus(topo, &plan->dealt, nworkers, taken, err);
+        rc = take_gpus(topo, &plan->available, nworkers, taken, err);
     for (unsigned w = 0; w < nworkers && visible && !rc; w++) {
         while (nworkers < visible && !taken[next])
             next++;
@@ -266,8 +266,8 @@ static int finish_cores(const struct topo *topo, const struct plan_request *requ
         if (has < request->cores_each)
             return err_set(err, -ENOSPC, "%u cores a worker, but the slice of worker %u has %u",
                            request->cores_each, w, has);
-        bitset_andnot(&plan->dealt, &plan->workers[w].cpus);
-        bitset_or(&plan->dealt, &kept);
+        bitset_andnot(&plan->available, &plan->workers[w].cpus);
+        bitset_or(&plan->available, &kept);
         plan->workers[w].cpus = kept;
     }
     return 0;
@@ -352,7 +352,7 @@ int plan_make(const struct topo *topo, const struct plan_request *request, struc
     rc = take_requested(request, &space.available, err);
     if (!rc)
         rc = keep_reserve(topo, request->reserve_cores, &space.available, err);
-    plan->dealt = space.available;
+    plan->available = space.available;
     if (!rc)
         rc = make_workers(topo, request, plan, err);
     if (rc)
@@ -404,39 +404,39 @@ unsigned plan_requested(const struct plan *plan)
 }
 
 /* CPUs of a dose: one for its probe, at least one for its load. */
-enum { BESIDE_LEAST = 2 };
+enum { DOSE_CPUS_LEAST = 2 };
 
-/* Finds the allowed CPUs that the workers do not get. -EINVAL: fewer than BESIDE_LEAST. */
-static int find_beside(const struct topo *topo, enum dose_kind kind, const struct plan *plan,
-                       struct bitset *cpus, struct err *err)
+/* Finds the allowed CPUs that the workers do not get. -EINVAL: fewer than DOSE_CPUS_LEAST. */
+static int find_dose_cpus(const struct topo *topo, enum dose_kind kind, const struct plan *plan,
+                          struct bitset *cpus, struct err *err)
 {
     struct bitset allowed = {0}, workers = {0};
     topo_allowed_cpus(topo, &allowed);
     *cpus = allowed;
-    bitset_andnot(cpus, &plan->dealt);
-    if (bitset_count(cpus) >= BESIDE_LEAST)
+    bitset_andnot(cpus, &plan->available);
+    if (bitset_count(cpus) >= DOSE_CPUS_LEAST)
         return 0;
     const unsigned n = bitset_count(&allowed);
-    const unsigned beside = n / 4 > BESIDE_LEAST ? n / 4 : BESIDE_LEAST;
-    if (n <= BESIDE_LEAST)
+    const unsigned dose_cpus = n / 4 > DOSE_CPUS_LEAST ? n / 4 : DOSE_CPUS_LEAST;
+    if (n <= DOSE_CPUS_LEAST)
         return err_set(err, -EINVAL,
                        "a dose of %s needs %d CPUs beside those of the workers, and %u %s allowed: "
                        "only a dose of cpu is possible here",
-                       dose_names[kind], BESIDE_LEAST, n, n == 1 ? "is" : "are");
-    for (int cpu = bitset_next(&allowed, 0); bitset_count(&workers) < n - beside;
+                       dose_names[kind], DOSE_CPUS_LEAST, n, n == 1 ? "is" : "are");
+    for (int cpu = bitset_next(&allowed, 0); bitset_count(&workers) < n - dose_cpus;
          cpu = bitset_next(&allowed, (unsigned)cpu + 1))
         bitset_set(&workers, (unsigned)cpu);
     char list[SHORT_LIST];
     return err_set(err, -EINVAL,
                    "a dose of %s needs %d CPUs beside those of the workers: leave it some, such as "
                    "with --cpus %s",
-                   dose_names[kind], BESIDE_LEAST, bitset_format(&workers, list, sizeof(list)));
+                   dose_names[kind], DOSE_CPUS_LEAST, bitset_format(&workers, list, sizeof(list)));
 }
 
 int plan_add_dose(const struct topo *topo, enum dose_kind kind, struct plan *plan, struct err *err)
 {
     struct plan_worker dose = {.background = true, .gpu = -1};
-    int rc = dose_is_share(kind) ? 0 : find_beside(topo, kind, plan, &dose.cpus, err);
+    int rc = dose_is_share(kind) ? 0 : find_dose_cpus(topo, kind, plan, &dose.cpus, err);
     if (rc)
         return rc;
     for (unsigned w = 0; dose_is_share(kind) && w < plan->nworkers; w++)
@@ -451,7 +451,7 @@ int plan_add_dose(const struct topo *topo, enum dose_kind kind, struct plan *pla
     return 0;
 }
 
-bool plan_crowds(const struct plan *plan)
+bool plan_is_oversubscribed(const struct plan *plan)
 {
     const unsigned n = plan_requested(plan);
     for (unsigned w = 0; w < n; w++) {

@@ -72,13 +72,14 @@ struct plan {
     char reason[200];  /* why it was skipped; "" when ok */
     unsigned nworkers; /* foreground first, then background; 0 when skipped */
     struct plan_worker *workers;
-    bool has_dose;       /* the last worker applies a dose to the others: see plan_add_dose */
-    double cpu_quota;    /* from the request */
-    struct bitset dealt; /* os_cpu to distribute among the workers: allowed, and not excluded by the
-                            request (cpus, reserve, cores_each); empty in plans read from a file */
+    bool has_dose;    /* the last worker applies a dose to the others: see plan_add_dose */
+    double cpu_quota; /* from the request */
+    /* os_cpu to distribute among the workers: allowed, and not excluded by the request (cpus,
+     * reserve, cores_each); empty in plans read from a file */
+    struct bitset available;
 };
 
-/* Value of cores_each: deal whole cores, and keep all cores of the slice. */
+/* Value of cores_each: assign whole cores, and keep all cores of the slice. */
 #define PLAN_CORES_ALL UINT_MAX
 
 struct plan_request {
@@ -88,7 +89,7 @@ struct plan_request {
     unsigned reserve_cores; /* physical cores left to the system: the first allowed cores */
     unsigned threads;       /* team size of every foreground worker; 0 = the placement decides */
     unsigned cores_each; /* a foreground worker keeps only this many cores, the first of its slice
-                            (all their CPUs in the slice), and partition deals whole cores;
+                            (all their CPUs in the slice), and partition assigns whole cores;
                             0 = all. Unpinned placements are skipped */
     bool passive;        /* all foreground workers wait asleep, as in PLACE_PASSIVE */
     bool has_mem_policy; /* mem_policy overrides the placement's own */
@@ -117,7 +118,7 @@ unsigned plan_default_workers(const struct topo *topo);
  *
  * Sizes of disjoint slices differ by at most one unit of the placement: a CPU for partition, a core
  * for spread, cores and pcores, a last-level cache for llc, and for the placements by node a core
- * among the workers of one node. With more workers than caches, llc deals cores within each cache.
+ * among the workers of one node. With more workers than caches, llc splits each cache's cores.
  */
 int plan_make(const struct topo *topo, const struct plan_request *request, struct plan *plan,
               struct err *err);
@@ -130,7 +131,7 @@ void plan_free(struct plan *plan);
 /*
  * Appends the worker that applies a dose of contention to the others. A dose that is a share of
  * time (dose_is_share) runs on all of their CPUs, any other dose on the allowed CPUs outside
- * plan->dealt. -EINVAL: fewer than two such CPUs.
+ * plan->available. -EINVAL: fewer than two such CPUs.
  */
 int plan_add_dose(const struct topo *topo, enum dose_kind kind, struct plan *plan, struct err *err);
 
@@ -141,6 +142,6 @@ unsigned plan_requested(const struct plan *plan);
 bool plan_overlaps(const struct plan *plan);
 
 /* True when requested workers that share CPUs have more threads in total than CPUs. */
-bool plan_crowds(const struct plan *plan);
+bool plan_is_oversubscribed(const struct plan *plan);
 
 #endif

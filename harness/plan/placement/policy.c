@@ -81,10 +81,10 @@ static int place_same(const struct plan_space *space, struct plan *plan, struct 
     return rc;
 }
 
-/* Deals units of one kind in blocks to plan->workers[from .. from + n). */
-static int deal_blocks(const struct plan_space *space, const struct bitset *available,
-                       enum unit_kind kind, struct plan *plan, unsigned from, unsigned n,
-                       struct err *err)
+/* Assigns units of one kind in blocks to plan->workers[from .. from + n). */
+static int assign_blocks(const struct plan_space *space, const struct bitset *available,
+                         enum unit_kind kind, struct plan *plan, unsigned from, unsigned n,
+                         struct err *err)
 {
     static const char *const names[] = {[UNIT_CPU] = "CPU",
                                         [UNIT_CORE] = "core",
@@ -100,24 +100,24 @@ static int deal_blocks(const struct plan_space *space, const struct bitset *avai
     if (!rc && workers && n) {
         for (unsigned w = 0; w < n; w++)
             workers[w] = &plan->workers[from + w];
-        units_deal_blocks(&units, 0, units.n, workers, n);
+        units_assign_blocks(&units, 0, units.n, workers, n);
     }
     units_free(&units);
     free(workers);
     return rc;
 }
 
-/* Deals CPUs by number, as people write CPU lists; with cores_each it deals whole cores. */
+/* Assigns CPUs by number, as people write CPU lists; with cores_each it assigns whole cores. */
 static int place_partition(const struct plan_space *space, struct plan *plan, struct err *err)
 {
     enum unit_kind kind = space->request->cores_each ? UNIT_CORE : UNIT_CPU;
-    return deal_blocks(space, &space->available, kind, plan, 0, plan->nworkers, err);
+    return assign_blocks(space, &space->available, kind, plan, 0, plan->nworkers, err);
 }
 
 /* ---- spread, cores, llc: by cores and caches ---- */
 
 /* In one cache there is nothing to spread over. `spread` then differs from `partition` only by
- * dealing whole cores and equal numbers of each kind of core. */
+ * assigning whole cores and equal numbers of each kind of core. */
 static void why_not_spread(const struct plan_space *space, struct plan *plan)
 {
     if (!space_has_one_llc(space)) /* one cache is one package: a cache never spans two */
@@ -133,7 +133,7 @@ static void why_not_spread(const struct plan_space *space, struct plan *plan)
 }
 
 /*
- * Deals cores round-robin, in cache order. A cache with at least as many cores as workers gives
+ * Assigns cores round-robin, in cache order. A cache with at least as many cores as workers gives
  * some to every worker, and no worker gets two cores of a smaller cache. So each slice touches as
  * many caches and packages as possible.
  */
@@ -144,14 +144,14 @@ static int place_spread(const struct plan_space *space, struct plan *plan, struc
     if (!rc)
         rc = policy_check_room(plan, plan->nworkers, cores.n, "core", err);
     if (!rc)
-        units_deal_cards(&cores, plan->workers, plan->nworkers);
+        units_assign_round_robin(&cores, plan->workers, plan->nworkers);
     units_free(&cores);
     return rc;
 }
 
 static int place_cores(const struct plan_space *space, struct plan *plan, struct err *err)
 {
-    return deal_blocks(space, &space->available, UNIT_THREAD, plan, 0, plan->nworkers, err);
+    return assign_blocks(space, &space->available, UNIT_THREAD, plan, 0, plan->nworkers, err);
 }
 
 /* With one thread a core, `cores` and `partition` differ only if Linux numbers the CPUs in another
@@ -184,7 +184,7 @@ static void why_not_llc(const struct plan_space *space, struct plan *plan)
                       space->topo->llc_level);
 }
 
-/* More workers than caches: each cache hosts some workers, and its cores are dealt among them. */
+/* More workers than caches: each cache hosts some workers, which share its cores. */
 static int share_llcs(const struct plan_space *space, struct plan *plan, struct err *err)
 {
     struct units cores;
@@ -203,7 +203,7 @@ static int share_llcs(const struct plan_space *space, struct plan *plan, struct 
         rc = n = units_group(&cores, false, &caches, err);
     if (rc > 0) {
         groups_fill(caches, (unsigned)n, plan->nworkers, near, home);
-        rc = groups_deal(&cores, caches, (unsigned)n, home, plan, err);
+        rc = groups_assign(&cores, caches, (unsigned)n, home, plan, err);
     }
     free(caches);
     free(home);
@@ -221,7 +221,7 @@ static int place_llc(const struct plan_space *space, struct plan *plan, struct e
     units_free(&llcs);
     if (rc)
         return rc;
-    return enough ? deal_blocks(space, &cpus, UNIT_LLC, plan, 0, plan->nworkers, err)
+    return enough ? assign_blocks(space, &cpus, UNIT_LLC, plan, 0, plan->nworkers, err)
                   : share_llcs(space, plan, err);
 }
 
@@ -270,9 +270,9 @@ static int place_pcores(const struct plan_space *space, struct plan *plan, struc
     unsigned workers = space->request->workers;
     int rc = split_kinds(space, &strong, &weak, err);
     if (!rc)
-        rc = deal_blocks(space, &strong, UNIT_CORE, plan, 0, workers, err);
+        rc = assign_blocks(space, &strong, UNIT_CORE, plan, 0, workers, err);
     if (!rc)
-        rc = deal_blocks(space, &weak, UNIT_CORE, plan, workers, plan->nworkers - workers, err);
+        rc = assign_blocks(space, &weak, UNIT_CORE, plan, workers, plan->nworkers - workers, err);
     return rc;
 }
 

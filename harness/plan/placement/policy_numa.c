@@ -75,12 +75,12 @@ static void bind_memory(const struct topo *topo, int node, struct plan_worker *w
     bitset_set(&worker->mem_nodes, topo->nodes[node].os_node);
 }
 
-static int deal_nodes(const struct plan_space *space, const struct numa *numa, struct plan *plan,
-                      struct err *err)
+static int assign_nodes(const struct plan_space *space, const struct numa *numa, struct plan *plan,
+                        struct err *err)
 {
     for (unsigned w = 0; w < plan->nworkers; w++)
         bind_memory(space->topo, numa->nodes[numa->home[w]].key, &plan->workers[w]);
-    return groups_deal(&numa->cores, numa->nodes, numa->nnodes, numa->home, plan, err);
+    return groups_assign(&numa->cores, numa->nodes, numa->nnodes, numa->home, plan, err);
 }
 
 /* Like numa_init; then assigns home nodes near the GPUs, as long as nodes stay evenly filled. */
@@ -104,7 +104,7 @@ int policy_place_numa(const struct plan_space *space, struct plan *plan, struct 
     struct numa numa;
     int rc = numa_fill(space, plan, &numa, err);
     if (!rc)
-        rc = deal_nodes(space, &numa, plan, err);
+        rc = assign_nodes(space, &numa, plan, err);
     numa_free(&numa);
     return rc;
 }
@@ -176,7 +176,7 @@ int policy_place_gpu_local(const struct plan_space *space, struct plan *plan, st
         rc = policy_check_room(plan, plan->nworkers, workers + room, "core", err);
     if (!rc) {
         groups_fill(numa.nodes, numa.nnodes, plan->nworkers - workers, NULL, numa.home + workers);
-        rc = deal_nodes(space, &numa, plan, err);
+        rc = assign_nodes(space, &numa, plan, err);
     }
     numa_free(&numa);
     return rc;
@@ -187,9 +187,9 @@ unsigned policy_distance(const struct topo *topo, int from, int to)
     return topo->distances ? topo->distances[(size_t)from * topo->nnodes + (size_t)to] : 0;
 }
 
-/* The node farthest from `home`. Among equally far nodes, the node that lends memory to the fewest
+/* The node farthest from `home`. Among equally far nodes, the node that gives memory to the fewest
  * workers, so that workers do not share memory needlessly; then the next in order. */
-static int far_node(const struct topo *topo, struct numa *numa, unsigned home)
+static int farthest_node(const struct topo *topo, struct numa *numa, unsigned home)
 {
     assert(numa->nnodes > 1); /* else policy_why_not_numa refuses */
     struct group *far = &numa->nodes[(home + 1) % numa->nnodes];
@@ -197,10 +197,10 @@ static int far_node(const struct topo *topo, struct numa *numa, unsigned home)
         struct group *node = &numa->nodes[(home + step) % numa->nnodes];
         unsigned away = policy_distance(topo, numa->nodes[home].key, node->key),
                  most = policy_distance(topo, numa->nodes[home].key, far->key);
-        if (away > most || (away == most && node->lends < far->lends))
+        if (away > most || (away == most && node->remote_users < far->remote_users))
             far = node;
     }
-    far->lends++;
+    far->remote_users++;
     return far->key;
 }
 
@@ -242,10 +242,10 @@ int policy_place_remote(const struct plan_space *space, struct plan *plan, struc
     if (!rc && !users)
         rc = err_set(err, -ENOMEM, "no memory to plan %u GPUs", space->topo->ngpus);
     if (!rc)
-        rc = groups_deal(&numa.cores, numa.nodes, numa.nnodes, numa.home, plan, err);
+        rc = groups_assign(&numa.cores, numa.nodes, numa.nnodes, numa.home, plan, err);
     for (unsigned w = 0; w < plan->nworkers && !rc; w++) {
         struct plan_worker *worker = &plan->workers[w];
-        int memory = far_node(space->topo, &numa, numa.home[w]);
+        int memory = farthest_node(space->topo, &numa, numa.home[w]);
         bind_memory(space->topo, memory, worker);
         if (!worker->background)
             worker->gpu =

@@ -11,7 +11,7 @@
 #include "harness/plan/placement/slices.h"
 
 /* A worker in its package; package and node are those of the worker's GPU. */
-struct guest {
+struct package_worker {
     int package, node; /* node: -1 = none, as for background workers */
     unsigned share;    /* cores that it should get */
     unsigned has;      /* cores that it has got so far */
@@ -19,9 +19,9 @@ struct guest {
 
 struct packages {
     struct units cores;
-    bool *taken;             /* by core */
-    unsigned *size, *guests; /* by package: usable cores, workers */
-    struct guest *guest;
+    bool *taken;              /* by core */
+    unsigned *size, *workers; /* by package: usable cores, workers */
+    struct package_worker *worker;
 };
 
 static void packages_free(struct packages *packages)
@@ -29,8 +29,8 @@ static void packages_free(struct packages *packages)
     units_free(&packages->cores);
     free(packages->taken);
     free(packages->size);
-    free(packages->guests);
-    free(packages->guest);
+    free(packages->workers);
+    free(packages->worker);
 }
 
 /* -1: the node is unknown or has no CPUs. */
@@ -82,13 +82,13 @@ static int packages_init(const struct plan_space *space, const struct plan *plan
 {
     unsigned n = space->topo->npackages;
     *packages = (struct packages){.size = calloc(n, sizeof(unsigned)),
-                                  .guests = calloc(n, sizeof(unsigned)),
-                                  .guest = calloc(plan->nworkers, sizeof(struct guest))};
+                                  .workers = calloc(n, sizeof(unsigned)),
+                                  .worker = calloc(plan->nworkers, sizeof(struct package_worker))};
     int rc = units_make(space->topo, &space->available, UNIT_CORE, &packages->cores, err);
     if (rc)
         return rc;
     packages->taken = calloc(packages->cores.n, sizeof(bool));
-    if (!packages->size || !packages->guests || !packages->guest || !packages->taken)
+    if (!packages->size || !packages->workers || !packages->worker || !packages->taken)
         return err_set(err, -ENOMEM, "no memory to plan %u workers", plan->nworkers);
     for (unsigned i = 0; i < packages->cores.n; i++)
         packages->size[packages->cores.unit[i].package]++;
@@ -96,39 +96,40 @@ static int packages_init(const struct plan_space *space, const struct plan *plan
 }
 
 /* The package with the most cores per worker, for a background worker. */
-static int roomiest(const struct packages *packages, unsigned npackages)
+static int least_crowded(const struct packages *packages, unsigned npackages)
 {
     unsigned best = 0;
     for (unsigned p = 1; p < npackages; p++)
-        if ((uint64_t)packages->size[p] * (packages->guests[best] + 1) >
-            (uint64_t)packages->size[best] * (packages->guests[p] + 1))
+        if ((uint64_t)packages->size[p] * (packages->workers[best] + 1) >
+            (uint64_t)packages->size[best] * (packages->workers[p] + 1))
             best = p;
     return (int)best;
 }
 
-static int find_homes(const struct plan_space *space, const struct plan *plan,
-                      struct packages *packages, struct err *err)
+static int assign_packages(const struct plan_space *space, const struct plan *plan,
+                           struct packages *packages, struct err *err)
 {
     unsigned n = space->topo->npackages;
     for (unsigned w = 0; w < plan->nworkers; w++) {
-        struct guest *guest = &packages->guest[w];
+        struct package_worker *worker = &packages->worker[w];
         bool local = !plan->workers[w].background;
-        guest->node = local ? space->topo->gpus[plan->workers[w].gpu].node : -1;
-        guest->package = local ? package_of_node(space->topo, guest->node) : roomiest(packages, n);
-        packages->guests[guest->package]++;
+        worker->node = local ? space->topo->gpus[plan->workers[w].gpu].node : -1;
+        worker->package =
+            local ? package_of_node(space->topo, worker->node) : least_crowded(packages, n);
+        packages->workers[worker->package]++;
     }
     for (unsigned p = 0; p < n; p++)
-        if (packages->guests[p] > packages->size[p])
+        if (packages->workers[p] > packages->size[p])
             return err_set(err, -ENOSPC,
                            "placement 'package-local' cannot put %u workers into package %u: there "
                            "%s %u core%s to use",
-                           packages->guests[p], p, packages->size[p] == 1 ? "is" : "are",
+                           packages->workers[p], p, packages->size[p] == 1 ? "is" : "are",
                            packages->size[p], packages->size[p] == 1 ? "" : "s");
     for (unsigned p = 0; p < n; p++)
         for (unsigned w = 0, i = 0; w < plan->nworkers; w++)
-            if (packages->guest[w].package == (int)p) {
-                packages->guest[w].share = packages->size[p] / packages->guests[p] +
-                                           (i < packages->size[p] % packages->guests[p]);
+            if (packages->worker[w].package == (int)p) {
+                packages->worker[w].share = packages->size[p] / packages->workers[p] +
+                                            (i < packages->size[p] % packages->workers[p]);
                 i++;
             }
     return 0;
@@ -138,23 +139,23 @@ static void take(struct packages *packages, struct plan *plan, unsigned w, unsig
 {
     units_give(&packages->cores, core, &plan->workers[w]);
     packages->taken[core] = true;
-    packages->guest[w].has++;
+    packages->worker[w].has++;
 }
 
-/* Deals the cores of each node to the workers whose GPU is near the node, up to their shares. */
-static void deal_near(const struct topo *topo, struct packages *packages, struct plan *plan)
+/* Assigns the cores of each node to the workers whose GPU is near the node, up to their shares. */
+static void assign_near(const struct topo *topo, struct packages *packages, struct plan *plan)
 {
     for (unsigned node = 0; node < topo->nnodes; node++) {
-        unsigned size = 0, guests = 0, core = 0, i = 0;
+        unsigned size = 0, workers = 0, core = 0, i = 0;
         for (unsigned c = 0; c < packages->cores.n; c++)
             size += packages->cores.unit[c].node == (int)node;
         for (unsigned w = 0; w < plan->nworkers; w++)
-            guests += packages->guest[w].node == (int)node;
+            workers += packages->worker[w].node == (int)node;
         for (unsigned w = 0; w < plan->nworkers; w++) {
-            if (packages->guest[w].node != (int)node)
+            if (packages->worker[w].node != (int)node)
                 continue;
-            unsigned part = size / guests + (i++ < size % guests);
-            part = part < packages->guest[w].share ? part : packages->guest[w].share;
+            unsigned part = size / workers + (i++ < size % workers);
+            part = part < packages->worker[w].share ? part : packages->worker[w].share;
             for (; part; core++)
                 if (packages->cores.unit[core].node == (int)node) {
                     take(packages, plan, w, core);
@@ -164,17 +165,18 @@ static void deal_near(const struct topo *topo, struct packages *packages, struct
     }
 }
 
-/* The nearest free core of the guest's package; one exists as long as its share is not full. */
+/* The nearest free core of the worker's package; one exists as long as its share is not full. */
 static unsigned nearest(const struct topo *topo, const struct packages *packages,
-                        const struct guest *guest)
+                        const struct package_worker *worker)
 {
     unsigned best = packages->cores.n, least = UINT_MAX;
     for (unsigned c = 0; c < packages->cores.n; c++) {
         const struct unit *core = &packages->cores.unit[c];
-        if (packages->taken[c] || core->package != guest->package)
+        if (packages->taken[c] || core->package != worker->package)
             continue;
-        unsigned far =
-            guest->node < 0 || core->node < 0 ? 0 : policy_distance(topo, guest->node, core->node);
+        unsigned far = worker->node < 0 || core->node < 0
+                           ? 0
+                           : policy_distance(topo, worker->node, core->node);
         if (best < packages->cores.n && far >= least)
             continue;
         best = c;
@@ -196,14 +198,14 @@ int policy_place_package_local(const struct plan_space *space, struct plan *plan
     struct packages packages;
     int rc = packages_init(space, plan, &packages, err);
     if (!rc)
-        rc = find_homes(space, plan, &packages, err);
+        rc = assign_packages(space, plan, &packages, err);
     if (!rc)
-        deal_near(space->topo, &packages, plan);
+        assign_near(space->topo, &packages, plan);
     for (unsigned w = 0; w < plan->nworkers && !rc; w++) {
-        struct guest *guest = &packages.guest[w];
-        while (guest->has < guest->share)
-            take(&packages, plan, w, nearest(space->topo, &packages, guest));
-        prefer_memory(space->topo, guest->node, &plan->workers[w]);
+        struct package_worker *worker = &packages.worker[w];
+        while (worker->has < worker->share)
+            take(&packages, plan, w, nearest(space->topo, &packages, worker));
+        prefer_memory(space->topo, worker->node, &plan->workers[w]);
     }
     packages_free(&packages);
     return rc;

@@ -26,7 +26,7 @@ static int compare_os_cpu(const void *a, const void *b)
     return (x->os_cpu > y->os_cpu) - (x->os_cpu < y->os_cpu);
 }
 
-/* Lists the available CPUs in the order in which this kind of unit is dealt. Returns how many. */
+/* Lists the available CPUs in the order in which this kind of unit is assigned; their number. */
 static unsigned list_cpus(const struct topo *topo, const struct bitset *available,
                           enum unit_kind kind, const struct topo_cpu **list)
 {
@@ -82,8 +82,8 @@ void units_give(const struct units *units, unsigned unit, struct plan_worker *wo
         bitset_set(&worker->cpus, units->os_cpu[given->first + i]);
 }
 
-void units_deal_blocks(const struct units *units, unsigned first, unsigned count,
-                       struct plan_worker *const *workers, unsigned nworkers)
+void units_assign_blocks(const struct units *units, unsigned first, unsigned count,
+                         struct plan_worker *const *workers, unsigned nworkers)
 {
     for (unsigned w = 0, next = first; w < nworkers; w++) {
         unsigned share = count / nworkers + (w < count % nworkers);
@@ -92,7 +92,8 @@ void units_deal_blocks(const struct units *units, unsigned first, unsigned count
     }
 }
 
-void units_deal_cards(const struct units *units, struct plan_worker *workers, unsigned nworkers)
+void units_assign_round_robin(const struct units *units, struct plan_worker *workers,
+                              unsigned nworkers)
 {
     for (unsigned i = 0; i < units->n; i++)
         units_give(units, i, &workers[i % nworkers]);
@@ -187,20 +188,20 @@ void groups_fill(struct group *groups, unsigned ngroups, unsigned nworkers, cons
         }
 }
 
-int groups_deal(const struct units *units, const struct group *groups, unsigned ngroups,
-                const unsigned *home, struct plan *plan, struct err *err)
+int groups_assign(const struct units *units, const struct group *groups, unsigned ngroups,
+                  const unsigned *home, struct plan *plan, struct err *err)
 {
-    struct plan_worker **guests = calloc(plan->nworkers, sizeof(struct plan_worker *));
-    if (!guests)
+    struct plan_worker **hosted = calloc(plan->nworkers, sizeof(struct plan_worker *));
+    if (!hosted)
         return err_set(err, -ENOMEM, "no memory to plan %u workers", plan->nworkers);
     for (unsigned g = 0; g < ngroups; g++) {
         unsigned n = 0;
         for (unsigned w = 0; w < plan->nworkers; w++)
             if (home[w] == g)
-                guests[n++] = &plan->workers[w];
+                hosted[n++] = &plan->workers[w];
         if (n)
-            units_deal_blocks(units, groups[g].first, groups[g].count, guests, n);
+            units_assign_blocks(units, groups[g].first, groups[g].count, hosted, n);
     }
-    free(guests);
+    free(hosted);
     return 0;
 }

@@ -1,7 +1,7 @@
 /*
- * Slices for placements: ordered units of CPUs, and the ways to deal (distribute) them to workers.
- * A unit is never split. A policy chooses the kind of unit, the order and the way to deal. Only the
- * policy files use this.
+ * Slices for placements: ordered units of CPUs, and the ways to distribute them to workers.
+ * A unit is never split. A policy chooses the kind of unit, the order and the way to distribute.
+ * Only the policy files use this.
  */
 #ifndef CONTEND_PLAN_PLACEMENT_SLICES_H
 #define CONTEND_PLAN_PLACEMENT_SLICES_H
@@ -37,14 +37,15 @@ void units_free(struct units *units);
 void units_give(const struct units *units, unsigned unit, struct plan_worker *worker);
 
 /*
- * Deals `count` units from `first` on to workers in order; neighbours stay together. Shares differ
- * by at most one unit, the larger first. With count < nworkers some workers get no unit.
+ * Assigns `count` units from `first` on to workers in order; neighbours stay together. Shares
+ * differ by at most one unit, the larger first. With count < nworkers some workers get no unit.
  */
-void units_deal_blocks(const struct units *units, unsigned first, unsigned count,
-                       struct plan_worker *const *workers, unsigned nworkers);
+void units_assign_blocks(const struct units *units, unsigned first, unsigned count,
+                         struct plan_worker *const *workers, unsigned nworkers);
 
-/* Deals units round-robin, like cards: neighbouring units go to different workers. */
-void units_deal_cards(const struct units *units, struct plan_worker *workers, unsigned nworkers);
+/* Assigns units round-robin: neighbouring units go to different workers. */
+void units_assign_round_robin(const struct units *units, struct plan_worker *workers,
+                              unsigned nworkers);
 
 /* Part of a machine that hosts some of the workers: a node, or a cache. */
 struct group {
@@ -54,7 +55,7 @@ struct group {
     unsigned workers;      /* how many it hosts */
     unsigned vacant;       /* of `workers`, places not yet assigned to a worker */
     unsigned wanted;       /* workers not yet placed that want its node */
-    unsigned lends;        /* workers of other nodes that use its memory */
+    unsigned remote_users; /* workers of other nodes that use its memory */
 };
 
 /*
@@ -74,8 +75,8 @@ int units_group(struct units *units, bool by_node, struct group **groups, struct
 void groups_fill(struct group *groups, unsigned ngroups, unsigned nworkers, const int *wanted,
                  unsigned *home);
 
-/* Deals the units of each group in blocks to the workers whose home it is. Only -ENOMEM. */
-int groups_deal(const struct units *units, const struct group *groups, unsigned ngroups,
-                const unsigned *home, struct plan *plan, struct err *err);
+/* Assigns the units of each group in blocks to the workers whose home it is. Only -ENOMEM. */
+int groups_assign(const struct units *units, const struct group *groups, unsigned ngroups,
+                  const unsigned *home, struct plan *plan, struct err *err);
 
 #endif

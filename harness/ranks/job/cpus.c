@@ -32,15 +32,15 @@ static bool same_machine(const struct job *job, unsigned rank)
     return strcmp(job->ranks[rank].machine, job->ranks[job->world.rank].machine) == 0;
 }
 
-/* *could: true when all ranks of our machine say that they could (`mine`). */
-static int all_could(struct job *job, bool mine, bool *could, struct err *err)
+/* *possible: true when it is possible for all ranks of our machine (`mine`: for us). */
+static int is_possible_for_all(struct job *job, bool mine, bool *possible, struct err *err)
 {
     assert(job->world.size);
     bool *all = calloc(job->world.size, sizeof(*all));
     int rc = job_gather(job, &mine, all, sizeof(mine), err);
-    *could = true;
+    *possible = true;
     for (unsigned r = 0; !rc && r < job->world.size; r++)
-        *could &= !same_machine(job, r) || all[r];
+        *possible &= !same_machine(job, r) || all[r];
     free(all);
     return rc;
 }
@@ -49,7 +49,7 @@ static int all_could(struct job *job, bool mine, bool *could, struct err *err)
 static void note_binding(struct job *job, const struct bitset *shared)
 {
     struct bitset everything, widest;
-    char had[80], could[80];
+    char given[80], possible[80];
     memset(&everything, 0xff, sizeof(everything));
     try_cpus(&everything, &widest);
     try_cpus(shared, &everything);
@@ -59,8 +59,8 @@ static void note_binding(struct job *job, const struct bitset *shared)
                    "%s bound the ranks on host %s to CPUs %s of %s: placements divide these up; "
                    "mpirun --bind-to none leaves them all",
                    job->launcher, job->ranks[job->world.rank].host,
-                   bitset_format(shared, had, sizeof(had)),
-                   bitset_format(&widest, could, sizeof(could)));
+                   bitset_format(shared, given, sizeof(given)),
+                   bitset_format(&widest, possible, sizeof(possible)));
 }
 
 static int count_leaders(struct job *job, struct err *err)
@@ -80,7 +80,7 @@ int job_share_cpus(struct job *job, struct err *err)
 {
     struct job_rank self;
     struct bitset shared = {0}, got;
-    bool could = false;
+    bool possible = false;
     describe_self(&self);
     int rc = job_gather(job, &self, job->ranks, sizeof(self), err);
     if (rc)
@@ -93,10 +93,10 @@ int job_share_cpus(struct job *job, struct err *err)
             bitset_or(&shared, &job->ranks[r].cpus);
         }
     try_cpus(&shared, &got);
-    rc = all_could(job, bitset_equal(&shared, &got), &could, err);
+    rc = is_possible_for_all(job, bitset_equal(&shared, &got), &possible, err);
     if (rc)
         return rc;
-    if (could) {
+    if (possible) {
         note_binding(job, &shared);
         return count_leaders(job, err);
     }

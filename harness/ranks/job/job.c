@@ -11,11 +11,11 @@
 #include "harness/lib/sys/clock.h"
 
 /* A launcher sends SIGKILL a second after SIGTERM: messages and files must be done by then. */
-static const double last_words_s = 0.3;
-static const double lines_s = 1; /* wait for news of a lost rank, unless asked to stop */
-static const double default_patience_s = 70, line_limit_s = 2;
+static const double stop_grace_s = 0.3;
+static const double lifeline_news_s = 1; /* wait for news of a lost rank, unless asked to stop */
+static const double default_answer_limit_s = 70, line_limit_s = 2;
 static const double results_s = 2; /* time for rank 0 to write results */
-static const long longest_nap_ns = 1000000;
+static const long longest_pause_ns = 1000000;
 
 char *job_rank_name(const struct job *job, unsigned rank, char *buf, size_t size)
 {
@@ -41,10 +41,10 @@ static int set_lost(struct job *job, unsigned rank, const char *how, struct err 
 }
 
 /* The same, with the rank's own message. */
-static int set_lost_words(struct job *job, unsigned rank, const char *words, struct err *err)
+static int set_lost_message(struct job *job, unsigned rank, const char *message, struct err *err)
 {
     char how[100];
-    (void)snprintf(how, sizeof(how), ": %.90s", words);
+    (void)snprintf(how, sizeof(how), ": %.90s", message);
     return set_lost(job, rank, how, err);
 }
 
@@ -52,35 +52,35 @@ static int set_lost_words(struct job *job, unsigned rank, const char *words, str
 static int check_lines(struct job *job, struct err *err)
 {
     enum lifeline_end end;
-    const char *words;
-    int rank = lifeline_lost(&job->lines, &end, &words);
+    const char *message;
+    int rank = lifeline_lost(&job->lines, &end, &message);
     if (rank < 0)
         return 0;
     return end == LIFELINE_CLOSED ? set_lost(job, (unsigned)rank, " is gone", err)
-                                  : set_lost_words(job, (unsigned)rank, words, err);
+                                  : set_lost_message(job, (unsigned)rank, message, err);
 }
 
 /* If no cause is known, names a rank that ended because another one did. 0: no such rank. */
 static int take_follower(struct job *job, struct err *err)
 {
-    const char *words;
-    int rank = lifeline_follower(&job->lines, &words);
-    return rank < 0 ? 0 : set_lost_words(job, (unsigned)rank, words, err);
+    const char *message;
+    int rank = lifeline_follower(&job->lines, &message);
+    return rank < 0 ? 0 : set_lost_message(job, (unsigned)rank, message, err);
 }
 
-bool job_past_last_words(const struct job *job)
+bool job_stop_grace_is_over(const struct job *job)
 {
     return signals_take(job->signals) &&
-           clock_now_ns() - job->signals->since_ns >= (uint64_t)(last_words_s * 1e9);
+           clock_now_ns() - job->signals->since_ns >= (uint64_t)(stop_grace_s * 1e9);
 }
 
 /* MPI has ended or hangs, as it does when a rank is lost: at rank 0 a lifeline may tell which. */
 static int await_lines(struct job *job, struct err *err)
 {
-    uint64_t until_ns = clock_now_ns() + (uint64_t)(lines_s * 1e9);
+    uint64_t until_ns = clock_now_ns() + (uint64_t)(lifeline_news_s * 1e9);
     int rc = check_lines(job, err);
     while (!rc && job_is_first(job) && job->lines.n && clock_now_ns() < until_ns &&
-           !job_past_last_words(job)) {
+           !job_stop_grace_is_over(job)) {
         (void)usleep(5000);
         rc = check_lines(job, err);
     }
@@ -88,7 +88,7 @@ static int await_lines(struct job *job, struct err *err)
 }
 
 /* Handles a failed call that concerned `rank`. */
-static int lose(struct job *job, unsigned rank, int rc, const char *msg, struct err *err)
+static int fail_call(struct job *job, unsigned rank, int rc, const char *msg, struct err *err)
 {
     bool gone = rc == -ECHILD || rc == -ECONNABORTED;
     if (gone)
@@ -97,7 +97,7 @@ static int lose(struct job *job, unsigned rank, int rc, const char *msg, struct 
         lifeline_report(&job->lines, rc == -ECHILD ? LIFELINE_FAILED : LIFELINE_FOLLOWS, msg);
     else if (rc != -ECHILD && await_lines(job, err))
         return -EIO;
-    return set_lost_words(job, gone || rc == -ETIME ? job->world.rank : rank, msg, err);
+    return set_lost_message(job, gone || rc == -ETIME ? job->world.rank : rank, msg, err);
 }
 
 /* ---- exchange: through rank 0 ---- */
@@ -112,7 +112,7 @@ static int begin(struct job *job, const void *mine, void *all, size_t bytes, boo
     if (job_is_first(job)) /* a failure below names ranks by job->ranks, which may be `all` */
         memcpy(all, mine, bytes);
     int rc = job->calls->begin(mine, bytes, all, spread, msg, sizeof(msg));
-    return rc ? lose(job, 0, rc, msg, err) : 0;
+    return rc ? fail_call(job, 0, rc, msg, err) : 0;
 }
 
 int job_gather_begin(struct job *job, const void *mine, void *all, size_t bytes, struct err *err)
@@ -130,21 +130,21 @@ int job_gather_test(struct job *job, struct err *err)
     if (rc)
         return rc;
     rc = job->calls->test(&done, &job->awaited, msg, sizeof(msg));
-    return rc ? lose(job, job->awaited, rc, msg, err) : done;
+    return rc ? fail_call(job, job->awaited, rc, msg, err) : done;
 }
 
-int job_lose(struct job *job, struct err *err)
+int job_find_lost(struct job *job, struct err *err)
 {
     char how[100] = " does not answer";
-    const unsigned silent = job_is_first(job) ? job->awaited : 0;
+    const unsigned not_answering = job_is_first(job) ? job->awaited : 0;
     if (check_lines(job, err) || take_follower(job, err))
         return -EIO;
     if (job->signals->interrupted) {
-        if (silent && lifeline_holds(&job->lines, silent))
-            job->end = JOB_TOLD;
+        if (not_answering && lifeline_is_open(&job->lines, not_answering))
+            job->end = JOB_SIGNALED;
         (void)snprintf(how, sizeof(how), " does not answer, and %s ends the run", job->launcher);
     }
-    return set_lost(job, silent, how, err);
+    return set_lost(job, not_answering, how, err);
 }
 
 void job_fail(struct job *job, const char *why)
@@ -153,25 +153,25 @@ void job_fail(struct job *job, const char *why)
         lifeline_report(&job->lines, LIFELINE_FAILED, why);
 }
 
-static void nap(long *ns)
+static void pause_longer(long *ns)
 {
     const struct timespec ts = {.tv_nsec = *ns};
     (void)nanosleep(&ts, NULL);
-    *ns = *ns * 2 < longest_nap_ns ? *ns * 2 : longest_nap_ns;
+    *ns = *ns * 2 < longest_pause_ns ? *ns * 2 : longest_pause_ns;
 }
 
 /* Sleeps until the requests are done. After a signal to end, other ranks get a moment to answer. */
 static int await(struct job *job, int (*test)(struct job *, struct err *), struct err *err)
 {
-    long nap_ns = 20000;
-    uint64_t until_ns = clock_now_ns() + (uint64_t)(job->patience_s * 1e9);
+    long pause_ns = 20000;
+    uint64_t until_ns = clock_now_ns() + (uint64_t)(job->answer_limit_s * 1e9);
     for (;;) {
         int done = test(job, err);
         if (done)
             return done < 0 ? done : 0;
-        if (clock_now_ns() >= until_ns || job_past_last_words(job))
-            return job_lose(job, err);
-        nap(&nap_ns);
+        if (clock_now_ns() >= until_ns || job_stop_grace_is_over(job))
+            return job_find_lost(job, err);
+        pause_longer(&pause_ns);
     }
 }
 
@@ -251,7 +251,7 @@ static int start_mpi(struct job *job, const struct job_env *env, struct err *err
                        "pmi2; srun --mpi=list), or mpirun",
                        env->launcher, env->size);
     struct err why = {0};
-    int rc = mpi_client_start(job->signals, last_words_s, &job->world, &why);
+    int rc = mpi_client_start(job->signals, stop_grace_s, &job->world, &why);
     if (rc)
         return err_set(err, rc, "%s started %u tasks, but %.190s", env->launcher, env->size,
                        why.msg);
@@ -271,14 +271,14 @@ static int take_lines(struct job *job, struct err *err)
 }
 
 /* Rank 0 accepts lifelines until all ranks have said whether they have one. */
-static int settle_lines(struct job *job, bool mine, struct err *err)
+static int finish_lines(struct job *job, bool mine, struct err *err)
 {
     bool *made = calloc(job->world.size, sizeof(*made));
     int rc = job_gather_begin(job, &mine, made, sizeof(mine), err);
     if (!rc)
         rc = await(job, job_is_first(job) ? take_lines : job_gather_test, err);
     if (!rc && job_is_first(job))
-        lifeline_settle(&job->lines, made);
+        lifeline_finish_accepting(&job->lines, made);
     free(made);
     return rc;
 }
@@ -295,7 +295,7 @@ int job_make_lines(struct job *job, struct err *err)
                                 !strcmp(job->ranks[0].machine, job->ranks[job->world.rank].machine),
                                 line_limit_s);
     if (!rc)
-        rc = settle_lines(job, made, err);
+        rc = finish_lines(job, made, err);
     if (job->lines.n)
         mpi_client_watch(job->lines.poll_fd);
     free(all);
@@ -305,7 +305,7 @@ int job_make_lines(struct job *job, struct err *err)
 int job_open(struct job *job, const struct job_env *env, struct signals *signals, struct err *err)
 {
     *job = (struct job){
-        .launcher = env->launcher, .signals = signals, .patience_s = default_patience_s};
+        .launcher = env->launcher, .signals = signals, .answer_limit_s = default_answer_limit_s};
     int rc = start_mpi(job, env, err);
     if (rc)
         return rc;
@@ -321,7 +321,7 @@ int job_open(struct job *job, const struct job_env *env, struct signals *signals
  */
 static void abort_all(struct job *job, int code)
 {
-    double limit_s = job->end == JOB_CUT_OFF ? results_s : job->patience_s;
+    double limit_s = job->end == JOB_CUT_OFF ? results_s : job->answer_limit_s;
     lifeline_report(&job->lines, LIFELINE_FOLLOWS, job->why);
     if (!job_is_first(job) && !lifeline_await_first(&job->lines, limit_s))
         (void)sleep((unsigned)limit_s);

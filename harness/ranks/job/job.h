@@ -41,11 +41,11 @@ struct job_rank {
 /* How a job is ending, by severity: later values include what earlier ones mean. */
 enum job_end {
     JOB_GOES_ON,
-    JOB_STUCK,  /* all ranks were interrupted; our worker is in MPI, so no MPI_Finalize */
-    JOB_OVER,   /* no further arm can be started */
-    JOB_LOST,   /* a rank does not answer: nothing more can be exchanged */
-    JOB_TOLD,   /* a signal ended the wait for other ranks: no rank is lost */
-    JOB_CUT_OFF /* our MPI process has ended */
+    JOB_STUCK,    /* all ranks were interrupted; our worker is in MPI, so no MPI_Finalize */
+    JOB_OVER,     /* no further arm can be started */
+    JOB_LOST,     /* a rank does not answer: nothing more can be exchanged */
+    JOB_SIGNALED, /* a signal ended the wait for other ranks: no rank is lost */
+    JOB_CUT_OFF   /* our MPI process has ended */
 };
 
 struct job {
@@ -58,8 +58,8 @@ struct job {
     unsigned leaders, leaders_before; /* ranks with plan_rank 0: of all, of those before ours */
     char cpus_note[300];              /* effect of the launcher's binding on the plan, or "" */
     struct signals *signals;
-    double patience_s; /* a rank that does not answer within this time is lost */
-    unsigned awaited;  /* a rank whose message is missing */
+    double answer_limit_s; /* a rank that does not answer within this time is lost */
+    unsigned awaited;      /* a rank whose message is missing */
     struct lifeline lines;
     enum job_end end;
     char why[252]; /* reason of JOB_OVER and later ends */
@@ -93,8 +93,8 @@ int job_gather(struct job *job, const void *mine, void *all, size_t bytes, struc
 int job_gather_begin(struct job *job, const void *mine, void *all, size_t bytes, struct err *err);
 int job_gather_test(struct job *job, struct err *err);
 
-/* Call when job_gather_test took longer than patience_s: finds the lost rank. Returns -EIO. */
-int job_lose(struct job *job, struct err *err);
+/* Call when job_gather_test took longer than answer_limit_s: finds the lost rank. Returns -EIO. */
+int job_find_lost(struct job *job, struct err *err);
 
 /* Like job_gather, but only rank 0 gets the data; `all` of other ranks may be NULL. */
 int job_collect(struct job *job, const void *mine, void *all, size_t bytes, struct err *err);
@@ -109,7 +109,7 @@ int job_require_same(struct job *job, const char *what, const char *text, struct
  * True if a signal asked us to stop so long ago that we cannot wait for other ranks any longer: the
  * launcher kills us soon.
  */
-bool job_past_last_words(const struct job *job);
+bool job_stop_grace_is_over(const struct job *job);
 
 /* Tells other ranks, if there is a lifeline, that this rank ends because of its own error. */
 void job_fail(struct job *job, const char *why);

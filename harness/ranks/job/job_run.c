@@ -13,7 +13,7 @@
 #include "harness/ranks/mpi/client.h"
 #include "version.h"
 
-void job_run_silence(const struct job_env *env)
+void job_run_mute_other_ranks(const struct job_env *env)
 {
     if (!env->launcher || env->rank == 0)
         return;
@@ -95,7 +95,7 @@ int job_run_join(struct job *job, struct job_rank_ops *rank_ops, const struct to
         return rc;
     job_rank_ops_make(rank_ops, job);
     setup->config.rank_ops = &rank_ops->rank_ops;
-    job->patience_s = setup->config.setup_s + 10;
+    job->answer_limit_s = setup->config.setup_s + 10;
     rc = take_identity(job, setup, err);
     if (!rc)
         rc = job_require_same(job, "GPUs, or the lack of them,",

@@ -9,7 +9,7 @@
 #include "harness/ranks/job/rank_ops.h"
 
 /* Call before anything is printed: only rank 0 prints, even of the help. */
-void job_run_silence(const struct job_env *env);
+void job_run_mute_other_ranks(const struct job_env *env);
 
 /*
  * Opens the job if mpirun or srun started several tasks, and sets options->ranks and ranks_here.

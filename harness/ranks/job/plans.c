@@ -14,7 +14,8 @@ struct share {
     struct plan_worker mine;
 };
 
-static void sign(const struct job *job, const struct topo *topo, struct plan_worker *worker)
+static void set_host_and_gpu(const struct job *job, const struct topo *topo,
+                             struct plan_worker *worker)
 {
     (void)snprintf(worker->host, sizeof(worker->host), "%.63s", job->ranks[job->world.rank].host);
     if (worker->gpu >= 0)
@@ -26,14 +27,14 @@ static void describe(const struct job *job, const struct topo *topo, const struc
 {
     memset(share, 0, sizeof(*share)); /* padding is sent, too */
     (void)snprintf(share->arm, sizeof(share->arm), "%s %s%s", arm->bench->name,
-                   placement_infos[arm->placement].name, arm->alone ? " alone" : "");
+                   placement_infos[arm->placement].name, arm->is_baseline ? " alone" : "");
     share->status = (int)arm->plan.status;
     memcpy(share->reason, arm->plan.reason, sizeof(share->reason));
     if (arm->plan.status != PLAN_OK)
         return;
     share->background = arm->plan.nworkers - arm->planned_workers;
     share->mine = arm->plan.workers[job->plan_rank];
-    sign(job, topo, &share->mine);
+    set_host_and_gpu(job, topo, &share->mine);
 }
 
 /* Collects each machine's background workers from its first rank; other ranks send empty blocks. */
@@ -49,7 +50,7 @@ static int join_background(struct job *job, const struct topo *topo, struct arm 
         return err_set(err, -ENOMEM, "no memory to plan %u ranks", job->world.size);
     struct plan_worker *mine = &arm->plan.workers[arm->planned_workers];
     for (unsigned i = 0; i < each; i++) {
-        sign(job, topo, &mine[i]);
+        set_host_and_gpu(job, topo, &mine[i]);
         mine[i].background = job->plan_rank == 0; /* false marks an empty block */
     }
     int rc = job_gather(job, mine, all, bytes, err);

@@ -10,19 +10,19 @@
 #include "harness/ranks/mpi/client.h"
 
 static const uint64_t ms_ns = 1000000;
-/* Pauses between beats, and between checks for answers, while our workers work or wait (IDLE). */
-enum { BUSY_MS = 50, BUSY_LOOK_MS = 10, IDLE_MS = 1 };
+/* Pauses between reports, and between checks for answers, while our workers work or wait (IDLE). */
+enum { BUSY_MS = 50, BUSY_POLL_MS = 10, IDLE_MS = 1 };
 
 static struct job *job_of(void *arg)
 {
     return ((struct job_rank_ops *)arg)->job;
 }
 
-static unsigned rank_ops_find_ours(void *arg, const struct arm *arm, unsigned *first,
-                                   unsigned *behind)
+static unsigned rank_ops_select_workers(void *arg, const struct arm *arm, unsigned *first,
+                                        unsigned *first_background)
 {
     *first = job_of(arg)->world.rank;
-    return job_plan_background(job_of(arg), arm, behind);
+    return job_plan_background(job_of(arg), arm, first_background);
 }
 
 static bool rank_ops_refuses(void *arg, struct observation *out)
@@ -39,9 +39,9 @@ static int rank_ops_open(void *arg, struct barrier *barrier, struct err *err)
     struct job_rank_ops *rank_ops = arg;
     const unsigned ranks = rank_ops->job->world.size;
     rank_ops->barrier = barrier;
-    rank_ops->beats = calloc(ranks, sizeof(*rank_ops->beats));
+    rank_ops->reports = calloc(ranks, sizeof(*rank_ops->reports));
     rank_ops->next = calloc(ranks, sizeof(*rank_ops->next));
-    if (!rank_ops->beats || !rank_ops->next)
+    if (!rank_ops->reports || !rank_ops->next)
         return err_set(err, -ENOMEM, "no memory for the beats of %u ranks", ranks);
     return 0;
 }
@@ -49,7 +49,7 @@ static int rank_ops_open(void *arg, struct barrier *barrier, struct err *err)
 static void rank_ops_close(void *arg)
 {
     struct job_rank_ops *rank_ops = arg;
-    free(rank_ops->beats);
+    free(rank_ops->reports);
     free(rank_ops->next);
     /* Zeroed, since it is closed again if the next open does not happen. */
     *rank_ops = (struct job_rank_ops){.rank_ops = rank_ops->rank_ops, .job = rank_ops->job};
@@ -60,7 +60,7 @@ static int rank_ops_pause_ms(void *arg)
     const struct job_rank_ops *rank_ops = arg;
     uint64_t now_ns = clock_now_ns();
     if (rank_ops->under_way)
-        return rank_ops->idle ? IDLE_MS : BUSY_LOOK_MS;
+        return rank_ops->idle ? IDLE_MS : BUSY_POLL_MS;
     return rank_ops->next_ns > now_ns ? (int)((rank_ops->next_ns - now_ns) / ms_ns) + 1 : 0;
 }
 
@@ -68,19 +68,19 @@ static int rank_ops_pause_ms(void *arg)
 static bool all_wait(const struct job_rank_ops *rank_ops)
 {
     for (unsigned r = 0; r < rank_ops->job->world.size; r++)
-        if (rank_ops->beats[r].posted != rank_ops->held + 1)
+        if (rank_ops->reports[r].requested != rank_ops->completed + 1)
             return false;
     return true;
 }
 
-static int hold_barrier(struct job_rank_ops *rank_ops, struct err *err)
+static int complete_barrier(struct job_rank_ops *rank_ops, struct err *err)
 {
     struct job *job = rank_ops->job;
-    size_t bytes = rank_ops->beats[0].bytes;
+    size_t bytes = rank_ops->reports[0].bytes;
     for (unsigned r = 1; r < job->world.size; r++)
-        if (rank_ops->beats[r].bytes != bytes)
+        if (rank_ops->reports[r].bytes != bytes)
             return err_set(err, -EPROTO, "rank %u meets with %u bytes, rank 0 with %zu", r,
-                           rank_ops->beats[r].bytes, bytes);
+                           rank_ops->reports[r].bytes, bytes);
     unsigned char *all = bytes ? malloc(job->world.size * bytes) : NULL;
     if (bytes && !all)
         return err_set(err, -ENOMEM, "no memory for a barrier of %u ranks", job->world.size);
@@ -90,7 +90,7 @@ static int hold_barrier(struct job_rank_ops *rank_ops, struct err *err)
     for (unsigned r = 0; r < job->world.size && bytes && !rc; r++)
         memcpy(barrier_block(rank_ops->barrier, r), all + r * bytes, bytes);
     free(all);
-    rank_ops->held++;
+    rank_ops->completed++;
     if (!rc)
         barrier_release(rank_ops->barrier);
     return rc;
@@ -99,42 +99,43 @@ static int hold_barrier(struct job_rank_ops *rank_ops, struct err *err)
 static bool any_interrupted(const struct job_rank_ops *rank_ops)
 {
     for (unsigned r = 0; r < rank_ops->job->world.size; r++)
-        if (rank_ops->beats[r].interrupted)
+        if (rank_ops->reports[r].interrupted)
             return true;
     return false;
 }
 
-static int take_beats(struct job_rank_ops *rank_ops, struct err *err)
+static int take_reports(struct job_rank_ops *rank_ops, struct err *err)
 {
-    struct rank_ops_beat *last = rank_ops->beats;
-    rank_ops->beats = rank_ops->next;
+    struct rank_ops_report *last = rank_ops->reports;
+    rank_ops->reports = rank_ops->next;
     rank_ops->next = last;
     rank_ops->under_way = false;
     if (any_interrupted(rank_ops))
         return -EINTR;
-    return all_wait(rank_ops) ? hold_barrier(rank_ops, err) : 0;
+    return all_wait(rank_ops) ? complete_barrier(rank_ops, err) : 0;
 }
 
-static bool has_news(const struct job_rank_ops *rank_ops, const struct rank_ops_beat *mine)
+static bool is_changed(const struct job_rank_ops *rank_ops, const struct rank_ops_report *mine)
 {
     return memcmp(&rank_ops->mine, mine, sizeof(*mine)) != 0;
 }
 
-/* True if other ranks took too long to answer: patience_s, or much less after a signal to end. */
-static bool out_of_patience(const struct job_rank_ops *rank_ops)
+/* True if other ranks took too long to answer: answer_limit_s, or much less after a signal to end.
+ */
+static bool answer_timed_out(const struct job_rank_ops *rank_ops)
 {
-    return clock_now_ns() - rank_ops->begun_ns > (uint64_t)(rank_ops->job->patience_s * 1e9) ||
-           job_past_last_words(rank_ops->job);
+    return clock_now_ns() - rank_ops->begun_ns > (uint64_t)(rank_ops->job->answer_limit_s * 1e9) ||
+           job_stop_grace_is_over(rank_ops->job);
 }
 
 /* Never waits, except for a barrier that all ranks have entered. */
-static int rank_ops_step(void *arg, const struct rank_ops_beat *mine, bool idle, struct err *err)
+static int rank_ops_step(void *arg, const struct rank_ops_report *mine, bool idle, struct err *err)
 {
     struct job_rank_ops *rank_ops = arg;
     struct job *job = rank_ops->job;
     rank_ops->idle = idle;
     if (!rank_ops->under_way) {
-        if (clock_now_ns() < rank_ops->next_ns && !has_news(rank_ops, mine))
+        if (clock_now_ns() < rank_ops->next_ns && !is_changed(rank_ops, mine))
             return 0;
         rank_ops->mine = *mine;
         rank_ops->begun_ns = clock_now_ns();
@@ -147,16 +148,16 @@ static int rank_ops_step(void *arg, const struct rank_ops_beat *mine, bool idle,
     if (done < 0)
         return done;
     if (!done)
-        return out_of_patience(rank_ops) ? job_lose(job, err) : 0;
+        return answer_timed_out(rank_ops) ? job_find_lost(job, err) : 0;
     rank_ops->next_ns = clock_now_ns() + (idle ? IDLE_MS : BUSY_MS) * ms_ns;
-    return take_beats(rank_ops, err);
+    return take_reports(rank_ops, err);
 }
 
-static bool rank_ops_past(void *arg, bool background, uint32_t state)
+static bool rank_ops_reached(void *arg, bool background, uint32_t state)
 {
     const struct job_rank_ops *rank_ops = arg;
     for (unsigned r = 0; r < rank_ops->job->world.size; r++)
-        if ((background ? rank_ops->beats[r].all : rank_ops->beats[r].foreground) < state)
+        if ((background ? rank_ops->reports[r].all : rank_ops->reports[r].foreground) < state)
             return false;
     return true;
 }
@@ -165,16 +166,16 @@ static bool rank_ops_lost(void *arg)
 {
     const struct job_rank_ops *rank_ops = arg;
     for (unsigned r = 0; r < rank_ops->job->world.size; r++)
-        if (rank_ops->beats[r].lost)
+        if (rank_ops->reports[r].lost)
             return true;
     return false;
 }
 
-static bool rank_ops_late(void *arg)
+static bool rank_ops_timed_out(void *arg)
 {
     const struct job_rank_ops *rank_ops = arg;
     for (unsigned r = 0; r < rank_ops->job->world.size; r++)
-        if (rank_ops->beats[r].late)
+        if (rank_ops->reports[r].timed_out)
             return true;
     return false;
 }
@@ -232,15 +233,15 @@ void job_rank_ops_make(struct job_rank_ops *rank_ops, struct job *job)
 {
     *rank_ops = (struct job_rank_ops){.job = job,
                                       .rank_ops = {.arg = rank_ops,
-                                                   .find_ours = rank_ops_find_ours,
+                                                   .select_workers = rank_ops_select_workers,
                                                    .refuses = rank_ops_refuses,
                                                    .open = rank_ops_open,
                                                    .close = rank_ops_close,
                                                    .pause_ms = rank_ops_pause_ms,
                                                    .step = rank_ops_step,
-                                                   .past = rank_ops_past,
+                                                   .reached = rank_ops_reached,
                                                    .lost = rank_ops_lost,
-                                                   .late = rank_ops_late,
+                                                   .timed_out = rank_ops_timed_out,
                                                    .broken = rank_ops_broken,
                                                    .join = rank_ops_join,
                                                    .fail = rank_ops_fail,

@@ -28,13 +28,13 @@ static struct client {
     struct process process;
     int fd;
     bool reaped;
-    int status;  /* for waitpid's macros */
-    bool silent; /* it missed a call: its next reply would answer an earlier one */
-    bool ending; /* in the end of MPI, signals do not shorten the wait */
-    int patience_ms;
+    int status;       /* for waitpid's macros */
+    bool missed_call; /* it missed a call: its next reply would answer an earlier one */
+    bool ending;      /* in the end of MPI, signals do not shorten the wait */
+    int answer_limit_ms;
     struct signals *signals;
     int watched_fd; /* -1 = none */
-    double last_words_s;
+    double stop_grace_s;
     struct mpi_ops_world world;
     void *all; /* of the current exchange: buffer for the data of all ranks */
     size_t all_bytes;
@@ -91,7 +91,7 @@ static int explain_end(char *msg, size_t size)
 }
 
 /*
- * Waits until the process has sent something (POLLIN) or has room (POLLOUT). Waits last_words_s at
+ * Waits until the process has sent something (POLLIN) or has room (POLLOUT). Waits stop_grace_s at
  * most once we were asked to stop, or a lifeline has news. -ETIME.
  */
 static int await_process(short events)
@@ -99,11 +99,11 @@ static int await_process(short events)
     struct pollfd fds[] = {{.fd = client.fd, .events = events},
                            {.fd = client.signals->fd, .events = POLLIN},
                            {.fd = client.watched_fd, .events = POLLIN}};
-    uint64_t until_ns = clock_now_ns() + (uint64_t)client.patience_ms * 1000000;
+    uint64_t until_ns = clock_now_ns() + (uint64_t)client.answer_limit_ms * 1000000;
     bool hurry = client.ending;
     for (;;) {
         uint64_t now_ns = clock_now_ns();
-        uint64_t last_ns = now_ns + (uint64_t)(client.last_words_s * 1e9);
+        uint64_t last_ns = now_ns + (uint64_t)(client.stop_grace_s * 1e9);
         if (!hurry && (signals_take(client.signals) || fds[2].revents)) {
             hurry = true;
             until_ns = last_ns < until_ns ? last_ns : until_ns;
@@ -115,7 +115,7 @@ static int await_process(short events)
         if (!left_ms)
             break;
     }
-    client.silent = true;
+    client.missed_call = true;
     return -ETIME;
 }
 
@@ -142,7 +142,7 @@ static int take_reply(struct mpi_link_reply *reply, char *msg, size_t size)
     return reply->rc;
 }
 
-static int send_whole(const char *data, size_t bytes)
+static int send_payload(const char *data, size_t bytes)
 {
     int rc = 0;
     for (size_t sent = 0; sent < bytes && !rc; sent += CHUNK) {
@@ -155,21 +155,21 @@ static int send_whole(const char *data, size_t bytes)
 }
 
 /* Sends a call, with its payload of call->bytes unless that is NULL. */
-static int report(const struct mpi_link_call *call, const void *payload, const int *fds, char *msg,
-                  size_t size)
+static int send_call(const struct mpi_link_call *call, const void *payload, const int *fds,
+                     char *msg, size_t size)
 {
-    int rc = client.silent ? -ETIME : client.reaped ? -EPIPE : await_process(POLLOUT);
+    int rc = client.missed_call ? -ETIME : client.reaped ? -EPIPE : await_process(POLLOUT);
     if (!rc)
         rc = mpi_link_write_call(client.fd, call, fds);
     if (!rc && payload)
-        rc = send_whole(payload, call->bytes);
+        rc = send_payload(payload, call->bytes);
     return fail_link(rc, msg, size);
 }
 
-static int ask(const struct mpi_link_call *call, const int *fds, struct mpi_link_reply *reply,
-               char *msg, size_t size)
+static int call_process(const struct mpi_link_call *call, const int *fds,
+                        struct mpi_link_reply *reply, char *msg, size_t size)
 {
-    int rc = report(call, NULL, fds, msg, size);
+    int rc = send_call(call, NULL, fds, msg, size);
     return rc ? rc : take_reply(reply, msg, size);
 }
 
@@ -179,7 +179,7 @@ static int take_world(const struct mpi_link_reply *reply, struct mpi_ops_world *
                                           : -EPROTO;
 }
 
-int mpi_client_start(struct signals *signals, double last_words_s, struct mpi_ops_world *world,
+int mpi_client_start(struct signals *signals, double stop_grace_s, struct mpi_ops_world *world,
                      struct err *err)
 {
     int ends[2];
@@ -190,8 +190,8 @@ int mpi_client_start(struct signals *signals, double last_words_s, struct mpi_op
     client = (struct client){.fd = ends[0],
                              .signals = signals,
                              .watched_fd = -1,
-                             .last_words_s = last_words_s,
-                             .patience_ms = START_MS};
+                             .stop_grace_s = stop_grace_s,
+                             .answer_limit_ms = START_MS};
     int rc = launch_mpi(ends[1], &client.process, err);
     (void)close(ends[1]);
     if (rc)
@@ -199,7 +199,7 @@ int mpi_client_start(struct signals *signals, double last_words_s, struct mpi_op
     rc = take_reply(&reply, msg, sizeof(msg));
     if (!rc)
         rc = fail_link(take_world(&reply, world), msg, sizeof(msg));
-    client.patience_ms = CALL_MS;
+    client.answer_limit_ms = CALL_MS;
     client.world = *world;
     return rc ? err_set(err, rc, "%s", msg) : 0;
 }
@@ -212,13 +212,13 @@ static int client_begin(const void *mine, size_t bytes, void *all, bool spread, 
     const struct mpi_link_call call = {.kind = MPI_LINK_EXCHANGE, .bytes = bytes, .spread = spread};
     client.all = all;
     client.all_bytes = spread || !client.world.rank ? client.world.size * bytes : 0;
-    return report(&call, mine, NULL, msg, size);
+    return send_call(&call, mine, NULL, msg, size);
 }
 
 static int client_test(bool *done, unsigned *rank, char *msg, size_t size)
 {
     struct mpi_link_reply reply = {0};
-    int rc = ask(&(struct mpi_link_call){.kind = MPI_LINK_POLL}, NULL, &reply, msg, size);
+    int rc = call_process(&(struct mpi_link_call){.kind = MPI_LINK_POLL}, NULL, &reply, msg, size);
     *done = reply.done;
     *rank = reply.rank;
     if (rc || !reply.done)
@@ -246,8 +246,9 @@ static void client_end(void)
     char msg[200];
     struct mpi_link_reply reply;
     client.ending = true;
-    client.patience_ms = END_MS;
-    if (!ask(&(struct mpi_link_call){.kind = MPI_LINK_END}, NULL, &reply, msg, sizeof(msg)))
+    client.answer_limit_ms = END_MS;
+    if (!call_process(&(struct mpi_link_call){.kind = MPI_LINK_END}, NULL, &reply, msg,
+                      sizeof(msg)))
         await_exit();
     (void)close(client.fd);
     client.fd = -1;
@@ -258,9 +259,9 @@ static void client_abort(int code)
     char msg[200];
     struct mpi_link_reply reply;
     client.ending = true;
-    client.patience_ms = ABORT_MS;
-    (void)ask(&(struct mpi_link_call){.kind = MPI_LINK_ABORT, .code = code}, NULL, &reply, msg,
-              sizeof(msg));
+    client.answer_limit_ms = ABORT_MS;
+    (void)call_process(&(struct mpi_link_call){.kind = MPI_LINK_ABORT, .code = code}, NULL, &reply,
+                       msg, sizeof(msg));
 }
 
 const struct mpi_calls mpi_client_calls = {
@@ -273,8 +274,8 @@ int mpi_client_serve(int shared_fd, int event_fd, unsigned index, struct err *er
     char msg[200] = "";
     const int fds[MPI_LINK_FDS] = {shared_fd, event_fd};
     struct mpi_link_reply reply;
-    int rc = ask(&(struct mpi_link_call){.kind = MPI_LINK_SERVE, .index = index}, fds, &reply, msg,
-                 sizeof(msg));
+    int rc = call_process(&(struct mpi_link_call){.kind = MPI_LINK_SERVE, .index = index}, fds,
+                          &reply, msg, sizeof(msg));
     return rc ? err_set(err, rc, "%s", msg) : 0;
 }
 
@@ -282,6 +283,7 @@ bool mpi_client_joined(void)
 {
     char msg[200];
     struct mpi_link_reply reply;
-    int rc = ask(&(struct mpi_link_call){.kind = MPI_LINK_JOIN}, NULL, &reply, msg, sizeof(msg));
+    int rc = call_process(&(struct mpi_link_call){.kind = MPI_LINK_JOIN}, NULL, &reply, msg,
+                          sizeof(msg));
     return rc ? client.reaped : reply.done;
 }

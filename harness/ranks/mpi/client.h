@@ -18,9 +18,9 @@
 
 /*
  * Starts the MPI process, and MPI in it; waits for all ranks. Once a signal has asked to stop, no
- * call waits longer than last_words_s for an answer. -ENOENT: no module; -EIO, ...
+ * call waits longer than stop_grace_s for an answer. -ENOENT: no module; -EIO, ...
  */
-int mpi_client_start(struct signals *signals, double last_words_s, struct mpi_ops_world *world,
+int mpi_client_start(struct signals *signals, double stop_grace_s, struct mpi_ops_world *world,
                      struct err *err);
 
 /*
@@ -42,7 +42,7 @@ extern const struct mpi_calls mpi_client_calls;
 /* Binds its calling thread to our CPUs; the worker's thread is bound by its plan. */
 void mpi_client_share_cpus(void);
 
-/* While this file descriptor is readable, calls wait no longer than last_words_s either. */
+/* While this file descriptor is readable, calls wait no longer than stop_grace_s either. */
 void mpi_client_watch(int fd);
 
 /*

@@ -25,7 +25,7 @@ int exchange_begin(struct exchange *exchange, void *mine, size_t bytes, bool spr
     exchange->mine = mine;
     exchange->bytes = bytes;
     exchange->spread = spread;
-    exchange->told = 1;
+    exchange->answered = 1;
     exchange->request = calloc(n, sizeof(*exchange->request));
     exchange->all = me && !spread ? NULL : malloc(n * bytes + 1);
     if (!mine || !exchange->request || (!exchange->all && (!me || spread))) {
@@ -65,10 +65,10 @@ static int answer(struct exchange *exchange, unsigned *rank, char *msg, size_t s
     const unsigned n = exchange->world->size;
     unsigned under_way = 0;
     int rc = 0;
-    for (unsigned r = 1; r < exchange->told; r++)
+    for (unsigned r = 1; r < exchange->answered; r++)
         under_way += exchange->request[r].active;
-    while (exchange->told < n && under_way++ < exchange->most && !rc) {
-        *rank = exchange->told++;
+    while (exchange->answered < n && under_way++ < exchange->most && !rc) {
+        *rank = exchange->answered++;
         rc = exchange->ops->send(*rank, exchange->all, n * exchange->bytes,
                                  &exchange->request[*rank], msg, size);
     }
@@ -79,14 +79,14 @@ int exchange_test(struct exchange *exchange, bool *done, unsigned *rank, char *m
 {
     int rc = test_all(exchange, done, rank, msg, size);
     exchange->answering |= !rc && *done && !exchange->world->rank && exchange->spread;
-    while (!rc && exchange->answering && exchange->told < exchange->world->size) {
-        const unsigned before = exchange->told;
+    while (!rc && exchange->answering && exchange->answered < exchange->world->size) {
+        const unsigned before = exchange->answered;
         rc = answer(exchange, rank, msg, size);
         if (!rc)
             rc = test_all(exchange, done, rank, msg, size);
-        if (exchange->told == before)
+        if (exchange->answered == before)
             break; /* first the unfinished sends must end */
     }
-    *done &= !exchange->answering || exchange->told == exchange->world->size;
+    *done &= !exchange->answering || exchange->answered == exchange->world->size;
     return rc;
 }

@@ -24,7 +24,7 @@ struct exchange {
     struct mpi_ops_request *request; /* owned, one per rank */
     size_t bytes;
     bool spread, answering; /* answering: rank 0 has all data and sends answers */
-    unsigned told;          /* ranks below this number have been sent the answer */
+    unsigned answered;      /* ranks below this number have been sent the answer */
 };
 
 /*

@@ -32,11 +32,11 @@ struct greeting {
 };
 struct farewell {
     uint32_t end;
-    char words[LIFELINE_WORDS];
+    char message[LIFELINE_MESSAGE_MAX];
 };
 
 /* TCP keepalive, s: a machine that lost power closes no connection. */
-enum { QUIET_S = 10, ASK_AGAIN_S = 5, ASK_TIMES = 3 };
+enum { KEEPALIVE_IDLE_S = 10, KEEPALIVE_INTERVAL_S = 5, KEEPALIVE_PROBES = 3 };
 
 static int left_ms(uint64_t until_ns)
 {
@@ -51,12 +51,12 @@ static bool ready(int fd, short events, uint64_t until_ns)
 }
 
 /* For small messages, which arrive in one piece or count as lost. */
-static bool read_whole(int fd, void *data, size_t bytes, uint64_t until_ns)
+static bool read_message(int fd, void *data, size_t bytes, uint64_t until_ns)
 {
     return ready(fd, POLLIN, until_ns) && recv(fd, data, bytes, MSG_DONTWAIT) == (ssize_t)bytes;
 }
 
-static bool write_whole(int fd, const void *data, size_t bytes)
+static bool write_message(int fd, const void *data, size_t bytes)
 {
     return send(fd, data, bytes, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)bytes;
 }
@@ -77,10 +77,11 @@ static bool make_lines(struct lifeline *lines, unsigned n)
 }
 
 /* Turns keepalive on for line i, and adds it to the epoll. */
-static void keep(struct lifeline *lines, unsigned i)
+static void watch_line(struct lifeline *lines, unsigned i)
 {
-    const int options[][2] = {
-        {TCP_KEEPIDLE, QUIET_S}, {TCP_KEEPINTVL, ASK_AGAIN_S}, {TCP_KEEPCNT, ASK_TIMES}};
+    const int options[][2] = {{TCP_KEEPIDLE, KEEPALIVE_IDLE_S},
+                              {TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S},
+                              {TCP_KEEPCNT, KEEPALIVE_PROBES}};
     int on = 1, fd = lines->line[i].fd;
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
     for (size_t o = 0; o < sizeof(options) / sizeof(options[0]); o++)
@@ -89,7 +90,7 @@ static void keep(struct lifeline *lines, unsigned i)
     (void)epoll_ctl(lines->poll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
-static void drop(struct line *line)
+static void close_line(struct line *line)
 {
     (void)close(line->fd); /* which also takes it out of the epoll */
     line->fd = -1;
@@ -97,8 +98,8 @@ static void drop(struct line *line)
 
 /* Time limits: for a greeting or its answer, as connections may be from other programs and a rank
  * may be stopped; and for connecting to an address. */
-static const uint64_t guest_ns = UINT64_C(10000000000);
-static const uint64_t try_ns = 250000000;
+static const uint64_t greeting_limit_ns = UINT64_C(10000000000);
+static const uint64_t connect_limit_ns = 250000000;
 
 /* ---- making them ---- */
 
@@ -203,13 +204,13 @@ static int connect_to(const struct lifeline_address *address, uint16_t port, uin
 }
 
 /* Sends the greeting. True if the answer is right: another program may listen at the address. */
-static bool is_welcome(int fd, const struct lifeline_offer *offer, unsigned rank)
+static bool exchange_tokens(int fd, const struct lifeline_offer *offer, unsigned rank)
 {
     struct greeting greeting = {.rank = rank};
     unsigned char answer[HALF];
     memcpy(greeting.half, offer->token, HALF);
-    return write_whole(fd, &greeting, sizeof(greeting)) &&
-           read_whole(fd, answer, sizeof(answer), clock_now_ns() + guest_ns) &&
+    return write_message(fd, &greeting, sizeof(greeting)) &&
+           read_message(fd, answer, sizeof(answer), clock_now_ns() + greeting_limit_ns) &&
            !memcmp(answer, offer->token + HALF, HALF);
 }
 
@@ -221,17 +222,17 @@ static bool try_addresses(struct lifeline *lines, const struct lifeline_offer *o
     for (unsigned i = 0; i < offer->naddresses && i < LIFELINE_ADDRESSES; i++) {
         if (is_loopback(&offer->addresses[i]) && !same_machine)
             continue;
-        uint64_t until_ns = clock_now_ns() + try_ns;
+        uint64_t until_ns = clock_now_ns() + connect_limit_ns;
         int fd = connect_to(&offer->addresses[i], offer->port, until_ns);
         *late = *late || (fd < 0 && clock_now_ns() >= until_ns);
         if (fd < 0)
             continue;
         lines->line[0].fd = fd;
-        if (is_welcome(fd, offer, rank)) {
-            keep(lines, 0);
+        if (exchange_tokens(fd, offer, rank)) {
+            watch_line(lines, 0);
             return true;
         }
-        drop(&lines->line[0]);
+        close_line(&lines->line[0]);
     }
     return false;
 }
@@ -244,20 +245,20 @@ bool lifeline_connect(struct lifeline *lines, const struct lifeline_offer *offer
     bool late = true, made = false;
     if (!make_lines(lines, 1) || !offer->port)
         return false;
-    lines->guest = true;
+    lines->is_client = true;
     while (!made && late && clock_now_ns() < end_ns)
         made = try_addresses(lines, offer, rank, same_machine, &late);
     return made;
 }
 
-static bool is_spare(int fd)
+static bool leaves_spare_files(int fd)
 {
     struct rlimit limit;
     return !getrlimit(RLIMIT_NOFILE, &limit) && (rlim_t)fd + SPARE_FILES < limit.rlim_cur;
 }
 
 /* Reads a greeting. True when the connection is done with: it became a line, or was closed. */
-static bool greet(struct lifeline *lines, int fd)
+static bool accept_greeting(struct lifeline *lines, int fd)
 {
     struct greeting greeting;
     ssize_t n = recv(fd, &greeting, sizeof(greeting), MSG_PEEK | MSG_DONTWAIT);
@@ -266,14 +267,14 @@ static bool greet(struct lifeline *lines, int fd)
     bool good = n == (ssize_t)sizeof(greeting) &&
                 recv(fd, &greeting, sizeof(greeting), MSG_DONTWAIT) == n &&
                 !memcmp(greeting.half, lines->token, HALF) && greeting.rank < lines->n &&
-                is_spare(fd) && write_whole(fd, lines->token + HALF, HALF);
+                leaves_spare_files(fd) && write_message(fd, lines->token + HALF, HALF);
     if (!good) {
         (void)close(fd);
         return true;
     }
     struct line *line = &lines->line[greeting.rank];
     if (line->fd >= 0)
-        drop(line); /* the rank gave up that connection */
+        close_line(line); /* the rank gave up that connection */
     line->fd = fd;
     return true;
 }
@@ -281,18 +282,19 @@ static bool greet(struct lifeline *lines, int fd)
 void lifeline_take(struct lifeline *lines)
 {
     int fd = -1;
-    while (lines->listen_fd >= 0 && lines->ncoming < LIFELINE_COMING &&
+    while (lines->listen_fd >= 0 && lines->nincoming < LIFELINE_INCOMING_MAX &&
            (fd = accept4(lines->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
-        lines->coming[lines->ncoming++] =
-            (struct lifeline_coming){.fd = fd, .until_ns = clock_now_ns() + guest_ns};
-    for (unsigned i = lines->ncoming; i-- > 0;) {
-        struct lifeline_coming *coming = &lines->coming[i];
-        bool late = clock_now_ns() >= coming->until_ns, done = greet(lines, coming->fd);
+        lines->incoming[lines->nincoming++] =
+            (struct lifeline_incoming){.fd = fd, .until_ns = clock_now_ns() + greeting_limit_ns};
+    for (unsigned i = lines->nincoming; i-- > 0;) {
+        struct lifeline_incoming *incoming = &lines->incoming[i];
+        bool late = clock_now_ns() >= incoming->until_ns,
+             done = accept_greeting(lines, incoming->fd);
         if (!done && !late)
             continue;
         if (!done)
-            (void)close(coming->fd);
-        *coming = lines->coming[--lines->ncoming];
+            (void)close(incoming->fd);
+        *incoming = lines->incoming[--lines->nincoming];
     }
 }
 
@@ -301,24 +303,24 @@ static void stop_listening(struct lifeline *lines)
     if (lines->n && lines->listen_fd >= 0)
         (void)close(lines->listen_fd);
     lines->listen_fd = -1;
-    while (lines->ncoming)
-        (void)close(lines->coming[--lines->ncoming].fd);
+    while (lines->nincoming)
+        (void)close(lines->incoming[--lines->nincoming].fd);
 }
 
-void lifeline_settle(struct lifeline *lines, const bool *made)
+void lifeline_finish_accepting(struct lifeline *lines, const bool *made)
 {
     stop_listening(lines);
     for (unsigned r = 0; r < lines->n; r++)
         if (lines->line[r].fd >= 0 && made[r])
-            keep(lines, r);
+            watch_line(lines, r);
         else if (lines->line[r].fd >= 0)
-            drop(&lines->line[r]);
+            close_line(&lines->line[r]);
 }
 
 /* ---- reading them ---- */
 
 /* Reads the end of a line. Our side stays open until we end: the other rank may wait for that. */
-static void hear(struct lifeline *lines, struct line *line)
+static void read_farewell(struct lifeline *lines, struct line *line)
 {
     struct farewell farewell;
     ssize_t n = recv(line->fd, &farewell, sizeof(farewell), MSG_DONTWAIT);
@@ -327,35 +329,35 @@ static void hear(struct lifeline *lines, struct line *line)
     line->end = LIFELINE_CLOSED;
     if (n == (ssize_t)sizeof(farewell) && farewell.end < LIFELINE_CLOSED) {
         line->end = (enum lifeline_end)farewell.end;
-        memcpy(line->words, farewell.words, sizeof(line->words));
-        line->words[sizeof(line->words) - 1] = '\0';
+        memcpy(line->message, farewell.message, sizeof(line->message));
+        line->message[sizeof(line->message) - 1] = '\0';
     }
     (void)epoll_ctl(lines->poll_fd, EPOLL_CTL_DEL, line->fd, NULL);
 }
 
-int lifeline_lost(struct lifeline *lines, enum lifeline_end *end, const char **words)
+int lifeline_lost(struct lifeline *lines, enum lifeline_end *end, const char **message)
 {
     struct epoll_event event;
     /* One event at a time: the kernel returns events in the order of arrival. */
     while (lines->n && epoll_wait(lines->poll_fd, &event, 1, 0) == 1) {
         struct line *line = &lines->line[event.data.u32];
-        hear(lines, line);
+        read_farewell(lines, line);
         bool lost = line->end == LIFELINE_FAILED || line->end == LIFELINE_CLOSED ||
-                    (line->end == LIFELINE_FOLLOWS && lines->guest);
+                    (line->end == LIFELINE_FOLLOWS && lines->is_client);
         if (!lost)
             continue;
         *end = line->end;
-        *words = line->words;
+        *message = line->message;
         return (int)event.data.u32;
     }
     return -1;
 }
 
-int lifeline_follower(const struct lifeline *lines, const char **words)
+int lifeline_follower(const struct lifeline *lines, const char **message)
 {
     for (unsigned i = 0; i < lines->n; i++)
         if (lines->line[i].end == LIFELINE_FOLLOWS) {
-            *words = lines->line[i].words;
+            *message = lines->line[i].message;
             return (int)i;
         }
     return -1;
@@ -363,13 +365,13 @@ int lifeline_follower(const struct lifeline *lines, const char **words)
 
 /* ---- the end ---- */
 
-void lifeline_report(struct lifeline *lines, enum lifeline_end end, const char *words)
+void lifeline_report(struct lifeline *lines, enum lifeline_end end, const char *message)
 {
     struct farewell farewell = {.end = end};
-    strncpy(farewell.words, words, sizeof(farewell.words) - 1);
+    strncpy(farewell.message, message, sizeof(farewell.message) - 1);
     for (unsigned i = 0; i < lines->n; i++)
         if (lines->line[i].fd >= 0) {
-            (void)write_whole(lines->line[i].fd, &farewell, sizeof(farewell));
+            (void)write_message(lines->line[i].fd, &farewell, sizeof(farewell));
             /* So later calls send nothing. */
             (void)shutdown(lines->line[i].fd, SHUT_WR);
         }
@@ -393,7 +395,7 @@ void lifeline_close(struct lifeline *lines)
     lifeline_report(lines, LIFELINE_LEFT, "");
     for (unsigned i = 0; i < lines->n; i++)
         if (lines->line[i].fd >= 0)
-            drop(&lines->line[i]);
+            close_line(&lines->line[i]);
     if (lines->n) {
         free(lines->line);
         (void)close(lines->poll_fd);

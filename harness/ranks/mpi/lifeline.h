@@ -5,9 +5,9 @@
  * found because it does not answer.
  *
  * Rank 0 listens while the lines are made. Before, it sends random bytes, a token, through MPI. A
- * rank that connects (a guest) sends one half of the token, and rank 0 answers with the other half.
- * Guests then tell through MPI whether they got the answer; a guest that gave up has no line, and
- * does not count as lost.
+ * rank that connects (a client) sends one half of the token, and rank 0 answers with the other
+ * half. Clients then tell through MPI whether they got the answer; a client that gave up has no
+ * line, and does not count as lost.
  */
 #ifndef CONTEND_RANKS_MPI_LIFELINE_H
 #define CONTEND_RANKS_MPI_LIFELINE_H
@@ -16,7 +16,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LIFELINE_ADDRESSES = 8, LIFELINE_TOKEN = 16, LIFELINE_WORDS = 128, LIFELINE_COMING = 64 };
+enum {
+    LIFELINE_ADDRESSES = 8,
+    LIFELINE_TOKEN = 16,
+    LIFELINE_MESSAGE_MAX = 128,
+    LIFELINE_INCOMING_MAX = 64
+};
 
 /* Addresses of rank 0, sent through MPI. */
 struct lifeline_offer {
@@ -32,26 +37,26 @@ struct lifeline_offer {
 enum lifeline_end {
     LIFELINE_ALIVE,
     LIFELINE_LEFT,    /* it ended in good order */
-    LIFELINE_FAILED,  /* it failed; its words say why */
+    LIFELINE_FAILED,  /* it failed; its message says why */
     LIFELINE_FOLLOWS, /* it ended because another rank was lost */
     LIFELINE_CLOSED   /* no last message: it was killed, or its machine is gone */
 };
 
 struct lifeline {
-    unsigned n; /* number of lines; 0 = none, and nothing is open */
-    bool guest; /* of a rank other than 0 */
+    unsigned n;     /* number of lines; 0 = none, and nothing is open */
+    bool is_client; /* of a rank other than 0 */
     struct line {
         int fd; /* -1 = none */
         enum lifeline_end end;
-        char words[LIFELINE_WORDS];
+        char message[LIFELINE_MESSAGE_MAX];
     } * line; /* at rank 0: by rank, its own unused; else: one, to rank 0 */
     int listen_fd;
     unsigned char token[LIFELINE_TOKEN];
-    unsigned ncoming;
-    struct lifeline_coming { /* connections that have not sent a greeting yet */
+    unsigned nincoming;
+    struct lifeline_incoming { /* connections that have not sent a greeting yet */
         int fd;
         uint64_t until_ns;
-    } coming[LIFELINE_COMING];
+    } incoming[LIFELINE_INCOMING_MAX];
     int poll_fd; /* an epoll: readable when a line has news */
 };
 
@@ -65,28 +70,28 @@ void lifeline_offer(struct lifeline *lines, unsigned size, struct lifeline_offer
 bool lifeline_connect(struct lifeline *lines, const struct lifeline_offer *offer, unsigned rank,
                       bool same_machine, double limit_s);
 
-/* Rank 0: answers guests that have connected, without waiting. Call it repeatedly. */
+/* Rank 0: answers clients that have connected, without waiting. Call it repeatedly. */
 void lifeline_take(struct lifeline *lines);
 
 /* Rank 0: stops listening; keeps the lines of ranks r with made[r], and watches them. */
-void lifeline_settle(struct lifeline *lines, const bool *made);
+void lifeline_finish_accepting(struct lifeline *lines, const bool *made);
 
-/* Reads news without waiting. Returns the first lost rank, with *end and *words; -1 = none. */
-int lifeline_lost(struct lifeline *lines, enum lifeline_end *end, const char **words);
+/* Reads news without waiting. Returns the first lost rank, with *end and *message; -1 = none. */
+int lifeline_lost(struct lifeline *lines, enum lifeline_end *end, const char **message);
 
 /* Rank 0: true if that rank has a line, and no news of its end came. */
-static inline bool lifeline_holds(const struct lifeline *lines, unsigned rank)
+static inline bool lifeline_is_open(const struct lifeline *lines, unsigned rank)
 {
     return rank < lines->n && lines->line[rank].fd >= 0 && !lines->line[rank].end;
 }
 
-/* The lowest rank that ended because another one was lost, and its words; -1 = none. */
-int lifeline_follower(const struct lifeline *lines, const char **words);
+/* The lowest rank that ended because another one was lost, and its message; -1 = none. */
+int lifeline_follower(const struct lifeline *lines, const char **message);
 
 /* Sends how this process ends; only the first call counts. News of the other side still arrive. */
-void lifeline_report(struct lifeline *lines, enum lifeline_end end, const char *words);
+void lifeline_report(struct lifeline *lines, enum lifeline_end end, const char *message);
 
-/* Guests: waits until rank 0 closes its side, at most limit_s. False at once without a line. */
+/* Clients: waits until rank 0 closes its side, at most limit_s. False at once without a line. */
 bool lifeline_await_first(struct lifeline *lines, double limit_s);
 
 /* Closes all lines, with LIFELINE_LEFT unless lifeline_report was called before. */

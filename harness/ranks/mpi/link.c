@@ -11,7 +11,7 @@ static int gone(ssize_t n)
     return !n || errno == EPIPE || errno == ECONNRESET ? -EPIPE : -errno;
 }
 
-static int move_whole(int fd, char *at, size_t bytes, bool out)
+static int transfer_all(int fd, char *at, size_t bytes, bool out)
 {
     while (bytes) {
         ssize_t n = out ? send(fd, at, bytes, MSG_NOSIGNAL) : recv(fd, at, bytes, 0);
@@ -27,12 +27,12 @@ static int move_whole(int fd, char *at, size_t bytes, bool out)
 
 int mpi_link_write(int fd, const void *data, size_t bytes)
 {
-    return move_whole(fd, (char *)(uintptr_t)data, bytes, true);
+    return transfer_all(fd, (char *)(uintptr_t)data, bytes, true);
 }
 
 int mpi_link_read(int fd, void *data, size_t bytes)
 {
-    return move_whole(fd, data, bytes, false);
+    return transfer_all(fd, data, bytes, false);
 }
 
 /* Room for the descriptors of one call, aligned as the kernel requires. */

@@ -6,7 +6,7 @@
 
 #include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
-#include "harness/rows/say.h"
+#include "harness/rows/format.h"
 
 enum { HOST_MOST = 48, LINE_MOST = 150 };
 
@@ -37,7 +37,7 @@ void dat_block(const char *name, const char *columns, FILE *out)
 }
 
 /* The placement may have run with another number of workers. */
-static bool is_had(const struct result *result, enum placement placement)
+static bool is_possible(const struct result *result, enum placement placement)
 {
     for (size_t i = 0; i < result->narms; i++)
         if (result->arms[i].placement == placement && result->arms[i].plan.status == PLAN_OK)
@@ -53,7 +53,7 @@ static void format_skipped(const struct result *result, char *buf, size_t size)
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
         if (arm->plan.status != PLAN_SKIPPED || skipped[arm->placement] ||
-            is_had(result, arm->placement))
+            is_possible(result, arm->placement))
             continue;
         text_append(buf, size, ", ", "%s%s",
                     buf[0] ? "" : "not on this machine: ", placement_infos[arm->placement].name);

@@ -33,7 +33,7 @@ static void put_cells(const struct heat *heat, unsigned longer, FILE *out)
     dat_block("cells", "column line value text", out);
     for (size_t i = 0; i < (size_t)heat->n[0] * heat->n[1] && longer <= heat->printed_most; i++)
         if (!isnan(heat->value[i])) {
-            heat->say(heat->arg, i, text);
+            heat->format_cell(heat->arg, i, text);
             (void)fprintf(out, "%zu %zu %.6g %s\n", i % heat->n[0], i / heat->n[0], heat->value[i],
                           dat_text(text, HEAT_TEXT).quoted);
         }

@@ -24,7 +24,7 @@ struct heat {
     unsigned printed_most; /* cells hold numbers if neither axis is longer than this */
     const void *arg;
     void (*name)(const void *arg, unsigned axis, unsigned place, char text[static HEAT_TEXT]);
-    void (*say)(const void *arg, size_t cell, char text[static HEAT_TEXT]);
+    void (*format_cell)(const void *arg, size_t cell, char text[static HEAT_TEXT]);
 };
 
 void heat_put(const struct heat *heat, FILE *out);

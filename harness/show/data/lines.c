@@ -16,7 +16,7 @@ static bool same_part(const struct arm *a, const struct arm *b)
 
 static bool is_shown(const struct arm *arm)
 {
-    return !arm->alone && !arm->bench->scan && arm->plan.status == PLAN_OK;
+    return !arm->is_baseline && !arm->bench->scan && arm->plan.status == PLAN_OK;
 }
 
 /* The index of the first arm shown with the same part, or with the same part and placement. */
@@ -77,7 +77,7 @@ void lines_add_baselines(const struct figure_data *data, struct lines *lines)
     for (size_t i = 0; i < lines->n; i++) {
         int slice = data->analysis->rounds.arms[lines->arm[i]].baseline[BASELINE_SLICE];
         /* A slice baseline that is one of the run's own arms already has a line. */
-        bool known = slice < 0 || !data->result->arms[slice].alone;
+        bool known = slice < 0 || !data->result->arms[slice].is_baseline;
         for (size_t k = 0; k < n; k++)
             known = known || lines->arm[k] == (size_t)slice;
         if (known)
@@ -106,11 +106,11 @@ char *lines_format_label(const struct figure_data *data, const struct lines *lin
                          char *buf, size_t size)
 {
     const struct arm *arm = lines_arm(data, lines, line);
-    if (arm->alone)
+    if (arm->is_baseline)
         (void)snprintf(buf, size, "alone on 1/%u", arm->planned_workers);
     else
         (void)snprintf(buf, size, "%s", placement_infos[arm->placement].name);
-    if (!arm->alone && !lines->workers)
+    if (!arm->is_baseline && !lines->workers)
         text_append(buf, size, ", ", "%u worker%s", arm->planned_workers,
                     arm->planned_workers == 1 ? "" : "s");
     if (has_several_benches(data->result))

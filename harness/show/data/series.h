@@ -2,7 +2,7 @@
 #ifndef CONTEND_SHOW_DATA_SERIES_H
 #define CONTEND_SHOW_DATA_SERIES_H
 
-#include "harness/rows/say.h"
+#include "harness/rows/format.h"
 #include "harness/show/data/dat.h"
 
 struct series_point {

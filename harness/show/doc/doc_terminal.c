@@ -20,8 +20,8 @@ struct layout {
     const struct doc_table *table;
     int label, gap, width[DOC_COLUMNS]; /* 0 = not shown */
     int head_lines;
-    size_t end;        /* after the last column that is shown */
-    bool corner_alone; /* the first column's name gets a line of its own */
+    size_t end;               /* after the last column that is shown */
+    bool corner_has_own_line; /* the first column's name gets a line of its own */
 };
 
 static const char *code_of(const struct screen *screen, enum paint paint)
@@ -123,9 +123,9 @@ static void lay_out(const struct doc_table *table, bool all, struct layout *layo
             layout->width[i] = 0;
     layout->gap = fits(layout, 2) ? 2 : 1;
     int corner = width_of(table, 0, true);
-    layout->corner_alone =
+    layout->corner_has_own_line =
         corner > layout->label && corner + width_of_rest(layout, layout->gap) > TEXT_WIDTH;
-    if (!layout->corner_alone)
+    if (!layout->corner_has_own_line)
         layout->label = larger(layout->label, corner);
 }
 
@@ -153,12 +153,13 @@ static void print_head(const struct screen *screen, const struct layout *layout,
 {
     const struct doc_table *table = layout->table;
     const char *corner = table->column[0].name ? table->column[0].name : "";
-    if (layout->corner_alone && from == 1)
+    if (layout->corner_has_own_line && from == 1)
         (void)fprintf(screen->out, "%s\n", corner);
     for (int row = 0; row < layout->head_lines; row++) {
         struct strbuf line = {0};
         bool last = row + 1 == layout->head_lines;
-        strbuf_addf(&line, "%-*s", layout->label, last && !layout->corner_alone ? corner : "");
+        strbuf_addf(&line, "%-*s", layout->label,
+                    last && !layout->corner_has_own_line ? corner : "");
         for (size_t i = from; i < to; i++) {
             int length = 0;
             const char *name = table->column[i].name;

@@ -61,7 +61,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* A figure may have both a .dat and a .dat.tmp. */
-static size_t drop_twins(struct found *found, size_t n)
+static size_t drop_duplicates(struct found *found, size_t n)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++)
@@ -89,5 +89,5 @@ size_t found_list(int plots_fd, struct found found[static FOUND_MOST])
     }
     (void)closedir(directory);
     qsort(found, n, sizeof(*found), compare);
-    return drop_twins(found, n);
+    return drop_duplicates(found, n);
 }

@@ -141,7 +141,7 @@ static int make_script(const struct gnuplot_job *job, const struct files *files)
     return fd;
 }
 
-static int hand_over(const struct files *files)
+static int keep_open_on_exec(const struct files *files)
 {
     int rc = fcntl(files->data, F_SETFD, 0);
     for (size_t i = 0; i < PICTURES && rc >= 0; i++)
@@ -179,8 +179,9 @@ static int become_gnuplot(void *arg)
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     set_limits();
-    if (chdir("/") == 0 && hand_over(image->files) >= 0 && dup2(image->script, STDIN_FILENO) >= 0 &&
-        dup2(image->messages, STDOUT_FILENO) >= 0 && dup2(image->messages, STDERR_FILENO) >= 0)
+    if (chdir("/") == 0 && keep_open_on_exec(image->files) >= 0 &&
+        dup2(image->script, STDIN_FILENO) >= 0 && dup2(image->messages, STDOUT_FILENO) >= 0 &&
+        dup2(image->messages, STDERR_FILENO) >= 0)
         (void)execv(image->path, argv);
     int code = errno;
     (void)!write(image->exec_error, &code, sizeof(code));

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "harness/lib/base/text.h"
-#include "harness/rows/say.h"
+#include "harness/rows/format.h"
 #include "harness/show/data/dat.h"
 #include "harness/show/data/dots.h"
 

@@ -103,7 +103,7 @@ static int make_matrix(const struct figure_data *data, const struct arm *arm, st
             continue;
         for (unsigned axis = 0; axis < AXES; axis++) {
             bitset_set(&matrix->members[axis], pair[axis]);
-            if (!figure->apart)
+            if (!figure->separate_axes)
                 bitset_set(&matrix->members[axis], pair[AXES - 1 - axis]);
         }
         rows++;
@@ -196,7 +196,7 @@ static void put_map(const struct figure_data *data, const struct arm *arm,
                         .printed_most = PRINTED_MOST,
                         .arg = &shown,
                         .name = name_member,
-                        .say = format_cell};
+                        .format_cell = format_cell};
     char how[320], rest[240], least[HEAT_TEXT], middle[HEAT_TEXT], most[HEAT_TEXT];
     size_t beyond = choose_range(figure, matrix, &heat.low, &heat.high);
     double median = stats_percentile(matrix->sorted, matrix->nvalues, 0.5);

@@ -40,13 +40,14 @@ static bool has(const struct panels *panels, const struct history_series *series
     return false;
 }
 
-static void choose(const struct history *history, bool canary, size_t most, struct panels *panels)
+static void choose(const struct history *history, bool is_control, size_t most,
+                   struct panels *panels)
 {
     for (size_t i = 0; i < most; i++) {
         const struct history_series *best = NULL;
         for (size_t s = 0; s < history->nseries; s++) {
             const struct history_series *series = &history->series[s];
-            if (series->figure.canary == canary && series->n && !has(panels, series) &&
+            if (series->figure.is_control == is_control && series->n && !has(panels, series) &&
                 (!best || weight(series) > weight(best)))
                 best = series;
         }

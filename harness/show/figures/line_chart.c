@@ -91,19 +91,19 @@ static void place_all(const struct figure_data *data, struct chart *chart)
 }
 
 /* Extends the range to `value`. fmin and fmax ignore NaN, such as the interval of one round. */
-static void hold(double ends[static 2], double value)
+static void extend_range(double ends[static 2], double value)
 {
     ends[0] = fmin(ends[0], value);
     ends[1] = fmax(ends[1], value);
 }
 
 /* Gives a linear axis room at its ends, but not below 0 if it begins there. */
-static void stretch(const struct figure_axis *axis, double room, double ends[static 2])
+static void pad_axis(const struct figure_axis *axis, double room, double ends[static 2])
 {
     if (axis->log)
         return;
-    hold(ends, axis->from);
-    hold(ends, 1.1 * axis->from);
+    extend_range(ends, axis->from);
+    extend_range(ends, 1.1 * axis->from);
     double more = room * (ends[1] - ends[0]);
     ends[1] += more;
     if (ends[0] < 0 || axis->from > 0)
@@ -124,15 +124,15 @@ static int find_ends(const struct figure_data *data, struct chart *chart, struct
     for (size_t i = 0; i < chart->list.n; i++)
         for (size_t k = 0; k < chart->list.series[i].n; k++) {
             const struct series_point *point = &chart->list.series[i].points[k];
-            hold(chart->curves.x_ends, point->x);
-            hold(chart->curves.y_ends, point->row->median);
-            hold(chart->curves.y_ends, point->row->ci_low);
-            hold(chart->curves.y_ends, point->row->ci_high);
+            extend_range(chart->curves.x_ends, point->x);
+            extend_range(chart->curves.y_ends, point->row->median);
+            extend_range(chart->curves.y_ends, point->row->ci_low);
+            extend_range(chart->curves.y_ends, point->row->ci_high);
         }
     if (!is_axis(&figure->x, chart->curves.x_ends) || !is_axis(&figure->y, chart->curves.y_ends))
         return err_set(err, -ENODATA, "no value of %s fits its axes", figure->metric);
-    stretch(&figure->x, 0.05, chart->curves.x_ends);
-    stretch(&figure->y, 0.12, chart->curves.y_ends);
+    pad_axis(&figure->x, 0.05, chart->curves.x_ends);
+    pad_axis(&figure->y, 0.12, chart->curves.y_ends);
     if (!(chart->curves.x_ends[0] < chart->curves.x_ends[1]) && !figure->series[0])
         return err_set(err, -ENODATA, "one %s makes no line", dim_name(data->bench, figure->x.dim));
     if (figure->y.log) {

@@ -34,7 +34,14 @@ enum {
  * States of a cell, as plots/occupancy.gp reads them. A single worker: 1 + its number modulo 16. A
  * shared cell: CONTESTED + the quarter of the throughput that is lost.
  */
-enum { NOBODY = 0, COLOURS = 16, BACKGROUND, CONTESTED, LOSSES = 4, STATES = CONTESTED + LOSSES };
+enum {
+    NO_WORKER = 0,
+    COLOURS = 16,
+    BACKGROUND,
+    CONTESTED,
+    LOSSES = 4,
+    STATES = CONTESTED + LOSSES
+};
 
 /* One panel. */
 struct panel {
@@ -43,7 +50,7 @@ struct panel {
     const struct observation *observation; /* the first one with CPU samples */
     uint64_t start_ns, from_ns;            /* start of measuring; start of the part shown */
     uint64_t seen_ns;                      /* from start_ns to the last sample */
-    double lost;                           /* as a share of the best panel's throughput; or NaN */
+    double loss;                           /* as a share of the best panel's throughput; or NaN */
 };
 
 struct map {
@@ -56,7 +63,7 @@ struct map {
     unsigned ncpus, per_row;
     uint64_t span_ns, hold_ns;
     bool busiest;    /* a command's busiest stretch is shown; else the start */
-    uint16_t *owner; /* scratch, ncpus x BINS: NOBODY, 1 + worker, or OWNER_MANY */
+    uint16_t *owner; /* scratch, ncpus x BINS: NO_WORKER, 1 + worker, or OWNER_MANY */
 };
 enum { OWNER_MANY = UINT16_MAX };
 
@@ -114,7 +121,7 @@ static void measure_loss(const struct figure_data *data, struct map *map, struct
         if (other->arm->bench == panel->arm->bench && other->arm->params == panel->arm->params)
             best = fmax(best, arms[map->lines.arm[other->line]].rate);
     }
-    panel->lost = 1 - arms[map->lines.arm[panel->line]].rate / best;
+    panel->loss = 1 - arms[map->lines.arm[panel->line]].rate / best;
 }
 
 /* The number of CPU samples of all workers in that span. */
@@ -241,10 +248,10 @@ static void occupy_worker(struct map *map, const struct worker_result *worker, u
 
 static unsigned state_of(uint16_t owner, const struct panel *panel)
 {
-    if (owner == NOBODY)
-        return NOBODY;
+    if (owner == NO_WORKER)
+        return NO_WORKER;
     if (owner == OWNER_MANY) /* unknown loss: the darkest */
-        return panel->lost < 1 ? CONTESTED + (unsigned)(LOSSES * fmax(panel->lost, 0)) : STATES - 1;
+        return panel->loss < 1 ? CONTESTED + (unsigned)(LOSSES * fmax(panel->loss, 0)) : STATES - 1;
     return panel->observation->workers[owner - 1].background ? BACKGROUND
                                                              : 1 + (owner - 1u) % COLOURS;
 }
@@ -253,7 +260,7 @@ static unsigned state_of(uint16_t owner, const struct panel *panel)
 static unsigned row_state(const struct map *map, const struct panel *panel, unsigned row,
                           unsigned bin)
 {
-    unsigned count[STATES] = {0}, best = NOBODY;
+    unsigned count[STATES] = {0}, best = NO_WORKER;
     unsigned end = (row + 1) * map->per_row < map->ncpus ? (row + 1) * map->per_row : map->ncpus;
     for (unsigned cpu = row * map->per_row; cpu < end; cpu++)
         count[state_of(map->owner[(size_t)cpu * BINS + bin], panel)]++;
@@ -302,8 +309,8 @@ static struct dat_text name_panel(const struct figure_data *data, const struct m
 {
     char name[200];
     (void)lines_format_label(data, &map->lines, panel->line, name, 100);
-    if (panel->lost >= 0.005)
-        text_append(name, sizeof(name), ": ", "%.0f%% of the throughput lost", 100 * panel->lost);
+    if (panel->loss >= 0.005)
+        text_append(name, sizeof(name), ": ", "%.0f%% of the throughput lost", 100 * panel->loss);
     if (map->busiest)
         text_append(name, sizeof(name), ", ", "from %.1f s on",
                     (double)(panel->from_ns - panel->start_ns) * 1e-9);

@@ -12,13 +12,13 @@ static double best_of(const struct sizing_curves *curves)
 {
     double best = NAN;
     for (size_t i = 0; i < curves->n; i++)
-        best = fmax(best, fmax(curves->alone[i].rate, curves->all[i].rate / curves->workers));
+        best = fmax(best, fmax(curves->solo[i].rate, curves->all[i].rate / curves->workers));
     return best;
 }
 
 static double x_end(const struct sizing_curves *curves)
 {
-    return curves->alone[curves->n - 1].cores * 1.05;
+    return curves->solo[curves->n - 1].cores * 1.05;
 }
 
 /* Both axes are linear from 0. */
@@ -55,7 +55,7 @@ static void put_cross(const struct knee_point *point, const char *whose, const c
 static void put_crosses(const struct sizing_curves *curves, bool all, double share,
                         struct marks *marks, FILE *out)
 {
-    const struct knee_point *points = all ? curves->all : curves->alone;
+    const struct knee_point *points = all ? curves->all : curves->solo;
     const size_t knee = all ? curves->knee_all : curves->knee;
     const size_t enough = all ? curves->enough_all : curves->enough;
     const char *whose = all ? "all" : "alone";
@@ -89,7 +89,7 @@ int figure_sizing(const struct figure_data *data, FILE *out, struct err *err)
     if (several)
         put_crosses(&curves, true, share, &marks, out);
     marks_put(&marks, false, (const double[]){0, x_end(&curves)}, out);
-    put_points(curves.alone, curves.n, 0, 1, out);
+    put_points(curves.solo, curves.n, 0, 1, out);
     if (several)
         put_points(curves.all, curves.n, 1, share, out);
     return 0;

@@ -143,12 +143,12 @@ static void put_samples(const struct figure_data *data, size_t arm, int y, bool 
 }
 
 /* The row of one worker alone under the same placement, or NULL. */
-static const struct row *alone_row(const struct figure_data *data, size_t arm)
+static const struct row *solo_row(const struct figure_data *data, size_t arm)
 {
-    int alone = data->analysis->rounds.arms[arm].baseline[BASELINE_ALONE];
-    if (alone < 0 || (size_t)alone == arm)
+    int solo = data->analysis->rounds.arms[arm].baseline[BASELINE_SOLO];
+    if (solo < 0 || (size_t)solo == arm)
         return NULL;
-    return find_row(data, &data->result->arms[alone], "step_time");
+    return find_row(data, &data->result->arms[solo], "step_time");
 }
 
 static void step_axis(const struct figure_data *data, const struct lines *lines, double *low,
@@ -157,14 +157,14 @@ static void step_axis(const struct figure_data *data, const struct lines *lines,
     double least = INFINITY, most = 0;
     for (size_t i = 0; i < lines->n; i++) {
         const struct arm_rounds *rounds = &data->analysis->rounds.arms[lines->arm[i]];
-        const struct row *alone = alone_row(data, lines->arm[i]);
+        const struct row *solo = solo_row(data, lines->arm[i]);
         if (rounds->nsteps) {
             least = fmin(least, rounds->steps[0]);
             /* Room for the arrow of a step that did not end. */
             most = fmax(most, 1.2 * rounds->steps[rounds->nsteps - 1]);
         }
-        if (alone)
-            least = fmin(least, alone->median);
+        if (solo)
+            least = fmin(least, solo->median);
     }
     bool any = least > 0 && least <= most;
     *low = any ? dat_round_125(least / 1.04, false) : 1e-3;
@@ -217,9 +217,9 @@ int figure_step_time(const struct figure_data *data, FILE *out, struct err *err)
     }
     dat_block("alone", "y time", out);
     for (size_t i = 0; i < lines.n; i++) {
-        const struct row *alone = alone_row(data, lines.arm[i]);
-        if (alone)
-            (void)fprintf(out, "-%zu %.9g\n", i + 1, alone->median);
+        const struct row *solo = solo_row(data, lines.arm[i]);
+        if (solo)
+            (void)fprintf(out, "-%zu %.9g\n", i + 1, solo->median);
     }
     put_missing(data, &lines, "step_time", out);
     lines_free(&lines);
@@ -320,7 +320,7 @@ int figure_loss(const struct figure_data *data, FILE *out, struct err *err)
         char text[80], shares[80];
         if (!read_split(data, arm, wait_known, &split))
             continue;
-        format_step(&split, arm->alone, text, sizeof(text));
+        format_step(&split, arm->is_baseline, text, sizeof(text));
         format_shares(&split, wait_known, shares, sizeof(shares));
         (void)fprintf(out, "-%zu %s %.9g %.9g %.9g %.9g %s %s\n", i + 1,
                       lines_text(data, &lines, i).quoted, split.oncpu * split.step,

@@ -29,7 +29,7 @@ static void format_rate(const struct figure_data *data, size_t arm, char text[st
 /* An arm, and its comparison with the reference. */
 struct subject {
     size_t arm;
-    struct recommendation made;
+    struct recommendation recommendation;
     struct paired_ratio gain;
 };
 
@@ -40,8 +40,8 @@ static void format_ratio(const struct figure_data *data, const struct subject *s
     char ratio[16], low[16], high[16];
     const struct paired_ratio *gain = &subject->gain;
     const struct arm_rounds *arms = data->analysis->rounds.arms;
-    bool is_reference = subject->made.reference == (int)subject->arm;
-    bool bound = !is_reference && arms[subject->made.reference].status == STATUS_CENSORED;
+    bool is_reference = subject->recommendation.reference == (int)subject->arm;
+    bool bound = !is_reference && arms[subject->recommendation.reference].status == STATUS_CENSORED;
     (void)advice_format_ratio(gain->median, ratio, sizeof(ratio));
     (void)snprintf(text, DOTS_TEXT, "%s%s", bound ? "more than " : "", is_reference ? "1x" : ratio);
     if (!isnan(gain->low) && !bound && !is_reference)
@@ -50,7 +50,7 @@ static void format_ratio(const struct figure_data *data, const struct subject *s
                     advice_format_ratio(gain->high, high, sizeof(high)));
     text_append(text, DOTS_TEXT, "", "%s%s",
                 arms[subject->arm].status == STATUS_NOISY ? ", noisy" : "",
-                subject->made.arm == (int)subject->arm ? ", recommended" : "");
+                subject->recommendation.arm == (int)subject->arm ? ", recommended" : "");
 }
 
 /* NaN if the arm has no rate in that round. */
@@ -67,11 +67,11 @@ static bool add_dots(const struct figure_data *data, const struct subject *subje
                      struct dots *dots)
 {
     unsigned rounds = data->result->rounds_done;
-    unsigned colour = subject->made.arm == (int)subject->arm;
+    unsigned colour = subject->recommendation.arm == (int)subject->arm;
     for (unsigned round = 0; round < rounds; round++) {
         double ratio =
             rate_in(&data->analysis->values, subject->arm, (int)round) /
-            rate_in(&data->analysis->values, (size_t)subject->made.reference, (int)round);
+            rate_in(&data->analysis->values, (size_t)subject->recommendation.reference, (int)round);
         double above = rounds > 1 ? 0.3 - 0.6 * round / (rounds - 1.0) : 0;
         const struct dot dot = {line, ratio, NAN, NAN, above, colour, DOT_ROUND};
         if (ratio > 0 && isfinite(ratio) && !dots_add(dots, &dot))
@@ -87,9 +87,11 @@ static void format_answer(const struct figure_data *data, const struct subject *
                           const char *label, char answer[static DAT_TEXT_MOST])
 {
     char gain[96];
-    if (subject->made.arm == (int)subject->arm && recommend_applies(&subject->made))
-        (void)snprintf(answer, DAT_TEXT_MOST, "%s is %s", label,
-                       advice_format_gain(data->analysis, &subject->made, gain, sizeof(gain)));
+    if (subject->recommendation.arm == (int)subject->arm &&
+        recommend_applies(&subject->recommendation))
+        (void)snprintf(
+            answer, DAT_TEXT_MOST, "%s is %s", label,
+            advice_format_gain(data->analysis, &subject->recommendation, gain, sizeof(gain)));
 }
 
 static int add_line(const struct figure_data *data, const struct lines *lines, size_t i,
@@ -97,8 +99,9 @@ static int add_line(const struct figure_data *data, const struct lines *lines, s
 {
     struct subject subject = {.arm = lines->arm[i]};
     char label[DOTS_NAME];
-    subject.made = recommend_make(data->analysis, &data->analysis->result->arms[subject.arm]);
-    subject.gain = analysis_ratio(data->analysis, subject.made.reference, subject.arm);
+    subject.recommendation =
+        recommend_make(data->analysis, &data->analysis->result->arms[subject.arm]);
+    subject.gain = analysis_ratio(data->analysis, subject.recommendation.reference, subject.arm);
     size_t line = dots_add_line(dots, 0, lines_format_label(data, lines, i, label, sizeof(label)));
     if (line == SIZE_MAX)
         return -ENOMEM;

@@ -44,7 +44,7 @@ void html_begin(const char *title, FILE *out)
     (void)fprintf(out, "<style>\n%s</style>\n</head>\n<body>\n", html_style);
 }
 
-bool html_is_ours(const char *text, size_t size)
+bool html_is_contend_page(const char *text, size_t size)
 {
     return size >= sizeof(START) - 1 && memcmp(text, START, sizeof(START) - 1) == 0;
 }
@@ -93,7 +93,7 @@ static void print_verdict(const char *name, const struct findings *findings, FIL
 static bool feeds_none(const struct result *result)
 {
     for (size_t i = 0; i < result->narms; i++)
-        if (!bench_feeds_none(result->arms[i].bench) && !result->arms[i].canary)
+        if (!bench_feeds_none(result->arms[i].bench) && !result->arms[i].is_control)
             return false;
     return true;
 }
@@ -254,8 +254,8 @@ int html_print(const struct html_page *given, FILE *out, struct err *err)
     struct html_side sides[2] = {given->sides[0]};
     if (given->nsides > 1) {
         sides[1] = given->sides[1];
-        sides[0].beside = &sides[1];
-        sides[1].beside = &sides[0];
+        sides[0].other_side = &sides[1];
+        sides[1].other_side = &sides[0];
     }
     whole.sides = sides;
     char title[300];

@@ -31,7 +31,7 @@ struct html_side {
     size_t nfigures;
     const struct html_figure *figures;
     const struct html_side
-        *beside; /* set by html_print: the other side, drawn to the same scales */
+        *other_side; /* set by html_print: the other side, drawn to the same scales */
 };
 
 struct html_page {
@@ -50,6 +50,6 @@ struct html_document {
 int html_print_document(const struct html_document *document, FILE *out, struct err *err);
 
 /* True if `text`, the start of a file, is that of a page of any version of this program. */
-bool html_is_ours(const char *text, size_t size);
+bool html_is_contend_page(const char *text, size_t size);
 
 #endif

@@ -36,7 +36,7 @@ static void print_note(const char *name, const char *text, FILE *out)
 {
     (void)fputs("<li class=\"note\">", out);
     html_element("b", out, "%s", name);
-    html_say(out, " %s", text);
+    html_text(out, " %s", text);
     (void)fputs("</li>\n", out);
 }
 
@@ -49,7 +49,7 @@ void html_warnings(const struct html_side *side, FILE *out)
     html_doc(&doc, out);
     (void)fputs("<ul class=\"findings\">\n", out);
     for (size_t i = 0; i < result->narms; i++)
-        if (!result->arms[i].alone && result->arms[i].plan.status == PLAN_SKIPPED)
+        if (!result->arms[i].is_baseline && result->arms[i].plan.status == PLAN_SKIPPED)
             print_note(arm_name(&result->arms[i]), result->arms[i].plan.reason, out);
     for (size_t i = 0; i < side->about->nnotes; i++)
         print_note("note", side->about->notes[i], out);

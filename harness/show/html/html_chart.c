@@ -19,7 +19,7 @@ static double largest(const struct html_side *side, const char *unit)
     double most = 0;
     for (size_t i = 0; i < rows->n; i++) {
         const struct row *row = &rows->row[i];
-        if (!row->arm->alone && !strcmp(row->metric, METRIC_RATE) && !strcmp(row->unit, unit))
+        if (!row->arm->is_baseline && !strcmp(row->metric, METRIC_RATE) && !strcmp(row->unit, unit))
             most = fmax(most, fmax(row->median, row->ci_high)); /* ci_high may be NaN */
     }
     return most;
@@ -85,8 +85,8 @@ void html_throughput(const struct html_side *side, FILE *out)
         char name[160];
         const struct row *row = block_row(&block, 0, METRIC_RATE);
         double most = row ? largest(side, row->unit) : 0;
-        if (row && side->beside)
-            most = fmax(most, largest(side->beside, row->unit));
+        if (row && side->other_side)
+            most = fmax(most, largest(side->other_side, row->unit));
         if (most > 0) {
             html_line("h4", out, "%s", block_name(&block, name, sizeof(name)));
             begin_chart("Work done per second by all workers under each placement", block.n, out);

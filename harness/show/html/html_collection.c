@@ -11,10 +11,10 @@ static void print_one(const struct collected *one, FILE *out)
     (void)fputs("<h2>", out);
     if (one->has_page) {
         (void)fputs("<a href=\"", out);
-        html_say(out, "%s/report.html", one->scenario);
+        html_text(out, "%s/report.html", one->scenario);
         (void)fputs("\">", out);
     }
-    html_say(out, "%s", one->scenario);
+    html_text(out, "%s", one->scenario);
     (void)fputs(one->has_page ? "</a></h2>\n" : "</h2>\n", out);
     (void)collected_format(one, numbers, sizeof(numbers));
     html_line("p", out, "%s%s%s%s%s.", one->summary, one->summary[0] ? ": " : "",

@@ -61,14 +61,14 @@ static unsigned larger(unsigned a, unsigned b)
 static unsigned columns_of(unsigned n, struct size each)
 {
     double root = sqrt(2.2 * n * larger(each.h, 1) / larger(each.w, 1));
-    unsigned wish = root < 1 ? 1 : root < n ? (unsigned)root : larger(n, 1);
-    for (unsigned off = 0; off <= wish / 3; off++) {
-        if (n % (wish + off) == 0)
-            return wish + off;
-        if (n % (wish - off) == 0)
-            return wish - off;
+    unsigned wanted = root < 1 ? 1 : root < n ? (unsigned)root : larger(n, 1);
+    for (unsigned off = 0; off <= wanted / 3; off++) {
+        if (n % (wanted + off) == 0)
+            return wanted + off;
+        if (n % (wanted - off) == 0)
+            return wanted - off;
     }
-    return wish;
+    return wanted;
 }
 
 /* Removes the next core from `left` and returns it in *core; false: `left` is empty. A CPU whose
@@ -314,7 +314,7 @@ static void print_workers(const struct plan *plan, FILE *out)
                       "<li><svg class=\"key\" width=\"12\" height=\"12\" aria-hidden=\"true\">"
                       "<rect class=\"%s\" width=\"12\" height=\"12\"/></svg> ",
                       colour_of(plan, w, colour));
-        html_say(out, "%s", text);
+        html_text(out, "%s", text);
         (void)fputs("</li>\n", out);
     }
     (void)fprintf(out, "</ul>%s\n", folded ? "</details>" : "");
@@ -349,10 +349,11 @@ static bool is_first(const struct result *result, size_t index)
 {
     const struct arm *arm = &result->arms[index];
     for (size_t i = 0; i < index; i++)
-        if (!result->arms[i].alone && result->arms[i].placement == arm->placement &&
+        if (!result->arms[i].is_baseline && result->arms[i].placement == arm->placement &&
             result->arms[i].planned_workers == arm->planned_workers)
             return false;
-    return !arm->alone && !arm->canary && arm->plan.status == PLAN_OK && arm->plan.nworkers;
+    return !arm->is_baseline && !arm->is_control && arm->plan.status == PLAN_OK &&
+           arm->plan.nworkers;
 }
 
 void html_machine(const struct html_side *side, FILE *out)

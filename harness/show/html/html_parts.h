@@ -13,7 +13,7 @@ extern const char html_style[];
  * formatted, then escaped. */
 void html_element(const char *tag, FILE *out, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-#define html_say(out, ...) html_element("", (out), __VA_ARGS__)
+#define html_text(out, ...) html_element("", (out), __VA_ARGS__)
 #define html_line(tag, out, ...) (html_element((tag), (out), __VA_ARGS__), (void)fputc('\n', (out)))
 
 /* html.c: prints the start of the page, up to and including <body>. */

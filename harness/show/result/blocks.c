@@ -6,8 +6,8 @@
 
 #include "harness/engine/arms/variant.h"
 #include "harness/lib/base/text.h"
+#include "harness/rows/format.h"
 #include "harness/rows/metric.h"
-#include "harness/rows/say.h"
 #include "harness/verdict/advice/advice.h"
 
 static const struct arm *arm_of(const struct block *block, size_t i)
@@ -48,7 +48,7 @@ bool block_has_quota(const struct block *block)
 
 bool block_is_recommended(const struct block *block, size_t i)
 {
-    return block->made.arm == (int)block->arm[i];
+    return block->recommendation.arm == (int)block->arm[i];
 }
 
 const char *block_arm_name(const struct block *block, size_t i)
@@ -69,7 +69,7 @@ char *block_name(const struct block *block, char *buf, size_t size)
 static bool has_steps(const struct analysis *analysis, const struct arm *arm)
 {
     const struct row *row = rows_find(&analysis->rows, arm, "step_time");
-    return !arm->alone && !arm->bench->scan && row && !isnan(row->median);
+    return !arm->is_baseline && !arm->bench->scan && row && !isnan(row->median);
 }
 
 static bool same_block(const struct arm *a, const struct arm *b)
@@ -78,7 +78,7 @@ static bool same_block(const struct arm *a, const struct arm *b)
            a->planned_workers == b->planned_workers;
 }
 
-static bool was_before(const struct analysis *analysis, size_t at)
+static bool is_in_earlier_block(const struct analysis *analysis, size_t at)
 {
     const struct arm *arms = analysis->result->arms;
     for (size_t i = 0; i < at; i++)
@@ -91,7 +91,7 @@ static bool was_before(const struct analysis *analysis, size_t at)
 static double rank(const struct block *block, size_t i)
 {
     double gain = block->gain[i].median, rate = block_median(block, i, METRIC_RATE);
-    bool relative = block->made.reference >= 0 && !block->made.lost;
+    bool relative = block->recommendation.reference >= 0 && !block->recommendation.reference_failed;
     return relative ? (isnan(gain) ? -1 : gain) : isnan(rate) ? -1 : rate;
 }
 
@@ -109,17 +109,17 @@ static void sort(struct block *block)
 }
 
 /* Finds the recommendation: in a tune only fresh rounds count, an ab has none. */
-static void recommend(struct block *block)
+static void find_recommendation(struct block *block)
 {
     const struct result *result = block->analysis->result;
-    block->made = (struct recommendation){.reference = -1, .arm = -1};
-    for (size_t i = 0; i < block->n && block->made.reference < 0; i++)
-        block->made = recommend_make(block->analysis, arm_of(block, i));
+    block->recommendation = (struct recommendation){.reference = -1, .arm = -1};
+    for (size_t i = 0; i < block->n && block->recommendation.reference < 0; i++)
+        block->recommendation = recommend_make(block->analysis, arm_of(block, i));
     for (size_t i = 0; i < block->n; i++) {
         bool relative = result->purpose == PURPOSE_RUN || arm_is_fresh(arm_of(block, i));
-        block->gain[i] = relative
-                             ? analysis_ratio(block->analysis, block->made.reference, block->arm[i])
-                             : PAIRED_NONE;
+        block->gain[i] = relative ? analysis_ratio(block->analysis, block->recommendation.reference,
+                                                   block->arm[i])
+                                  : PAIRED_NONE;
     }
 }
 
@@ -132,7 +132,7 @@ static void add_solo(struct block *block)
     for (int kind = BASELINE_SLICE; kind <= BASELINE_SINGLE; kind++) {
         int arm = any->baseline[kind];
         block->solo[kind] = -1;
-        if (kind == BASELINE_ALONE || arm < 0 || !arms[arm].alone ||
+        if (kind == BASELINE_SOLO || arm < 0 || !arms[arm].is_baseline ||
             !rows_find(&block->analysis->rows, &arms[arm], "step_time") ||
             (kind == BASELINE_SLICE && arm_of(block, 0)->planned_workers == 1))
             continue;
@@ -147,7 +147,7 @@ bool block_next(const struct analysis *analysis, size_t *at, struct block *block
     const struct result *result = analysis->result;
     *block = (struct block){.analysis = analysis};
     while (*at < result->narms &&
-           (!has_steps(analysis, &result->arms[*at]) || was_before(analysis, *at)))
+           (!has_steps(analysis, &result->arms[*at]) || is_in_earlier_block(analysis, *at)))
         (*at)++;
     if (*at == result->narms)
         return false;
@@ -162,7 +162,7 @@ bool block_next(const struct analysis *analysis, size_t *at, struct block *block
             same_block(&result->arms[i], &result->arms[*at]))
             block->arm[block->n++] = i;
     (*at)++;
-    recommend(block);
+    find_recommendation(block);
     sort(block);
     add_solo(block);
     return true;

@@ -11,8 +11,8 @@ struct block {
     size_t n;
     size_t *arm;         /* indices, the worst first; after those `n` the solo runs (one worker) */
     int solo[BASELINES]; /* their positions in `arm`; -1 = none */
-    struct recommendation made;
-    struct paired_ratio *gain; /* of each arm, relative to made.reference */
+    struct recommendation recommendation;
+    struct paired_ratio *gain; /* of each arm, relative to recommendation.reference */
 };
 
 /*

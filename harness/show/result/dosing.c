@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "harness/rows/say.h"
+#include "harness/rows/format.h"
 #include "harness/verdict/advice/advice.h"
 #include "harness/verdict/search/dosing.h"
 

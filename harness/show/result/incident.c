@@ -30,11 +30,11 @@ static const char *doctor_word(const struct incident_outcome *one)
     const struct incident_doctor *doctor = &one->doctor;
     if (!one->incident->doctor)
         return "no check";
-    if (!doctor->looked)
+    if (!doctor->was_run)
         return "-";
     if (!one->incident->doctor[0])
-        return doctor->named ? "silent" : "WRONG";
-    return doctor->named ? "names it" : "misses it";
+        return doctor->found_expected ? "silent" : "WRONG";
+    return doctor->found_expected ? "names it" : "misses it";
 }
 
 static void add_row(const struct incident_outcome *one, struct doc_table *table)
@@ -74,7 +74,7 @@ static void add_reported(const struct incident *incident, struct doc *doc)
     char text[24], figures[200];
     text_set(figures, "%s", reported->figures ? reported->figures : "");
     if (!reported->figures && reported->what)
-        text_set(figures, "%.4g -> %.4g %s, %s", reported->sick, reported->cured, reported->what,
+        text_set(figures, "%.4g -> %.4g %s, %s", reported->before, reported->after, reported->what,
                  times(incident_reported(incident), text));
     doc_gap(doc);
     doc_text(doc, "Reported: %s; %s.", figures, reported->machine);
@@ -86,16 +86,16 @@ static void add_reported(const struct incident *incident, struct doc *doc)
 static void add_here(const struct incident_outcome *one, struct doc *doc)
 {
     const struct incident *incident = one->incident;
-    char sick[32], cured[32];
-    if (!isnan(one->sick))
+    char before[32], after[32];
+    if (!isnan(one->before))
         doc_text(doc, "%s: %s -> %s %s, %u paired rounds.", incident->metric,
-                 number_format(one->sick, one->unit, false, sick, sizeof(sick)),
-                 number_format(one->cured, one->unit, false, cured, sizeof(cured)),
+                 number_format(one->before, one->unit, false, before, sizeof(before)),
+                 number_format(one->after, one->unit, false, after, sizeof(after)),
                  number_unit(one->unit), one->rounds);
     if (incident->witness && !isnan(one->witness[0]))
         doc_text(doc, "%s: %s -> %s %s.", incident->witness,
-                 number_format(one->witness[0], one->witness_unit, false, sick, sizeof(sick)),
-                 number_format(one->witness[1], one->witness_unit, false, cured, sizeof(cured)),
+                 number_format(one->witness[0], one->witness_unit, false, before, sizeof(before)),
+                 number_format(one->witness[1], one->witness_unit, false, after, sizeof(after)),
                  number_unit(one->witness_unit));
 }
 
@@ -103,15 +103,15 @@ static void add_doctor(const struct incident_outcome *one, struct doc *doc)
 {
     const struct incident_doctor *doctor = &one->doctor;
     char gain[24], interval[64];
-    if (!doctor->looked) {
+    if (!doctor->was_run) {
         if (doctor->reason[0])
             doc_text(doc, "doctor: %s.", doctor->reason);
         return;
     }
     if (!one->incident->doctor[0])
         doc_text(doc,
-                 doctor->named ? "doctor advises nothing here, as it should."
-                               : "doctor advises a fix here, which it should not: %s.",
+                 doctor->found_expected ? "doctor advises nothing here, as it should."
+                                        : "doctor advises a fix here, which it should not: %s.",
                  doctor->id);
     else
         doc_text(doc, "doctor %s%s%s.", doctor_word(one), doctor->id[0] ? ": " : "", doctor->id);
@@ -120,7 +120,7 @@ static void add_doctor(const struct incident_outcome *one, struct doc *doc)
     if (doctor->fix[0])
         doc_text(doc, "Its fix: %s: %s (%s)%s.", doctor->fix, times(doctor->gain, gain),
                  range(doctor->low, doctor->high, interval),
-                 doctor->cured ? "" : ", not proven in so few starts");
+                 doctor->gain_is_proven ? "" : ", not proven in so few starts");
     else if (doctor->reason[0])
         doc_text(doc, "%s.", doctor->reason);
 }

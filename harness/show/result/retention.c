@@ -5,8 +5,8 @@
 
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
+#include "harness/rows/format.h"
 #include "harness/rows/number.h"
-#include "harness/rows/say.h"
 #include "harness/verdict/advice/advice.h"
 
 struct retention {
@@ -62,11 +62,11 @@ static void add_number(struct doc_table *table, double value)
         doc_cell(table, "%s", isnan(value) ? "-" : number_format(value, "", false, text, 32));
 }
 
-static void add_kept(struct doc_table *table, double kept)
+static void add_retention(struct doc_table *table, double retention)
 {
-    doc_share(table, kept);
-    if (!isnan(kept))
-        doc_tone(table, kept < 0.9 ? DOC_BAD : DOC_GOOD);
+    doc_share(table, retention);
+    if (!isnan(retention))
+        doc_tone(table, retention < 0.9 ? DOC_BAD : DOC_GOOD);
 }
 
 static bool is_loaded(const struct retention *r, size_t arm)
@@ -85,7 +85,7 @@ static void add_line(const struct retention *r, const struct row *row, struct do
         if (is_loaded(r, i)) {
             const struct arm *arm = &r->result->arms[i];
             add_number(table, median(rows_at(rows, arm, r->metric->name, &row->dims)));
-            add_kept(table, median(rows_at(rows, arm, "retention", &row->dims)));
+            add_retention(table, median(rows_at(rows, arm, "retention", &row->dims)));
         }
 }
 
@@ -120,7 +120,7 @@ void retention_add_to_doc(const struct analysis *analysis, struct doc *doc)
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
         const struct retention r = {analysis, result, doc, arm, bench_retention_metric(arm->bench)};
-        if (arm->alone && arm->bench->gang && r.metric)
+        if (arm->is_baseline && arm->bench->gang && r.metric)
             add_team(&r);
     }
 }

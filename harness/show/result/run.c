@@ -6,9 +6,9 @@
 
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
+#include "harness/rows/format.h"
 #include "harness/rows/metric.h"
 #include "harness/rows/number.h"
-#include "harness/rows/say.h"
 #include "harness/rows/scaling.h"
 #include "harness/show/result/blocks.h"
 #include "harness/show/result/retention.h"
@@ -88,7 +88,7 @@ static void add_speed_up(const struct block *block, size_t i, struct doc_table *
 {
     char ratio[CELL], low[CELL], high[CELL];
     const struct paired_ratio *gain = &block->gain[i];
-    int reference = block->made.reference;
+    int reference = block->recommendation.reference;
     if (reference == (int)block->arm[i]) {
         doc_cell(table, "1x");
         doc_cell(table, "%s", "");
@@ -181,7 +181,7 @@ static const struct row *largest(const struct block *block, size_t i,
 }
 
 /* Adds "81% (rank 0)": a value and its key. */
-static void add_whose(const struct row *row, struct doc_table *table)
+static void add_value_and_key(const struct row *row, struct doc_table *table)
 {
     char value[CELL], name[64];
     if (!row) {
@@ -199,7 +199,7 @@ static void add_whose(const struct row *row, struct doc_table *table)
 }
 
 /* Adds each arm's largest value of the benchmark's first metrics; rows.csv has all. */
-static void add_own(const struct block *block, struct doc *doc)
+static void add_bench_metrics(const struct block *block, struct doc *doc)
 {
     const struct bench_metric *own[OWN_MOST], *metric = arm_at(block, 0)->bench->metrics;
     size_t nown = 0;
@@ -221,7 +221,7 @@ static void add_own(const struct block *block, struct doc *doc)
         doc_row(table, DOC_PLAIN);
         doc_cell(table, "%s", block_arm_name(block, i));
         for (size_t m = 0; m < nown; m++)
-            add_whose(largest(block, i, own[m]), table);
+            add_value_and_key(largest(block, i, own[m]), table);
     }
 }
 
@@ -244,7 +244,7 @@ static const struct row *least(const struct block *block, const char *metric)
 }
 
 /* Adds "5 parallel regions a step, 2.10 ms of work in each", equal under all placements. */
-static void add_told(const struct block *block, struct doc *doc)
+static void add_footnotes(const struct block *block, struct doc *doc)
 {
     char line[300] = "", value[CELL];
     const struct bench_metric *metric = arm_at(block, 0)->bench->metrics;
@@ -300,12 +300,12 @@ static void add_block(const struct block *block, bool named, struct doc *doc)
         add_arm(block, (size_t)block->solo[BASELINE_SLICE], name, table);
     if (block->solo[BASELINE_SINGLE] >= 0)
         add_arm(block, (size_t)block->solo[BASELINE_SINGLE], "solo", table);
-    add_told(block, doc);
-    add_own(block, doc);
+    add_footnotes(block, doc);
+    add_bench_metrics(block, doc);
 }
 
 /* Adds the largest share of a step that the hypervisor or a quota took, from 0.5% on. */
-static void add_taken(const struct analysis *analysis, struct doc *doc)
+static void add_stolen_and_throttled(const struct analysis *analysis, struct doc *doc)
 {
     char share[CELL];
     const char *step = bench_step_name(analysis->result->arms[0].bench);
@@ -322,8 +322,8 @@ static void add_taken(const struct analysis *analysis, struct doc *doc)
 /* Names the reference of the columns. */
 static void add_legend(const struct block *block, bool starred, struct doc *doc)
 {
-    int reference = block->made.reference;
-    bool named = reference >= 0 && !block->made.is_default;
+    int reference = block->recommendation.reference;
+    bool named = reference >= 0 && !block->recommendation.is_default;
     const struct arm *arms = block->analysis->result->arms;
     bool solo = block->solo[BASELINE_SLICE] >= 0 || block->solo[BASELINE_SINGLE] >= 0;
     doc_text(doc, "speed-up: throughput relative to %s, by round%s%s",
@@ -338,7 +338,7 @@ static bool is_mixed(const struct result *result)
     const struct arm *first = NULL;
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
-        if (arm->bench->scan || arm->alone)
+        if (arm->bench->scan || arm->is_baseline)
             continue;
         if (first && (arm->bench != first->bench || arm->params != first->params))
             return true;
@@ -353,7 +353,7 @@ static void add_blocks(const struct analysis *analysis, struct doc *doc)
     struct block block;
     bool any = false, mixed = is_mixed(analysis->result), starred = false;
     for (size_t at = 0; block_next(analysis, &at, &block); block_free(&block))
-        starred = starred || block.made.arm >= 0;
+        starred = starred || block.recommendation.arm >= 0;
     for (unsigned planned_workers = 0;
          (planned_workers = result_next_workers(analysis->result, planned_workers)) != 0;)
         for (size_t at = 0; block_next(analysis, &at, &block); block_free(&block)) {
@@ -365,7 +365,7 @@ static void add_blocks(const struct analysis *analysis, struct doc *doc)
             add_block(&block, mixed, doc);
         }
     if (any)
-        add_taken(analysis, doc);
+        add_stolen_and_throttled(analysis, doc);
 }
 
 static void add_count(const struct analysis *analysis, int arm, struct doc_table *table)

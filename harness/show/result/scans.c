@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "harness/lib/base/text.h"
+#include "harness/rows/format.h"
 #include "harness/rows/grid.h"
 #include "harness/rows/number.h"
-#include "harness/rows/say.h"
 
 enum {
     LABEL = 128,
-    UPRIGHT_MOST = 8 /* most columns of an upright (turned) table */
+    TRANSPOSED_MOST = 8 /* most columns of a transposed table */
 };
 
 /* The state while the metrics of one arm are added. */
@@ -19,8 +19,8 @@ struct scan {
     const struct arm *arm;
     struct doc *doc;
     struct doc_table *table; /* the last one, if further metrics may extend it; or NULL */
-    bool upright;
-    unsigned across; /* dimension along that table; place[n]: the places on it */
+    bool transposed;
+    unsigned column_dim; /* dimension along that table; place[n]: the places on it */
     size_t n;
     struct dims place[GRID_COLUMNS];
     char corner[LABEL];
@@ -87,7 +87,7 @@ static int larger(int a, int b)
 }
 
 /* True if the table fits into 80 columns. */
-static bool fits_across(const struct scan *scan, const struct grid *grid)
+static bool fits_width(const struct scan *scan, const struct grid *grid)
 {
     char text[LABEL];
     int label = 0, width = 0;
@@ -109,17 +109,17 @@ static bool fits_across(const struct scan *scan, const struct grid *grid)
 /* True if the grid has the same places as the last table. */
 static bool same_places(const struct scan *scan, const struct grid *grid)
 {
-    bool same = scan->table && scan->across == grid->across && scan->n == grid->ncolumns;
+    bool same = scan->table && scan->column_dim == grid->column_dim && scan->n == grid->ncolumns;
     for (size_t i = 0; i < grid->ncolumns && same; i++)
         same = !dims_compare(&scan->place[i], &grid->column[i]);
     return same;
 }
 
-static void begin(struct scan *scan, const struct grid *grid, bool upright, const char *corner)
+static void begin(struct scan *scan, const struct grid *grid, bool transposed, const char *corner)
 {
     scan->table = doc_table(scan->doc);
-    scan->upright = upright;
-    scan->across = grid->across;
+    scan->transposed = transposed;
+    scan->column_dim = grid->column_dim;
     scan->n = grid->ncolumns;
     memcpy(scan->place, grid->column, sizeof(scan->place));
     (void)snprintf(scan->corner, sizeof(scan->corner), "%s", corner);
@@ -127,13 +127,13 @@ static void begin(struct scan *scan, const struct grid *grid, bool upright, cons
 }
 
 /* Adds the grid as lines; extends the last table if that has one line per metric, too. */
-static void add_across(struct scan *scan, const struct grid *grid)
+static void add_lines(struct scan *scan, const struct grid *grid)
 {
     char text[LABEL];
     name_corner(scan, grid, grid->nlines > 1, text, sizeof(text));
-    bool goes_on = grid->nlines == 1 && same_places(scan, grid) && !scan->upright &&
+    bool extends = grid->nlines == 1 && same_places(scan, grid) && !scan->transposed &&
                    strcmp(scan->corner, text) == 0;
-    if (!goes_on) {
+    if (!extends) {
         begin(scan, grid, false, text);
         for (size_t i = 0; i < grid->ncolumns; i++)
             doc_column(scan->table, DOC_NUMBER, "%s", grid_column(grid, i, text, sizeof(text)));
@@ -148,7 +148,7 @@ static void add_across(struct scan *scan, const struct grid *grid)
 }
 
 /* Names the column "latency", "p99", "us" in three lines, for collective_latency. */
-static void add_upright_column(struct scan *scan, const struct grid *grid, size_t line)
+static void add_transposed_column(struct scan *scan, const struct grid *grid, size_t line)
 {
     char which[LABEL], text[LABEL];
     const char *unit = number_unit(grid->metric->unit), *name = grid->metric->name;
@@ -165,26 +165,26 @@ static void add_upright_column(struct scan *scan, const struct grid *grid, size_
         doc_put(scan->table, i, column, grid_format(grid, line, i, text, sizeof(text)));
 }
 
-/* True if the grid's columns can extend the last table, because that is upright, too. */
-static bool goes_on_upright(const struct scan *scan, const struct grid *grid)
+/* True if the grid's columns can extend the last table, because that is transposed, too. */
+static bool extends_transposed(const struct scan *scan, const struct grid *grid)
 {
     char corner[LABEL];
     name_corner(scan, grid, false, corner, sizeof(corner));
-    return scan->upright && same_places(scan, grid) && strcmp(scan->corner, corner) == 0 &&
-           scan->table->ncolumns + grid->nlines <= UPRIGHT_MOST;
+    return scan->transposed && same_places(scan, grid) && strcmp(scan->corner, corner) == 0 &&
+           scan->table->ncolumns + grid->nlines <= TRANSPOSED_MOST;
 }
 
-static void add_upright(struct scan *scan, const struct grid *grid)
+static void add_transposed(struct scan *scan, const struct grid *grid)
 {
     char text[LABEL];
-    if (!goes_on_upright(scan, grid)) {
+    if (!extends_transposed(scan, grid)) {
         name_corner(scan, grid, false, text, sizeof(text));
         begin(scan, grid, true, text);
         for (size_t i = 0; i < grid->ncolumns; i++)
             doc_put(scan->table, i, 0, grid_column(grid, i, text, sizeof(text)));
     }
     for (size_t line = 0; line < grid->nlines; line++)
-        add_upright_column(scan, grid, line);
+        add_transposed_column(scan, grid, line);
 }
 
 /* "2-38" for a pair, else "layout same, threads 2", without parts that the title names. */
@@ -206,10 +206,10 @@ static void add_range(const struct scan *scan, struct grid *grid)
     double median = (grid->row[(grid->n - 1) / 2]->median + grid->row[grid->n / 2]->median) / 2;
     doc_text(scan->doc, "%s: %zu %s, %s (%s) .. %s median .. %s (%s)", grid->metric->name, grid->n,
              grid_is_pair(first) ? "pairs" : "values",
-             grid_say(grid, first, true, least, sizeof(least)),
+             grid_format_row(grid, first, true, least, sizeof(least)),
              format_place(scan, first, least_key, sizeof(least_key)),
              number_format(median, unit, true, middle, sizeof(middle)),
-             grid_say(grid, last, true, most, sizeof(most)),
+             grid_format_row(grid, last, true, most, sizeof(most)),
              format_place(scan, last, most_key, sizeof(most_key)));
 }
 
@@ -218,8 +218,8 @@ static void note_single(struct scan *scan, const struct grid *grid)
     char value[32], name[96];
     (void)format_place(scan, grid->row[0], name, sizeof(name));
     text_append(scan->singles, sizeof(scan->singles), "; ", "%s %s%s%s%s", grid->metric->name,
-                grid_say(grid, grid->row[0], true, value, sizeof(value)), name[0] ? " (" : "", name,
-                name[0] ? ")" : "");
+                grid_format_row(grid, grid->row[0], true, value, sizeof(value)),
+                name[0] ? " (" : "", name, name[0] ? ")" : "");
 }
 
 static void add_one(void *arg, struct grid *grid)
@@ -230,11 +230,11 @@ static void add_one(void *arg, struct grid *grid)
     else if (!grid->fits && grid->n) {
         add_range(scan, grid);
         scan->table = NULL;
-    } else if (grid->n && !goes_on_upright(scan, grid) &&
-               (fits_across(scan, grid) || grid->nlines >= grid->ncolumns))
-        add_across(scan, grid);
+    } else if (grid->n && !extends_transposed(scan, grid) &&
+               (fits_width(scan, grid) || grid->nlines >= grid->ncolumns))
+        add_lines(scan, grid);
     else if (grid->n)
-        add_upright(scan, grid);
+        add_transposed(scan, grid);
 }
 
 static void add_arm(struct scan *scan, const struct analysis *analysis, size_t arm)
@@ -256,7 +256,7 @@ static void add_arm(struct scan *scan, const struct analysis *analysis, size_t a
 }
 
 /* True for teams under a load: retention.c shows them beside the team without the load. */
-static bool stands_beside_idle(const struct rows *rows, const struct arm *arm)
+static bool is_shown_by_retention(const struct rows *rows, const struct arm *arm)
 {
     size_t at = 0;
     return bench_retention_metric(arm->bench) && rows_next(rows, arm, "retention", &at);
@@ -268,7 +268,7 @@ void scans_add_to_doc(const struct analysis *analysis, struct doc *doc)
         const struct arm *arm = &analysis->result->arms[i];
         struct scan scan = {.result = analysis->result, .arm = arm, .doc = doc};
         if (arm->bench->scan && analysis->rounds.arms[i].n &&
-            !stands_beside_idle(&analysis->rows, arm))
+            !is_shown_by_retention(&analysis->rows, arm))
             add_arm(&scan, analysis, i);
     }
 }

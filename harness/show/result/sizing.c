@@ -16,11 +16,11 @@ static double best_of(const struct knee_point *points, size_t n)
 
 static void add_point(const struct sizing_curves *curves, size_t i, struct doc_table *table)
 {
-    const struct knee_point *alone = &curves->alone[i], *many = &curves->all[i];
+    const struct knee_point *solo = &curves->solo[i], *many = &curves->all[i];
     doc_row(table, DOC_PLAIN);
-    doc_cell(table, "%u", alone->cores);
-    doc_si(table, alone->rate);
-    doc_share(table, alone->rate / best_of(curves->alone, curves->n));
+    doc_cell(table, "%u", solo->cores);
+    doc_si(table, solo->rate);
+    doc_share(table, solo->rate / best_of(curves->solo, curves->n));
     doc_si(table, many->rate);
     doc_share(table, many->rate / best_of(curves->all, curves->n));
     doc_si(table, isnan(many->rate) ? (double)NAN : curves->predicted[i]);

@@ -23,7 +23,7 @@ struct walk {
     char path[4096];
 };
 
-static int is_worth(const struct dirent *entry)
+static int is_searched(const struct dirent *entry)
 {
     return entry->d_name[0] != '.' && strcmp(entry->d_name, "plots") != 0 &&
            (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN);
@@ -35,8 +35,8 @@ static int enter(struct walk *walk, int dir_fd, const char *name, unsigned depth
 {
     size_t length = strlen(walk->path);
     int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0) /* no directory, or removed; unreadable is an error unless `passes` */
-        return errno == EACCES && !walk->request->passes
+    if (fd < 0) /* no directory, or removed; unreadable is an error unless skipped */
+        return errno == EACCES && !walk->request->skip_unreadable
                    ? err_sys(walk->err, -EACCES, "cannot open '%.100s/%.80s'", walk->path, name)
                    : 0;
     (void)snprintf(walk->path + length, sizeof(walk->path) - length, "%s%s",
@@ -65,8 +65,9 @@ static int visit(struct walk *walk, int dir_fd, unsigned depth)
     int rc =
         found ? walk->request->found(walk->request->arg, walk->path, dir_fd, found, walk->err) : 0;
     if (rc)
-        return rc == BELOW_ENOUGH ? 0 : rc;
-    int n = depth == walk->request->depth ? 0 : scandirat(dir_fd, ".", &names, is_worth, alphasort);
+        return rc == BELOW_SKIP_CHILDREN ? 0 : rc;
+    int n =
+        depth == walk->request->depth ? 0 : scandirat(dir_fd, ".", &names, is_searched, alphasort);
     if (n < 0)
         return err_sys(walk->err, -errno, "cannot read the directory '%.150s'", walk->path);
     for (int i = 0; i < n; i++) {

@@ -13,16 +13,16 @@ enum below_mark { BELOW_RUN = 1, BELOW_ROWS = 2, BELOW_VALIDATION = 4 };
 enum { BELOW_DEPTH = 8 };
 
 /* Returned by a callback: skip everything below this directory. */
-enum { BELOW_ENOUGH = 1 };
+enum { BELOW_SKIP_CHILDREN = 1 };
 
 struct below_request {
     unsigned marks; /* the search is for directories that hold any of these files */
     unsigned depth; /* at most BELOW_DEPTH */
-    /* Called with each such directory and the marks that it has. Returns 0, BELOW_ENOUGH, or an
-     * error, which ends the search. */
+    /* Called with each such directory and the marks that it has. Returns 0, BELOW_SKIP_CHILDREN, or
+     * an error, which ends the search. */
     int (*found)(void *arg, const char *path, int dir_fd, unsigned marks, struct err *err);
     void *arg;
-    bool passes; /* skip directories that may not be read; false: they are an error */
+    bool skip_unreadable; /* skip directories that may not be read; false: they are an error */
 };
 
 /*

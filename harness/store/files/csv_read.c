@@ -31,7 +31,7 @@ int csv_read_header(struct csv_reader *reader, const char *name, char *text, siz
                     const char *columns, struct err *err)
 {
     size_t length = strlen(columns), ends = strlen(text);
-    *reader = (struct csv_reader){.at = text, .name = name, .line = 1, .ended = 1};
+    *reader = (struct csv_reader){.at = text, .name = name, .line = 1, .lines_read = 1};
     if (!size)
         return err_set(err, -EINVAL, "%s is empty", name);
     if (ends < size) {
@@ -52,7 +52,7 @@ static char *read_quoted(struct csv_reader *reader)
     char *cell = reader->at + 1, *to = cell, *from = cell;
     for (; *from && (*from != '"' || from[1] == '"'); from++) {
         from += *from == '"';
-        reader->ended += *from == '\n';
+        reader->lines_read += *from == '\n';
         *to++ = *from;
     }
     reader->at = from + (*from == '"');
@@ -73,7 +73,7 @@ static char *read_plain(struct csv_reader *reader)
 
 int csv_read(struct csv_reader *reader, char **cells, size_t n, struct err *err)
 {
-    reader->line = reader->ended + 1;
+    reader->line = reader->lines_read + 1;
     if (!*reader->at)
         return 0;
     for (size_t i = 0; i < n; i++) {
@@ -85,7 +85,7 @@ int csv_read(struct csv_reader *reader, char **cells, size_t n, struct err *err)
             return csv_refuse(reader, err, "not %zu cells", n);
         *reader->at++ = '\0';
     }
-    reader->ended++;
+    reader->lines_read++;
     return 1;
 }
 

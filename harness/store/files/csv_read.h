@@ -7,10 +7,10 @@
 #include "harness/lib/base/err.h"
 
 struct csv_reader {
-    char *at;         /* the rest of the text, ends with 0 */
-    const char *name; /* of the file, for errors */
-    unsigned line;    /* first line of the record that was read last, from 1 */
-    unsigned ended;   /* lines that were read */
+    char *at;            /* the rest of the text, ends with 0 */
+    const char *name;    /* of the file, for errors */
+    unsigned line;       /* first line of the record that was read last, from 1 */
+    unsigned lines_read; /* lines that were read */
 };
 
 /*

@@ -67,7 +67,7 @@ char *directory_outputs(const struct directory *dir, char *buf, size_t size, str
 }
 
 /* Removes what is written at the end of a run: its summary and figures. */
-static void drop_end(const struct directory *dir)
+static void remove_summary_and_figures(const struct directory *dir)
 {
     if (dir->remove_figures)
         dir->remove_figures(dir->fd);
@@ -75,10 +75,10 @@ static void drop_end(const struct directory *dir)
 }
 
 /* Each step can be repeated after a kill, as run.json leaves work_fd last. */
-static int take_places(const struct directory *dir)
+static int move_files(const struct directory *dir)
 {
     if (is_there(dir->work_fd, CSV_SAMPLES_NAME) && is_there(dir->fd, RECORD_NAME)) {
-        drop_end(dir);
+        remove_summary_and_figures(dir);
         remove_outputs(dir->fd);
         if (unlinkat(dir->fd, RECORD_NAME, 0))
             return -errno;
@@ -92,10 +92,10 @@ static int take_places(const struct directory *dir)
 }
 
 /* Completes a publish that was begun, or else removes the unpublished files. */
-static int settle(const struct directory *dir)
+static int finish_or_discard(const struct directory *dir)
 {
     if (is_there(dir->work_fd, RECORD_NAME))
-        return take_places(dir);
+        return move_files(dir);
     for (size_t i = 0; i < NAMES; i++)
         (void)unlinkat(dir->work_fd, names[i], 0);
     (void)unlinkat(dir->work_fd, DIRECTORY_RECORD, 0);
@@ -146,7 +146,7 @@ static int make_directory(struct directory *dir, bool unique, struct err *err)
 
 /* Names the holder of the lock, from its own text. The text may be another user's: only printable
  * characters pass. */
-static int refuse(const struct directory *dir, struct err *err)
+static int report_lock_holder(const struct directory *dir, struct err *err)
 {
     char holder[140];
     ssize_t n = pread(dir->lock_fd, holder, sizeof(holder) - 1, 0);
@@ -159,7 +159,7 @@ static int refuse(const struct directory *dir, struct err *err)
 }
 
 /* Writes the text for runs that are refused. Only their message needs it, so errors are ignored. */
-static void sign(const struct directory *dir, const char *command)
+static void write_lock_holder(const struct directory *dir, const char *command)
 {
     char host[64] = "?", since[40], text[1024];
     struct tm tm;
@@ -214,7 +214,7 @@ static int lock_directory(struct directory *dir, struct err *err)
         rc = mkdirat(dir->fd, WORK_NAME, 0777) && errno != EEXIST ? -errno : take_lock(dir);
     }
     if (rc == -EBUSY)
-        (void)refuse(dir, err);
+        (void)report_lock_holder(dir, err);
     else if (rc == -ENOLCK) /* such as Lustre without -o flock: run without a lock */
         log_warn("'%.150s' cannot be locked: start no other run in it meanwhile", dir->path);
     else if (rc)
@@ -239,11 +239,11 @@ static bool is_record(int dir_fd)
 {
     int fd = openat(dir_fd, RECORD_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     json_t *record = fd < 0 ? NULL : json_loadfd(fd, 0, NULL);
-    bool ours = json_is_integer(json_object_get(record, "schema_version")) &&
-                json_is_string(json_object_get(record, "status"));
+    bool is_contend = json_is_integer(json_object_get(record, "schema_version")) &&
+                      json_is_string(json_object_get(record, "status"));
     json_decref(record);
     close_fd(&fd);
-    return ours;
+    return is_contend;
 }
 
 /* Files are from contend if a run.json of contend is beside them. */
@@ -290,8 +290,8 @@ int directory_open(struct directory *dir, const struct directory_request *reques
     rc = lock_directory(dir, err);
     if (rc)
         return rc;
-    sign(dir, request->command);
-    rc = settle(dir);
+    write_lock_holder(dir, request->command);
+    rc = finish_or_discard(dir);
     if (rc)
         return err_sys(err, rc, "cannot end what an earlier run began in '%.120s'", dir->path);
     return look_for_earlier(dir, err);
@@ -334,7 +334,7 @@ int directory_publish(struct directory *dir, struct err *err)
     int rc = renameat(dir->work_fd, DIRECTORY_RECORD, dir->work_fd, RECORD_NAME) ? -errno : 0;
     if (!rc) {
         dir->holds_earlier = false;
-        rc = take_places(dir);
+        rc = move_files(dir);
     }
     return rc ? err_sys(err, rc, "cannot replace the files in '%.120s'", dir->path) : 0;
 }
@@ -351,7 +351,7 @@ void directory_close(struct directory *dir)
 {
     if (!dir->is_open)
         return;
-    if (dir->lock_fd >= 0 && !settle(dir))
+    if (dir->lock_fd >= 0 && !finish_or_discard(dir))
         unlock_directory(dir);
     close_fd(&dir->lock_fd);
     close_fd(&dir->work_fd);
@@ -365,7 +365,7 @@ void directory_recover(int dir_fd, directory_remove *remove_figures)
 {
     struct directory dir = {
         .fd = dir_fd, .work_fd = -1, .lock_fd = -1, .remove_figures = remove_figures};
-    if (!take_lock(&dir) && !settle(&dir))
+    if (!take_lock(&dir) && !finish_or_discard(&dir))
         unlock_directory(&dir);
     close_fd(&dir.lock_fd);
     close_fd(&dir.work_fd);

@@ -12,7 +12,7 @@ static void skip_space(struct json_walk *walk)
 }
 
 /* The position after the string that begins at `at`; `end` if the string is cut off. */
-static const char *behind_string(const char *at, const char *end)
+static const char *end_of_string(const char *at, const char *end)
 {
     for (at++; at < end && *at != '"'; at++)
         at += *at == '\\' && at + 1 < end;
@@ -25,16 +25,16 @@ static bool is_one_of(char c, const char *all)
 }
 
 /* The position after the value that begins at `at`. */
-static const char *behind_value(const char *at, const char *end)
+static const char *end_of_value(const char *at, const char *end)
 {
     size_t depth = 0;
     if (at < end && *at == '"')
-        return behind_string(at, end);
+        return end_of_string(at, end);
     while (at < end) {
         if (depth == 0 && is_one_of(*at, ",]} \n\r\t"))
             return at;
         if (*at == '"') {
-            at = behind_string(at, end);
+            at = end_of_string(at, end);
             continue;
         }
         depth += is_one_of(*at, "{[");
@@ -60,11 +60,11 @@ static int take_name(struct json_walk *walk, struct json_piece *name)
 {
     if (*walk->at != '"')
         return -EINVAL;
-    const char *behind = behind_string(walk->at, walk->end);
-    if (behind - walk->at < 2)
+    const char *after = end_of_string(walk->at, walk->end);
+    if (after - walk->at < 2)
         return -EINVAL;
-    *name = (struct json_piece){walk->at + 1, (size_t)(behind - walk->at) - 2};
-    walk->at = behind;
+    *name = (struct json_piece){walk->at + 1, (size_t)(after - walk->at) - 2};
+    walk->at = after;
     skip_space(walk);
     if (walk->at == walk->end || *walk->at != ':')
         return -EINVAL;
@@ -83,11 +83,11 @@ int json_walk_next(struct json_walk *walk, struct json_piece *name, struct json_
         return 0;
     if (walk->open == '{' && take_name(walk, name))
         return -EINVAL;
-    const char *behind = behind_value(walk->at, walk->end);
-    if (behind == walk->at || behind == walk->end)
+    const char *after = end_of_value(walk->at, walk->end);
+    if (after == walk->at || after == walk->end)
         return -EINVAL;
-    *value = (struct json_piece){walk->at, (size_t)(behind - walk->at)};
-    walk->at = behind;
+    *value = (struct json_piece){walk->at, (size_t)(after - walk->at)};
+    walk->at = after;
     return 1;
 }
 

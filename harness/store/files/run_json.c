@@ -73,7 +73,7 @@ static json_t *gpu_at(const void *of, size_t i)
     json_t *object = json_value_object(
         "pci_bdf:t throttled_by_heat:r xid:i pcie_generation:n pcie_generation_link:n pcie_width:n "
         "pcie_width_max:n",
-        gpu->pci_bdf, gpu->heat, gpu->xid, gpu->pcie_generation, gpu->pcie_generation_most,
+        gpu->pci_bdf, gpu->thermal_share, gpu->xid, gpu->pcie_generation, gpu->pcie_generation_most,
         gpu->pcie_width, gpu->pcie_width_most);
     for (int k = 0; k < GPU_COUNTERS; k++)
         (void)json_object_set_new(object, gpu_counter_names[k],
@@ -124,15 +124,15 @@ static json_t *arm_at(const void *of, size_t index)
         "summary:o plan:o observations:o",
         arm->bench->name, run_json_options(arm->bench->opts, arm->params),
         opts_format(arm->bench->opts, arm->params, params, sizeof(params)),
-        placement_infos[arm->placement].name, arm->workers, arm->planned_workers, arm->alone,
-        arm->canary, arm->same_as,
+        placement_infos[arm->placement].name, arm->workers, arm->planned_workers, arm->is_baseline,
+        arm->is_control, arm->same_as,
         record->verdict ? from_analysis(&record->verdict->analysis, index) : json_null(),
         plan_to_json(record->topo, &arm->plan, arm->observations, arm->nobservations),
         json_value_array(arm, arm->nobservations, observation_at));
     char dose[DOSE_TEXT_MAX];
     if (arm->variant)
         (void)json_value_add(object, "variant:t", arm->variant->name);
-    if (result_has_doses(record->result) && !arm->alone && !arm->canary)
+    if (result_has_doses(record->result) && !arm->is_baseline && !arm->is_control)
         (void)json_value_add(object, "dose:t", dose_format(&arm->dose, dose));
     return object;
 }

@@ -56,7 +56,7 @@ static json_t *series_at(const void *of, size_t i)
     const struct history_figure *figure = &series->figure;
     return json_value_object(
         "arm:t params:t metric:t unit:t better:t canary:b runs:o values:o changes:o", figure->arm,
-        figure->params, figure->metric, figure->unit, figure->better, figure->canary,
+        figure->params, figure->metric, figure->unit, figure->better, figure->is_control,
         json_value_array(series, series->n, point_run_at),
         json_value_array(series, series->n, point_value_at),
         json_value_array(series, series->changes.n, change_at));
@@ -113,8 +113,8 @@ json_t *symmetry_to_json(const struct symmetry *symmetry, const struct topo *top
 static json_t *point_at(const void *of, size_t i)
 {
     const struct sizing_curves *curves = of;
-    return json_value_object("cores:i alone:r all:r predicted:r error:r", curves->alone[i].cores,
-                             curves->alone[i].rate, curves->all[i].rate, curves->predicted[i],
+    return json_value_object("cores:i alone:r all:r predicted:r error:r", curves->solo[i].cores,
+                             curves->solo[i].rate, curves->all[i].rate, curves->predicted[i],
                              curves->error[i]);
 }
 
@@ -125,7 +125,7 @@ json_t *sizing_to_json(const struct analysis *analysis)
     const size_t points[] = {curves.knee, curves.enough, curves.knee_all, curves.enough_all};
     int cores[4];
     for (size_t i = 0; i < 4; i++)
-        cores[i] = points[i] < curves.n ? (int)curves.alone[points[i]].cores : -1;
+        cores[i] = points[i] < curves.n ? (int)curves.solo[points[i]].cores : -1;
     return json_value_object("workers:i points:o knee:n enough:n knee_all:n enough_all:n "
                              "median_error:r worst_error:r",
                              curves.workers, json_value_array(&curves, curves.n, point_at),

@@ -6,9 +6,9 @@ static json_t *doctor_to_json(const struct incident_doctor *doctor)
 {
     return json_value_object("looked:b named:b found:T evidence:T fix:T cured:b gain:r low:r "
                              "high:r reason:T",
-                             doctor->looked, doctor->named, doctor->id, doctor->evidence,
-                             doctor->fix, doctor->cured, doctor->gain, doctor->low, doctor->high,
-                             doctor->reason);
+                             doctor->was_run, doctor->found_expected, doctor->id, doctor->evidence,
+                             doctor->fix, doctor->gain_is_proven, doctor->gain, doctor->low,
+                             doctor->high, doctor->reason);
 }
 
 static json_t *one_to_json(const void *of, size_t i)
@@ -22,7 +22,7 @@ static json_t *one_to_json(const void *of, size_t i)
         "witness_sick:r witness_cured:r doctor:o took_s:r",
         incident->scenario.name, incident->scenario.summary, reported->title, reported->url,
         reported->date, incident_reported(incident), incident_end_name(one->end), one->reason,
-        incident->metric, one->unit, one->sick, one->cured, one->speed_up, one->low, one->high,
+        incident->metric, one->unit, one->before, one->after, one->speed_up, one->low, one->high,
         one->rounds, incident->witness, one->witness_unit, one->witness[0], one->witness[1],
         doctor_to_json(&one->doctor), one->took_s);
 }

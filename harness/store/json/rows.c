@@ -33,12 +33,12 @@ static json_t *row_to_json(const void *of, size_t i)
     int failed = !object;
     for (const struct row_column *column = row_columns; !failed && column->name; column++)
         failed = json_object_set_new(object, column->name, cell_to_json(row, column));
-    if (!strcmp(row->metric, METRIC_RATE) && !row->arm->alone && !row->arm->canary) {
+    if (!strcmp(row->metric, METRIC_RATE) && !row->arm->is_baseline && !row->arm->is_control) {
         size_t arm = (size_t)(row->arm - analysis->result->arms);
-        const struct recommendation made = recommend_make(analysis, row->arm);
-        const struct paired_ratio gain = analysis_ratio(analysis, made.reference, arm);
+        const struct recommendation recommendation = recommend_make(analysis, row->arm);
+        const struct paired_ratio gain = analysis_ratio(analysis, recommendation.reference, arm);
         failed |= json_value_add(object, "recommended:b speed_up:r speed_up_low:r speed_up_high:r",
-                                 made.arm == (int)arm, gain.median, gain.low, gain.high);
+                                 recommendation.arm == (int)arm, gain.median, gain.low, gain.high);
     }
     if (!failed)
         return object;
@@ -77,13 +77,15 @@ json_t *recommended_to_json(const struct analysis *analysis, const struct findin
     int first = arms ? first_arm(analysis) : -1;
     if (first < 0)
         return json_null();
-    const struct recommendation made = recommend_make(analysis, &arms[first]);
-    if (made.arm < 0)
+    const struct recommendation recommendation = recommend_make(analysis, &arms[first]);
+    if (recommendation.arm < 0)
         return json_null();
-    const char *command = recommend_applies(&made) ? command_of(findings) : "";
+    const char *command = recommend_applies(&recommendation) ? command_of(findings) : "";
     return json_value_object(
         "setting:t placement:t workers:i relative_to:t speed_up:r low:r high:r rounds:z command:T",
-        arm_name(&arms[made.arm]), placement_infos[arms[made.arm].placement].name,
-        arms[made.arm].planned_workers, arm_name(&arms[made.reference]), made.gain.median,
-        made.gain.low, made.gain.high, made.gain.rounds, command);
+        arm_name(&arms[recommendation.arm]),
+        placement_infos[arms[recommendation.arm].placement].name,
+        arms[recommendation.arm].planned_workers, arm_name(&arms[recommendation.reference]),
+        recommendation.gain.median, recommendation.gain.low, recommendation.gain.high,
+        recommendation.gain.rounds, command);
 }

@@ -15,7 +15,7 @@ enum { FACTS_MOST = 40 };
 /* The strings of an array, without members of other types; NULL: no memory. */
 static const char **take_texts(struct recorded *recorded, const json_t *array, size_t *n)
 {
-    const char **texts = recorded_keep(recorded, json_array_size(array), sizeof(*texts));
+    const char **texts = recorded_alloc(recorded, json_array_size(array), sizeof(*texts));
     *n = 0;
     for (size_t i = 0; texts && i < json_array_size(array); i++)
         if (json_is_string(json_array_get(array, i)))
@@ -35,7 +35,7 @@ static int take_sets(struct recorded *recorded, const json_t *array, const char 
                      struct about_sets *sets, struct err *err)
 {
     size_t n = json_array_size(array) < BITSET_BITS ? json_array_size(array) : BITSET_BITS;
-    sets->set = recorded_keep(recorded, n, sizeof(*sets->set));
+    sets->set = recorded_alloc(recorded, n, sizeof(*sets->set));
     if (!sets->set)
         return err_set(err, -ENOMEM, "no memory for the parts of the machine");
     for (size_t i = 0; i < n; i++) {
@@ -52,7 +52,7 @@ static int take_only(struct recorded *recorded, const json_t *count, const struc
 {
     if (sets->n || json_integer_value(count) != 1 || bitset_empty(cpus))
         return 0;
-    sets->set = recorded_keep(recorded, 1, sizeof(*sets->set));
+    sets->set = recorded_alloc(recorded, 1, sizeof(*sets->set));
     if (!sets->set)
         return err_set(err, -ENOMEM, "no memory for the parts of the machine");
     sets->set[sets->n++] = *cpus;
@@ -213,7 +213,7 @@ int about_read(struct recorded *recorded, struct about *about, struct err *err)
     };
     about->words = take_texts(recorded, json_object_get(record, "command"), &about->nwords);
     about->notes = take_texts(recorded, json_object_get(record, "notes"), &about->nnotes);
-    about->facts = recorded_keep(recorded, FACTS_MOST, sizeof(*about->facts));
+    about->facts = recorded_alloc(recorded, FACTS_MOST, sizeof(*about->facts));
     if (!about->words || !about->notes || !about->facts)
         return err_set(err, -ENOMEM, "no memory for what run.json says of the machine");
     int rc = take_machine(recorded, about, err);

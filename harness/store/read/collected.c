@@ -24,7 +24,7 @@ struct reading {
     bool all; /* a result says that its run was of all scenarios */
 };
 
-static int is_worth(const struct dirent *entry)
+static int may_hold_result(const struct dirent *entry)
 {
     return entry->d_name[0] != '.' && strlen(entry->d_name) < COLLECTED_NAME_MAX &&
            (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN);
@@ -84,7 +84,8 @@ static const char *why_skipped(const struct recorded *recorded)
 {
     const struct analysis *analysis = &recorded->analysis;
     for (size_t i = 0; i < recorded->result.narms; i++)
-        if (!recorded->result.arms[i].canary && analysis->rounds.arms[i].status != STATUS_SKIPPED)
+        if (!recorded->result.arms[i].is_control &&
+            analysis->rounds.arms[i].status != STATUS_SKIPPED)
             return NULL;
     return analysis->rows.n ? analysis->rows.row[0].reason : NULL;
 }
@@ -154,8 +155,8 @@ static int take(struct reading *reading, const char *name, int dir_fd, struct re
 
 /* Takes an unreadable result, which was damaged or cut off. Its directory must be named like a
  * scenario. */
-static int take_unread(struct reading *reading, const char *name, const struct err *why,
-                       struct err *err)
+static int take_unreadable(struct reading *reading, const char *name, const struct err *why,
+                           struct err *err)
 {
     if (!scenario_find(reading->request->scenarios, name))
         return 0;
@@ -184,7 +185,7 @@ static int read_one(struct reading *reading, int parent_fd, const char *name, st
         if (rc == -ENOMEM)
             (void)err_set(err, rc, "%s", why.msg);
         else if (rc)
-            rc = take_unread(reading, name, &why, err);
+            rc = take_unreadable(reading, name, &why, err);
         else if (!strcmp(recorded.result.scenario, name))
             rc = take(reading, name, fd, &recorded, err);
         recorded_free(&recorded);
@@ -229,7 +230,7 @@ int collected_read(int dir_fd, const char *page, const struct collected_request 
     struct dirent **names = NULL;
     *dir = (struct collected_dir){.damaged = 0};
     int rc = list_scenarios(dir, request->scenarios, err);
-    int n = rc ? 0 : scandirat(dir_fd, ".", &names, is_worth, alphasort);
+    int n = rc ? 0 : scandirat(dir_fd, ".", &names, may_hold_result, alphasort);
     if (n < 0)
         rc = err_sys(err, -errno, "cannot read the directory");
     for (int i = 0; i < n; i++) {

@@ -99,7 +99,7 @@ static void take(const char *path, const json_t *record, struct recommended *fou
     found->speed_up = json_is_number(gain) ? json_number_value(gain) : (double)NAN;
 }
 
-static int look(void *arg, const char *path, int dir_fd, unsigned marks, struct err *err)
+static int read_candidate(void *arg, const char *path, int dir_fd, unsigned marks, struct err *err)
 {
     struct search *search = arg;
     char *text = NULL;
@@ -120,8 +120,11 @@ int recommended_find(const struct recommended_request *request, struct recommend
                      struct err *err)
 {
     struct search search = {.request = request, .found = found};
-    const struct below_request below = {
-        .marks = BELOW_RUN, .depth = BELOW_DEPTH, .found = look, .arg = &search, .passes = true};
+    const struct below_request below = {.marks = BELOW_RUN,
+                                        .depth = BELOW_DEPTH,
+                                        .found = read_candidate,
+                                        .arg = &search,
+                                        .skip_unreadable = true};
     *found = (struct recommended){.speed_up = NAN};
     int rc = below_find(request->path, &below, err);
     return rc == -ENOMEM ? rc : 0;

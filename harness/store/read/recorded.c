@@ -19,7 +19,7 @@
  * size. */
 static const size_t run_mib_most = 256, rows_mib_most = 256, rounds_mib_most = 1024;
 
-void *recorded_keep(struct recorded *recorded, size_t n, size_t size)
+void *recorded_alloc(struct recorded *recorded, size_t n, size_t size)
 {
     void **grown =
         array_grown(recorded->owned, recorded->nowned, &recorded->owned_capacity, sizeof(*grown));

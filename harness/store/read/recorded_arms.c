@@ -24,8 +24,8 @@ static int split(struct recorded *recorded, const char *params, struct texts *te
     size_t length = strlen(params), most = 1;
     for (const char *at = params; *at; at++)
         most += *at == ';';
-    char *copy = recorded_keep(recorded, length + 1, 1);
-    texts->part = recorded_keep(recorded, most, sizeof(*texts->part));
+    char *copy = recorded_alloc(recorded, length + 1, 1);
+    texts->part = recorded_alloc(recorded, most, sizeof(*texts->part));
     if (!copy || !texts->part)
         return err_set(err, -ENOMEM, "no memory for the parameters of run.json");
     memcpy(copy, params, length + 1);
@@ -55,7 +55,7 @@ static const char *default_of(struct recorded *recorded, const struct bench *kno
             continue;
         opts_set_defaults(known->opts, params);
         size_t length = strlen(opt_format_value(opt, params, text, sizeof(text)));
-        char *kept = recorded_keep(recorded, length + 1, 1);
+        char *kept = recorded_alloc(recorded, length + 1, 1);
         return kept ? memcpy(kept, text, length + 1) : NULL;
     }
     return NULL;
@@ -65,7 +65,7 @@ static const char *default_of(struct recorded *recorded, const struct bench *kno
 static struct opt *make_options(struct recorded *recorded, const struct texts *texts,
                                 const struct bench *known)
 {
-    struct opt *opts = recorded_keep(recorded, texts->n + 1, sizeof(*opts));
+    struct opt *opts = recorded_alloc(recorded, texts->n + 1, sizeof(*opts));
     for (size_t i = 0; opts && i < texts->n; i++)
         opts[i] = (struct opt){.name = texts->part[i].name,
                                .kind = OPT_TEXT,
@@ -89,7 +89,7 @@ static const struct bench *make_bench(struct recorded *recorded, const char *nam
     const struct bench *known = bench_find(benches, name);
     if (!known)
         known = command_bench_find(name);
-    struct bench *bench = recorded_keep(recorded, 1, sizeof(*bench));
+    struct bench *bench = recorded_alloc(recorded, 1, sizeof(*bench));
     if (!bench)
         return NULL;
     if (known)
@@ -129,7 +129,7 @@ static int fill_bench(struct recorded *recorded, size_t index, const struct benc
         return rc;
     if (!arm->bench)
         arm->bench = make_bench(recorded, name, benches, &texts);
-    const char **values = recorded_keep(recorded, texts.n + 1, sizeof(*values));
+    const char **values = recorded_alloc(recorded, texts.n + 1, sizeof(*values));
     if (!arm->bench || !values)
         return err_set(err, -ENOMEM, "no memory for the benchmarks of run.json");
     for (size_t i = 0; i < texts.n; i++) {
@@ -167,7 +167,7 @@ static int fill_plan(struct recorded *recorded, const json_t *json, struct plan 
     plan->status = strcmp(json_value_text_of(json, "status"), "ok") != 0 ? PLAN_SKIPPED : PLAN_OK;
     text_set(plan->reason, "%s", json_value_text_of(json, "reason"));
     plan->nworkers = (unsigned)json_array_size(workers);
-    plan->workers = recorded_keep(recorded, plan->nworkers, sizeof(*plan->workers));
+    plan->workers = recorded_alloc(recorded, plan->nworkers, sizeof(*plan->workers));
     int rc = plan->workers ? 0 : err_set(err, -ENOMEM, "no memory for the plans of run.json");
     for (unsigned w = 0; w < plan->nworkers && !rc; w++)
         rc = fill_worker(json_array_get(workers, w), &plan->workers[w], err);
@@ -183,7 +183,7 @@ static int fill_variant(struct recorded *recorded, size_t index, const char *nam
             arms[index].variant = arms[i].variant;
     if (!name[0] || arms[index].variant)
         return 0;
-    struct variant *variant = recorded_keep(recorded, 1, sizeof(*variant));
+    struct variant *variant = recorded_alloc(recorded, 1, sizeof(*variant));
     if (!variant)
         return err_set(err, -ENOMEM, "no memory for the variants of run.json");
     text_set(variant->name, "%s", name);
@@ -226,7 +226,7 @@ static int fill_orders(struct recorded *recorded, const json_t *observations, st
     const size_t rounds = recorded->result.rounds_done;
     size_t i;
     const json_t *observation;
-    arm->orders = recorded_keep(recorded, rounds, sizeof(*arm->orders));
+    arm->orders = recorded_alloc(recorded, rounds, sizeof(*arm->orders));
     if (!arm->orders)
         return err_set(err, -ENOMEM, "no memory for the order of rounds");
     arm->norders = rounds;
@@ -245,8 +245,8 @@ static int fill_arm(struct recorded *recorded, size_t index, const struct bench 
     const json_t *json = json_array_get(json_object_get(recorded->record, "arms"), index);
     const json_t *same_as = json_object_get(json, "same_as");
     struct arm *arm = &recorded->result.arms[index];
-    arm->alone = json_is_true(json_object_get(json, "alone"));
-    arm->canary = json_is_true(json_object_get(json, "canary"));
+    arm->is_baseline = json_is_true(json_object_get(json, "alone"));
+    arm->is_control = json_is_true(json_object_get(json, "canary"));
     arm->same_as = json_is_integer(same_as) ? (int)json_value_count_of(json, "same_as") : -1;
     struct err why = {0};
     int rc = take_count(json, "workers", 1, RECORDED_WORKERS_MOST, &arm->workers, &why);
@@ -311,8 +311,8 @@ int recorded_arms(struct recorded *recorded, const struct bench *const *benches,
     int rc = fill_result(recorded, err);
     if (rc)
         return rc;
-    struct bench *behind = recorded_keep(recorded, 1, sizeof(*behind));
-    result->arms = recorded_keep(recorded, result->narms, sizeof(*result->arms));
+    struct bench *behind = recorded_alloc(recorded, 1, sizeof(*behind));
+    result->arms = recorded_alloc(recorded, result->narms, sizeof(*result->arms));
     if (!behind || !result->arms)
         return err_set(err, -ENOMEM, "no memory for the arms of run.json");
     behind->name = background;

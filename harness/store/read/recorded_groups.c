@@ -12,7 +12,7 @@ struct group {
     const char *metric, *key, *unit, *better; /* borrowed */
     size_t first, n;                          /* in the values */
     unsigned line;                            /* of rounds.csv */
-    bool told;                                /* rows.csv has it */
+    bool has_row;                             /* rows.csv has it */
 };
 
 static int append(struct groups *groups, const struct round_values *values, const char *key,
@@ -135,10 +135,10 @@ int groups_check_row(struct groups *groups, const struct round_values *values, s
     if (!group)
         return csv_refuse(reader, err, "%.60s%s%.60s is not in " CSV_ROUNDS_NAME, row->metric,
                           key[0] ? " at " : "", key);
-    if (group->told)
+    if (group->has_row)
         return csv_refuse(reader, err, "%.60s%s%.60s comes again", row->metric,
                           key[0] ? " at " : "", key);
-    group->told = true;
+    group->has_row = true;
     if (strcmp(row->unit, group->unit) != 0 || strcmp(row->better, group->better) != 0)
         return csv_refuse(reader, err,
                           "%.60s in %.30s, %s is better; in " CSV_ROUNDS_NAME " %.30s, %s",
@@ -154,12 +154,12 @@ static bool may_have_no_row(const struct group *group)
     return !strcmp(group->metric, VALUE_STATUS) || (metric && metric->is_loss);
 }
 
-int groups_check_told(const struct groups *groups, size_t arm, struct err *err)
+int groups_check_rows(const struct groups *groups, size_t arm, struct err *err)
 {
     size_t end = arm + 1 < groups->narms ? groups->first[arm + 1] : groups->n;
     for (size_t i = groups->first[arm]; i < end; i++) {
         const struct group *group = &groups->group[i];
-        if (!group->told && !may_have_no_row(group))
+        if (!group->has_row && !may_have_no_row(group))
             return err_set(err, -EINVAL, "%s has no line of %.60s%s%.60s, line %u of %s",
                            CSV_ROWS_NAME, group->metric, group->key[0] ? " at " : "", group->key,
                            group->line, CSV_ROUNDS_NAME);

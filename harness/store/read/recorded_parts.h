@@ -7,7 +7,7 @@
 #include "harness/store/read/recorded.h"
 
 /* Zeroed memory for n objects of that size, which recorded_free frees; NULL: no memory. */
-void *recorded_keep(struct recorded *recorded, size_t n, size_t size);
+void *recorded_alloc(struct recorded *recorded, size_t n, size_t size);
 
 /* Far above any run: a larger count means that the file is damaged. */
 enum { RECORDED_ARMS_MOST = 4096, RECORDED_WORKERS_MOST = 65536, RECORDED_ROUNDS_MOST = 1000000 };
@@ -42,7 +42,7 @@ int groups_check_row(struct groups *groups, const struct round_values *values, s
                      const struct row *row, const char *key, const struct csv_reader *reader,
                      struct err *err);
 /* -EINVAL: a group of the arm that should have a row had none. */
-int groups_check_told(const struct groups *groups, size_t arm, struct err *err);
+int groups_check_rows(const struct groups *groups, size_t arm, struct err *err);
 void groups_free(struct groups *groups);
 
 #endif

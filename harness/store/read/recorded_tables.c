@@ -51,8 +51,8 @@ static int refuse_end(const struct csv_reader *reader, size_t missing, struct er
 
 static int refuse_rest(const struct csv_reader *reader, struct err *err)
 {
-    const struct csv_reader behind = {.name = reader->name, .line = reader->ended + 1};
-    return csv_refuse(&behind, err, "more lines than run.json counts");
+    const struct csv_reader after = {.name = reader->name, .line = reader->lines_read + 1};
+    return csv_refuse(&after, err, "more lines than run.json counts");
 }
 
 /* Checks that the cells of a line up to BETTER, in either file, are of this run and arm. */
@@ -207,7 +207,7 @@ static int read_row(struct csv_reader *reader, const struct recorded *recorded,
     return 1;
 }
 
-static bool knows(const struct bench *bench, const char *metric)
+static bool has_metric(const struct bench *bench, const char *metric)
 {
     for (const struct bench_metric *known = bench->metrics; known && known->name; known++)
         if (!strcmp(known->name, metric))
@@ -222,7 +222,7 @@ static int add_metric(struct recorded *recorded, const struct csv_reader *reader
     /* Not const: recorded_arms.c allocated it, and the arms only borrow it. */
     struct bench *bench = (struct bench *)(uintptr_t)row->arm->bench;
     size_t n = 0;
-    if (!(bench->scan || row->dims.n) || knows(bench, row->metric) ||
+    if (!(bench->scan || row->dims.n) || has_metric(bench, row->metric) ||
         !strcmp(row->metric, VALUE_STATUS) || !strcmp(row->metric, "retention") ||
         !strcmp(row->metric, METRIC_STAGE))
         return 0;
@@ -230,8 +230,8 @@ static int add_metric(struct recorded *recorded, const struct csv_reader *reader
         n++;
     if (n == METRICS_MOST)
         return csv_refuse(reader, err, "%.40s has more than %d metrics", bench->name, METRICS_MOST);
-    struct bench_metric *longer = recorded_keep(recorded, n + 2, sizeof(*longer));
-    char *unit = recorded_keep(recorded, sizeof(row->unit), 1);
+    struct bench_metric *longer = recorded_alloc(recorded, n + 2, sizeof(*longer));
+    char *unit = recorded_alloc(recorded, sizeof(row->unit), 1);
     if (!longer || !unit)
         return err_set(err, -ENOMEM, "no memory for the metrics of " CSV_ROWS_NAME);
     if (n)
@@ -264,7 +264,7 @@ static int read_rows(struct recorded *recorded, struct groups *groups, struct er
                 rc = rows_append(&recorded->analysis.rows, &row, err);
         }
         if (!rc)
-            rc = groups_check_told(groups, arm, err);
+            rc = groups_check_rows(groups, arm, err);
     }
     return rc || !*reader.at ? rc : refuse_rest(&reader, err);
 }

@@ -35,7 +35,7 @@ struct validate {
     struct topo topo;
     struct facts facts;
     struct topo later_topo; /* read again after a burn-in */
-    struct facts later;
+    struct facts after_burn;
     struct findings findings;
     uint64_t start_ns;
 };
@@ -130,7 +130,7 @@ static int join_look(struct validate *v, const struct probes_request *request, s
     memset(again.probes, 0, sizeof(again.probes));
     int rc = probes_measure(request, &again, err);
     for (int i = 0; i < PROBES && !rc; i++)
-        rc = facts_join_looks(&v->facts.probes[i], &again.probes[i], err);
+        rc = facts_join_repeats(&v->facts.probes[i], &again.probes[i], err);
     facts_free_probes(again.probes);
     findings_free(&v->findings);
     return rc ? rc : rules_judge(&v->facts, &v->rules, &v->findings, err);
@@ -148,7 +148,7 @@ static int look_again(struct validate *v, struct err *err)
         struct probes_request request = probes_of(v, rules_doubted(&v->findings, &v->rules));
         if (!request.wanted || v->args->no_measure)
             break;
-        request.backwards = look % 2;
+        request.reverse_order = look % 2;
         const double limit_s = request.limit_s, fits_s = probes_expect(&request);
         request.limit_s = INFINITY;
         if (fits_s < probes_expect(&request)) {
@@ -215,8 +215,8 @@ static int read_again(struct validate *v, struct err *err)
         return 0;
     int rc = topo_load(&topo, &v->later_topo, err);
     if (!rc)
-        rc = facts_read(&facts, &v->later, err);
-    v->facts.later = &v->later;
+        rc = facts_read(&facts, &v->after_burn, err);
+    v->facts.after_burn = &v->after_burn;
     return rc;
 }
 
@@ -374,7 +374,7 @@ static int validate_main(const struct cmd_env *env, int argc, char **argv)
     struct validate v = {.env = env, .args = &args, .start_ns = clock_now_ns()};
     code = validate(&v);
     findings_free(&v.findings);
-    facts_free(&v.later);
+    facts_free(&v.after_burn);
     topo_free(&v.later_topo);
     facts_free(&v.facts);
     topo_free(&v.topo);

@@ -377,7 +377,7 @@ static int look_at(void *arg, const char *path, int dir_fd, unsigned marks, stru
             return rc;
     }
     int rc = take_result(reader, read_result, dir_fd, path);
-    return rc ? rc : BELOW_ENOUGH;
+    return rc ? rc : BELOW_SKIP_CHILDREN;
 }
 
 int fleet_read(const char *path, void (*report)(const char *line), struct fleet *fleet,
@@ -388,7 +388,7 @@ int fleet_read(const char *path, void (*report)(const char *line), struct fleet 
                                         .depth = FLEET_DEPTH,
                                         .found = look_at,
                                         .arg = &reader,
-                                        .passes = true};
+                                        .skip_unreadable = true};
     size_t before = found->results + found->damaged + found->again;
     int rc = below_find(path, &below, err);
     intern_free(&reader.ignored);

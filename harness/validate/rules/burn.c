@@ -190,7 +190,7 @@ static void judge_steady(struct checks *checks)
 
 static double throttles_gained(const struct unit *unit)
 {
-    const struct facts *later = unit->facts->later;
+    const struct facts *later = unit->facts->after_burn;
     return later ? later->throttle_events - unit->facts->throttle_events : (double)NAN;
 }
 
@@ -301,7 +301,7 @@ static bool judge_gpus(struct checks *checks, const struct facts *later)
 
 static void judge_events(struct checks *checks)
 {
-    const struct facts *later = checks->facts->later;
+    const struct facts *later = checks->facts->after_burn;
     if (!check_measured(checks, PROBE_BURN))
         return;
     if (!later) {

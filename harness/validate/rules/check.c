@@ -55,7 +55,7 @@ bool check_measured(struct checks *checks, enum facts_probe_name name)
     const bool is_absent = checks->rule->of_gpus && !checks->facts->topo->ngpus;
     const struct check open = {.open = probe->status != PROBE_ABSENT && !is_absent};
     if (probe->status == PROBE_HUNG || probe->status == PROBE_FAILED ||
-        (probe->status == PROBE_LACKS && checks->rule->of_gpus && !needs_nccl))
+        (probe->status == PROBE_UNSUPPORTED && checks->rule->of_gpus && !needs_nccl))
         check_report(checks, OUTCOME_ERROR, NULL, "%s: %s",
                      probe->status == PROBE_HUNG ? "did not end" : "could not be measured",
                      probe->reason);

@@ -40,17 +40,21 @@ char *advice_format_interval(const struct paired_ratio *ratio, char *buf, size_t
 /* If the high of a few rounds is more than this multiple of the low, only the range is reported. */
 static const double rounds_apart = 3;
 
-const char *advice_reference(const struct analysis *analysis, const struct recommendation *made)
+const char *advice_reference(const struct analysis *analysis,
+                             const struct recommendation *recommendation)
 {
-    return made->is_default ? "the default" : arm_name(&analysis->result->arms[made->reference]);
+    return recommendation->is_default
+               ? "the default"
+               : arm_name(&analysis->result->arms[recommendation->reference]);
 }
 
 /* The reference was cut off at the limit: its rate is an upper bound, so the ratio is a lower
  * bound. */
-static const char *more_than(const struct analysis *analysis, const struct recommendation *made)
+static const char *more_than(const struct analysis *analysis,
+                             const struct recommendation *recommendation)
 {
-    bool bound = analysis->rounds.arms[made->reference].status == STATUS_CENSORED;
-    return bound && made->arm != made->reference ? "more than " : "";
+    bool bound = analysis->rounds.arms[recommendation->reference].status == STATUS_CENSORED;
+    return bound && recommendation->arm != recommendation->reference ? "more than " : "";
 }
 
 static void format_ratio_to(const struct paired_ratio *ratio, const char *bound, const char *of,
@@ -72,11 +76,11 @@ static void format_ratio_to(const struct paired_ratio *ratio, const char *bound,
                        apart ? "" : interval);
 }
 
-char *advice_format_gain(const struct analysis *analysis, const struct recommendation *made,
-                         char *buf, size_t size)
+char *advice_format_gain(const struct analysis *analysis,
+                         const struct recommendation *recommendation, char *buf, size_t size)
 {
-    format_ratio_to(&made->gain, more_than(analysis, made), advice_reference(analysis, made), buf,
-                    size);
+    format_ratio_to(&recommendation->gain, more_than(analysis, recommendation),
+                    advice_reference(analysis, recommendation), buf, size);
     return buf;
 }
 
@@ -89,21 +93,21 @@ void advice_note_gain(const struct paired_ratio *gain, struct finding *finding)
     finding->high = gain->high;
 }
 
-void advice_report_none(const struct analysis *analysis, const struct recommendation *made,
-                        struct finding *finding)
+void advice_report_none(const struct analysis *analysis,
+                        const struct recommendation *recommendation, struct finding *finding)
 {
     char ratio[200];
-    const char *reference = advice_reference(analysis, made);
-    if (made->disturbed)
+    const char *reference = advice_reference(analysis, recommendation);
+    if (recommendation->disturbed)
         text_set(finding->sentence, "no recommendation: the machine was disturbed in every round.");
-    if (made->disturbed || made->best < 0 || !made->best_gain.rounds)
+    if (recommendation->disturbed || recommendation->best < 0 || !recommendation->best_gain.rounds)
         return;
-    format_ratio_to(&made->best_gain, "", reference, ratio, sizeof(ratio));
-    const char *best = arm_name(&analysis->result->arms[made->best]);
-    bool is_open = analysis->result->until_clear && !made->best_gain.is_within;
+    format_ratio_to(&recommendation->best_gain, "", reference, ratio, sizeof(ratio));
+    const char *best = arm_name(&analysis->result->arms[recommendation->best]);
+    bool is_open = analysis->result->until_clear && !recommendation->best_gain.is_within;
     text_set(finding->sentence, "no measurable gain%s: %s%s. ", is_open ? " so far" : "",
-             made->is_default ? "leave it as it is" : "nothing is faster than ",
-             made->is_default ? "" : reference);
+             recommendation->is_default ? "leave it as it is" : "nothing is faster than ",
+             recommendation->is_default ? "" : reference);
     text_add(finding->sentence,
              is_open ? "Still open: whether %s is better (%s)." : "The fastest other is %s, %s.",
              best, ratio);
@@ -158,7 +162,7 @@ static const enum placement fixes[] = {PLACE_SIZED, PLACE_PASSIVE};
 struct basis {
     const struct analysis *analysis;
     const struct result *result; /* of the analysis */
-    struct recommendation made;
+    struct recommendation recommendation;
 };
 
 static const char *name_of(const struct basis *basis, int arm)
@@ -182,7 +186,8 @@ static char *format_rate(const struct basis *basis, int arm, const char *unit, c
 
 static double loss_of(const struct basis *basis, const char *metric)
 {
-    return rows_median(&basis->analysis->rows, &basis->result->arms[basis->made.reference], metric);
+    return rows_median(&basis->analysis->rows,
+                       &basis->result->arms[basis->recommendation.reference], metric);
 }
 
 /* Says what the extra time on the CPU was, if counters show it. */
@@ -249,8 +254,8 @@ static int find_fix(const struct basis *basis, enum placement placement)
 {
     for (int at = 0; at < (int)basis->result->narms; at++) {
         const struct arm *arm = &basis->result->arms[at];
-        const struct arm *like = &basis->result->arms[basis->made.arm];
-        if (arm->placement == placement && !arm->alone && arm->bench == like->bench &&
+        const struct arm *like = &basis->result->arms[basis->recommendation.arm];
+        if (arm->placement == placement && !arm->is_baseline && arm->bench == like->bench &&
             arm->params == like->params && arm->planned_workers == like->planned_workers &&
             !isnan(rounds_of(basis, at)->rate) && rounds_of(basis, at)->status <= STATUS_NOISY)
             return at;
@@ -261,15 +266,16 @@ static int find_fix(const struct basis *basis, enum placement placement)
 /* The gain of one variable alone, if it is neither recommended nor the fastest. */
 static void add_fixes(const struct basis *basis, struct finding *advice)
 {
-    const struct recommendation *made = &basis->made;
+    const struct recommendation *recommendation = &basis->recommendation;
     const char *between = "; ";
     for (size_t f = 0; f < sizeof(fixes) / sizeof(fixes[0]); f++) {
         char gain[32] = "no measurable gain", setting[48];
         int fix = find_fix(basis, fixes[f]);
-        if (fix < 0 || fix == made->arm || fix == made->best || !made->is_default)
+        if (fix < 0 || fix == recommendation->arm || fix == recommendation->best ||
+            !recommendation->is_default)
             continue;
         const struct paired_ratio ratio =
-            analysis_ratio(basis->analysis, made->reference, (size_t)fix);
+            analysis_ratio(basis->analysis, recommendation->reference, (size_t)fix);
         if (!ratio.rounds || ratio.disturbed)
             continue;
         if (recommend_is_ahead(basis->result, &ratio))
@@ -284,7 +290,8 @@ static void add_fixes(const struct basis *basis, struct finding *advice)
  * enough." */
 static void add_simpler(const struct basis *basis, struct finding *advice)
 {
-    int simpler = basis->result->until_clear ? clear_simpler(basis->analysis, &basis->made) : -1;
+    int simpler =
+        basis->result->until_clear ? clear_simpler(basis->analysis, &basis->recommendation) : -1;
     if (simpler >= 0)
         text_add(advice->sentence, " Still open: whether %s, which is simpler, is enough.",
                  name_of(basis, simpler));
@@ -294,14 +301,16 @@ static void add_simpler(const struct basis *basis, struct finding *advice)
  * fastest is the recommended one: what the next simplest adds. */
 static void add_other(const struct basis *basis, struct finding *advice)
 {
-    const struct recommendation *made = &basis->made;
-    bool is_best = made->arm == made->best;
-    int other = is_best ? made->next : made->best;
+    const struct recommendation *recommendation = &basis->recommendation;
+    bool is_best = recommendation->arm == recommendation->best;
+    int other = is_best ? recommendation->next : recommendation->best;
     char ratio[32], interval[80];
     if (other < 0)
         return;
-    const struct paired_ratio more = analysis_ratio(basis->analysis, made->arm, (size_t)other);
-    const struct paired_ratio less = analysis_ratio(basis->analysis, other, (size_t)made->arm);
+    const struct paired_ratio more =
+        analysis_ratio(basis->analysis, recommendation->arm, (size_t)other);
+    const struct paired_ratio less =
+        analysis_ratio(basis->analysis, other, (size_t)recommendation->arm);
     if (!more.rounds)
         return;
     if (!is_best && basis->result->until_clear && !more.is_within) {
@@ -324,34 +333,38 @@ static void add_other(const struct basis *basis, struct finding *advice)
  * (...)." */
 static void report_gain(const struct basis *basis, struct finding *advice)
 {
-    const struct recommendation *made = &basis->made;
-    const struct arm_rounds *lost = rounds_of(basis, made->reference);
+    const struct recommendation *recommendation = &basis->recommendation;
+    const struct arm_rounds *failed = rounds_of(basis, recommendation->reference);
     char text[200], setting[48];
-    (void)format_setting(basis, made->arm, setting);
+    (void)format_setting(basis, recommendation->arm, setting);
     text_set(advice->sentence, setting[0] ? "recommended: %s (%s), " : "recommended: %s, ",
-             name_of(basis, made->arm), setting);
-    if (made->lost) {
+             name_of(basis, recommendation->arm), setting);
+    if (recommendation->reference_failed) {
         text_add(advice->sentence, "%s; no round of %s gave a rate (%.*s).",
-                 format_rate(basis, made->arm, rounds_of(basis, made->arm)->rate_unit, text),
-                 name_of(basis, made->reference), advice_reason_length(lost), lost->reason);
+                 format_rate(basis, recommendation->arm,
+                             rounds_of(basis, recommendation->arm)->rate_unit, text),
+                 name_of(basis, recommendation->reference), advice_reason_length(failed),
+                 failed->reason);
         return;
     }
-    text_add(advice->sentence, "%s", advice_format_gain(basis->analysis, made, text, sizeof(text)));
+    text_add(advice->sentence, "%s",
+             advice_format_gain(basis->analysis, recommendation, text, sizeof(text)));
     add_loss(basis, advice);
     add_fixes(basis, advice);
     text_add(advice->sentence, ".");
     add_other(basis, advice);
-    if (made->arm == made->best)
+    if (recommendation->arm == recommendation->best)
         add_simpler(basis, advice);
 }
 
 /* With one CPU, or one worker, all placements give the same plan. */
 static void report_same_plans(const struct basis *basis, struct finding *advice)
 {
-    const struct arm *arms = basis->result->arms, *reference = &arms[basis->made.reference];
+    const struct arm *arms = basis->result->arms,
+                     *reference = &arms[basis->recommendation.reference];
     for (size_t i = 0; i < basis->result->narms; i++)
         if (&arms[i] != reference && arms[i].planned_workers == reference->planned_workers &&
-            !arms[i].alone && arm_same_plan(&arms[i], reference))
+            !arms[i].is_baseline && arm_same_plan(&arms[i], reference))
             text_set(advice->sentence, "the placements possible here give the workers the same "
                                        "CPUs and threads: differences are chance.");
 }
@@ -359,36 +372,36 @@ static void report_same_plans(const struct basis *basis, struct finding *advice)
 /* "throughput: none 833 items/s, sized 10.0 k items/s; 3 rounds". */
 static void note_evidence(const struct basis *basis, struct finding *advice)
 {
-    const struct recommendation *made = &basis->made;
+    const struct recommendation *recommendation = &basis->recommendation;
     char slow[64], fast[64];
-    int shown = recommend_applies(made) ? made->arm : made->best;
+    int shown = recommend_applies(recommendation) ? recommendation->arm : recommendation->best;
     const char *unit = rounds_of(basis, shown)->rate_unit;
-    size_t rounds = made->best_gain.rounds;
+    size_t rounds = recommendation->best_gain.rounds;
     text_set(advice->evidence, "throughput: %s %s, %s %s; %zu round%s",
-             name_of(basis, made->reference), format_rate(basis, made->reference, unit, slow),
-             name_of(basis, shown), format_rate(basis, shown, unit, fast), rounds,
-             rounds == 1 ? "" : "s");
+             name_of(basis, recommendation->reference),
+             format_rate(basis, recommendation->reference, unit, slow), name_of(basis, shown),
+             format_rate(basis, shown, unit, fast), rounds, rounds == 1 ? "" : "s");
 }
 
 struct finding advice_make(const struct analysis *analysis, const struct arm *of)
 {
     const struct basis basis = {analysis, analysis->result, recommend_make(analysis, of)};
-    const struct recommendation *made = &basis.made;
+    const struct recommendation *recommendation = &basis.recommendation;
     struct finding advice = {.id = "placement", .value = NAN, .low = NAN, .high = NAN};
-    if (made->reference < 0)
+    if (recommendation->reference < 0)
         return advice;
-    if (made->best < 0 && !made->disturbed)
+    if (recommendation->best < 0 && !recommendation->disturbed)
         report_same_plans(&basis, &advice);
-    else if (!recommend_applies(made))
-        advice_report_none(analysis, made, &advice);
+    else if (!recommend_applies(recommendation))
+        advice_report_none(analysis, recommendation, &advice);
     else
         report_gain(&basis, &advice);
-    if (made->best_gain.rounds)
+    if (recommendation->best_gain.rounds)
         note_evidence(&basis, &advice);
-    if (made->arm >= 0)
-        advice_note_gain(&made->gain, &advice);
-    if (recommend_applies(made))
-        (void)advice_command(basis.result, &basis.result->arms[made->arm], advice.command,
+    if (recommendation->arm >= 0)
+        advice_note_gain(&recommendation->gain, &advice);
+    if (recommend_applies(recommendation))
+        (void)advice_command(basis.result, &basis.result->arms[recommendation->arm], advice.command,
                              sizeof(advice.command));
     return advice;
 }

@@ -22,11 +22,12 @@ struct finding advice_make(const struct analysis *analysis, const struct arm *of
 /* The gain of the recommended arm, in the one wording that all outputs share: "18x the default,
  * range 15x to 20x", "between 2.1x and 9.0x the default", "more than 12x the default". Returns
  * buf. */
-char *advice_format_gain(const struct analysis *analysis, const struct recommendation *made,
-                         char *buf, size_t size);
+char *advice_format_gain(const struct analysis *analysis,
+                         const struct recommendation *recommendation, char *buf, size_t size);
 
 /* "the default", or, in a run without `none`, the placement that gains are relative to. */
-const char *advice_reference(const struct analysis *analysis, const struct recommendation *made);
+const char *advice_reference(const struct analysis *analysis,
+                             const struct recommendation *recommendation);
 
 /* Stores the gain as the numbers of the finding, for scripts. */
 void advice_note_gain(const struct paired_ratio *gain, struct finding *finding);
@@ -34,8 +35,8 @@ void advice_note_gain(const struct paired_ratio *gain, struct finding *finding);
 /* Sets the sentence where there is nothing to apply: "no measurable gain: leave it as it is. The
  * fastest other is partition, 1.03x the default, range 0.98x to 1.10x.", or that there is no
  * evidence. */
-void advice_report_none(const struct analysis *analysis, const struct recommendation *made,
-                        struct finding *finding);
+void advice_report_none(const struct analysis *analysis,
+                        const struct recommendation *recommendation, struct finding *finding);
 
 /*
  * The sentence for a scan under load: the placement with the lowest retention. If the best

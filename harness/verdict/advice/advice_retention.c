@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "harness/lib/base/text.h"
-#include "harness/rows/say.h"
+#include "harness/rows/format.h"
 #include "harness/verdict/advice/advice.h"
 
 /* A placement is clearly better if it keeps this much more at the size with the lowest
@@ -59,7 +59,7 @@ bool advice_is_loaded(const struct analysis *analysis, const struct arm *idle,
                       const struct arm *arm)
 {
     size_t at = 0;
-    return !arm->alone && arm->bench == idle->bench && arm->params == idle->params &&
+    return !arm->is_baseline && arm->bench == idle->bench && arm->params == idle->params &&
            arm->planned_workers == idle->planned_workers &&
            rows_next(&analysis->rows, arm, "retention", &at);
 }
@@ -121,7 +121,7 @@ void retention_find(const struct analysis *analysis, const struct arm *idle,
     const struct result *result = analysis->result;
     char kept[40], part[80], load[120];
     struct finding advice = {.id = "retention"};
-    if (!idle->alone || !bench_is_team(idle->bench))
+    if (!idle->is_baseline || !bench_is_team(idle->bench))
         return;
     const struct ends ends = find_ends(analysis, idle);
     if (!ends.worst)

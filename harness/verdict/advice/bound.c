@@ -12,7 +12,7 @@
 /* The second bound is named too if its part is at least this share of the largest. */
 static const double alike = 0.8;
 
-enum { STAGES_SAID = 3 };
+enum { STAGES_SHOWN = 3 };
 
 const char *bound_name(enum bound bound)
 {
@@ -42,8 +42,8 @@ static void judge_cpu(const struct bound_facts *facts, struct bound_parts *parts
     if (!isnan(facts->more_instructions_s)) {
         spun = fmin(share(facts->more_instructions_s, threads_s), ran);
         stalled = fmin(share(facts->more_stalls_s, threads_s), ran - spun);
-    } else if (facts->alone[STAGE_CPU] < cpu_s) {
-        double more = fmax(ran - facts->alone[STAGE_CPU] / cpu_s, 0);
+    } else if (facts->solo[STAGE_CPU] < cpu_s) {
+        double more = fmax(ran - facts->solo[STAGE_CPU] / cpu_s, 0);
         *(queued >= BOUND_QUEUE_LEAST ? &spun : &stalled) = more;
     }
     double rest = fmax(ran - spun - stalled, 0);
@@ -58,7 +58,7 @@ static void judge_cpu(const struct bound_facts *facts, struct bound_parts *parts
 static void judge_gpu(const struct bound_facts *facts, struct bound_parts *parts)
 {
     double gpu_s = facts->stage[STAGE_GPU];
-    double lost_s = facts->sharing > 1 ? known(gpu_s - facts->alone[STAGE_GPU]) : 0;
+    double lost_s = facts->sharing > 1 ? known(gpu_s - facts->solo[STAGE_GPU]) : 0;
     bool memory = facts->gpu_memory > facts->gpu_compute;
     parts->s[BOUND_OTHERS] += lost_s;
     parts->s[memory ? BOUND_GPU_MEMORY : BOUND_GPU] += gpu_s - lost_s;
@@ -85,7 +85,7 @@ void bound_judge(const struct bound_facts *facts, struct bound_parts *parts)
 /* An arm and its solo run; NULL = there is no solo run. */
 struct subject {
     const struct analysis *analysis;
-    const struct arm *arm, *alone;
+    const struct arm *arm, *solo;
 };
 
 /* 0 if the arm has stages, but not this one; NaN if it has none. */
@@ -127,7 +127,7 @@ static void gather(const struct subject *of, struct bound_facts *facts)
     };
     for (const struct bench_stage *stage = arm->bench->stages; stage->name; stage++) {
         facts->stage[stage->kind] += stage_of(of, arm, stage);
-        facts->alone[stage->kind] += stage_of(of, of->alone, stage);
+        facts->solo[stage->kind] += stage_of(of, of->solo, stage);
     }
 }
 
@@ -157,15 +157,15 @@ static double sum_of(const struct subject *of, const struct arm *arm)
 static void format_stages(const struct subject *of, const struct bench_stage *const *stages,
                           size_t n, char *buf, size_t size)
 {
-    double step_s = sum_of(of, of->arm), alone_s = sum_of(of, of->alone);
+    double step_s = sum_of(of, of->arm), solo_s = sum_of(of, of->solo);
     buf[0] = '\0';
     for (size_t i = 0; i < n; i++) {
         double part = stage_of(of, of->arm, stages[i]) / step_s;
-        double alone = stage_of(of, of->alone, stages[i]) / alone_s;
+        double solo = stage_of(of, of->solo, stages[i]) / solo_s;
         if (part >= 0.005)
             text_append(buf, size, ", ", "%s %.0f%%", stages[i]->name, 100 * part);
-        if (part >= 0.005 && of->alone && !isnan(alone))
-            text_append(buf, size, "", " (%.0f%% alone)", 100 * alone);
+        if (part >= 0.005 && of->solo && !isnan(solo))
+            text_append(buf, size, "", " (%.0f%% alone)", 100 * solo);
     }
 }
 
@@ -183,7 +183,7 @@ static void add(const struct subject *of, struct findings *findings)
     if (parts.s[parts.second] >= alike * parts.s[parts.most])
         text_set(second, " and %s", bound_name(parts.second));
     size_t n = sort_stages(of, sorted);
-    format_stages(of, sorted, n < STAGES_SAID ? n : STAGES_SAID, largest, sizeof(largest));
+    format_stages(of, sorted, n < STAGES_SHOWN ? n : STAGES_SHOWN, largest, sizeof(largest));
     text_set(finding.subject, "%s%s",
              statuses_name_arm(of->analysis->result, of->arm, subject, sizeof(subject)),
              device_mark(arm_device(of->analysis->result, of->arm)));
@@ -204,7 +204,7 @@ static unsigned most_planned_workers(const struct result *result, const struct a
     unsigned most = 0;
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
-        if (arm->bench == like->bench && arm->params == like->params && !arm->alone)
+        if (arm->bench == like->bench && arm->params == like->params && !arm->is_baseline)
             most = arm->planned_workers > most ? arm->planned_workers : most;
     }
     return most;
@@ -217,12 +217,12 @@ void bound_find(const struct analysis *analysis, struct findings *findings)
         const struct arm *arm = &result->arms[i];
         int slice = analysis->rounds.arms[i].baseline[BASELINE_SLICE];
         const struct subject subject = {
-            .analysis = analysis, .arm = arm, .alone = slice < 0 ? NULL : &result->arms[slice]};
-        if (!arm->bench->stages || arm->alone ||
+            .analysis = analysis, .arm = arm, .solo = slice < 0 ? NULL : &result->arms[slice]};
+        if (!arm->bench->stages || arm->is_baseline ||
             arm->planned_workers != most_planned_workers(result, arm))
             continue;
-        const struct recommendation made = recommend_make(analysis, arm);
-        int shown = made.arm < 0 ? made.best : made.arm;
+        const struct recommendation recommendation = recommend_make(analysis, arm);
+        int shown = recommendation.arm < 0 ? recommendation.best : recommendation.arm;
         if (arm->placement == PLACE_NONE || shown == (int)i)
             add(&subject, findings);
     }

@@ -19,10 +19,10 @@ enum bound {
 /* "the CPU", "waiting for others". */
 const char *bound_name(enum bound bound);
 
-/* Means over the workers, per step; NaN = unknown. `alone` is one worker with its share of CPUs. */
+/* Means over the workers, per step; NaN = unknown. `solo` is one worker with its share of CPUs. */
 struct bound_facts {
-    double stage[STAGE_KINDS], alone[STAGE_KINDS]; /* s: sum of the stages of each kind */
-    double oncpu_s, runqueue_s, throttled_s;       /* mean over the threads of a team */
+    double stage[STAGE_KINDS], solo[STAGE_KINDS]; /* s: sum of the stages of each kind */
+    double oncpu_s, runqueue_s, throttled_s;      /* mean over the threads of a team */
     double more_instructions_s, more_stalls_s; /* of oncpu_s, beyond the solo run: loss_oncpu_* */
     double instructions, cycles, cache_misses; /* of all threads */
     double gpu_compute, gpu_memory;            /* shares of the GPU's peak, while it worked */

@@ -3,43 +3,47 @@
 #include "harness/lib/stats/sequential.h"
 
 /* An arm is out if it is behind by this much in each of at least this many rounds. */
-static const struct out {
+static const struct out_rule {
     size_t rounds;
     double behind;
-} outs[] = {{2, 1}, {3, 0.1}};
+} ruled_out[] = {{2, 1}, {3, 0.1}};
 
 /* True if the arm is simpler than the recommended one and may turn out to be as good. */
-static bool may_be_simpler(const struct analysis *analysis, const struct recommendation *made,
-                           size_t arm)
+static bool may_be_simpler(const struct analysis *analysis,
+                           const struct recommendation *recommendation, size_t arm)
 {
     const struct arm *arms = analysis->result->arms;
-    const struct arm *best = &arms[made->arm], *other = &arms[arm];
+    const struct arm *best = &arms[recommendation->arm], *other = &arms[arm];
     unsigned effort = recommend_effort_of(other);
-    const struct paired_ratio behind = analysis_ratio(analysis, (int)arm, (size_t)made->arm);
-    return (int)arm != made->reference && recommend_competes(analysis->result, other, best) &&
-           effort && effort < recommend_effort_of(best) && behind.rounds &&
+    const struct paired_ratio behind =
+        analysis_ratio(analysis, (int)arm, (size_t)recommendation->arm);
+    return (int)arm != recommendation->reference &&
+           recommend_competes(analysis->result, other, best) && effort &&
+           effort < recommend_effort_of(best) && behind.rounds &&
            !recommend_is_ahead(analysis->result, &behind);
 }
 
-int clear_simpler(const struct analysis *analysis, const struct recommendation *made)
+int clear_simpler(const struct analysis *analysis, const struct recommendation *recommendation)
 {
     for (size_t i = 0; i < analysis->result->narms; i++)
-        if (may_be_simpler(analysis, made, i))
+        if (may_be_simpler(analysis, recommendation, i))
             return (int)i;
     return -1;
 }
 
-bool clear_is_made(const struct analysis *analysis, const struct recommendation *made)
+bool clear_is_decided(const struct analysis *analysis, const struct recommendation *recommendation)
 {
-    if (made->reference < 0 || (made->best < 0 && !made->disturbed))
+    if (recommendation->reference < 0 || (recommendation->best < 0 && !recommendation->disturbed))
         return true;
-    if (made->disturbed || (!made->lost && !made->best_gain.is_sequential))
+    if (recommendation->disturbed ||
+        (!recommendation->reference_failed && !recommendation->best_gain.is_sequential))
         return false;
-    if (!recommend_applies(made))
-        return made->best_gain.is_within;
-    if (made->arm != made->best)
-        return analysis_ratio(analysis, made->arm, (size_t)made->best).is_within;
-    return clear_simpler(analysis, made) < 0;
+    if (!recommend_applies(recommendation))
+        return recommendation->best_gain.is_within;
+    if (recommendation->arm != recommendation->best)
+        return analysis_ratio(analysis, recommendation->arm, (size_t)recommendation->best)
+            .is_within;
+    return clear_simpler(analysis, recommendation) < 0;
 }
 
 bool clear_is_reached(const struct analysis *analysis)
@@ -48,41 +52,46 @@ bool clear_is_reached(const struct analysis *analysis)
     for (size_t i = 0; i < analysis->result->narms; i++) {
         if (!recommend_is_first(analysis, i))
             continue;
-        const struct recommendation made = recommend_make(analysis, &analysis->result->arms[i]);
-        if (!clear_is_made(analysis, &made))
+        const struct recommendation recommendation =
+            recommend_make(analysis, &analysis->result->arms[i]);
+        if (!clear_is_decided(analysis, &recommendation))
             return false;
         any = true;
     }
     return any;
 }
 
-static bool is_out(const struct analysis *analysis, const struct recommendation *made, size_t arm)
+static bool is_ruled_out(const struct analysis *analysis,
+                         const struct recommendation *recommendation, size_t arm)
 {
-    if ((int)arm == made->reference)
-        return recommend_applies(made) && !made->lost && made->gain.is_sequential;
-    if ((int)arm == made->best || (int)arm == made->arm)
+    if ((int)arm == recommendation->reference)
+        return recommend_applies(recommendation) && !recommendation->reference_failed &&
+               recommendation->gain.is_sequential;
+    if ((int)arm == recommendation->best || (int)arm == recommendation->arm)
         return false;
-    const struct paired_ratio behind = analysis_ratio(analysis, (int)arm, (size_t)made->best);
+    const struct paired_ratio behind =
+        analysis_ratio(analysis, (int)arm, (size_t)recommendation->best);
     bool far = false;
-    for (size_t i = 0; i < sizeof(outs) / sizeof(outs[0]); i++)
-        far = far || (behind.rounds >= outs[i].rounds && behind.low > 1 + outs[i].behind);
+    for (size_t i = 0; i < sizeof(ruled_out) / sizeof(ruled_out[0]); i++)
+        far = far || (behind.rounds >= ruled_out[i].rounds && behind.low > 1 + ruled_out[i].behind);
     return far && !behind.disturbed;
 }
 
-static void drop(const struct analysis *analysis, size_t first, const struct recommendation *made,
-                 struct result *result)
+static void idle_ruled_out(const struct analysis *analysis, size_t first,
+                           const struct recommendation *recommendation, struct result *result)
 {
-    for (size_t i = 0; made->best >= 0 && i < result->narms; i++)
+    for (size_t i = 0; recommendation->best >= 0 && i < result->narms; i++)
         if (recommend_competes(result, &result->arms[first], &result->arms[i]) &&
-            is_out(analysis, made, i))
+            is_ruled_out(analysis, recommendation, i))
             result->arms[i].idle = true;
 }
 
 /* Each round had a gain, but the rounds are too few to prove it. */
-static bool is_near(const struct result *result, const struct recommendation *made)
+static bool is_near(const struct result *result, const struct recommendation *recommendation)
 {
-    return !recommend_applies(made) && made->best_gain.is_sequential && !made->disturbed &&
-           made->best_gain.low > 1 && made->best_gain.median > 1 + result_within(result);
+    return !recommend_applies(recommendation) && recommendation->best_gain.is_sequential &&
+           !recommendation->disturbed && recommendation->best_gain.low > 1 &&
+           recommendation->best_gain.median > 1 + result_within(result);
 }
 
 void clear_next(const struct analysis *analysis, struct result *result)
@@ -93,9 +102,10 @@ void clear_next(const struct analysis *analysis, struct result *result)
     for (size_t i = 0; i < result->narms; i++) {
         if (!recommend_is_first(analysis, i))
             continue;
-        const struct recommendation made = recommend_make(analysis, &result->arms[i]);
-        drop(analysis, i, &made, result);
-        if (!has_limit && result->rounds_done < SEQUENTIAL_SIGNS && is_near(result, &made))
+        const struct recommendation recommendation = recommend_make(analysis, &result->arms[i]);
+        idle_ruled_out(analysis, i, &recommendation, result);
+        if (!has_limit && result->rounds_done < SEQUENTIAL_SIGNS &&
+            is_near(result, &recommendation))
             result->rounds_planned = result->rounds_done + 1;
     }
 }

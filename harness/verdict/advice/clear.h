@@ -16,10 +16,10 @@
 #include "harness/verdict/advice/recommend.h"
 
 /* True if no further round could change the recommendation. */
-bool clear_is_made(const struct analysis *analysis, const struct recommendation *made);
+bool clear_is_decided(const struct analysis *analysis, const struct recommendation *recommendation);
 
 /* A simpler setting than the recommended one that may be as good; -1 = none. */
-int clear_simpler(const struct analysis *analysis, const struct recommendation *made);
+int clear_simpler(const struct analysis *analysis, const struct recommendation *recommendation);
 
 /* True if the recommendation is clear for all arms that have a choice; false if no arm has one. */
 bool clear_is_reached(const struct analysis *analysis);

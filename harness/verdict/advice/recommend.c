@@ -33,7 +33,7 @@ struct choice {
     const struct analysis *analysis;
     const struct result *result; /* of the analysis */
     const struct arm *of;
-    struct recommendation *made;
+    struct recommendation *recommendation;
 };
 
 static const struct arm_rounds *rounds_of(const struct choice *choice, int arm)
@@ -55,7 +55,7 @@ static bool has_choice(const struct result *result, const struct arm *arm)
 {
     bool chosen = result->purpose == PURPOSE_TUNE ? arm_is_fresh(arm)
                                                   : result->purpose == PURPOSE_RUN && !arm->variant;
-    return chosen && !arm->alone && !arm->canary && !arm->bench->scan;
+    return chosen && !arm->is_baseline && !arm->is_control && !arm->bench->scan;
 }
 
 bool recommend_competes(const struct result *result, const struct arm *a, const struct arm *b)
@@ -80,9 +80,9 @@ bool recommend_is_ahead(const struct result *result, const struct paired_ratio *
     return ratio->median > 1 + result_within(result) && is_clear;
 }
 
-bool recommend_applies(const struct recommendation *made)
+bool recommend_applies(const struct recommendation *recommendation)
 {
-    return made->arm >= 0 && made->arm != made->reference;
+    return recommendation->arm >= 0 && recommendation->arm != recommendation->reference;
 }
 
 static bool takes_part(const struct choice *choice, int arm)
@@ -92,7 +92,7 @@ static bool takes_part(const struct choice *choice, int arm)
 }
 
 /* The arm was run, but no round gave a rate: it failed or was cut off. */
-static bool gave_nothing(const struct choice *choice, int arm)
+static bool has_no_rate(const struct choice *choice, int arm)
 {
     enum status status = rounds_of(choice, arm)->status;
     return recommend_competes(choice->result, &choice->result->arms[arm], choice->of) &&
@@ -103,17 +103,17 @@ static bool gave_nothing(const struct choice *choice, int arm)
 
 static void choose_reference(const struct choice *choice)
 {
-    struct recommendation *made = choice->made;
+    struct recommendation *recommendation = choice->recommendation;
     for (int at = 0; at < (int)choice->result->narms; at++) {
         bool none = choice->result->arms[at].placement == PLACE_NONE;
-        bool lost = none && gave_nothing(choice, at);
-        if (made->is_default || (!takes_part(choice, at) && !lost))
+        bool failed = none && has_no_rate(choice, at);
+        if (recommendation->is_default || (!takes_part(choice, at) && !failed))
             continue;
-        if (none || made->reference < 0 ||
-            rounds_of(choice, at)->rate < rounds_of(choice, made->reference)->rate)
-            made->reference = at;
-        made->is_default = none;
-        made->lost = lost;
+        if (none || recommendation->reference < 0 ||
+            rounds_of(choice, at)->rate < rounds_of(choice, recommendation->reference)->rate)
+            recommendation->reference = at;
+        recommendation->is_default = none;
+        recommendation->reference_failed = failed;
     }
 }
 
@@ -125,22 +125,23 @@ static bool is_disturbed(const struct choice *choice, int arm)
     for (size_t i = values->first[arm]; i < values->first[arm + 1]; i++)
         all = all && (values->value[i].status != STATUS_OK ||
                       strcmp(values->value[i].metric, METRIC_RATE) != 0);
-    return all || (!choice->made->lost && ratio_of(choice, choice->made->reference, arm).disturbed);
+    return all || (!choice->recommendation->reference_failed &&
+                   ratio_of(choice, choice->recommendation->reference, arm).disturbed);
 }
 
 /* Neither failed nor cut off, and its plan differs from the reference's. */
-static bool may_be(const struct choice *choice, int arm)
+static bool is_eligible(const struct choice *choice, int arm)
 {
     const struct arm *arms = choice->result->arms;
     return takes_part(choice, arm) && effort_of(choice, arm) > 0 &&
            rounds_of(choice, arm)->status <= STATUS_NOISY &&
-           (arm == choice->made->reference ||
-            !arm_same_plan(&arms[arm], &arms[choice->made->reference]));
+           (arm == choice->recommendation->reference ||
+            !arm_same_plan(&arms[arm], &arms[choice->recommendation->reference]));
 }
 
 static bool is_candidate(const struct choice *choice, int arm)
 {
-    return may_be(choice, arm) && !is_disturbed(choice, arm);
+    return is_eligible(choice, arm) && !is_disturbed(choice, arm);
 }
 
 /* By the rounds that both have; without such rounds by their medians. */
@@ -154,13 +155,15 @@ static bool is_faster(const struct choice *choice, int arm, int than)
 
 static void choose_best(const struct choice *choice)
 {
-    struct recommendation *made = choice->made;
+    struct recommendation *recommendation = choice->recommendation;
     for (int at = 0; at < (int)choice->result->narms; at++) {
-        if (is_candidate(choice, at) && (made->best < 0 || is_faster(choice, at, made->best)))
-            made->best = at;
-        made->disturbed = made->disturbed || (may_be(choice, at) && is_disturbed(choice, at));
+        if (is_candidate(choice, at) &&
+            (recommendation->best < 0 || is_faster(choice, at, recommendation->best)))
+            recommendation->best = at;
+        recommendation->disturbed =
+            recommendation->disturbed || (is_eligible(choice, at) && is_disturbed(choice, at));
     }
-    made->disturbed = made->disturbed && made->best < 0;
+    recommendation->disturbed = recommendation->disturbed && recommendation->best < 0;
 }
 
 static bool is_simpler(const struct choice *choice, int arm, int than)
@@ -172,65 +175,68 @@ static bool is_simpler(const struct choice *choice, int arm, int than)
 /* Indistinguishable from the best, and ahead of the default. */
 static bool is_enough(const struct choice *choice, int arm)
 {
-    const struct recommendation *made = choice->made;
-    const struct paired_ratio behind = ratio_of(choice, arm, made->best);
+    const struct recommendation *recommendation = choice->recommendation;
+    const struct paired_ratio behind = ratio_of(choice, arm, recommendation->best);
     if (!behind.rounds || behind.disturbed || recommend_is_ahead(choice->result, &behind))
         return false;
-    if (made->lost || !made->is_default)
+    if (recommendation->reference_failed || !recommendation->is_default)
         return true;
-    const struct paired_ratio gain = ratio_of(choice, made->reference, arm);
+    const struct paired_ratio gain = ratio_of(choice, recommendation->reference, arm);
     return !gain.disturbed && recommend_is_ahead(choice->result, &gain);
 }
 
 static void choose_simplest(const struct choice *choice)
 {
-    struct recommendation *made = choice->made;
+    struct recommendation *recommendation = choice->recommendation;
     int narms = (int)choice->result->narms;
-    made->arm = made->best;
+    recommendation->arm = recommendation->best;
     for (int at = 0; at < narms; at++)
-        if (at != made->arm && is_candidate(choice, at) && is_simpler(choice, at, made->arm) &&
-            is_enough(choice, at))
-            made->arm = at;
+        if (at != recommendation->arm && is_candidate(choice, at) &&
+            is_simpler(choice, at, recommendation->arm) && is_enough(choice, at))
+            recommendation->arm = at;
     for (int at = 0; at < narms; at++)
-        if (is_candidate(choice, at) && effort_of(choice, at) > effort_of(choice, made->arm) &&
-            (made->next < 0 || is_simpler(choice, at, made->next)))
-            made->next = at;
+        if (is_candidate(choice, at) &&
+            effort_of(choice, at) > effort_of(choice, recommendation->arm) &&
+            (recommendation->next < 0 || is_simpler(choice, at, recommendation->next)))
+            recommendation->next = at;
 }
 
 static void choose(const struct choice *choice)
 {
-    struct recommendation *made = choice->made;
+    struct recommendation *recommendation = choice->recommendation;
     choose_reference(choice);
-    if (made->reference < 0)
+    if (recommendation->reference < 0)
         return;
     choose_best(choice);
-    if (made->best < 0 || made->best == made->reference)
+    if (recommendation->best < 0 || recommendation->best == recommendation->reference)
         return;
-    if (!made->lost) {
-        made->best_gain = ratio_of(choice, made->reference, made->best);
-        made->disturbed = made->best_gain.disturbed;
-        if (!made->best_gain.rounds || made->disturbed)
+    if (!recommendation->reference_failed) {
+        recommendation->best_gain =
+            ratio_of(choice, recommendation->reference, recommendation->best);
+        recommendation->disturbed = recommendation->best_gain.disturbed;
+        if (!recommendation->best_gain.rounds || recommendation->disturbed)
             return;
     }
-    bool any = made->lost || recommend_is_ahead(choice->result, &made->best_gain);
-    if (any || (!made->is_default && is_candidate(choice, made->reference)))
+    bool any = recommendation->reference_failed ||
+               recommend_is_ahead(choice->result, &recommendation->best_gain);
+    if (any || (!recommendation->is_default && is_candidate(choice, recommendation->reference)))
         choose_simplest(choice);
-    else if (made->is_default)
-        made->arm = made->reference;
-    if (!made->lost && made->arm >= 0)
-        made->gain = ratio_of(choice, made->reference, made->arm);
+    else if (recommendation->is_default)
+        recommendation->arm = recommendation->reference;
+    if (!recommendation->reference_failed && recommendation->arm >= 0)
+        recommendation->gain = ratio_of(choice, recommendation->reference, recommendation->arm);
 }
 
 struct recommendation recommend_make(const struct analysis *analysis, const struct arm *of)
 {
-    struct recommendation made = {.reference = -1,
-                                  .best = -1,
-                                  .arm = -1,
-                                  .next = -1,
-                                  .gain = PAIRED_NONE,
-                                  .best_gain = PAIRED_NONE};
-    const struct choice choice = {analysis, analysis->result, of, &made};
+    struct recommendation recommendation = {.reference = -1,
+                                            .best = -1,
+                                            .arm = -1,
+                                            .next = -1,
+                                            .gain = PAIRED_NONE,
+                                            .best_gain = PAIRED_NONE};
+    const struct choice choice = {analysis, analysis->result, of, &recommendation};
     if (has_choice(analysis->result, of))
         choose(&choice);
-    return made;
+    return recommendation;
 }

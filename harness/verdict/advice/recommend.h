@@ -21,13 +21,13 @@
  * its fresh rounds, and only those. Arms are indices in result->arms, -1 = none.
  */
 struct recommendation {
-    int reference;   /* what gains are relative to: `none`, the default, else the slowest */
-    bool is_default; /* the reference is `none` */
-    bool lost;       /* the reference gave no rate: it failed, or was cut off, in all rounds */
-    int best;        /* the fastest that may be recommended */
-    int arm;         /* recommended; = reference: leave it as it is; -1: no evidence */
-    int next;        /* the next simplest after `arm` */
-    bool disturbed;  /* too much for any evidence */
+    int reference;         /* what gains are relative to: `none`, the default, else the slowest */
+    bool is_default;       /* the reference is `none` */
+    bool reference_failed; /* it gave no rate: it failed, or was cut off, in all rounds */
+    int best;              /* the fastest that may be recommended */
+    int arm;               /* recommended; = reference: leave it as it is; -1: no evidence */
+    int next;              /* the next simplest after `arm` */
+    bool disturbed;        /* too much for any evidence */
     struct paired_ratio gain, best_gain; /* of `arm` and of `best` over the reference */
 };
 

@@ -26,9 +26,9 @@ static enum placement find_recommended(const struct analysis *analysis,
     const struct arm *arms = analysis->result->arms;
     for (size_t p = 0; p < scaling->nplacements; p++) {
         int arm = scaling->arm[scaling->ncounts - 1][p];
-        int made = arm < 0 ? -1 : recommend_make(analysis, &arms[arm]).arm;
-        if (made >= 0)
-            return arms[made].placement;
+        int recommended = arm < 0 ? -1 : recommend_make(analysis, &arms[arm]).arm;
+        if (recommended >= 0)
+            return arms[recommended].placement;
     }
     return PLACEMENTS;
 }

@@ -7,7 +7,7 @@
 #include "harness/verdict/odd/busy.h"
 #include "harness/verdict/odd/odd.h"
 #include "harness/verdict/pairs/ab.h"
-#include "harness/verdict/runs/canary.h"
+#include "harness/verdict/runs/control.h"
 
 void verdict_add_placement(const struct analysis *analysis, struct findings *findings)
 {
@@ -77,7 +77,7 @@ int verdict_judge(const struct topo *topo, struct verdict *verdict, struct err *
     const struct analysis measured = analysis_measured(&verdict->analysis, &own);
     int rc = judge(&measured, topo, verdict, err);
     if (!rc && !busy_among(&verdict->findings)) /* the finding "busy" already says why */
-        canary_find(&verdict->analysis, &verdict->findings);
+        control_find(&verdict->analysis, &verdict->findings);
     return rc ? rc : findings_check(&verdict->findings, err);
 }
 

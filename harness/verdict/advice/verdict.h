@@ -20,7 +20,7 @@ struct verdict {
  * was too busy for evidence (busy.h); the best setting and its command (advice.h), at the largest
  * number of workers, where contention is highest; how throughput scales (scaling.h); what is kept
  * under load; the bound (bound.h); the findings of odd.h, statuses first, equal units last; the
- * control (canary.h). Free with verdict_free, also after an error: -ENOMEM only. Borrows from
+ * control (control.h). Free with verdict_free, also after an error: -ENOMEM only. Borrows from
  * result and topo: after another round of the result, make the verdict anew.
  */
 int verdict_make(const struct result *result, const struct topo *topo, struct verdict *verdict,

@@ -5,10 +5,10 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 
-enum { MASKS_TOLD = 6 };
+enum { MASKS_REPORTED = 6 };
 
 /* True if an earlier arm of the same placement and variant already reported this. */
-static bool is_told(const struct findings *findings, const struct finding *of)
+static bool is_reported(const struct findings *findings, const struct finding *of)
 {
     for (size_t i = 0; i < findings->n; i++)
         if (!strcmp(findings->all[i].id, of->id) &&
@@ -23,18 +23,18 @@ static void add_mask(const struct arm *arm, const struct tree_mask *mask,
 {
     char got[80], want[80];
     struct finding finding = {.id = "mask_changed",
-                              .severity = mask->beyond ? FINDING_DOUBT : FINDING_NOTE,
+                              .severity = mask->outside_plan ? FINDING_DOUBT : FINDING_NOTE,
                               .evidence = "read back while it ran"};
     text_set(finding.subject, "'%s' under %s%s%s", mask->name,
              arm->variant ? arm->variant->name : "", arm->variant ? ", " : "",
              placement_infos[arm->placement].name);
-    if (!is_told(findings, &finding))
-        findings_putf(findings, &finding,
-                      "%s: it was bound to CPUs %s, and its placement gave it %s",
-                      mask->beyond ? "it sets its own CPUs: the placement does not apply to it"
-                                   : "it uses only some CPUs of its placement, by its own choice",
-                      bitset_format(&mask->cpus, got, sizeof(got)),
-                      bitset_format(&planned->cpus, want, sizeof(want)));
+    if (!is_reported(findings, &finding))
+        findings_putf(
+            findings, &finding, "%s: it was bound to CPUs %s, and its placement gave it %s",
+            mask->outside_plan ? "it sets its own CPUs: the placement does not apply to it"
+                               : "it uses only some CPUs of its placement, by its own choice",
+            bitset_format(&mask->cpus, got, sizeof(got)),
+            bitset_format(&planned->cpus, want, sizeof(want)));
 }
 
 void commands_find(const struct analysis *analysis, struct findings *findings)
@@ -51,7 +51,7 @@ void commands_find(const struct analysis *analysis, struct findings *findings)
                 const struct worker_result *worker = &of->workers[i];
                 const struct plan_worker *planned = observation_planned(&result->arms[a], of, i);
                 for (unsigned m = 0; planned && m < worker->nmasks; m++)
-                    if (findings->n < before + MASKS_TOLD && worker->masks[m].lasts)
+                    if (findings->n < before + MASKS_REPORTED && worker->masks[m].persists)
                         add_mask(&result->arms[a], &worker->masks[m], planned, findings);
                 cut_bytes += worker->cut_bytes;
                 killed += worker->killed;

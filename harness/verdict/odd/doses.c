@@ -28,7 +28,7 @@ double doses_off(const struct analysis *analysis, const struct arm *arm)
 static void add_reason(const struct arm *arm, double held, struct finding *finding)
 {
     const unsigned cpus = bitset_count(&arm->plan.workers[arm->plan.nworkers - 1].cpus);
-    const bool is_less = (held < arm->dose.level) != dose_is_left(arm->dose.kind);
+    const bool is_less = (held < arm->dose.level) != dose_is_remainder(arm->dose.kind);
     if (!is_less)
         return;
     if (arm->dose.kind == DOSE_THROTTLE)
@@ -40,7 +40,7 @@ static void add_reason(const struct arm *arm, double held, struct finding *findi
                  " The %u CPUs beside the workers may be too few: leave it more "
                  "(--cpus).",
                  cpus);
-    else if (plan_crowds(&arm->plan))
+    else if (plan_is_oversubscribed(&arm->plan))
         text_add(finding->sentence, " The workers have more threads than CPUs, which compete with "
                                     "it.");
 }

@@ -6,7 +6,7 @@
 #include "harness/lib/base/text.h"
 
 /* If the whole interval is below this speed-up, the cure has no effect. */
-static const double worth = 1.1;
+static const double speed_up_least = 1.1;
 
 const char *incident_end_name(enum incident_end end)
 {
@@ -54,8 +54,8 @@ static void take(const struct comparison *one, struct incident_outcome *outcome)
 {
     bool more = !strcmp(one->better, "higher");
     text_set(outcome->unit, "%s", one->unit);
-    outcome->sick = one->base_median;
-    outcome->cured = one->other_median;
+    outcome->before = one->base_median;
+    outcome->after = one->other_median;
     outcome->rounds = one->pairs;
     outcome->speed_up = more ? one->ratio : 1 / one->ratio;
     outcome->low = more ? one->low : 1 / one->high;
@@ -64,7 +64,7 @@ static void take(const struct comparison *one, struct incident_outcome *outcome)
      * ab. */
     bool harms = outcome->incident->harms;
     bool shown = harms ? outcome->high < 1 : outcome->low > 1;
-    bool excluded = harms ? outcome->low > 1 / worth : outcome->high < worth;
+    bool excluded = harms ? outcome->low > 1 / speed_up_least : outcome->high < speed_up_least;
     outcome->end = one->outcome == OUTCOME_MISSING ? INCIDENT_SKIPPED
                    : shown                         ? INCIDENT_SHOWN
                    : excluded                      ? INCIDENT_NOT
@@ -78,7 +78,7 @@ void incident_judge(const struct comparisons *comparisons, const struct rows *ro
 {
     const struct incident *incident = outcome->incident;
     const char *cured = cured_name(incident);
-    outcome->speed_up = outcome->low = outcome->high = outcome->sick = outcome->cured = NAN;
+    outcome->speed_up = outcome->low = outcome->high = outcome->before = outcome->after = NAN;
     outcome->end = INCIDENT_FAILED;
     text_set(outcome->reason, "no value of %s", incident->metric);
     for (size_t i = 0; i < comparisons->n; i++) {

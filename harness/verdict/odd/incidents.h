@@ -19,12 +19,12 @@ const char *incident_end_name(enum incident_end end);
 
 /* What doctor found on the sick variant. Zeroed = doctor was not run. */
 struct incident_doctor {
-    bool looked;
-    bool named;             /* found an expected finding; if none is expected: found nothing */
-    char id[160];           /* of the findings, most costly first; "" = none */
-    char evidence[300];     /* of the expected finding */
-    char fix[400];          /* the settings or the command that were tried; "" = none */
-    bool cured;             /* the gain is proven */
+    bool was_run;
+    bool found_expected; /* found an expected finding; if none is expected: found nothing */
+    char id[160];        /* of the findings, most costly first; "" = none */
+    char evidence[300];  /* of the expected finding */
+    char fix[400];       /* the settings or the command that were tried; "" = none */
+    bool gain_is_proven;
     double gain, low, high; /* NaN = not measured */
     char reason[200];       /* why doctor was not run, or no fix was tried; or "" */
 };
@@ -34,11 +34,11 @@ struct incident_outcome {
     enum incident_end end;
     char reason[300]; /* "" for INCIDENT_SHOWN */
     char unit[32];
-    double sick, cured;         /* medians of the incident's metric */
+    double before, after;       /* medians of the incident's metric */
     double speed_up, low, high; /* of the cure; below 1 = slower; NaN = unknown */
     unsigned rounds;
     char witness_unit[32];
-    double witness[2]; /* sick and cured; NaN = unknown */
+    double witness[2]; /* before and after the cure; NaN = unknown */
     struct incident_doctor doctor;
     double took_s;
 };

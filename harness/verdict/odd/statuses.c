@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "harness/lib/base/text.h"
+#include "harness/rows/format.h"
 #include "harness/rows/metric.h"
 #include "harness/rows/number.h"
-#include "harness/rows/say.h"
 #include "harness/verdict/odd/busy.h"
 
 enum { REASONS_MAX = 2 }; /* reasons of absent placements; with more, only names are listed */
@@ -27,8 +27,8 @@ char *statuses_name_arm(const struct result *result, const struct arm *arm, char
         text_set(planned_workers, ", %u worker%s", arm->planned_workers,
                  arm->planned_workers == 1 ? "" : "s");
     (void)snprintf(buf, size, "%s%s%s%s%s", placement_infos[arm->placement].name,
-                   arm->alone ? " alone" : "", planned_workers, arm->variant ? ", variant " : "",
-                   arm->variant ? arm->variant->name : "");
+                   arm->is_baseline ? " alone" : "", planned_workers,
+                   arm->variant ? ", variant " : "", arm->variant ? arm->variant->name : "");
     return buf;
 }
 
@@ -147,8 +147,9 @@ static void add_arm(const struct search *search, size_t index)
     int alike = arm->bench->scan ? first_of_all_alike(search, arm->bench) : -1;
     const struct arm_rounds *rounds = &search->analysis->rounds.arms[index];
     bool repeats = rounds->source != index;
-    bool told = rounds->status == STATUS_NOISY && busy_explains(search->findings, arm);
-    if (rounds->status == STATUS_OK || told || repeats || (is_absent(arm) && !arm->bench->scan))
+    bool explained = rounds->status == STATUS_NOISY && busy_explains(search->findings, arm);
+    if (rounds->status == STATUS_OK || explained || repeats ||
+        (is_absent(arm) && !arm->bench->scan))
         return;
     if (alike >= 0 && (size_t)alike < index && !is_absent(arm))
         return; /* reported with the first of the arms */
@@ -176,7 +177,7 @@ static bool doubts_value(const struct search *search, const struct row *row,
     return true;
 }
 
-static bool is_told(const struct findings *findings, const struct finding *finding)
+static bool is_reported(const struct findings *findings, const struct finding *finding)
 {
     for (size_t i = 0; i < findings->n; i++)
         if (!strcmp(findings->all[i].subject, finding->subject) &&
@@ -192,7 +193,7 @@ static void add_values(const struct search *search)
     struct findings of_arms = {0};
     struct finding finding;
     for (size_t i = 0; i < rows->n; i++)
-        if (doubts_value(search, &rows->row[i], &finding) && !is_told(&of_arms, &finding))
+        if (doubts_value(search, &rows->row[i], &finding) && !is_reported(&of_arms, &finding))
             findings_put(&of_arms, &finding);
     for (size_t i = 0; i < of_arms.n; i++)
         add_joined(search, &of_arms.all[i]);
@@ -202,7 +203,7 @@ static void add_values(const struct search *search)
 
 static bool is_not_here(const struct arm *arm, unsigned planned_workers)
 {
-    return !arm->bench->scan && !arm->alone && arm->planned_workers == planned_workers &&
+    return !arm->bench->scan && !arm->is_baseline && arm->planned_workers == planned_workers &&
            is_absent(arm);
 }
 
@@ -296,7 +297,7 @@ static void add_above_one(const struct search *search, size_t index)
     const struct arm *arm = arm_at(search, index);
     const struct row *row = rows_find(&search->analysis->rows, arm, "efficiency");
     struct finding finding = {.id = "efficiency_above_one"};
-    if (arm->alone || !row || !(row->ci_low > 1))
+    if (arm->is_baseline || !row || !(row->ci_low > 1))
         return;
     name_arm(search, arm, finding.subject);
     text_set(finding.sentence,

@@ -55,7 +55,9 @@ static void replace_node(const struct row *row, const struct symmetry_distance *
     struct dims rest = *at;
     char text[32];
     int os_node = take(row, DIM_NODE, &rest);
-    int far = os_node < 0 || !distance->ask ? -1 : distance->ask(distance->arg, unit->id, os_node);
+    int far = os_node < 0 || !distance->node_distance
+                  ? -1
+                  : distance->node_distance(distance->arg, unit->id, os_node);
     if (far < 0)
         return;
     text_set(text, "distance=%d", far);
@@ -305,7 +307,7 @@ void symmetry_free(struct symmetry *symmetry)
     *symmetry = (struct symmetry){0};
 }
 
-static int ask_topo(const void *arg, int cuda_ordinal, int os_node)
+static int topo_node_distance(const void *arg, int cuda_ordinal, int os_node)
 {
     const struct topo *topo = arg;
     int to = topo_node_index(topo, (unsigned)os_node);
@@ -324,7 +326,8 @@ static int ask_topo(const void *arg, int cuda_ordinal, int os_node)
 
 struct symmetry_distance symmetry_topo_distance(const struct topo *topo)
 {
-    return (struct symmetry_distance){.ask = topo ? ask_topo : NULL, .arg = topo};
+    return (struct symmetry_distance){.node_distance = topo ? topo_node_distance : NULL,
+                                      .arg = topo};
 }
 
 const char *symmetry_unit_bdf(const struct topo *topo, const struct symmetry_unit *unit)

@@ -66,7 +66,8 @@ struct symmetry {
 
 /* Distance from a GPU to a node of host memory (ACPI: 10 = its own node); -1 = unknown. */
 struct symmetry_distance {
-    int (*ask)(const void *arg, int cuda_ordinal, int os_node); /* NULL: all are unknown */
+    int (*node_distance)(const void *arg, int cuda_ordinal,
+                         int os_node); /* NULL: all are unknown */
     const void *arg;
 };
 

@@ -211,7 +211,7 @@ static void report_one(const struct teller *teller, const struct symmetry_compar
 }
 
 /* Ranks that differ without being late are not reported: an early rank is no fault. */
-static bool is_told(const struct symmetry_comparison *c)
+static bool is_reported(const struct symmetry_comparison *c)
 {
     bool apart = c->verdict == OUTLIER_SPLIT && !c->nlow;
     return c->verdict != OUTLIER_NONE && !(apart && c->kind == SYMMETRY_RANK);
@@ -222,7 +222,7 @@ static void report_undecided(const struct teller *teller)
     size_t n = 0;
     for (size_t i = 0; i < teller->symmetry->n; i++) {
         const struct symmetry_comparison *c = &teller->symmetry->all[i];
-        if ((c->verdict != OUTLIER_TWO && c->verdict != OUTLIER_SPLIT) || !is_told(c))
+        if ((c->verdict != OUTLIER_TWO && c->verdict != OUTLIER_SPLIT) || !is_reported(c))
             continue;
         if (n++ < UNDECIDED_MAX)
             report_one(teller, c);

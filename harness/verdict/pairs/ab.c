@@ -9,15 +9,15 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/stats/sequential.h"
 #include "harness/lib/stats/stats.h"
+#include "harness/rows/format.h"
 #include "harness/rows/metric.h"
 #include "harness/rows/row.h"
-#include "harness/rows/say.h"
 
 /* As a logarithm; exp() of it fits into a double, and more evidence changes nothing. */
 static const double EVIDENCE_MOST = 500;
 
 /* Two arms that differ only in their variant, and room for one value per round. */
-struct duel {
+struct arm_pair {
     const struct analysis *analysis;
     const struct variants *variants;
     size_t base, other; /* arms */
@@ -27,9 +27,9 @@ struct duel {
     struct comparisons *comparisons;
 };
 
-static const struct arm *arm_at(const struct duel *duel, size_t index)
+static const struct arm *arm_at(const struct arm_pair *arm_pair, size_t index)
 {
-    return &duel->analysis->result->arms[index];
+    return &arm_pair->analysis->result->arms[index];
 }
 
 /* False for metrics that do not compare variants. */
@@ -62,10 +62,10 @@ static const struct round_value *find_single(const struct round_values *values, 
  * parameters may move a value to another key, such as from threads to processes. So if both arms
  * have one group of the metric, that group counts, too.
  */
-static const struct round_value *find_group(const struct duel *duel, size_t arm,
+static const struct round_value *find_group(const struct arm_pair *arm_pair, size_t arm,
                                             const struct round_value *like, size_t *n)
 {
-    const struct round_values *values = &duel->analysis->values;
+    const struct round_values *values = &arm_pair->analysis->values;
     size_t end = values->first[arm + 1], own;
     for (size_t at = values->first[arm]; at < end; at += *n) {
         *n = values_group(values, at, end);
@@ -74,8 +74,9 @@ static const struct round_value *find_group(const struct duel *duel, size_t arm,
             return group;
     }
     *n = 0;
-    size_t from = arm == duel->base ? duel->other : duel->base;
-    bool moves = arm_at(duel, arm)->variant->params.n || arm_at(duel, from)->variant->params.n;
+    size_t from = arm == arm_pair->base ? arm_pair->other : arm_pair->base;
+    bool moves =
+        arm_at(arm_pair, arm)->variant->params.n || arm_at(arm_pair, from)->variant->params.n;
     return moves && find_single(values, from, like->metric, &own)
                ? find_single(values, arm, like->metric, n)
                : NULL;
@@ -89,13 +90,14 @@ static double value_in(const struct round_value *group, size_t n, int round)
     return NAN;
 }
 
-static unsigned order_in(const struct duel *duel, size_t arm, int round)
+static unsigned order_in(const struct arm_pair *arm_pair, size_t arm, int round)
 {
-    return arm_order(arm_at(duel, duel->analysis->rounds.arms[arm].source), (unsigned)round);
+    return arm_order(arm_at(arm_pair, arm_pair->analysis->rounds.arms[arm].source),
+                     (unsigned)round);
 }
 
 /* Pairs the rounds that both have, as logarithms of their ratio. Returns the number of pairs. */
-static size_t pair(const struct duel *duel, const struct round_value *base, size_t nbase,
+static size_t pair(const struct arm_pair *arm_pair, const struct round_value *base, size_t nbase,
                    const struct round_value *other, size_t nother)
 {
     size_t n = 0;
@@ -103,20 +105,20 @@ static size_t pair(const struct duel *duel, const struct round_value *base, size
         double value = value_in(other, nother, base[i].round);
         if (!(base[i].value > 0) || !(value > 0) || !isfinite(value / base[i].value))
             continue;
-        duel->log_ratio[n] = log(value / base[i].value);
-        duel->log_sum[n] = log(value) + log(base[i].value);
-        duel->swapped[n] =
-            order_in(duel, duel->other, base[i].round) < order_in(duel, duel->base, base[i].round);
-        duel->base_value[n] = base[i].value;
-        duel->other_value[n++] = value;
+        arm_pair->log_ratio[n] = log(value / base[i].value);
+        arm_pair->log_sum[n] = log(value) + log(base[i].value);
+        arm_pair->swapped[n] = order_in(arm_pair, arm_pair->other, base[i].round) <
+                               order_in(arm_pair, arm_pair->base, base[i].round);
+        arm_pair->base_value[n] = base[i].value;
+        arm_pair->other_value[n++] = value;
     }
     return n;
 }
 
-static double median_of(const struct duel *duel, const double *values, size_t n)
+static double median_of(const struct arm_pair *arm_pair, const double *values, size_t n)
 {
-    memcpy(duel->scratch, values, n * sizeof(*values));
-    return stats_sort_median(duel->scratch, n);
+    memcpy(arm_pair->scratch, values, n * sizeof(*values));
+    return stats_sort_median(arm_pair->scratch, n);
 }
 
 /* Removes the parts of params that have the same name as `pair`. */
@@ -137,13 +139,15 @@ static void drop(char *params, const char *pair)
 }
 
 /* The parameters that both have: the base's, without the variant and what either variant sets. */
-static void put_params(const struct duel *duel, const struct dims *at, char *params, size_t size)
+static void put_params(const struct arm_pair *arm_pair, const struct dims *at, char *params,
+                       size_t size)
 {
     char text[ROW_PARAMS_MAX], key[DIMS_KEY_MAX];
-    struct arm plain = *arm_at(duel, duel->base);
-    const struct variant *const both[] = {plain.variant, arm_at(duel, duel->other)->variant};
+    struct arm plain = *arm_at(arm_pair, arm_pair->base);
+    const struct variant *const both[] = {plain.variant,
+                                          arm_at(arm_pair, arm_pair->other)->variant};
     plain.variant = NULL;
-    row_put_params(duel->analysis->result, &plain, dims_format(plain.bench, at, key), text);
+    row_put_params(arm_pair->analysis->result, &plain, dims_format(plain.bench, at, key), text);
     for (size_t v = 0; v < 2; v++)
         for (size_t i = 0; i < both[v]->params.n; i++)
             drop(text, both[v]->params.text[i]);
@@ -151,11 +155,12 @@ static void put_params(const struct duel *duel, const struct dims *at, char *par
 }
 
 /* `at`: the key of both arms. */
-static void describe(const struct duel *duel, const struct round_value *value,
+static void describe(const struct arm_pair *arm_pair, const struct round_value *value,
                      const struct dims *at, struct comparison *one)
 {
-    const struct arm *base = arm_at(duel, duel->base), *other = arm_at(duel, duel->other);
-    char key[DIMS_KEY_MAX + 64], placement[80], dose[SAY_DOSE_MAX];
+    const struct arm *base = arm_at(arm_pair, arm_pair->base),
+                     *other = arm_at(arm_pair, arm_pair->other);
+    char key[DIMS_KEY_MAX + 64], placement[80], dose[FORMAT_DOSE_MAX];
     const char *name = placement_infos[base->placement].name;
     *one = comparison_of(base->variant->name, other->variant->name, value->metric, value->unit,
                          value->better);
@@ -168,9 +173,9 @@ static void describe(const struct duel *duel, const struct round_value *value,
     (void)format_dims(base->bench, at, key, sizeof(key));
     text_set(one->arm, "%.40s, %s, %u worker%s%s%s%s%.100s", base->bench->name, placement,
              base->workers, base->workers == 1 ? "" : "s",
-             device_mark(arm_device(duel->analysis->result, base)), format_dose(base, dose),
+             device_mark(arm_device(arm_pair->analysis->result, base)), format_dose(base, dose),
              key[0] ? ", " : "", key);
-    put_params(duel, at, one->params, sizeof(one->params));
+    put_params(arm_pair, at, one->params, sizeof(one->params));
 }
 
 /* Rounds until the nearest verdict. Evidence grows each round, once the start cost of an unknown
@@ -199,22 +204,22 @@ static void report_unclear(const struct sequential *of, double threshold, struct
 }
 
 /* A smaller difference does not count; for a time at least the cost of reading the clock here. */
-static double least_difference(const struct duel *duel, const struct comparison *one)
+static double least_difference(const struct arm_pair *arm_pair, const struct comparison *one)
 {
-    double least = floor_of(arm_at(duel, duel->base)->bench, one->metric, one->unit);
-    return !strcmp(one->unit, "s") ? fmax(least, duel->variants->clock_s) : least;
+    double least = floor_of(arm_at(arm_pair, arm_pair->base)->bench, one->metric, one->unit);
+    return !strcmp(one->unit, "s") ? fmax(least, arm_pair->variants->clock_s) : least;
 }
 
 /* Sets outcome and reason from the interval of the logarithm. */
-static void judge(const struct duel *duel, const struct sequential *of,
+static void judge(const struct arm_pair *arm_pair, const struct sequential *of,
                   const struct sequential_interval *interval, struct comparison *one)
 {
-    const struct variants *variants = duel->variants;
+    const struct variants *variants = arm_pair->variants;
     double threshold = log1p(variants->threshold);
     bool more = interval->low > 0, less = interval->high < 0;
     bool within = interval->low > -threshold && interval->high < threshold;
     double difference = fabs(one->other_median - one->base_median);
-    double least = least_difference(duel, one);
+    double least = least_difference(arm_pair, one);
     if (difference < least && (more || less || within)) {
         one->outcome = OUTCOME_SAME;
         text_set(one->reason, "The difference is below %.3g %.20s, too small to count.", least,
@@ -234,27 +239,27 @@ static void judge(const struct duel *duel, const struct sequential *of,
     }
 }
 
-static void compare_pairs(const struct duel *duel, size_t n, struct comparison *one)
+static void compare_pairs(const struct arm_pair *arm_pair, size_t n, struct comparison *one)
 {
-    struct sequential of = {.x = duel->log_ratio,
-                            .sum = duel->log_sum,
-                            .swapped = duel->swapped,
-                            .scale = duel->scale,
-                            .shift = duel->shift,
-                            .scratch = duel->scratch,
+    struct sequential of = {.x = arm_pair->log_ratio,
+                            .sum = arm_pair->log_sum,
+                            .swapped = arm_pair->swapped,
+                            .scale = arm_pair->scale,
+                            .shift = arm_pair->shift,
+                            .scratch = arm_pair->scratch,
                             .n = n};
     sequential_prepare(&of);
     struct sequential_interval interval = sequential_interval(&of, AB_ALPHA);
     one->evidence = fmax(sequential_above(&of, 0), sequential_below(&of, 0)) - log(2);
     one->pairs = (unsigned)n;
-    one->base_median = median_of(duel, duel->base_value, n);
-    one->other_median = median_of(duel, duel->other_value, n);
-    one->ratio = exp(median_of(duel, duel->log_ratio, n));
+    one->base_median = median_of(arm_pair, arm_pair->base_value, n);
+    one->other_median = median_of(arm_pair, arm_pair->other_value, n);
+    one->ratio = exp(median_of(arm_pair, arm_pair->log_ratio, n));
     if (isfinite(interval.low) && isfinite(interval.high)) {
         one->low = exp(interval.low);
         one->high = exp(interval.high);
     }
-    judge(duel, &of, &interval, one);
+    judge(arm_pair, &of, &interval, one);
 }
 
 /* The values of one metric of an arm. */
@@ -264,9 +269,9 @@ struct group {
 };
 
 /* Why some rounds have no value; NULL = all have one. */
-static const char *why_failed(const struct duel *duel, const struct group *group)
+static const char *why_failed(const struct arm_pair *arm_pair, const struct group *group)
 {
-    const struct arm_rounds *rounds = &duel->analysis->rounds.arms[group->arm];
+    const struct arm_rounds *rounds = &arm_pair->analysis->rounds.arms[group->arm];
     if (rounds->status >= STATUS_SKIPPED)
         return rounds->reason;
     for (size_t i = 0; i < group->n; i++)
@@ -277,9 +282,9 @@ static const char *why_failed(const struct duel *duel, const struct group *group
 
 /* In some rounds, steps did not end within the limit. Such a round gave a bound, or, if a command
  * prints its rate, no value. */
-static bool was_cut_off(const struct duel *duel, const struct group *group)
+static bool was_cut_off(const struct arm_pair *arm_pair, const struct group *group)
 {
-    const struct arm_rounds *rounds = &duel->analysis->rounds.arms[group->arm];
+    const struct arm_rounds *rounds = &arm_pair->analysis->rounds.arms[group->arm];
     for (size_t i = 0; i < group->n; i++)
         if (group->values[i].status == STATUS_CENSORED)
             return true;
@@ -290,25 +295,25 @@ static bool was_cut_off(const struct duel *duel, const struct group *group)
  * Failed rounds may not be left out, and a step that was cut off at the limit is only a bound.
  * Equal bounds do not show SAME, and steps that did end do not show FASTER. SLOWER remains valid.
  */
-static void doubt_pairs(const struct duel *duel, const struct group groups[2],
+static void doubt_pairs(const struct arm_pair *arm_pair, const struct group groups[2],
                         struct comparison *one)
 {
     for (size_t i = 0; i < 2 && one->outcome != OUTCOME_SLOWER; i++) {
-        const char *why = why_failed(duel, &groups[i]);
+        const char *why = why_failed(arm_pair, &groups[i]);
         if (why) {
             one->outcome = OUTCOME_MISSING;
             text_set(one->reason, "%s did not end well in all rounds: %s",
-                     arm_at(duel, groups[i].arm)->variant->name, why);
+                     arm_at(arm_pair, groups[i].arm)->variant->name, why);
             return;
         }
     }
-    bool cut_base = was_cut_off(duel, &groups[0]), cut = was_cut_off(duel, &groups[1]);
+    bool cut_base = was_cut_off(arm_pair, &groups[0]), cut = was_cut_off(arm_pair, &groups[1]);
     if (one->outcome == OUTCOME_FASTER && cut) {
         one->outcome = OUTCOME_UNCLEAR;
         text_set(one->reason,
                  "%s has steps that did not end within the limit; the others alone do not show "
                  "that it is faster. Try a longer --limit.",
-                 arm_at(duel, groups[1].arm)->variant->name);
+                 arm_at(arm_pair, groups[1].arm)->variant->name);
     } else if (one->outcome == OUTCOME_SAME && (cut_base || cut)) {
         one->outcome = OUTCOME_UNCLEAR;
         text_set(one->reason, "Steps did not end within the limit; bounds cannot show that nothing "
@@ -317,12 +322,12 @@ static void doubt_pairs(const struct duel *duel, const struct group groups[2],
 }
 
 /* Says why an arm has no value of the metric. */
-static void report_missing(const struct duel *duel, size_t nbase, size_t nother,
+static void report_missing(const struct arm_pair *arm_pair, size_t nbase, size_t nother,
                            struct comparison *one)
 {
-    size_t arm = nbase ? duel->other : duel->base;
-    const char *name = arm_at(duel, arm)->variant->name;
-    const char *reason = duel->analysis->rounds.arms[arm].reason;
+    size_t arm = nbase ? arm_pair->other : arm_pair->base;
+    const char *name = arm_at(arm_pair, arm)->variant->name;
+    const char *reason = arm_pair->analysis->rounds.arms[arm].reason;
     one->outcome = OUTCOME_MISSING;
     if (nbase && nother)
         text_set(one->reason, "No round has values of both.");
@@ -332,52 +337,53 @@ static void report_missing(const struct duel *duel, size_t nbase, size_t nother,
 }
 
 /* Compares a group of either arm. A group that both have is compared once, as the base's. */
-static void compare_group(const struct duel *duel, const struct round_value *group, size_t n,
-                          bool of_base)
+static void compare_group(const struct arm_pair *arm_pair, const struct round_value *group,
+                          size_t n, bool of_base)
 {
     struct comparison one;
     size_t nother;
     const struct round_value *other =
-        find_group(duel, of_base ? duel->other : duel->base, group, &nother);
+        find_group(arm_pair, of_base ? arm_pair->other : arm_pair->base, group, &nother);
     if (!of_base && nother)
         return;
     bool moved = other && !values_alike(other, group);
-    describe(duel, group, moved ? &NO_DIMS : &group->dims, &one);
-    size_t pairs = nother ? pair(duel, group, n, other, nother) : 0;
+    describe(arm_pair, group, moved ? &NO_DIMS : &group->dims, &one);
+    size_t pairs = nother ? pair(arm_pair, group, n, other, nother) : 0;
     if (!pairs && !one.gating)
         return; /* counts of 0 have no ratio */
     if (pairs) {
-        const struct group groups[] = {{duel->base, n, group}, {duel->other, nother, other}};
-        compare_pairs(duel, pairs, &one);
-        doubt_pairs(duel, groups, &one);
+        const struct group groups[] = {{arm_pair->base, n, group},
+                                       {arm_pair->other, nother, other}};
+        compare_pairs(arm_pair, pairs, &one);
+        doubt_pairs(arm_pair, groups, &one);
     } else
-        report_missing(duel, of_base ? n : nother, of_base ? nother : n, &one);
-    (void)comparisons_add(duel->comparisons, &one, NULL);
+        report_missing(arm_pair, of_base ? n : nother, of_base ? nother : n, &one);
+    (void)comparisons_add(arm_pair->comparisons, &one, NULL);
 }
 
-static void compare_arms(const struct duel *duel)
+static void compare_arms(const struct arm_pair *arm_pair)
 {
     static const struct round_value none = {
         .metric = METRIC_RATE, .unit = "1/s", .better = "higher"};
-    const struct round_values *values = &duel->analysis->values;
-    const size_t arms[] = {duel->base, duel->other};
-    size_t before = duel->comparisons->n;
+    const struct round_values *values = &arm_pair->analysis->values;
+    const size_t arms[] = {arm_pair->base, arm_pair->other};
+    size_t before = arm_pair->comparisons->n;
     for (size_t side = 0; side < 2; side++) {
         size_t end = values->first[arms[side] + 1], n;
         for (size_t at = values->first[arms[side]]; at < end; at += n) {
             n = values_group(values, at, end);
             if (is_comparable(&values->value[at]))
-                compare_group(duel, &values->value[at], n, side == 0);
+                compare_group(arm_pair, &values->value[at], n, side == 0);
         }
     }
-    if (duel->comparisons->n > before)
+    if (arm_pair->comparisons->n > before)
         return;
     /* An arm that failed in all rounds has no group; its gating metric is still MISSING. */
     struct comparison one;
-    describe(duel, &none, &none.dims, &one);
+    describe(arm_pair, &none, &none.dims, &one);
     one.gating = true;
-    report_missing(duel, 0, 0, &one);
-    (void)comparisons_add(duel->comparisons, &one, NULL);
+    report_missing(arm_pair, 0, 0, &one);
+    (void)comparisons_add(arm_pair->comparisons, &one, NULL);
 }
 
 /* The arm that corresponds to `base` under another variant: all variants have their arms in one
@@ -396,15 +402,15 @@ static bool find_other(const struct result *result, size_t base, const struct va
     return false;
 }
 
-static void compare_all(struct duel *duel)
+static void compare_all(struct arm_pair *arm_pair)
 {
-    const struct result *result = duel->analysis->result;
-    const struct variant *variants = duel->variants->all;
-    for (size_t v = 1; v < duel->variants->n; v++)
-        for (duel->base = 0; duel->base < result->narms; duel->base++)
-            if (arm_at(duel, duel->base)->variant == &variants[0] &&
-                find_other(result, duel->base, &variants[v], &duel->other))
-                compare_arms(duel);
+    const struct result *result = arm_pair->analysis->result;
+    const struct variant *variants = arm_pair->variants->all;
+    for (size_t v = 1; v < arm_pair->variants->n; v++)
+        for (arm_pair->base = 0; arm_pair->base < result->narms; arm_pair->base++)
+            if (arm_at(arm_pair, arm_pair->base)->variant == &variants[0] &&
+                find_other(result, arm_pair->base, &variants[v], &arm_pair->other))
+                compare_arms(arm_pair);
 }
 
 /* The least mean of its evidence with that of any others, as a logarithm. `sorted` includes its
@@ -457,7 +463,7 @@ int ab_compare(const struct analysis *analysis, struct comparisons *comparisons,
     size_t rounds = analysis->result->rounds_done + 1;
     double *room = calloc(7 * rounds, sizeof(*room));
     bool *swapped = calloc(rounds, sizeof(*swapped));
-    struct duel duel = {
+    struct arm_pair arm_pair = {
         .analysis = analysis,
         .variants = analysis->result->variants,
         .log_ratio = room,
@@ -472,7 +478,7 @@ int ab_compare(const struct analysis *analysis, struct comparisons *comparisons,
     };
     comparisons->failed = !room || !swapped;
     if (room && swapped)
-        compare_all(&duel);
+        compare_all(&arm_pair);
     free(swapped);
     free(room);
     close_family(comparisons, true);

@@ -8,17 +8,17 @@
 
 /* Runs on either side of a place that the test uses. */
 static const size_t widths[] = {6, 12, 24, 48};
-enum { WIDTHS = sizeof(widths) / sizeof(widths[0]), AROUND = 6, ODD = 2 };
+enum { WIDTHS = sizeof(widths) / sizeof(widths[0]), AROUND = 6, ODD_MOST = 2 };
 
 /* Median distance from the median of a normal distribution, in standard deviations. */
-static const double median_distance = 0.6745, far = 3;
+static const double median_distance = 0.6745, outlier_distances = 3;
 
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-void changes_calm(const double *logarithms, size_t n, double *to)
+void changes_limit(const double *logarithms, size_t n, double *to)
 {
     for (size_t i = 0; i < n; i++) {
         double near[2 * AROUND + 1], from[2 * AROUND + 1];
@@ -27,11 +27,11 @@ void changes_calm(const double *logarithms, size_t n, double *to)
         double median = stats_sort_median(near, size);
         for (size_t j = 0; j < size; j++)
             from[j] = fabs(near[j] - median);
-        double reach = far * stats_sort_median(from, size) / median_distance;
+        double reach = outlier_distances * stats_sort_median(from, size) / median_distance;
         for (size_t j = 0; j < size; j++)
             odd += from[j] > reach;
-        to[i] =
-            odd > ODD ? logarithms[i] : fmin(fmax(logarithms[i], median - reach), median + reach);
+        to[i] = odd > ODD_MOST ? logarithms[i]
+                               : fmin(fmax(logarithms[i], median - reach), median + reach);
     }
 }
 
@@ -43,37 +43,40 @@ static struct moments moments_of(const double *values, size_t from, size_t to)
     return moments;
 }
 
-struct two {
+struct two_sides {
     struct moments groups[RUN_SPREAD_GROUPS];
     struct run_spread spread;
 };
 
-static struct two two_of(const double *calm, size_t from, size_t to, size_t begin, size_t end)
+static struct two_sides two_sides_of(const double *limited, size_t from, size_t to, size_t begin,
+                                     size_t end)
 {
-    struct two two = {.groups = {moments_of(calm, from, to), moments_of(calm, begin, end)}};
-    two.spread = run_spread_of(two.groups, &(struct run_spread_known){0});
-    return two;
+    struct two_sides two_sides = {
+        .groups = {moments_of(limited, from, to), moments_of(limited, begin, end)}};
+    two_sides.spread = run_spread_of(two_sides.groups, &(struct run_spread_known){0});
+    return two_sides;
 }
 
-static double chance_of(const struct two *two)
+static double chance_of(const struct two_sides *two_sides)
 {
-    const struct moments *before = &two->groups[RUN_SPREAD_BASE], *after = before + 1;
-    return run_spread_chance(&two->spread, before->n, after->n, after->mean - before->mean);
+    const struct moments *before = &two_sides->groups[RUN_SPREAD_BASE], *after = before + 1;
+    return run_spread_chance(&two_sides->spread, before->n, after->n, after->mean - before->mean);
 }
 
-struct change changes_between(const double *calm, size_t from, size_t at, size_t begin, size_t end,
-                              double error)
+struct change changes_between(const double *limited, size_t from, size_t at, size_t begin,
+                              size_t end, double error)
 {
-    const struct two two = two_of(calm, from, at, begin, end);
-    double before = two.groups[RUN_SPREAD_BASE].mean, after = two.groups[RUN_SPREAD_OTHER].mean;
-    double half = run_spread_half_width(&two.spread, at - from, end - begin, 0.025);
+    const struct two_sides two_sides = two_sides_of(limited, from, at, begin, end);
+    double before = two_sides.groups[RUN_SPREAD_BASE].mean,
+           after = two_sides.groups[RUN_SPREAD_OTHER].mean;
+    double half = run_spread_half_width(&two_sides.spread, at - from, end - begin, 0.025);
     return (struct change){.at = at,
                            .ratio = exp(after - before),
                            .low = exp(after - before - half),
                            .high = exp(after - before + half),
                            .before = exp(before),
                            .after = exp(after),
-                           .told = chance_of(&two) < error};
+                           .significant = chance_of(&two_sides) < error};
 }
 
 size_t changes_begin(const struct changes *changes, size_t level, size_t n)
@@ -93,27 +96,27 @@ static double rank_chance(double above, size_t n1, size_t n2)
 
 /* True at that level. If the runs are too few to reach it: true within twice the p of sides that do
  * not overlap. */
-static bool ranks_agree(const double *calm, size_t from, size_t at, size_t to, double level)
+static bool ranks_agree(const double *limited, size_t from, size_t at, size_t to, double level)
 {
     double above = 0;
     for (size_t i = from; i < at; i++)
         for (size_t j = at; j < to; j++)
-            above += (calm[j] > calm[i]) + 0.5 * (calm[j] == calm[i]);
+            above += (limited[j] > limited[i]) + 0.5 * (limited[j] == limited[i]);
     return rank_chance(above, at - from, to - at) <=
            fmax(level, 2 * rank_chance(0, at - from, to - at));
 }
 
 /* The place between `from` and `to` with the smallest p below the level; 0 = none. */
-static size_t find_best(const double *calm, size_t from, size_t to, double level)
+static size_t find_best(const double *limited, size_t from, size_t to, double level)
 {
     double least_chance = level;
     size_t best = 0;
     for (size_t at = from + CHANGES_SIDE; at + CHANGES_SIDE <= to; at++)
         for (size_t w = 0; w < WIDTHS; w++) {
             size_t begin = at - least(widths[w], at - from), end = at + least(widths[w], to - at);
-            const struct two two = two_of(calm, begin, at, at, end);
-            double chance = chance_of(&two);
-            if (chance < least_chance && ranks_agree(calm, begin, at, end, level)) {
+            const struct two_sides two_sides = two_sides_of(limited, begin, at, at, end);
+            double chance = chance_of(&two_sides);
+            if (chance < least_chance && ranks_agree(limited, begin, at, end, level)) {
                 least_chance = chance;
                 best = at;
             }
@@ -121,29 +124,29 @@ static size_t find_best(const double *calm, size_t from, size_t to, double level
     return best;
 }
 
-static void divide(const double *calm, size_t from, size_t to, double level,
+static void divide(const double *limited, size_t from, size_t to, double level,
                    struct changes *changes)
 {
-    size_t at = find_best(calm, from, to, level);
+    size_t at = find_best(limited, from, to, level);
     if (!at || changes->n == CHANGES_MOST)
         return;
-    divide(calm, from, at, level, changes);
+    divide(limited, from, at, level, changes);
     if (changes->n < CHANGES_MOST)
         changes->change[changes->n++].at = at;
-    divide(calm, at, to, level, changes);
+    divide(limited, at, to, level, changes);
 }
 
-void changes_find(const double *calm, size_t n, double error, struct changes *changes)
+void changes_find(const double *limited, size_t n, double error, struct changes *changes)
 {
     double level = 4 * error / (double)n;
     *changes = (struct changes){0};
-    divide(calm, 0, n, level, changes);
+    divide(limited, 0, n, level, changes);
     for (size_t i = 0; i < changes->n;) { /* test again, against its current neighbours */
         struct change *change = &changes->change[i];
         size_t at = change->at;
-        *change = changes_between(calm, changes_begin(changes, i, n), at, at,
+        *change = changes_between(limited, changes_begin(changes, i, n), at, at,
                                   changes_begin(changes, i + 2, n), level);
-        if (change->told) {
+        if (change->significant) {
             i++;
             continue;
         }

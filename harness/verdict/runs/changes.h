@@ -27,7 +27,7 @@ struct change {
     size_t at;               /* the first run of the new level */
     double ratio, low, high; /* new level / level before it; 95% interval */
     double before, after;    /* the levels, not as logarithms */
-    bool told;               /* significant, at the given error */
+    bool significant;        /* at the given error */
 };
 
 struct changes {
@@ -39,19 +39,19 @@ struct changes {
  * Limits each run to three standard deviations from the runs around it. `to` has room for n; both
  * are logarithms, ordered by time.
  */
-void changes_calm(const double *logarithms, size_t n, double *to);
+void changes_limit(const double *logarithms, size_t n, double *to);
 
 /*
- * `calm`: from changes_calm. `error`: the chance that a series without a change gets one. A series
- * of fewer than CHANGES_RUNS has no changes.
+ * `limited`: from changes_limit. `error`: the chance that a series without a change gets one. A
+ * series of fewer than CHANGES_RUNS has no changes.
  */
-void changes_find(const double *calm, size_t n, double error, struct changes *changes);
+void changes_find(const double *limited, size_t n, double error, struct changes *changes);
 
 /* The first run of a level, from 0 to changes->n; n for the level after the last. */
 size_t changes_begin(const struct changes *changes, size_t level, size_t n);
 
 /* The change from runs [from, at) to runs [begin, end). */
-struct change changes_between(const double *calm, size_t from, size_t at, size_t begin, size_t end,
-                              double error);
+struct change changes_between(const double *limited, size_t from, size_t at, size_t begin,
+                              size_t end, double error);
 
 #endif

@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "harness/lib/base/text.h"
-#include "harness/rows/say.h"
-#include "harness/verdict/runs/canary.h"
+#include "harness/rows/format.h"
+#include "harness/verdict/runs/control.h"
 #include "harness/verdict/runs/run_spread.h"
 
 /* Two-sided 90% for SAME; 95% for a change of the machine itself. */
 #define SAME_TAIL 0.05
-#define MOVED_TAIL 0.025
+#define MACHINE_TAIL 0.025
 
 /* As a logarithm: if equal runs can differ by more than the double, no ratio means much. */
 #define TOO_NOISY 0.693
@@ -24,7 +24,7 @@ enum { RUNS_ADVISED = 20 };
 /* A pair that may get a verdict, and the pair with the other metric of the same measurement. */
 struct candidate {
     const struct pair *pair;
-    const struct candidate *mate; /* NULL = none, or several */
+    const struct candidate *other_metric; /* NULL = none, or several */
 };
 
 struct judge {
@@ -34,8 +34,8 @@ struct judge {
     size_t n;
     struct candidate *candidates; /* owned */
     double tail;                  /* of each end of an interval */
-    double moved;                 /* change of the canaries, as a logarithm */
-    const char *moved_what;
+    double machine_change;        /* change of the controls, as a logarithm */
+    const char *machine_change_text;
 };
 
 /* A pair's values on both sides and in the history. Gains: logarithms, more is better. */
@@ -85,16 +85,16 @@ static void add_row(struct measured *measured, enum pairing_side side, const str
     measured->bound[side] = measured->bound[side] || row->status == STATUS_CENSORED;
 }
 
-/* The spread of the pair's gains. With `mate`: of the mean of both pairs' gains, run by run.
- * `round_s`: as in struct run_spread_known. */
-static void measured_of(const struct pair *pair, const struct pair *mate, double round_s,
+/* The spread of the pair's gains. With `other_metric`: of the mean of both pairs' gains, run by
+ * run. `round_s`: as in struct run_spread_known. */
+static void measured_of(const struct pair *pair, const struct pair *other_metric, double round_s,
                         double tail, struct measured *measured)
 {
     *measured = (struct measured){0};
     for (int side = 0; side < PAIRING_SIDES; side++)
         for (size_t i = 0; i < pair->n[side]; i++) {
             const struct row *row = pair->rows[side][i].row;
-            const struct row *other = mate ? mate->rows[side][i].row : row;
+            const struct row *other = other_metric ? other_metric->rows[side][i].row : row;
             if (!has_value(row) || !has_value(other))
                 continue;
             add_row(measured, side, row,
@@ -133,7 +133,7 @@ static bool have_equal_runs(const struct pair *pair, const struct pair *other)
 }
 
 /* Two metrics of the same arm and key are one measurement; three or more have no mates. */
-static void find_mates(struct judge *judge)
+static void find_other_metrics(struct judge *judge)
 {
     for (size_t i = 0; i < judge->n; i++) {
         struct candidate *one = &judge->candidates[i];
@@ -141,11 +141,11 @@ static void find_mates(struct judge *judge)
         for (size_t k = 0; k < judge->n; k++) {
             if (k == i || !pair_is_of_same_arm(one->pair, judge->candidates[k].pair))
                 continue;
-            one->mate = &judge->candidates[k];
+            one->other_metric = &judge->candidates[k];
             found++;
         }
-        if (found != 1 || !have_equal_runs(one->pair, one->mate->pair))
-            one->mate = NULL;
+        if (found != 1 || !have_equal_runs(one->pair, one->other_metric->pair))
+            one->other_metric = NULL;
     }
 }
 
@@ -160,9 +160,9 @@ static int find_candidates(struct judge *judge, struct err *err)
         if (row_is_gating(pair_first(&judge->pairing.pairs[i])->row) &&
             measured_on_both(&judge->pairing.pairs[i]))
             judge->candidates[judge->n++].pair = &judge->pairing.pairs[i];
-    find_mates(judge);
+    find_other_metrics(judge);
     for (size_t i = 0; i < judge->n; i++)
-        measurements += judge->candidates[i].mate ? 0.5 : 1;
+        measurements += judge->candidates[i].other_metric ? 0.5 : 1;
     judge->tail = COMPARE_ERROR / fmax(measurements, 1) / 2;
     return 0;
 }
@@ -175,35 +175,35 @@ static const struct candidate *find_candidate(const struct judge *judge, const s
     return NULL;
 }
 
-/* The largest significant change among the canaries. */
-static void watch_canaries(struct judge *judge, struct comparisons *comparisons)
+/* The largest significant change among the controls. */
+static void note_changed_controls(struct judge *judge, struct comparisons *comparisons)
 {
     for (size_t i = 0; i < judge->pairing.n; i++) {
         const struct pair *pair = &judge->pairing.pairs[i];
         const struct row *row = pair_first(pair)->row;
         struct measured measured;
-        if (!row->arm->canary || !measured_on_both(pair))
+        if (!row->arm->is_control || !measured_on_both(pair))
             continue;
-        measured_of(pair, NULL, judge->options->round_s, MOVED_TAIL, &measured);
+        measured_of(pair, NULL, judge->options->round_s, MACHINE_TAIL, &measured);
         double beyond = expm1(fabs(measured.gain) - measured.half);
-        if (!(beyond > comparisons->moved_beyond))
+        if (!(beyond > comparisons->machine_change_beyond))
             continue;
-        comparisons->moved_beyond = beyond;
-        judge->moved = fabs(measured.gain);
-        (void)canary_format(row->metric, &row->dims,
-                            measured_median(pair, PAIRING_OTHER) /
-                                measured_median(pair, PAIRING_BASE),
-                            comparisons->moved, sizeof(comparisons->moved));
+        comparisons->machine_change_beyond = beyond;
+        judge->machine_change = fabs(measured.gain);
+        (void)control_format(row->metric, &row->dims,
+                             measured_median(pair, PAIRING_OTHER) /
+                                 measured_median(pair, PAIRING_BASE),
+                             comparisons->machine_change, sizeof(comparisons->machine_change));
     }
 }
 
 static void name_arm(const struct paired_row *first, struct comparison *comparison)
 {
     const struct row *row = first->row;
-    char said[160], dose[SAY_DOSE_MAX];
-    (void)format_arm(first->result, row->arm, &row->dims, said, sizeof(said));
-    bool named = row->arm->alone || strstr(said, row->placement) || row->arm->bench->scan;
-    text_set(comparison->arm, "%s%s%s%s%s, %u worker%s%s%s", row->bench, said[0] ? ", " : "", said,
+    char text[160], dose[FORMAT_DOSE_MAX];
+    (void)format_arm(first->result, row->arm, &row->dims, text, sizeof(text));
+    bool named = row->arm->is_baseline || strstr(text, row->placement) || row->arm->bench->scan;
+    text_set(comparison->arm, "%s%s%s%s%s, %u worker%s%s%s", row->bench, text[0] ? ", " : "", text,
              named ? "" : ", ", named ? "" : row->placement, row->planned_workers,
              row->planned_workers == 1 ? "" : "s", device_mark(device_find(row->device)),
              format_dose(row->arm, dose));
@@ -267,7 +267,7 @@ static unsigned runs_needed(const struct judge *judge, const struct measured *me
 {
     double gain = fabs(measured->gain);
     bool same = gain < threshold;
-    double margin = (same ? threshold - gain : gain) - judge->moved;
+    double margin = (same ? threshold - gain : gain) - judge->machine_change;
     unsigned needed = margin > 0
                           ? run_spread_runs_needed(&measured->spread, margin,
                                                    same ? SAME_TAIL : judge->tail, RUNS_ADVISED)
@@ -284,7 +284,7 @@ static char *format_equal(const struct comparison *comparison, const struct meas
                                     size);
 }
 
-/* Says which limit the change did not exceed: equal runs, the machine, or its mate. */
+/* Says which limit the change did not exceed: equal runs, the machine, or its other metric. */
 static void explain_unclear(const struct judge *judge, const struct candidate *candidate,
                             const struct measured *measured, double threshold,
                             struct comparison *comparison)
@@ -300,13 +300,13 @@ static void explain_unclear(const struct judge *judge, const struct candidate *c
              format_equal(comparison, measured, equal, sizeof(equal)),
              format_runs(measured, runs, sizeof(runs)),
              comparison_format_spread(measured->spread.sd, between, sizeof(between)));
-    if (gain > measured->half + judge->moved) {
+    if (gain > measured->half + judge->machine_change) {
         text_add(comparison->reason, ", but not together with %s of the same steps.",
-                 pair_first(candidate->mate->pair)->row->metric);
+                 pair_first(candidate->other_metric->pair)->row->metric);
         needed = 0;
     } else if (gain > measured->half)
         text_add(comparison->reason, ", but by less than the machine itself changed (%s).",
-                 comparison_format_spread(judge->moved, equal, sizeof(equal)));
+                 comparison_format_spread(judge->machine_change, equal, sizeof(equal)));
     else
         text_add(comparison->reason, ".");
     if (needed)
@@ -362,17 +362,17 @@ static bool understates(const struct measured *measured)
     return measured->gain < 0 ? !measured->bound[PAIRING_BASE] : !measured->bound[PAIRING_OTHER];
 }
 
-/* True if the change is significant, and so is the mean with its mate. */
+/* True if the change is significant, and so is the mean with its other metric. */
 static bool is_changed(const struct judge *judge, const struct candidate *candidate,
                        const struct measured *measured)
 {
     struct measured both;
-    if (fabs(measured->gain) <= measured->half + judge->moved)
+    if (fabs(measured->gain) <= measured->half + judge->machine_change)
         return false;
-    if (!candidate->mate)
+    if (!candidate->other_metric)
         return true;
-    measured_of(candidate->pair, candidate->mate->pair, judge->options->round_s, judge->tail,
-                &both);
+    measured_of(candidate->pair, candidate->other_metric->pair, judge->options->round_s,
+                judge->tail, &both);
     return fabs(both.gain) > both.half;
 }
 
@@ -394,7 +394,7 @@ static void decide(const struct judge *judge, const struct candidate *candidate,
     else if (changed && fabs(measured.gain) > threshold) {
         comparison->outcome = measured.gain > 0 ? OUTCOME_FASTER : OUTCOME_SLOWER;
         explain_changed(judge, &measured, comparison);
-    } else if (!is_bound && fabs(measured.gain) + same + judge->moved <= threshold) {
+    } else if (!is_bound && fabs(measured.gain) + same + judge->machine_change <= threshold) {
         comparison->outcome = OUTCOME_SAME;
         tail = SAME_TAIL;
         text_add(comparison->reason, "less than %.2g%%, by the 90%% interval.",
@@ -409,11 +409,11 @@ static void decide(const struct judge *judge, const struct candidate *candidate,
         explain_clock(judge, candidate->pair, comparison);
     if (measured.noisy)
         text_add(comparison->reason, " The machine was disturbed: a larger spread is assumed.");
-    if (judge->moved > 0)
+    if (judge->machine_change > 0)
         text_add(comparison->reason, " The machine itself changed (%s): that much does not count.",
-                 judge->moved_what);
+                 judge->machine_change_text);
     set_interval(comparison, row, measured.gain,
-                 (tail == SAME_TAIL ? same : measured.half) + judge->moved, tail);
+                 (tail == SAME_TAIL ? same : measured.half) + judge->machine_change, tail);
 }
 
 static void report_missing(const struct judge *judge, const struct pair *pair,
@@ -480,13 +480,14 @@ int compare_make(const struct pairing_runs sides[PAIRING_SIDES],
                  const struct compare_options *options, struct comparisons *comparisons,
                  struct err *err)
 {
-    struct judge judge = {.sides = sides, .options = options, .moved_what = comparisons->moved};
+    struct judge judge = {
+        .sides = sides, .options = options, .machine_change_text = comparisons->machine_change};
     *comparisons = (struct comparisons){0};
     int rc = pairing_make(sides, &judge.pairing, err);
     if (!rc)
         rc = find_candidates(&judge, err);
     if (!rc)
-        watch_canaries(&judge, comparisons);
+        note_changed_controls(&judge, comparisons);
     for (size_t i = 0; i < judge.pairing.n && !rc; i++)
         rc = compare_pair(&judge, &judge.pairing.pairs[i], comparisons, err);
     if (!rc)

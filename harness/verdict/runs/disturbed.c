@@ -31,19 +31,19 @@ char *disturbed_format(const struct disturbed *of, char *buf, size_t size)
     return buf;
 }
 
-static bool speak_for_themselves(const struct disturbed *of)
+static bool spread_includes_disturbance(const struct disturbed *of)
 {
     return (of->history >= RUN_SPREAD_LONG && 2 * of->busy > of->history) ||
            (of->side[DISTURBED_BASE].runs >= RUN_SPREAD_RUNS_LEAST &&
             of->side[DISTURBED_OTHER].runs >= RUN_SPREAD_RUNS_LEAST);
 }
 
-static bool bears(const struct disturbed *of, enum finding_outcome outcome)
+static bool outcome_holds(const struct disturbed *of, enum finding_outcome outcome)
 {
     bool base = is_disturbed(&of->side[DISTURBED_BASE]);
     bool other = is_disturbed(&of->side[DISTURBED_OTHER]);
     if (base && other)
-        return speak_for_themselves(of);
+        return spread_includes_disturbance(of);
     return outcome == OUTCOME_SLOWER ? !other : outcome == OUTCOME_FASTER ? !base : !base && !other;
 }
 
@@ -55,7 +55,7 @@ void disturbed_doubt(const struct disturbed *of, struct comparisons *comparisons
         struct comparison *one = &comparisons->all[i];
         bool decided = one->outcome == OUTCOME_SLOWER || one->outcome == OUTCOME_FASTER ||
                        one->outcome == OUTCOME_SAME;
-        if (!decided || bears(of, one->outcome))
+        if (!decided || outcome_holds(of, one->outcome))
             continue;
         text_set(one->reason, "It looks %s, but %s.", finding_outcome_name(one->outcome), why);
         one->outcome = OUTCOME_UNCLEAR;

@@ -7,8 +7,8 @@
 
 #include "harness/lib/base/array.h"
 #include "harness/lib/base/text.h"
+#include "harness/rows/format.h"
 #include "harness/rows/metric.h"
-#include "harness/rows/say.h"
 #include "harness/verdict/pairs/comparison.h"
 #include "harness/verdict/runs/pairing.h"
 
@@ -78,13 +78,14 @@ void history_free(struct history *history)
 bool history_takes(const struct row *row)
 {
     bool measured = row->status == STATUS_OK || row->status == STATUS_NOISY;
-    return measured && strcmp(row->better, "none") != 0 && (row->arm->canary || row_is_gating(row));
+    return measured && strcmp(row->better, "none") != 0 &&
+           (row->arm->is_control || row_is_gating(row));
 }
 
 void history_name(const struct row *row, struct history_figure *figure)
 {
     char said[DIMS_KEY_MAX + 64], own[ROW_PARAMS_MAX];
-    *figure = (struct history_figure){.canary = row->arm->canary};
+    *figure = (struct history_figure){.is_control = row->arm->is_control};
     (void)format_dims(row->arm->bench, &row->dims, said, sizeof(said));
     text_set(figure->arm, "%s, %s, %u worker%s%s%s%s", row->bench, row->placement, row->workers,
              row->workers == 1 ? "" : "s", device_mark(device_find(row->device)),
@@ -132,27 +133,27 @@ int history_sort(struct history *history, struct err *err)
 
 /* A change of the machine explains a change of a figure that is at most this many times as large.
  * The two changes may be seen up to NEAR_RUNS runs apart. */
-static const double explains = 3;
+static const double explained_factor = 3;
 enum { NEAR_RUNS = 2 };
 
-/* The chance that a canary of an unchanged machine shows a change. Half of these are in the
+/* The chance that a control of an unchanged machine shows a change. Half of these are in the
  * direction that can explain another change. */
-static const double moved_error = 0.05;
+static const double control_error = 0.05;
 
 struct judged {
     const struct history *history;
     const struct history_series *series;
-    double *calm; /* its values as limited by changes_calm */
+    double *limited; /* its values as limited by changes_limit */
     double error;
     struct findings *findings;
 };
 
 /* The outcome of a figure. */
 struct end {
-    struct change change; /* last level against the one that counts; not told: no change */
+    struct change change; /* last level against the one that counts; not significant: no change */
     enum finding_outcome outcome;
-    const struct history_series *canary; /* that changed, too; or NULL */
-    double by;                           /* the ratio of the canary's change */
+    const struct history_series *control; /* that changed, too; or NULL */
+    double by;                            /* the ratio of the control's change */
 };
 
 static uint32_t run_of(const struct history_series *series, size_t at)
@@ -181,36 +182,37 @@ static struct change against(const struct judged *judged, size_t level)
 {
     const struct changes *changes = &judged->series->changes;
     size_t n = judged->series->n, end = changes_begin(changes, level + 1, n);
-    struct change change = changes_between(judged->calm, changes_begin(changes, level, n), end,
+    struct change change = changes_between(judged->limited, changes_begin(changes, level, n), end,
                                            changes_begin(changes, changes->n, n), n, judged->error);
-    change.told = change.told && fabs(log(change.ratio)) >= judged->history->threshold;
+    change.significant =
+        change.significant && fabs(log(change.ratio)) >= judged->history->threshold;
     return change;
 }
 
-/* The canary's level at that run, as a logarithm. */
-static double level_at(const struct history_series *canary, uint32_t run)
+/* The control's level at that run, as a logarithm. */
+static double level_at(const struct history_series *control, uint32_t run)
 {
-    const struct changes *changes = &canary->changes;
+    const struct changes *changes = &control->changes;
     size_t level = 0;
-    while (level < changes->n && run_of(canary, changes->change[level].at) <= run)
+    while (level < changes->n && run_of(control, changes->change[level].at) <= run)
         level++;
     return log(level ? changes->change[level - 1].after : changes->change[0].before);
 }
 
-/* Finds the first canary that changed in the same direction since then, by enough to explain it. */
-static void ask_canaries(const struct judged *judged, struct end *end)
+/* Finds the first control that changed in the same direction since then, enough to explain it. */
+static void find_changed_control(const struct judged *judged, struct end *end)
 {
     uint32_t run = run_of(judged->series, end->change.at);
     double worse = worsening(judged->series, log(end->change.ratio));
-    for (size_t i = 0; i < judged->history->nseries && !end->canary; i++) {
-        const struct history_series *canary = &judged->history->series[i];
-        if (!canary->figure.canary || !canary->changes.n)
+    for (size_t i = 0; i < judged->history->nseries && !end->control; i++) {
+        const struct history_series *control = &judged->history->series[i];
+        if (!control->figure.is_control || !control->changes.n)
             continue;
-        double by = level_at(canary, (uint32_t)judged->history->nruns) -
-                    level_at(canary, run > NEAR_RUNS ? run - NEAR_RUNS - 1 : 0);
-        double moved = worsening(canary, by);
-        if (moved * worse > 0 && fabs(worse) <= explains * fabs(moved)) {
-            end->canary = canary;
+        double by = level_at(control, (uint32_t)judged->history->nruns) -
+                    level_at(control, run > NEAR_RUNS ? run - NEAR_RUNS - 1 : 0);
+        double changed = worsening(control, by);
+        if (changed * worse > 0 && fabs(worse) <= explained_factor * fabs(changed)) {
+            end->control = control;
             end->by = exp(by);
         }
     }
@@ -221,16 +223,16 @@ static struct end judge_end(const struct judged *judged)
     struct end end = {.outcome = OUTCOME_NONE};
     for (size_t level = 0; level < judged->series->changes.n; level++) {
         struct change change = against(judged, level);
-        if (change.told && history_is_worse(judged->series, &change) &&
-            (!end.change.told || fabs(log(change.ratio)) > fabs(log(end.change.ratio))))
+        if (change.significant && history_is_worse(judged->series, &change) &&
+            (!end.change.significant || fabs(log(change.ratio)) > fabs(log(end.change.ratio))))
             end.change = change;
     }
-    if (!end.change.told && judged->series->changes.n)
+    if (!end.change.significant && judged->series->changes.n)
         end.change = against(judged, 0);
-    if (!end.change.told)
+    if (!end.change.significant)
         return end;
-    ask_canaries(judged, &end);
-    end.outcome = end.canary                                      ? OUTCOME_UNCLEAR
+    find_changed_control(judged, &end);
+    end.outcome = end.control                                     ? OUTCOME_UNCLEAR
                   : history_is_worse(judged->series, &end.change) ? OUTCOME_SLOWER
                                                                   : OUTCOME_FASTER;
     return end;
@@ -265,7 +267,7 @@ static void report_end(const struct judged *judged)
     const struct changes *changes = &judged->series->changes;
     const struct end end = judge_end(judged);
     char ratio[32];
-    if (!end.change.told)
+    if (!end.change.significant)
         return;
     const struct change *last = &changes->change[changes->n - 1];
     struct finding finding =
@@ -275,9 +277,9 @@ static void report_end(const struct judged *judged)
         text_add(finding.sentence, ", recovered in part");
     else if (last->at != end.change.at)
         text_add(finding.sentence, ", in steps");
-    if (end.canary)
-        text_add(finding.sentence, "; the machine itself changed: %s %s", end.canary->figure.metric,
-                 comparison_format_ratio(end.by, ratio, sizeof(ratio)));
+    if (end.control)
+        text_add(finding.sentence, "; the machine itself changed: %s %s",
+                 end.control->figure.metric, comparison_format_ratio(end.by, ratio, sizeof(ratio)));
     finding.outcome = end.outcome;
     finding.severity = end.outcome == OUTCOME_SLOWER    ? FINDING_BAD
                        : end.outcome == OUTCOME_UNCLEAR ? FINDING_DOUBT
@@ -285,28 +287,29 @@ static void report_end(const struct judged *judged)
     findings_put(judged->findings, &finding);
 }
 
-/* The single steps, if there are several; for a canary always. */
+/* The single steps, if there are several; for a control always. */
 static void report_steps(const struct judged *judged)
 {
     const struct changes *changes = &judged->series->changes;
-    bool canary = judged->series->figure.canary;
-    for (size_t i = changes->n; i-- > 0 && (canary || changes->n > 1);) {
+    bool is_control = judged->series->figure.is_control;
+    for (size_t i = changes->n; i-- > 0 && (is_control || changes->n > 1);) {
         const struct change *change = &changes->change[i];
         struct finding finding = describe(judged->history, judged->series,
-                                          canary ? "history_canary" : "history_step", change);
-        finding.severity = canary ? FINDING_DOUBT : FINDING_NOTE;
+                                          is_control ? "history_canary" : "history_step", change);
+        finding.severity = is_control ? FINDING_DOUBT : FINDING_NOTE;
         if (fabs(log(change->ratio)) >= judged->history->threshold)
             findings_put(judged->findings, &finding);
     }
 }
 
-/* Fills calm and the changes. */
-static void find_changes(const struct judged *judged, struct history_series *series, double *room)
+/* Fills `limited` and the changes. */
+static void find_changes(const struct judged *judged, struct history_series *series,
+                         double *scratch)
 {
     for (size_t i = 0; i < series->n; i++)
-        room[i] = log(series->point[i].value);
-    changes_calm(room, series->n, judged->calm);
-    changes_find(judged->calm, series->n, judged->error, &series->changes);
+        scratch[i] = log(series->point[i].value);
+    changes_limit(scratch, series->n, judged->limited);
+    changes_find(judged->limited, series->n, judged->error, &series->changes);
 }
 
 size_t history_count(const struct findings *findings, enum finding_outcome outcome)
@@ -317,7 +320,7 @@ size_t history_count(const struct findings *findings, enum finding_outcome outco
     return n;
 }
 
-static void report_whole(const struct history *history, size_t figures, size_t untested,
+static void report_total(const struct history *history, size_t figures, size_t untested,
                          struct findings *findings)
 {
     size_t slower = history_count(findings, OUTCOME_SLOWER);
@@ -351,20 +354,20 @@ static void report_few(const struct history *history, size_t longest, struct fin
     findings_put(findings, &finding);
 }
 
-/* `room` holds two numbers per run of a series. */
-static void judge_all(struct history *history, size_t figures, double *room,
+/* `scratch` holds two numbers per run of a series. */
+static void judge_all(struct history *history, size_t figures, double *scratch,
                       struct findings *findings)
 {
-    for (int canary = 1; canary >= 0; canary--) /* canaries first: they explain figures */
+    for (int is_control = 1; is_control >= 0; is_control--) /* first: they explain figures */
         for (size_t i = 0; i < history->nseries; i++) {
             struct history_series *series = &history->series[i];
-            const struct judged judged = {history, series, room + series->n,
-                                          canary ? moved_error : HISTORY_ERROR / (double)figures,
-                                          findings};
-            if (series->figure.canary != canary)
+            const struct judged judged = {
+                history, series, scratch + series->n,
+                is_control ? control_error : HISTORY_ERROR / (double)figures, findings};
+            if (series->figure.is_control != is_control)
                 continue;
-            find_changes(&judged, series, room);
-            if (!canary)
+            find_changes(&judged, series, scratch);
+            if (!is_control)
                 report_end(&judged);
             report_steps(&judged);
         }
@@ -380,18 +383,18 @@ int history_judge(struct history *history, double threshold, struct findings *fi
     for (size_t i = 0; i < history->nseries; i++) {
         const struct history_series *series = &history->series[i];
         bool tested = series->n >= CHANGES_RUNS;
-        figures += tested && !series->figure.canary;
-        untested += !tested && !series->figure.canary;
+        figures += tested && !series->figure.is_control;
+        untested += !tested && !series->figure.is_control;
         most = series->n > most ? series->n : most;
-        longest = series->n > longest && !series->figure.canary ? series->n : longest;
+        longest = series->n > longest && !series->figure.is_control ? series->n : longest;
     }
-    double *room = calloc(2 * most + 1, sizeof(*room));
-    findings->failed = !room;
-    if (room && !rc && figures) {
-        judge_all(history, figures, room, findings);
-        report_whole(history, figures, untested, findings);
+    double *scratch = calloc(2 * most + 1, sizeof(*scratch));
+    findings->failed = !scratch;
+    if (scratch && !rc && figures) {
+        judge_all(history, figures, scratch, findings);
+        report_total(history, figures, untested, findings);
     } else if (!rc)
         report_few(history, longest, findings);
-    free(room);
+    free(scratch);
     return rc ? rc : findings_check(findings, err);
 }

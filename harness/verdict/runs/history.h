@@ -9,12 +9,12 @@
  *   rc = history_judge(&history, threshold, &findings, &err);
  *
  * The outcome compares the last level with the best level before it: SLOWER if it is worse,
- * regardless of the levels between. Otherwise with the first level: FASTER. UNCLEAR if the canary's
- * level changed in the same direction meanwhile, by at least a third as much: the machine itself
- * may be the cause.
+ * regardless of the levels between. Otherwise with the first level: FASTER. UNCLEAR if the
+ * control's level changed in the same direction meanwhile, by at least a third as much: the machine
+ * itself may be the cause.
  *
  * If nothing changes in a whole history, the chance of any finding of a change is HISTORY_ERROR.
- * The figures share it (Bonferroni; Dunn 1961). Each canary has an error of its own.
+ * The figures share it (Bonferroni; Dunn 1961). Each control has an error of its own.
  */
 #ifndef CONTEND_VERDICT_RUNS_HISTORY_H
 #define CONTEND_VERDICT_RUNS_HISTORY_H
@@ -41,7 +41,7 @@ struct history_figure {
     char arm[ROW_PARAMS_MAX];        /* to print: "pipeline, none, 2 workers" */
     char params[2 * ROW_PARAMS_MAX]; /* makes it unique: scenario, device, params */
     char metric[64], unit[32], better[8];
-    bool canary;
+    bool is_control;
 };
 
 struct history_series {
@@ -73,7 +73,7 @@ int history_add(struct history *history, const struct history_figure *figure, ui
                 double value, struct err *err);
 void history_free(struct history *history);
 
-/* True if the row is a figure of a history: it gates, or is a canary. */
+/* True if the row is a figure of a history: it gates, or is a control. */
 bool history_takes(const struct row *row);
 /* Fills the figure that the row belongs to. */
 void history_name(const struct row *row, struct history_figure *figure);
@@ -84,9 +84,9 @@ int history_sort(struct history *history, struct err *err);
 /*
  * Sorts runs and points, finds the changes, and reports them. Findings: "history_change", the
  * outcome of a figure; "history_step", a note for each of several steps; "history_canary", a change
- * of a canary; "history", one for the whole. Changes below `threshold` (relative) are not reported.
- * Figures of fewer than CHANGES_RUNS runs are only counted; if no figure has more, the whole is
- * UNCLEAR. Call findings_free also after an error: -ENOMEM.
+ * of a control; "history", one for the whole. Changes below `threshold` (relative) are not
+ * reported. Figures of fewer than CHANGES_RUNS runs are only counted; if no figure has more, the
+ * whole is UNCLEAR. Call findings_free also after an error: -ENOMEM.
  */
 int history_judge(struct history *history, double threshold, struct findings *findings,
                   struct err *err);

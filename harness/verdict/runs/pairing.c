@@ -46,7 +46,7 @@ static int compare_pairs(const void *first, const void *second)
 enum { VALUE_MAX = 128 };
 
 /* The name of the entry that counts the runs of a benchmark as a whole. */
-static const char whole[] = "";
+static const char every_run[] = "";
 
 /* A parameter of a benchmark, and which runs have it. */
 struct new_param {
@@ -135,7 +135,7 @@ static int count_row(struct pairing *pairing, const struct paired_row *row, stru
     char name[VALUE_MAX], value[VALUE_MAX];
     bool is_key = false;
     const char *at = row->row->params;
-    int rc = count(pairing, row, whole, whole, err);
+    int rc = count(pairing, row, every_run, every_run, err);
     while (!rc && next_part(&at, name, value)) {
         is_key = is_key || ends_params(name);
         if (name[0] && (!is_key || find_opt(row->row, name)))
@@ -147,7 +147,7 @@ static int count_row(struct pairing *pairing, const struct paired_row *row, stru
 /* True if runs of that side have the benchmark but not the parameter. */
 static bool is_lacked(const struct pairing *pairing, const struct new_param *param, int side)
 {
-    const struct new_param *bench = find(pairing, param->bench, whole);
+    const struct new_param *bench = find(pairing, param->bench, every_run);
     return param->name[0] && bench && param->runs[side] < bench->runs[side];
 }
 

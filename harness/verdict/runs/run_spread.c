@@ -19,22 +19,22 @@ struct run_spread run_spread_of(const struct moments groups[RUN_SPREAD_GROUPS],
     double squares = 0, df = 0, before = RUN_SPREAD_BEFORE * (known->noisy ? RUN_SPREAD_NOISY : 1);
     bool few = groups[RUN_SPREAD_BASE].n < RUN_SPREAD_RUNS_LEAST ||
                groups[RUN_SPREAD_OTHER].n < RUN_SPREAD_RUNS_LEAST;
-    bool speak = !few;
+    bool enough_runs = !few;
     for (size_t i = 0; i < RUN_SPREAD_GROUPS; i++) {
         squares += groups[i].squares;
         df += groups[i].n ? (double)groups[i].n - 1 : 0;
-        speak = speak || groups[i].n >= RUN_SPREAD_LONG;
+        enough_runs = enough_runs || groups[i].n >= RUN_SPREAD_LONG;
     }
-    if (speak && squares > df * before * before)
+    if (enough_runs && squares > df * before * before)
         return (struct run_spread){.sd = fmax(sqrt(squares / df), few ? known->rounds : 0),
                                    .df = df};
-    if (!speak && known->round_s > 0)
+    if (!enough_runs && known->round_s > 0)
         before *= sqrt(fmax(1, RUN_SPREAD_ROUND_S / known->round_s));
     struct run_spread spread = {.sd = sqrt((squares + RUN_SPREAD_BEFORE_DF * before * before) /
                                            (df + RUN_SPREAD_BEFORE_DF)),
-                                .df = RUN_SPREAD_BEFORE_DF + (speak ? df : 0),
+                                .df = RUN_SPREAD_BEFORE_DF + (enough_runs ? df : 0),
                                 .own_sd = df > 0 ? sqrt(squares / df) : 0,
-                                .own_df = speak ? 0 : df};
+                                .own_df = enough_runs ? 0 : df};
     if (few)
         spread.sd = fmax(spread.sd, known->rounds);
     return spread;

@@ -96,7 +96,7 @@ static struct dose dose_of(const struct arm *arm, int kind)
 
 static bool is_of_curve(const struct arm *arm)
 {
-    return !arm->canary && !arm->alone && arm->plan.status == PLAN_OK;
+    return !arm->is_control && !arm->is_baseline && arm->plan.status == PLAN_OK;
 }
 
 static void find_axes(const struct result *result, struct dosing_curves *curves)
@@ -240,14 +240,15 @@ static size_t sort_placements(const struct dosing_curves *curves, size_t level,
 }
 
 /* "partition keeps 80% of its throughput (78% to 82%)". */
-static void add_kept(const struct dosing_curves *curves, size_t p, size_t level, const char *verb,
-                     struct finding *finding)
+static void add_retention(const struct dosing_curves *curves, size_t p, size_t level,
+                          const char *verb, struct finding *finding)
 {
-    const struct paired_ratio *kept = &curves->point[p][level].retention;
+    const struct paired_ratio *retention = &curves->point[p][level].retention;
     text_add(finding->sentence, "%s%s %.0f%%%s", placement_infos[curves->placement[p]].name, verb,
-             100 * kept->median, verb[0] ? " of its throughput" : "");
-    if (!isnan(kept->low))
-        text_add(finding->sentence, " (%.0f%% to %.0f%%)", 100 * kept->low, 100 * kept->high);
+             100 * retention->median, verb[0] ? " of its throughput" : "");
+    if (!isnan(retention->low))
+        text_add(finding->sentence, " (%.0f%% to %.0f%%)", 100 * retention->low,
+                 100 * retention->high);
 }
 
 /* True if the first placement is faster than all others in every round, and keeps more. */
@@ -287,7 +288,7 @@ void dosing_judge(const struct analysis *analysis, struct findings *findings)
     text_set(finding.sentence, "At %s ", dose_format(&best->arm->dose, dose));
     for (size_t i = 0; i < n; i++) {
         text_add(finding.sentence, "%s", i ? ", " : "");
-        add_kept(&curves, order[i], level, i ? "" : " keeps", &finding);
+        add_retention(&curves, order[i], level, i ? "" : " keeps", &finding);
     }
     text_add(finding.sentence, "; a loss of the dose alone leaves %.0f%%.",
              100 * dosing_expected(curves.kind, curves.level[level]));

@@ -146,7 +146,7 @@ static unsigned doublings(int64_t from, int64_t to)
     return n;
 }
 
-static unsigned how_far(int64_t threads, int64_t usual)
+static unsigned count_doublings(int64_t threads, int64_t usual)
 {
     if (!threads || !usual)
         return 0;
@@ -168,7 +168,7 @@ static void add_candidate(struct space *space, enum placement placement, unsigne
     setting.plan.threads = change[0] == HALF ? usual / 2 : change[0];
     if (change[0] == HALF && !setting.plan.threads)
         return;
-    setting.far = how_far(setting.plan.threads, usual);
+    setting.team_doublings = count_doublings(setting.plan.threads, usual);
     put_name(space, &setting);
     setting.effort = recommend_effort(placement, setting.variant.name);
     space->candidates[space->n++] = setting;
@@ -193,8 +193,8 @@ static void add_changes(struct space *space, enum placement placement, unsigned 
 static int by_order(const void *a, const void *b)
 {
     const struct setting *one = a, *other = b;
-    if (one->far != other->far)
-        return one->far < other->far ? -1 : 1;
+    if (one->team_doublings != other->team_doublings)
+        return one->team_doublings < other->team_doublings ? -1 : 1;
     if (one->effort != other->effort)
         return one->effort < other->effort ? -1 : 1;
     if (one->placement != other->placement)

@@ -21,9 +21,9 @@ struct setting {
     unsigned workers;
     struct plan_options plan; /* the common options with the changes of this setting */
     unsigned effort;          /* recommend_effort */
-    unsigned far; /* doublings by which teams are larger than the placement's, or smaller than half
-                     of it: such a setting is rarely the best */
-    size_t arm;   /* index in result->arms */
+    unsigned team_doublings; /* doublings by which teams are larger than the placement's, or smaller
+                     than half of it: such a setting is rarely the best */
+    size_t arm;              /* index in result->arms */
 };
 
 /*
@@ -37,7 +37,7 @@ struct settings_tried {
     size_t most;                /* the most settings, taken in the order of struct settings */
 };
 
-/* Each setting has an arm. Ordered by `far`, then by effort. Zeroed = none. */
+/* Each setting has an arm. Ordered by `team_doublings`, then by effort. Zeroed = none. */
 struct settings {
     size_t n, nleft;     /* nleft: further candidates without room, even if not possible */
     struct setting *all; /* owned, SETTINGS_MOST of them: arms borrow their variants */

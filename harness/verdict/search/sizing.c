@@ -168,17 +168,17 @@ int sizing_arrange(void *arg, const struct topo *topo, const struct arms_request
 static size_t find_point(struct sizing_curves *curves, unsigned cores)
 {
     size_t at = 0;
-    while (at < curves->n && curves->alone[at].cores < cores)
+    while (at < curves->n && curves->solo[at].cores < cores)
         at++;
-    if (at < curves->n && curves->alone[at].cores == cores)
+    if (at < curves->n && curves->solo[at].cores == cores)
         return at;
     if (curves->n == SIZING_MOST)
         return SIZING_MOST;
     for (size_t i = curves->n++; i > at; i--) {
-        curves->alone[i] = curves->alone[i - 1];
+        curves->solo[i] = curves->solo[i - 1];
         curves->all[i] = curves->all[i - 1];
     }
-    curves->alone[at] = curves->all[at] = (struct knee_point){cores, NAN};
+    curves->solo[at] = curves->all[at] = (struct knee_point){cores, NAN};
     return at;
 }
 
@@ -197,9 +197,9 @@ static void predict(struct sizing_curves *curves, unsigned gpus)
     double errors[SIZING_MOST], best = NAN;
     size_t n = 0;
     for (size_t i = 0; i < curves->n; i++)
-        best = fmax(best, curves->alone[i].rate);
+        best = fmax(best, curves->solo[i].rate);
     for (size_t i = 0; i < curves->n; i++) {
-        curves->predicted[i] = curves->workers * curves->alone[i].rate;
+        curves->predicted[i] = curves->workers * curves->solo[i].rate;
         if (gpus && gpus < curves->workers && curves->predicted[i] > gpus * best)
             curves->predicted[i] = gpus * best; /* NaN stays NaN: not measured */
         curves->error[i] = curves->predicted[i] / curves->all[i].rate - 1;
@@ -217,7 +217,8 @@ bool sizing_read(const struct analysis *analysis, struct sizing_curves *curves)
     *curves = (struct sizing_curves){.workers = 1};
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
-        if (arm->canary || !arm->variant || strncmp(arm->variant->name, NAME, strlen(NAME)) != 0)
+        if (arm->is_control || !arm->variant ||
+            strncmp(arm->variant->name, NAME, strlen(NAME)) != 0)
             continue;
         unsigned cores = (unsigned)strtoul(arm->variant->name + strlen(NAME), NULL, 10);
         size_t at = find_point(curves, cores);
@@ -226,15 +227,15 @@ bool sizing_read(const struct analysis *analysis, struct sizing_curves *curves)
         curves->arm = arm;
         /* A count that failed in some rounds is not enough, even if the other rounds were fast. */
         if (analysis->rounds.arms[i].status < STATUS_SKIPPED)
-            (arm->planned_workers == 1 ? curves->alone : curves->all)[at].rate =
+            (arm->planned_workers == 1 ? curves->solo : curves->all)[at].rate =
                 analysis->rounds.arms[i].rate;
         curves->workers =
             arm->planned_workers > curves->workers ? arm->planned_workers : curves->workers;
         gpus = arm->planned_workers > 1 ? count_gpus(arm) : gpus;
     }
     predict(curves, gpus);
-    curves->knee = knee_find(curves->alone, curves->n);
-    curves->enough = knee_enough(curves->alone, curves->n, SIZING_SHARE);
+    curves->knee = knee_find(curves->solo, curves->n);
+    curves->enough = knee_enough(curves->solo, curves->n, SIZING_SHARE);
     curves->knee_all = knee_find(curves->all, curves->n);
     curves->enough_all = knee_enough(curves->all, curves->n, SIZING_SHARE);
     return curves->n > 0;
@@ -244,17 +245,17 @@ bool sizing_read(const struct analysis *analysis, struct sizing_curves *curves)
 static void add_needed(const struct sizing_curves *curves, size_t enough, size_t knee,
                        struct finding *finding)
 {
-    unsigned cores = curves->alone[enough].cores;
+    unsigned cores = curves->solo[enough].cores;
     text_add(finding->sentence, "%u core%s", cores, cores == 1 ? "" : "s");
     if (knee < curves->n)
-        text_add(finding->sentence, " (knee at %u)", curves->alone[knee].cores);
+        text_add(finding->sentence, " (knee at %u)", curves->solo[knee].cores);
 }
 
 static void add_enough(const struct sizing_curves *curves, const struct result *result,
                        struct findings *findings)
 {
     bool both = curves->workers > 1 && curves->enough_all < curves->n;
-    unsigned cores = curves->alone[both ? curves->enough_all : curves->enough].cores;
+    unsigned cores = curves->solo[both ? curves->enough_all : curves->enough].cores;
     char options[sizeof(result->plan_options) + 40];
     struct finding finding = {.id = "sizing",
                               .metric = "cores",

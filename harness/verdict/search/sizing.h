@@ -55,8 +55,8 @@ int sizing_arrange(void *arg, const struct topo *topo, const struct arms_request
 struct sizing_curves {
     unsigned workers; /* of the second curve; 1 = no second curve */
     size_t n;
-    struct knee_point alone[SIZING_MOST], all[SIZING_MOST]; /* same cores; NaN = not measured */
-    double predicted[SIZING_MOST], error[SIZING_MOST];      /* (predicted - measured) / measured */
+    struct knee_point solo[SIZING_MOST], all[SIZING_MOST]; /* same cores; NaN = not measured */
+    double predicted[SIZING_MOST], error[SIZING_MOST];     /* (predicted - measured) / measured */
     double median_error, worst_error;          /* of the errors' magnitudes; NaN = none */
     size_t knee, enough, knee_all, enough_all; /* points; n = none */
     const struct arm *arm;                     /* any of the arms */

@@ -13,7 +13,7 @@ struct judged {
     const struct tune *tune;
     const struct analysis *analysis;
     struct findings *findings;
-    struct recommendation made;
+    struct recommendation recommendation;
 };
 
 static const struct setting *setting_of(const struct judged *judged, enum tune_role role)
@@ -63,8 +63,8 @@ static bool has_failed(const struct judged *judged, enum tune_role role)
 static const struct setting *recommended(const struct judged *judged)
 {
     const struct settings *settings = &judged->tune->settings;
-    for (size_t i = 0; recommend_applies(&judged->made) && i < settings->n; i++)
-        if (settings->all[i].arm == (size_t)judged->made.arm)
+    for (size_t i = 0; recommend_applies(&judged->recommendation) && i < settings->n; i++)
+        if (settings->all[i].arm == (size_t)judged->recommendation.arm)
             return &settings->all[i];
     return NULL;
 }
@@ -82,29 +82,32 @@ static const char *format_tried(const struct tune *tune, char buf[64])
 
 static void add_recommended(const struct judged *judged)
 {
-    const struct recommendation *made = &judged->made;
+    const struct recommendation *recommendation = &judged->recommendation;
     const struct tune *tune = judged->tune;
     const struct arm_rounds *arms = judged->analysis->rounds.arms;
     const struct setting *setting = recommended(judged);
     struct finding finding = {.id = "tune", .value = NAN, .low = NAN, .high = NAN};
     char gain[200], tried[64];
-    if (made->arm >= 0)
-        advice_note_gain(&made->gain, &finding);
+    if (recommendation->arm >= 0)
+        advice_note_gain(&recommendation->gain, &finding);
     if (!setting)
-        advice_report_none(judged->analysis, made, &finding);
-    else if (made->lost) /* `none` gave no rate, so there is no ratio */
-        text_set(
-            finding.sentence, "recommended: %s, %s %s; no fresh round of none gave a rate (%.*s).",
-            name_at(judged, setting->arm),
-            units_format_si(arms[made->arm].rate, gain, sizeof(gain)), arms[made->arm].rate_unit,
-            advice_reason_length(&arms[made->reference]), arms[made->reference].reason);
+        advice_report_none(judged->analysis, recommendation, &finding);
+    else if (recommendation->reference_failed) /* `none` gave no rate, so there is no ratio */
+        text_set(finding.sentence,
+                 "recommended: %s, %s %s; no fresh round of none gave a rate (%.*s).",
+                 name_at(judged, setting->arm),
+                 units_format_si(arms[recommendation->arm].rate, gain, sizeof(gain)),
+                 arms[recommendation->arm].rate_unit,
+                 advice_reason_length(&arms[recommendation->reference]),
+                 arms[recommendation->reference].reason);
     else
         text_set(finding.sentence,
                  "recommended: %s, %s. Measured in %zu fresh round%s, after a search among %zu "
                  "setting%s.",
                  name_at(judged, setting->arm),
-                 advice_format_gain(judged->analysis, made, gain, sizeof(gain)), made->gain.rounds,
-                 made->gain.rounds == 1 ? "" : "s", tune->ntried, tune->ntried == 1 ? "" : "s");
+                 advice_format_gain(judged->analysis, recommendation, gain, sizeof(gain)),
+                 recommendation->gain.rounds, recommendation->gain.rounds == 1 ? "" : "s",
+                 tune->ntried, tune->ntried == 1 ? "" : "s");
     if (!finding.sentence[0])
         return;
     if (setting)
@@ -228,7 +231,7 @@ void tune_judge(const struct tune *tune, const struct analysis *analysis, struct
     if (!tune->is_fresh || !tune->ntried)
         return;
     if (has_role(&judged, TUNE_NONE)) {
-        judged.made = recommend_make(analysis, arm_of(&judged, TUNE_NONE));
+        judged.recommendation = recommend_make(analysis, arm_of(&judged, TUNE_NONE));
         add_recommended(&judged);
         add_leader(&judged);
         add_fewer(&judged, TUNE_QUARTER);

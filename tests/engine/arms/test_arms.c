@@ -92,7 +92,8 @@ TEST(arms_same_slices_are_measured_once)
         fail_msg("%s", err.msg);
     for (size_t i = 0; i < result.narms; i++) {
         const struct arm *arm = &result.arms[i];
-        bool repeats = arm->alone && arm->placement == PLACE_NONE && arm->planned_workers == 4;
+        bool repeats =
+            arm->is_baseline && arm->placement == PLACE_NONE && arm->planned_workers == 4;
         assert_int_equal(arm->same_as, repeats ? 1 : -1);
     }
     arms_free(&result);
@@ -121,10 +122,10 @@ TEST(arms_have_a_dose_but_baselines)
     assert_int_equal(result.narms, 4);
     for (size_t i = 0; i < result.narms; i++) {
         const struct arm *arm = &result.arms[i];
-        assert_int_equal(arm->alone, i % 2);
-        assert_true(arm->dose.level == (arm->alone ? 0 : 0.2));
-        assert_int_equal(arm->plan.has_dose, !arm->alone);
-        assert_int_equal(arm_background(arm), !arm->alone);
+        assert_int_equal(arm->is_baseline, i % 2);
+        assert_true(arm->dose.level == (arm->is_baseline ? 0 : 0.2));
+        assert_int_equal(arm->plan.has_dose, !arm->is_baseline);
+        assert_int_equal(arm_background(arm), !arm->is_baseline);
     }
     assert_true(result_dose(&result) && result_dose(&result)->level == 0.2);
     result.arms[2].dose.level = 0.4;

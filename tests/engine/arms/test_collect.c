@@ -71,8 +71,8 @@ static enum status judge_heat(double heat, const char *why)
     round->gpus = calloc(2, sizeof(*round->gpus));
     assert_non_null(round->gpus);
     round->ngpus = 2;
-    round->gpus[0] = (struct gpu_change){.pci_bdf = "0000:01:00.0", .heat = NAN};
-    round->gpus[1] = (struct gpu_change){.pci_bdf = "0000:02:00.0", .heat = heat};
+    round->gpus[0] = (struct gpu_change){.pci_bdf = "0000:01:00.0", .thermal_share = NAN};
+    round->gpus[1] = (struct gpu_change){.pci_bdf = "0000:02:00.0", .thermal_share = heat};
     collect_verdict(round);
     enum status status = round->status;
     assert_string_equal(round->reason, why);

@@ -20,7 +20,7 @@ static uint64_t orders_of(uint64_t run_seed, unsigned round, uint64_t seeds[WORK
     const struct observe_config config = {.topo = &topo, .run = &run};
     struct observer o = {.config = &config, .arm = &arm, .round = round};
     int fd = -1;
-    o.nworkers = o.foreground = o.behind = WORKERS;
+    o.nworkers = o.foreground = o.first_background = WORKERS;
     o.shared = shared_create(WORKERS, &fd, NULL);
     assert_non_null(o.shared);
     observe_write_orders(&o);
@@ -53,7 +53,8 @@ TEST(orders_give_a_baseline_its_slice)
     static const struct bench bench = {.name = "none"};
     static struct topo topo;
     struct plan_worker workers[WORKERS] = {{.gpu = -1, .threads = 3}, {.gpu = -1, .threads = 4}};
-    struct arm arm = {.bench = &bench, .workers = 1, .planned_workers = WORKERS, .alone = true};
+    struct arm arm = {
+        .bench = &bench, .workers = 1, .planned_workers = WORKERS, .is_baseline = true};
     arm.plan.workers = workers;
     arm.plan.nworkers = WORKERS;
     const struct result run = {.seed = 5};

@@ -12,7 +12,7 @@
 
 static struct {
     struct bench_ctx ctx;
-    struct command_seat seat;
+    struct command_orders seat;
     struct command_report report;
     struct cpu_samples cpu_samples;
     struct err err;
@@ -28,7 +28,7 @@ static int begin(const struct command_options *options, const char *script)
     argv[0] = "sh";
     argv[1] = "-c";
     argv[2] = (char *)(uintptr_t)script;
-    w.seat = (struct command_seat){
+    w.seat = (struct command_orders){
         .command = {.options = *options, .argv = argv}, .report = &w.report, .stop = &w.stop};
     (void)affinity_get(0, &w.seat.cpus);
     w.bench = command_bench_find(command_bench_name(options));

@@ -28,9 +28,9 @@ static struct barrier *barrier_map(void)
 static void *attend(void *arg)
 {
     struct rank *rank = arg;
-    struct barrier_rank seat = {0};
+    struct barrier_rank view = {0};
     struct peers peers;
-    barrier_join(rank->barrier, &seat, rank->rank, RANKS, &peers);
+    barrier_join(rank->barrier, &view, rank->rank, RANKS, &peers);
     for (uint64_t m = 0; m < BARRIERS; m++) {
         uint64_t mine[2] = {m, rank->rank * 1000 + m}, all[RANKS][2];
         if (rank->slow && m % 500 == 0)
@@ -62,11 +62,11 @@ TEST(barrier_everyone_gets_what_everyone_gave)
 
 TEST(barrier_one_rank_is_alone)
 {
-    struct barrier_rank seat = {0};
+    struct barrier_rank view = {0};
     struct peers peers;
     struct barrier *barrier = barrier_map();
     int mine = 5, all = 0;
-    barrier_join(barrier, &seat, 0, 1, &peers);
+    barrier_join(barrier, &view, 0, 1, &peers);
     assert_int_equal(peers_gather(&peers, &mine, &all, sizeof(mine), NULL), 0);
     assert_int_equal(all, 5);
     assert_int_equal(peers_barrier(&peers, NULL), 0);
@@ -90,10 +90,10 @@ static void wake_nobody(void *arg)
 static void *attend_by_relay(void *arg)
 {
     struct rank *rank = arg;
-    struct barrier_rank seat = {0};
+    struct barrier_rank view = {0};
     struct peers peers;
-    seat.wake = wake_nobody;
-    barrier_join(rank->barrier, &seat, 1, 2, &peers);
+    view.wake = wake_nobody;
+    barrier_join(rank->barrier, &view, 1, 2, &peers);
     for (unsigned m = 0; m < 100; m++) {
         unsigned mine = m, all[2] = {0};
         rank->wrong += peers_gather(&peers, &mine, all, sizeof(mine), NULL) != 0;

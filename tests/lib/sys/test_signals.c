@@ -75,11 +75,11 @@ static int end_with_a_thread_of_a_library(bool is_held)
         pthread_t thread;
         sem_t runs;
         if (is_held)
-            signals_hold(&before);
+            signals_block(&before);
         if (sem_init(&runs, 0, 0) || pthread_create(&thread, NULL, stay, &runs) || sem_wait(&runs))
             _exit(1);
         if (is_held)
-            signals_release(&before);
+            signals_restore(&before);
         if (signals_open(&signals, &err))
             _exit(2);
         (void)kill(getpid(), SIGTERM);
@@ -125,7 +125,7 @@ TEST(stop_is_told_apart)
         assert_int_equal(signals_open(&signals, &err), 0);
         (void)raise(SIGTSTP);
         assert_false(signals_take(&signals));
-        assert_int_equal(signals.stop_asked, !ignored);
+        assert_int_equal(signals.stop_requested, !ignored);
         signals_close(&signals);
         (void)signal(SIGTSTP, before);
     }

@@ -120,7 +120,7 @@ TEST(tree_tells_who_ran_and_what_it_used)
     pid_t pid = process.pid;
     while (!seen || tree.used.oncpu_s < 0.05) {
         (void)usleep(5000);
-        tree_look(&tree, note_seen, &seen);
+        tree_sample(&tree, note_seen, &seen);
     }
     assert_int_equal(seen, pid);
     assert_int_equal(tree.nmasks, 0);
@@ -141,11 +141,11 @@ TEST(tree_names_a_thread_that_is_bound_beyond_its_plan)
     tree_begin(&tree, &none); /* planned: no CPU at all */
     assert_int_equal(process_start(&process, false, sleep_on, NULL), 0);
     while (!tree.nmasks) {
-        tree_look(&tree, NULL, NULL);
+        tree_sample(&tree, NULL, NULL);
         (void)usleep(1000);
     }
     assert_int_equal(tree.mask[0].tid, process.pid);
-    assert_true(tree.mask[0].beyond);
+    assert_true(tree.mask[0].outside_plan);
     assert_true(process_end_below(getpid()));
     process_adopt(false);
     process_wait(&process, &(int){0});

@@ -338,10 +338,10 @@ TEST(looks_are_joined)
     struct err err;
     for (int i = 0; i < 5; i++)
         assert_int_equal(facts_put(&probe, &first[i], &err), 0);
-    assert_int_equal(facts_join_looks(&probe, &again, &err), 0);
+    assert_int_equal(facts_join_repeats(&probe, &again, &err), 0);
     assert_true(probe.n == 5 && probe.values[0].value == 80);
     again.status = PROBE_DONE;
-    assert_int_equal(facts_join_looks(&probe, &again, &err), 0);
+    assert_int_equal(facts_join_repeats(&probe, &again, &err), 0);
     assert_int_equal(probe.n, 6);
     assert_true(probe.values[0].value == 100 && isnan(probe.values[1].value));
     assert_string_equal(probe.values[1].why, "gone");

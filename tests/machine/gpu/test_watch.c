@@ -15,11 +15,11 @@ static struct gpu_change watch(const char *busy, unsigned *n)
     struct gpu_change first = {.xid = -1};
     if (gpu_watch_open(&watched, bdfs, 2, NULL))
         return first;
-    gpu_watch_look(&watched); /* idle as yet */
+    gpu_watch_sample(&watched); /* idle as yet */
     if (busy)
         (void)setenv("FAKE_GPU", busy, 1);
-    gpu_watch_go(&watched);
-    gpu_watch_look(&watched);
+    gpu_watch_start(&watched);
+    gpu_watch_sample(&watched);
     gpu_watch_stop(&watched);
     struct gpu_change *changes = gpu_watch_close(&watched, n);
     if (changes)
@@ -57,7 +57,7 @@ static int check_good(void)
     CHECK(n == 2 && !strcmp(change.pci_bdf, bdfs[0]) && says(&change, ""));
     for (int i = 0; i < GPU_COUNTERS; i++)
         CHECK(change.gained[i] == 0);
-    CHECK(change.xid == 0 && isnan(change.heat));
+    CHECK(change.xid == 0 && isnan(change.thermal_share));
     return 0;
 }
 
@@ -84,7 +84,7 @@ DRIVER_TEST(watch_takes_no_reset_for_errors,
     struct gpu_change change = watch(NULL, &n);
     CHECK(n == 2 && change.gained[GPU_ECC_UNCORRECTED] == -1);
     CHECK(change.gained[GPU_PCIE_REPLAYS] == -1 && change.gained[GPU_ECC_CORRECTED] == 0);
-    CHECK(isnan(change.heat) && says(&change, ""));
+    CHECK(isnan(change.thermal_share) && says(&change, ""));
     return 0;
 }
 
@@ -130,7 +130,7 @@ static int check_heat(void)
 {
     unsigned n = 0;
     struct gpu_change change = watch(NULL, &n);
-    CHECK(change.heat > 0);
+    CHECK(change.thermal_share > 0);
     return 0;
 }
 
@@ -213,8 +213,8 @@ TEST(watch_sums_keep_the_hottest)
     static const double hottest[] = {NAN, 0.25, 0.75, 0.75, 0.75};
     struct gpu_change change = {.xid = 0}, sum = gpu_change_only(&change, GPU_KINDS);
     for (size_t i = 0; i < sizeof(heats) / sizeof(heats[0]); i++) {
-        change.heat = heats[i];
+        change.thermal_share = heats[i];
         gpu_change_add(&sum, &change);
-        assert_true(isnan(hottest[i]) ? isnan(sum.heat) : sum.heat == hottest[i]);
+        assert_true(isnan(hottest[i]) ? isnan(sum.thermal_share) : sum.thermal_share == hottest[i]);
     }
 }

@@ -483,7 +483,7 @@ TEST(plan_dose_is_beside_the_workers)
         assert_string_equal(bitset_format(&dose->cpus, cpus, sizeof(cpus)), cases[i].has);
         assert_int_equal(dose->threads, bitset_count(&dose->cpus));
         assert_true(dose->background && dose->gpu == -1);
-        assert_false(plan_overlaps(&plan) || plan_crowds(&plan));
+        assert_false(plan_overlaps(&plan) || plan_is_oversubscribed(&plan));
         plan_free(&plan);
     }
     topo_free(&topo);

@@ -151,7 +151,7 @@ static void make_job(struct rank *rank)
         .leaders = 2,
         .leaders_before = rank->number > 0,
         .signals = &rank->signals,
-        .patience_s = 60,
+        .answer_limit_s = 60,
     };
 }
 
@@ -232,7 +232,7 @@ TEST(job_require_same)
 static void second_is_dead(struct rank *rank)
 {
     unsigned mine = 1, all[RANKS];
-    rank->job.patience_s = 0.1;
+    rank->job.answer_limit_s = 0.1;
     if (rank->number != 1)
         rank->rc = job_gather(&rank->job, &mine, all, sizeof(mine), &rank->err);
 }
@@ -464,9 +464,9 @@ static void watch_until(struct rank *rank, bool lost)
     struct barrier *barrier = calloc(1, sizeof(*barrier));
     job_rank_ops_make(&rank_ops, &rank->job);
     rank->rc = barrier ? rank_ops.rank_ops.open(&rank_ops, barrier, &rank->err) : -ENOMEM;
-    struct rank_ops_beat mine = {.foreground = WORKER_DONE, .all = WORKER_DONE};
+    struct rank_ops_report mine = {.foreground = WORKER_DONE, .all = WORKER_DONE};
     unsigned steps = 0;
-    while (!rank->rc && !rank_ops.rank_ops.past(&rank_ops, false, WORKER_DONE) &&
+    while (!rank->rc && !rank_ops.rank_ops.reached(&rank_ops, false, WORKER_DONE) &&
            !rank_ops.rank_ops.lost(&rank_ops)) {
         bool slow = rank->number == 1 && steps < 20;
         mine.foreground = slow ? WORKER_RUNNING : WORKER_DONE;
@@ -510,7 +510,7 @@ static void watch_signal(struct rank *rank)
     struct barrier *barrier = calloc(1, sizeof(*barrier));
     job_rank_ops_make(&rank_ops, &rank->job);
     rank->rc = barrier ? rank_ops.rank_ops.open(&rank_ops, barrier, &rank->err) : -ENOMEM;
-    struct rank_ops_beat mine = {.foreground = WORKER_RUNNING, .all = WORKER_RUNNING};
+    struct rank_ops_report mine = {.foreground = WORKER_RUNNING, .all = WORKER_RUNNING};
     for (unsigned steps = 0; !rank->rc; steps++) {
         mine.interrupted = rank->number == 2 && steps > 10;
         rank->rc = rank_ops.rank_ops.step(&rank_ops, &mine, false, &rank->err);
@@ -560,9 +560,9 @@ static void relay(struct rank *rank)
     job_rank_ops_make(&rank_ops, &rank->job);
     rank->rc = rank_ops.rank_ops.open(&rank_ops, barrier, &rank->err);
     assert_int_equal(pthread_create(&worker, NULL, meet, &peers), 0);
-    while (!rank->rc && rank_ops.held < 100) {
-        struct rank_ops_beat mine = {.foreground = WORKER_RUNNING};
-        mine.posted = barrier_posted(barrier, &mine.bytes);
+    while (!rank->rc && rank_ops.completed < 100) {
+        struct rank_ops_report mine = {.foreground = WORKER_RUNNING};
+        mine.requested = barrier_requested(barrier, &mine.bytes);
         rank->rc = rank_ops.rank_ops.step(&rank_ops, &mine, true, &rank->err);
     }
     (void)pthread_join(worker, &met);

@@ -12,15 +12,15 @@ enum { RANKS = 4 };
 static struct lifeline_offer offer;
 
 /* Rank 0's lines, the others', and what was said of the last one that was lost. */
-static struct lifeline lines, guests[RANKS];
+static struct lifeline lines, clients[RANKS];
 static enum lifeline_end end;
 static const char *words;
 
-static void *connect_guest(void *arg)
+static void *connect_client(void *arg)
 {
-    struct lifeline *guest = arg;
-    unsigned rank = guest->n; /* the test's way to tell */
-    return lifeline_connect(guest, &offer, rank, true, 8) ? guest : NULL;
+    struct lifeline *client = arg;
+    unsigned rank = client->n; /* the test's way to tell */
+    return lifeline_connect(client, &offer, rank, true, 8) ? client : NULL;
 }
 
 static unsigned count_lines(void)
@@ -53,8 +53,8 @@ static void make(unsigned n)
         skip();
     }
     for (unsigned r = 1; r <= n; r++) {
-        guests[r].n = r;
-        assert_int_equal(pthread_create(&threads[r], NULL, connect_guest, &guests[r]), 0);
+        clients[r].n = r;
+        assert_int_equal(pthread_create(&threads[r], NULL, connect_client, &clients[r]), 0);
     }
     bool settled[RANKS] = {false};
     assert_int_equal(take_lines(n, 60000), n);
@@ -63,7 +63,7 @@ static void make(unsigned n)
         assert_non_null(made);
         settled[r] = true;
     }
-    lifeline_settle(&lines, settled);
+    lifeline_finish_accepting(&lines, settled);
 }
 
 static void leave(struct lifeline *one, enum lifeline_end how, const char *last_words)
@@ -86,11 +86,11 @@ TEST(all_alive)
 {
     make(RANKS - 1);
     assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
-    assert_int_equal(lifeline_lost(&guests[1], &end, &words), -1);
+    assert_int_equal(lifeline_lost(&clients[1], &end, &words), -1);
     lifeline_close(&lines);
     for (unsigned r = 1; r < RANKS; r++) {
-        assert_int_equal(lifeline_lost(&guests[r], &end, &words), -1);
-        lifeline_close(&guests[r]);
+        assert_int_equal(lifeline_lost(&clients[r], &end, &words), -1);
+        lifeline_close(&clients[r]);
     }
 }
 
@@ -98,31 +98,31 @@ TEST(all_alive)
 TEST(closed)
 {
     make(RANKS - 1);
-    leave(&guests[1], LIFELINE_LEFT, "done");
-    leave(&guests[3], LIFELINE_FOLLOWS, "MPI ended");
-    (void)shutdown(guests[2].line[0].fd, SHUT_RDWR);
+    leave(&clients[1], LIFELINE_LEFT, "done");
+    leave(&clients[3], LIFELINE_FOLLOWS, "MPI ended");
+    (void)shutdown(clients[2].line[0].fd, SHUT_RDWR);
     assert_int_equal(wait_for_lost(&lines), 2);
     assert_int_equal(end, LIFELINE_CLOSED);
     assert_int_equal(lifeline_lost(&lines, &end, &words), -1); /* said once */
     assert_int_equal(lines.line[1].end, LIFELINE_LEFT);
     assert_int_equal(lines.line[3].end, LIFELINE_FOLLOWS);
-    lifeline_close(&guests[2]);
+    lifeline_close(&clients[2]);
     lifeline_close(&lines);
 }
 
 TEST(last_words)
 {
-    char long_words[2 * LIFELINE_WORDS];
+    char long_message[2 * LIFELINE_MESSAGE_MAX];
     make(2);
-    leave(&guests[2], LIFELINE_FAILED, "killed by signal 9");
+    leave(&clients[2], LIFELINE_FAILED, "killed by signal 9");
     assert_int_equal(wait_for_lost(&lines), 2);
     assert_int_equal(end, LIFELINE_FAILED);
     assert_string_equal(words, "killed by signal 9");
-    memset(long_words, 'x', sizeof(long_words) - 1);
-    long_words[sizeof(long_words) - 1] = '\0';
-    leave(&guests[1], LIFELINE_FAILED, long_words);
+    memset(long_message, 'x', sizeof(long_message) - 1);
+    long_message[sizeof(long_message) - 1] = '\0';
+    leave(&clients[1], LIFELINE_FAILED, long_message);
     assert_int_equal(wait_for_lost(&lines), 1);
-    assert_int_equal(strlen(words), LIFELINE_WORDS - 1);
+    assert_int_equal(strlen(words), LIFELINE_MESSAGE_MAX - 1);
     lifeline_close(&lines);
 }
 
@@ -131,9 +131,9 @@ TEST(first_is_lost)
 {
     make(1);
     leave(&lines, LIFELINE_FAILED, "no room");
-    assert_int_equal(wait_for_lost(&guests[1]), 0);
+    assert_int_equal(wait_for_lost(&clients[1]), 0);
     assert_string_equal(words, "no room");
-    leave(&guests[1], LIFELINE_FOLLOWS, "");
+    leave(&clients[1], LIFELINE_FOLLOWS, "");
 }
 
 /* Who follows another one is no loss to rank 0, but says why; rank 0 that follows is, to others. */
@@ -141,7 +141,7 @@ TEST(followers)
 {
     make(2);
     assert_int_equal(lifeline_follower(&lines, &words), -1);
-    lifeline_report(&guests[2], LIFELINE_FOLLOWS, "MPI ended");
+    lifeline_report(&clients[2], LIFELINE_FOLLOWS, "MPI ended");
     for (unsigned i = 0; i < 5000 && lifeline_follower(&lines, &words) < 0; i++) {
         assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
         (void)usleep(1000);
@@ -149,11 +149,11 @@ TEST(followers)
     assert_int_equal(lifeline_follower(&lines, &words), 2);
     assert_string_equal(words, "MPI ended");
     lifeline_report(&lines, LIFELINE_FOLLOWS, "rank 2: MPI ended");
-    assert_int_equal(wait_for_lost(&guests[1]), 0);
+    assert_int_equal(wait_for_lost(&clients[1]), 0);
     assert_string_equal(words, "rank 2: MPI ended");
-    assert_int_equal(wait_for_lost(&guests[2]), 0); /* heard also behind its own end */
-    lifeline_close(&guests[1]);
-    lifeline_close(&guests[2]);
+    assert_int_equal(wait_for_lost(&clients[2]), 0); /* heard also behind its own end */
+    lifeline_close(&clients[1]);
+    lifeline_close(&clients[2]);
     lifeline_close(&lines);
 }
 
@@ -169,15 +169,15 @@ TEST(await_first)
     struct lifeline none = {0};
     pthread_t thread;
     make(1);
-    lifeline_report(&guests[1], LIFELINE_FAILED, "killed");
+    lifeline_report(&clients[1], LIFELINE_FAILED, "killed");
     assert_int_equal(pthread_create(&thread, NULL, close_later, &lines), 0);
-    assert_true(lifeline_await_first(&guests[1], 60));
+    assert_true(lifeline_await_first(&clients[1], 60));
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_false(lifeline_await_first(&none, 60));
-    lifeline_close(&guests[1]);
+    lifeline_close(&clients[1]);
 }
 
-/* A guest that has given up before it was answered: there is no line then, and nobody is lost. */
+/* A client that has given up before it was answered: there is no line then, and nobody is lost. */
 TEST(guest_gave_up)
 {
     pthread_t thread;
@@ -185,63 +185,63 @@ TEST(guest_gave_up)
     const bool settled[RANKS] = {[2] = true};
     lifeline_offer(&lines, RANKS, &offer);
     for (unsigned r = 1; r <= 2; r++) {
-        guests[r].n = r;
-        assert_int_equal(pthread_create(&thread, NULL, connect_guest, &guests[r]), 0);
+        clients[r].n = r;
+        assert_int_equal(pthread_create(&thread, NULL, connect_client, &clients[r]), 0);
         assert_int_equal(take_lines(r, 60000), r);
         assert_int_equal(pthread_join(thread, &made), 0);
         assert_non_null(made);
     }
-    (void)shutdown(guests[1].line[0].fd, SHUT_RDWR);
+    (void)shutdown(clients[1].line[0].fd, SHUT_RDWR);
     assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
-    lifeline_settle(&lines, settled);
+    lifeline_finish_accepting(&lines, settled);
     assert_int_equal(count_lines(), 1);
     for (unsigned i = 0; i < 100; i++) {
         assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
         (void)usleep(1000);
     }
-    (void)shutdown(guests[2].line[0].fd, SHUT_RDWR);
+    (void)shutdown(clients[2].line[0].fd, SHUT_RDWR);
     assert_int_equal(wait_for_lost(&lines), 2);
-    lifeline_close(&guests[1]);
-    lifeline_close(&guests[2]);
+    lifeline_close(&clients[1]);
+    lifeline_close(&clients[2]);
     lifeline_close(&lines);
 }
 
 /* Who says nothing keeps nobody waiting: more of them than there is room for would. */
 TEST(silent_strangers)
 {
-    struct lifeline guest = {.n = 1};
+    struct lifeline client = {.n = 1};
     pthread_t thread;
     void *made;
-    int silent[LIFELINE_COMING / 2];
+    int silent[LIFELINE_INCOMING_MAX / 2];
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     lifeline_offer(&lines, RANKS, &offer);
     address.sin_port = htons(offer.port);
-    for (unsigned i = 0; i < LIFELINE_COMING / 2; i++) {
+    for (unsigned i = 0; i < LIFELINE_INCOMING_MAX / 2; i++) {
         silent[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         assert_int_equal(connect(silent[i], (struct sockaddr *)&address, sizeof(address)), 0);
     }
-    assert_int_equal(pthread_create(&thread, NULL, connect_guest, &guest), 0);
+    assert_int_equal(pthread_create(&thread, NULL, connect_client, &client), 0);
     assert_int_equal(take_lines(1, 60000), 1);
     assert_int_equal(pthread_join(thread, &made), 0);
     assert_non_null(made);
-    lifeline_close(&guest);
+    lifeline_close(&client);
     lifeline_close(&lines);
-    for (unsigned i = 0; i < LIFELINE_COMING / 2; i++)
+    for (unsigned i = 0; i < LIFELINE_INCOMING_MAX / 2; i++)
         (void)close(silent[i]);
 }
 
 static void *connect_stranger(void *arg)
 {
-    struct lifeline *guest = arg;
+    struct lifeline *client = arg;
     struct lifeline_offer wrong = offer;
     wrong.token[3] ^= 1;
-    return lifeline_connect(guest, &wrong, 1, true, 1) ? guest : NULL;
+    return lifeline_connect(client, &wrong, 1, true, 1) ? client : NULL;
 }
 
 /* Who does not know the token is not taken, nor a rank that does not exist. */
 TEST(strangers)
 {
-    struct lifeline stranger, guest = {.n = RANKS};
+    struct lifeline stranger, client = {.n = RANKS};
     pthread_t thread;
     void *made;
     lifeline_offer(&lines, RANKS, &offer);
@@ -253,27 +253,27 @@ TEST(strangers)
     lifeline_close(&lines);
 
     lifeline_offer(&lines, RANKS, &offer);
-    assert_int_equal(pthread_create(&thread, NULL, connect_guest, &guest), 0);
+    assert_int_equal(pthread_create(&thread, NULL, connect_client, &client), 0);
     assert_int_equal(take_lines(1, 500), 0);
     assert_int_equal(pthread_join(thread, &made), 0);
     assert_null(made);
-    lifeline_close(&guest);
+    lifeline_close(&client);
     lifeline_close(&lines);
 }
 
 /* Nobody listens; nothing was ever opened. */
 TEST(no_line)
 {
-    struct lifeline guest, none = {0};
+    struct lifeline client, none = {0};
     lifeline_offer(&lines, RANKS, &offer);
-    lifeline_settle(&lines, (const bool[RANKS]){false});
-    assert_false(lifeline_connect(&guest, &offer, 1, true, 1));
+    lifeline_finish_accepting(&lines, (const bool[RANKS]){false});
+    assert_false(lifeline_connect(&client, &offer, 1, true, 1));
     assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
     lifeline_close(&lines);
-    lifeline_close(&guest);
+    lifeline_close(&client);
     offer.port = 0;
-    assert_false(lifeline_connect(&guest, &offer, 1, true, 1));
-    lifeline_close(&guest);
+    assert_false(lifeline_connect(&client, &offer, 1, true, 1));
+    lifeline_close(&client);
     assert_int_equal(lifeline_lost(&none, &end, &words), -1);
     lifeline_close(&none);
 }

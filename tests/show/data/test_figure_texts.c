@@ -30,8 +30,8 @@ TEST(texts_of_figures_are_shown_as_they_are)
             const struct bench_dim *dim = &bench->dims[d];
             assert_shown(bench->name, dim->unit);
             assert_shown(bench->name, dim->special.text);
-            for (unsigned i = 0; dim->said && dim->labels[i]; i++)
-                assert_shown(bench->name, dim->said[i]);
+            for (unsigned i = 0; dim->labels_long && dim->labels[i]; i++)
+                assert_shown(bench->name, dim->labels_long[i]);
         }
     }
     assert_true(figures > 10);

@@ -131,7 +131,7 @@ TEST_IN_DIR(report_shows_the_rounds_behind_the_headline)
     assert_int_equal(plot_result(&result, "host", false, &err), 0);
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
     const struct arm *of = result.arms;
-    while (of->alone)
+    while (of->is_baseline)
         of++;
     const struct recommendation made = recommend_make(&analysis, of);
     assert_true(recommend_applies(&made));

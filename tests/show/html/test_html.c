@@ -40,7 +40,7 @@ static char *print(const struct html_page *page)
     assert_non_null(out);
     assert_int_equal(html_print(page, out, NULL), 0);
     assert_int_equal(fclose(out), 0);
-    assert_true(html_is_ours(text, size));
+    assert_true(html_is_contend_page(text, size));
     return text;
 }
 
@@ -72,7 +72,7 @@ TEST(html_of_a_document_alone)
     const struct html_document document = {fixture_hostile, &doc};
     assert_int_equal(html_print_document(&document, out, NULL), 0);
     assert_int_equal(fclose(out), 0);
-    assert_true(html_is_ours(text, size));
+    assert_true(html_is_contend_page(text, size));
     assert_has(text,
                "<div class=\"verdict bad\">\n<p>25% slower &lt;b&gt;</p>\n<pre>&lt;again&gt;");
     assert_has(text, "data-name=\"change\">-25.0%</td>");
@@ -114,8 +114,8 @@ TEST(html_embeds_figures_as_images)
 TEST(html_knows_its_own)
 {
     static const char other[] = "<!DOCTYPE html>\n<html lang=\"en\">\n";
-    assert_false(html_is_ours(other, sizeof(other) - 1));
-    assert_false(html_is_ours("", 0));
+    assert_false(html_is_contend_page(other, sizeof(other) - 1));
+    assert_false(html_is_contend_page("", 0));
 }
 
 TEST(html_says_that_it_could_not_be_written)

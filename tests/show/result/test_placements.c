@@ -62,7 +62,7 @@ static struct finding advise(const struct fixture *fixture, unsigned planned_wor
     struct analysis analysis;
     assert_int_equal(analysis_make(&fixture->result, &analysis, NULL), 0);
     const struct arm *of = fixture->result.arms;
-    while (of->planned_workers != planned_workers || of->alone)
+    while (of->planned_workers != planned_workers || of->is_baseline)
         of++;
     const struct finding advice = advice_make(&analysis, of);
     analysis_free(&analysis);

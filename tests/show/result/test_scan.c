@@ -254,7 +254,7 @@ TEST(table_values_unknown_metrics_print_too)
 /* Reasons that never held, and what is about the measurement. */
 TEST(table_values_leave_out_what_the_metric_says)
 {
-    static const struct bench_metric metrics[] = {{"share", "ratio", "lower", .only_held = true},
+    static const struct bench_metric metrics[] = {{"share", "ratio", "lower", .hide_zeros = true},
                                                   {"doubt", "ratio", "none", .hidden = true},
                                                   {.name = NULL}};
     static const struct bench bench = {

@@ -112,9 +112,9 @@ TEST_IN_DIR(recorded_dose_is_said_again)
     struct err err = {0};
     fixture_demo(&result);
     for (size_t i = 0; i < result.narms; i++)
-        if (!result.arms[i].alone && result.arms[i].plan.status == PLAN_OK)
+        if (!result.arms[i].is_baseline && result.arms[i].plan.status == PLAN_OK)
             fixture_add_dose(&result, i, (struct dose){DOSE_CPU, 0.2}, 0.31);
-        else if (!result.arms[i].alone)
+        else if (!result.arms[i].is_baseline)
             result.arms[i].dose = (struct dose){DOSE_CPU, 0.2};
     assert_said_again(&result, no_benches);
     assert_int_equal(recorded_read(fixture_dir_fd, no_benches, &recorded, &err), 0);

@@ -53,7 +53,7 @@ static void burn(double kept)
     w->facts.probes[PROBE_BURN] =
         (struct facts_probe){.status = PROBE_DONE, .n = n, .capacity = PLACES, .values = values};
     later = w->facts;
-    w->facts.later = &later;
+    w->facts.after_burn = &later;
 }
 
 /* Another value was measured. */

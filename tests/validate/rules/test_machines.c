@@ -382,7 +382,7 @@ static void lacks(enum facts_probe_name name, const char *reason)
 {
     struct facts_probe *probe = &world.facts.probes[name];
     probe->n = 0;
-    probe->status = PROBE_LACKS;
+    probe->status = PROBE_UNSUPPORTED;
     text_set(probe->reason, "%s", reason);
 }
 static void no_nccl(void)

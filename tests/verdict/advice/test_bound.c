@@ -24,7 +24,7 @@ static struct bound_facts facts_of(double cpu, double copy, double gpu, double w
         .sharing = 1,
     };
     for (int kind = 0; kind < STAGE_KINDS; kind++)
-        facts.alone[kind] = NAN;
+        facts.solo[kind] = NAN;
     return facts;
 }
 
@@ -46,7 +46,7 @@ TEST(bound_by_the_cpu)
 {
     struct bound_facts facts = facts_of(8e-3, 1e-3, 1e-3, 0);
     assert_bound(&facts, BOUND_CPU, 0.79);
-    facts.alone[STAGE_CPU] = 8e-3;
+    facts.solo[STAGE_CPU] = 8e-3;
     assert_bound(&facts, BOUND_CPU, 0.79);
     facts.instructions = 2e7; /* many a cycle */
     facts.cycles = 1e7;
@@ -64,14 +64,14 @@ TEST(bound_by_the_cpus_memory)
 
     /* The same instructions took five times as long as alone. */
     struct bound_facts stalled = facts_of(8e-3, 5e-4, 5e-4, 0);
-    stalled.alone[STAGE_CPU] = 1.6e-3;
+    stalled.solo[STAGE_CPU] = 1.6e-3;
     stalled.more_instructions_s = 0;
     stalled.more_stalls_s = 6.4e-3;
     assert_bound(&stalled, BOUND_MEMORY, 0.69);
 
     /* Without counters: nobody waits for a CPU, and the same work takes five times as long. */
     struct bound_facts slower = facts_of(8e-3, 5e-4, 5e-4, 0);
-    slower.alone[STAGE_CPU] = 1.6e-3;
+    slower.solo[STAGE_CPU] = 1.6e-3;
     assert_bound(&slower, BOUND_MEMORY, 0.69);
 }
 
@@ -112,14 +112,14 @@ TEST(bound_by_others)
     struct bound_facts spinning = facts_of(9e-3, 5e-4, 5e-4, 0);
     spinning.oncpu_s = 6e-3;
     spinning.runqueue_s = 2e-3;
-    spinning.alone[STAGE_CPU] = 1e-3;
+    spinning.solo[STAGE_CPU] = 1e-3;
     assert_bound(&spinning, BOUND_OTHERS, 0.69); /* so long as nobody counts */
     spinning.more_instructions_s = 5e-3;
     spinning.more_stalls_s = 0;
     assert_bound(&spinning, BOUND_OTHERS, 0.69);
 
     struct bound_facts slices = facts_of(5e-4, 5e-4, 9e-3, 0);
-    slices.alone[STAGE_GPU] = 1e-3;
+    slices.solo[STAGE_GPU] = 1e-3;
     assert_bound(&slices, BOUND_GPU, 0.79); /* a GPU of its own */
     slices.sharing = 4;
     assert_bound(&slices, BOUND_OTHERS, 0.69);
@@ -129,11 +129,11 @@ TEST(bound_by_others)
 TEST(bound_parts_stay_a_whole)
 {
     struct bound_facts facts = facts_of(8e-3, 1e-3, 1e-3, 0);
-    facts.alone[STAGE_CPU] = 9e-3;
+    facts.solo[STAGE_CPU] = 9e-3;
     facts.more_instructions_s = -1e-3;
     facts.more_stalls_s = -1e-3;
     facts.sharing = 2;
-    facts.alone[STAGE_GPU] = 2e-3;
+    facts.solo[STAGE_GPU] = 2e-3;
     assert_bound(&facts, BOUND_CPU, 0.79);
     facts.more_instructions_s = 1;
     facts.more_stalls_s = 1;
@@ -156,9 +156,9 @@ struct run {
 };
 
 /* An arm of one round of 10 steps of 10 ms, with these shares in its stages. */
-static size_t add_arm(struct run *run, enum placement placement, bool alone, const double *shares)
+static size_t add_arm(struct run *run, enum placement placement, bool solo, const double *shares)
 {
-    size_t arm = fixture_add_arm(&run->result, placement, 2, alone);
+    size_t arm = fixture_add_arm(&run->result, placement, 2, solo);
     run->result.arms[arm].bench = &run->bench;
     struct observation *seen = fixture_add_even_round(&run->result, arm, 0, 10, 10);
     for (unsigned w = 0; w < seen->nworkers; w++) {

@@ -34,7 +34,7 @@ static double draw(uint64_t *state)
 struct outcome {
     struct result result;
     struct analysis analysis;
-    struct recommendation made;
+    struct recommendation recommendation;
     bool clear;
 };
 
@@ -80,7 +80,7 @@ static void run(const struct machine *machine, uint64_t seed, struct outcome *ou
         assert_int_equal(analysis_make(result, &out->analysis, NULL), 0);
         clear_next(&out->analysis, result);
     }
-    out->made = recommend_make(&out->analysis, result->arms);
+    out->recommendation = recommend_make(&out->analysis, result->arms);
     out->clear = clear_is_reached(&out->analysis);
 }
 
@@ -103,7 +103,7 @@ TEST(equal_settings_gain_nothing)
         for (uint64_t seed = 1; seed <= 50; seed++) {
             struct outcome out;
             run(&machines[m], seed, &out);
-            claimed += recommend_applies(&out.made);
+            claimed += recommend_applies(&out.recommendation);
             end(&out);
         }
         assert_int_equal(claimed, 0);
@@ -118,8 +118,8 @@ TEST(a_collapse_is_clear_in_six_rounds)
     run(&machine, 1, &out);
     assert_int_equal(out.result.rounds_done, ROUNDS_LEAST);
     assert_true(out.clear);
-    assert_int_equal(placements[out.made.arm], PLACE_SIZED);
-    assert_true(out.made.gain.is_above && out.made.gain.median > 17);
+    assert_int_equal(placements[out.recommendation.arm], PLACE_SIZED);
+    assert_true(out.recommendation.gain.is_above && out.recommendation.gain.median > 17);
     assert_int_equal(out.result.arms[1].nobservations, 3); /* passive is 20% behind: dropped */
     assert_int_equal(out.result.arms[0].nobservations, ROUNDS_LEAST);
     const struct finding advice = advice_make(&out.analysis, out.result.arms);
@@ -136,14 +136,14 @@ TEST(what_stays_open_is_said)
     struct outcome out;
     run(&machine, 1, &out);
     assert_false(out.clear);
-    assert_true(recommend_applies(&out.made));
+    assert_true(recommend_applies(&out.recommendation));
     const struct finding advice = advice_make(&out.analysis, out.result.arms);
     assert_non_null(strstr(advice.sentence, "Still open: whether "));
     end(&out);
     const struct machine slight = {
         {10, 10.5, 9.6, 9.5, 9.4}, .noise = 0.05, .round_noise = 0.05, .most = 7};
     run(&slight, 1, &out);
-    assert_false(out.clear || recommend_applies(&out.made));
+    assert_false(out.clear || recommend_applies(&out.recommendation));
     const struct finding none = advice_make(&out.analysis, out.result.arms);
     assert_non_null(strstr(none.sentence,
                            "no measurable gain so far: leave it as it is. Still open: whether "));
@@ -160,7 +160,8 @@ TEST(ten_percent_is_found)
     for (uint64_t seed = 1; seed <= n; seed++) {
         struct outcome out;
         run(&machine, seed, &out);
-        found += recommend_applies(&out.made) && placements[out.made.arm] == PLACE_CORES;
+        found += recommend_applies(&out.recommendation) &&
+                 placements[out.recommendation.arm] == PLACE_CORES;
         end(&out);
     }
     assert_true(found >= 0.95 * n);
@@ -175,7 +176,7 @@ TEST(what_each_round_has_gets_more_rounds)
         struct outcome out;
         run(&machine, seed, &out);
         assert_in_range(out.result.rounds_done, ROUNDS_LEAST, 12);
-        assert_int_equal(placements[out.made.arm], PLACE_CORES);
+        assert_int_equal(placements[out.recommendation.arm], PLACE_CORES);
         end(&out);
     }
 }

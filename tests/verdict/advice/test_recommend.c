@@ -8,7 +8,7 @@
 struct fixture {
     struct result result;
     struct analysis analysis;
-    struct recommendation made;
+    struct recommendation recommendation;
 };
 
 static int set_up(void **state)
@@ -57,8 +57,10 @@ static enum placement recommended(struct fixture *fixture)
 {
     analysis_free(&fixture->analysis);
     assert_int_equal(analysis_make(&fixture->result, &fixture->analysis, NULL), 0);
-    fixture->made = recommend_make(&fixture->analysis, fixture->result.arms);
-    return fixture->made.arm < 0 ? PLACEMENTS : fixture->result.arms[fixture->made.arm].placement;
+    fixture->recommendation = recommend_make(&fixture->analysis, fixture->result.arms);
+    return fixture->recommendation.arm < 0
+               ? PLACEMENTS
+               : fixture->result.arms[fixture->recommendation.arm].placement;
 }
 
 TEST_WITHIN(recommend_leaves_a_default_that_is_best, set_up, tear_down)
@@ -68,8 +70,8 @@ TEST_WITHIN(recommend_leaves_a_default_that_is_best, set_up, tear_down)
     (void)add_even(f, PLACE_SIZED, 12);
     (void)add_even(f, PLACE_PARTITION, 9.6); /* 4% ahead, in each round */
     assert_int_equal(recommended(f), PLACE_NONE);
-    assert_false(recommend_applies(&f->made));
-    assert_near(f->made.gain.median, 1);
+    assert_false(recommend_applies(&f->recommendation));
+    assert_near(f->recommendation.gain.median, 1);
 }
 
 /* The simplest of two, and its own gain, though the other is faster. */
@@ -80,9 +82,9 @@ TEST_WITHIN(recommend_takes_the_simplest_of_equals, set_up, tear_down)
     (void)add(f, PLACE_PARTITION, 10, 12, 10);
     (void)add(f, PLACE_SIZED, 12.5, 11, 12.5); /* 0.8 of it, but not in each round */
     assert_int_equal(recommended(f), PLACE_SIZED);
-    assert_near(f->made.gain.median, 8);
-    assert_int_equal(f->result.arms[f->made.best].placement, PLACE_PARTITION);
-    assert_near(f->made.best_gain.median, 10);
+    assert_near(f->recommendation.gain.median, 8);
+    assert_int_equal(f->result.arms[f->recommendation.best].placement, PLACE_PARTITION);
+    assert_near(f->recommendation.best_gain.median, 10);
     (void)add(f, PLACE_PASSIVE, 12.5, 11, 12.5); /* one variable */
     assert_int_equal(recommended(f), PLACE_PASSIVE);
 }
@@ -94,7 +96,7 @@ TEST_WITHIN(recommend_takes_the_simple_one_within_the_tolerance, set_up, tear_do
     (void)add_even(f, PLACE_GPU_LOCAL, 10);
     (void)add_even(f, PLACE_PARTITION, 10.4); /* behind in each round, by 4% */
     assert_int_equal(recommended(f), PLACE_PARTITION);
-    assert_near(f->made.gain.median, 100 / 10.4);
+    assert_near(f->recommendation.gain.median, 100 / 10.4);
     f->result.within = 0.03;
     assert_int_equal(recommended(f), PLACE_GPU_LOCAL);
 }
@@ -117,7 +119,7 @@ TEST_WITHIN(recommend_takes_no_evidence_from_what_failed, set_up, tear_down)
     (void)add_even(f, PLACE_CORES, 20);
     mark(f, best, 1, STATUS_FAILED);
     assert_int_equal(recommended(f), PLACE_CORES);
-    assert_near(f->made.gain.median, 5);
+    assert_near(f->recommendation.gain.median, 5);
     mark(f, best, 1, STATUS_CENSORED); /* a bound: it may be slower */
     assert_int_equal(recommended(f), PLACE_CORES);
 }
@@ -132,7 +134,7 @@ TEST_WITHIN(recommend_takes_no_gain_from_a_disturbed_round, set_up, tear_down)
     assert_int_equal(recommended(f), PLACE_PARTITION);
     mark(f, best, 0, STATUS_NOISY);
     assert_int_equal(recommended(f), PLACE_SIZED);
-    assert_false(f->made.disturbed);
+    assert_false(f->recommendation.disturbed);
 }
 
 TEST_WITHIN(recommend_takes_no_evidence_from_what_was_disturbed, set_up, tear_down)
@@ -143,15 +145,15 @@ TEST_WITHIN(recommend_takes_no_evidence_from_what_was_disturbed, set_up, tear_do
     (void)add_even(f, PLACE_CORES, 20);
     mark(f, best, 2, STATUS_NOISY); /* one round, which does not count */
     assert_int_equal(recommended(f), PLACE_PARTITION);
-    assert_int_equal(f->made.gain.rounds, 2);
-    assert_near(f->made.gain.low, 10);
+    assert_int_equal(f->recommendation.gain.rounds, 2);
+    assert_near(f->recommendation.gain.low, 10);
     for (unsigned round = 0; round < 2; round++)
         mark(f, best, round, STATUS_NOISY);
     assert_int_equal(recommended(f), PLACE_CORES);
     for (unsigned round = 0; round < 3; round++)
         mark(f, none, round, STATUS_NOISY);
     assert_int_equal(recommended(f), PLACEMENTS);
-    assert_true(f->made.disturbed);
+    assert_true(f->recommendation.disturbed);
 }
 
 TEST_WITHIN(recommend_judges_one_round_by_its_ratio, set_up, tear_down)
@@ -162,8 +164,8 @@ TEST_WITHIN(recommend_judges_one_round_by_its_ratio, set_up, tear_down)
     (void)add(f, PLACE_SIZED, 11, 0, 0); /* a tenth behind */
     (void)add(f, PLACE_PARTITION, 10, 0, 0);
     assert_int_equal(recommended(f), PLACE_PARTITION);
-    assert_near(f->made.gain.median, 2);
-    assert_true(isnan(f->made.gain.low));
+    assert_near(f->recommendation.gain.median, 2);
+    assert_true(isnan(f->recommendation.gain.low));
 }
 
 /* Without `none`, with nothing but it, and where none of its rounds ended. */
@@ -175,17 +177,17 @@ TEST_WITHIN(recommend_does_with_the_arms_that_there_are, set_up, tear_down)
     assert_int_equal(recommended(f), PLACEMENTS);
     (void)add_even(f, PLACE_SIZED, 10);
     assert_int_equal(recommended(f), PLACE_SIZED);
-    assert_false(f->made.is_default);
+    assert_false(f->recommendation.is_default);
     (void)add_even(f, PLACE_SAME, 100);
     assert_int_equal(recommended(f), PLACE_SIZED);
-    assert_near(f->made.gain.median, 10);
+    assert_near(f->recommendation.gain.median, 10);
 
     size_t none = add_even(f, PLACE_NONE, 1000);
     for (unsigned round = 0; round < 3; round++)
         mark(f, none, round, STATUS_HUNG);
     assert_int_equal(recommended(f), PLACE_SIZED);
-    assert_true(f->made.lost && recommend_applies(&f->made));
-    assert_true(isnan(f->made.gain.median));
+    assert_true(f->recommendation.reference_failed && recommend_applies(&f->recommendation));
+    assert_true(isnan(f->recommendation.gain.median));
 
     fixture_result_free(&f->result);
     fixture_result_init(&f->result);
@@ -204,7 +206,7 @@ TEST_WITHIN(recommend_of_a_tune_is_that_of_a_run, set_up, tear_down)
     for (size_t i = 0; i < 3; i++)
         (void)add_even(f, placements[i], step_ms[i]);
     assert_int_equal(recommended(f), PLACE_SIZED);
-    double gain = f->made.gain.median;
+    double gain = f->recommendation.gain.median;
     for (size_t i = 0; i < 3; i++)
         (void)add_even(f, placements[i], searched_ms[i]);
     for (size_t i = 0; i < 6; i++) {
@@ -214,8 +216,8 @@ TEST_WITHIN(recommend_of_a_tune_is_that_of_a_run, set_up, tear_down)
     }
     f->result.purpose = PURPOSE_TUNE;
     assert_int_equal(recommended(f), PLACE_SIZED);
-    assert_near(f->made.gain.median, gain);
-    assert_true(f->made.arm < 3);
+    assert_near(f->recommendation.gain.median, gain);
+    assert_true(f->recommendation.arm < 3);
 }
 
 TEST_WITHIN(recommend_effort_has_the_order_of_the_manual, set_up, tear_down)

@@ -102,7 +102,7 @@ TEST_WITHIN(busy_explains_no_gpu, set_up, tear_down)
 {
     struct verdict verdict;
     struct result *result = *state;
-    struct gpu_change hot = {.pci_bdf = "0000:01:00.0", .heat = 0.2};
+    struct gpu_change hot = {.pci_bdf = "0000:01:00.0", .thermal_share = 0.2};
     disturb(result, 0, 0.41, 0.01);
     struct observation *of = &result->arms[2].observations[0];
     of->gpus = malloc(sizeof(*of->gpus));

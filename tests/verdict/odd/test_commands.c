@@ -41,8 +41,8 @@ static void add_mask(struct worker_result *to, const char *name, unsigned cpu, b
     struct tree_mask *mask = &to->masks[to->nmasks++];
     (void)snprintf(mask->name, sizeof(mask->name), "%s", name);
     bitset_set(&mask->cpus, cpu);
-    mask->beyond = beyond;
-    mask->lasts = true;
+    mask->outside_plan = beyond;
+    mask->persists = true;
 }
 
 static void find(struct seen *seen)
@@ -68,7 +68,7 @@ TEST_WITHIN(commands_of_a_mask_beyond_the_plan_doubt_the_placement, setup, teard
     add_mask(worker(seen, 1, 1), "python", 7, true); /* told once */
     add_mask(worker(seen, 0, 0), "helper", 0, false);
     add_mask(worker(seen, 0, 1), "moment", 7, true);
-    worker(seen, 0, 1)->masks[0].lasts = false; /* it was gone soon */
+    worker(seen, 0, 1)->masks[0].persists = false; /* it was gone soon */
     find(seen);
     assert_int_equal(seen->findings.n, 2);
     const struct finding *beyond = &seen->findings.all[0], *within = &seen->findings.all[1];

@@ -76,10 +76,10 @@ static double with_spike_at_end(size_t i, size_t n)
 
 static struct changes find(const double *values, size_t n, double of_chance)
 {
-    double calm[RUNS_MOST];
+    double limited[RUNS_MOST];
     struct changes changes;
-    changes_calm(values, n, calm);
-    changes_find(calm, n, of_chance, &changes);
+    changes_limit(values, n, limited);
+    changes_find(limited, n, of_chance, &changes);
     return changes;
 }
 

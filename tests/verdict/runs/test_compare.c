@@ -343,11 +343,11 @@ TEST(compare_says_what_is_left_in_clock_cycles)
     two_free(&two);
 }
 
-/* The run's second arm becomes a canary, which took that long in each round. */
-static void add_canary(struct sim_run *run, double seconds)
+/* The run's second arm becomes a control, which took that long in each round. */
+static void add_control(struct sim_run *run, double seconds)
 {
     struct row *row = &run->analysis.rows.row[2];
-    run->result.arms[1].canary = true;
+    run->result.arms[1].is_control = true;
     run->analysis.rows.n = 3; /* two of the first arm, and one of it */
     row->role = "canary";
     row->metric = "canary_integer";
@@ -369,7 +369,7 @@ TEST(compare_does_not_count_what_the_machine_moved)
             for (unsigned i = 0; i < RUNS; i++) {
                 struct sim_run *run = &two.made[side][i];
                 sim_run_make(&with_two, &seed, i, 2, side ? 1.1 : 1, run);
-                add_canary(run, side ? moved[m] : 1);
+                add_control(run, side ? moved[m] : 1);
                 two.runs[side][i] = &run->analysis;
                 two.sides[side].n = i + 1;
             }

@@ -1,4 +1,5 @@
-/* Figures of one machine in time: what is said of those that changed, and what the canary explains.
+/* Figures of one machine in time: what is said of those that changed, and what the control
+ * explains.
  */
 #include "harness/verdict/runs/history.h"
 
@@ -42,9 +43,9 @@ static void add_runs(size_t n)
 }
 
 static struct history_figure figure_of(const char *arm, const char *metric, const char *better,
-                                       bool canary)
+                                       bool is_control)
 {
-    struct history_figure figure = {.params = "rows=64", .unit = "x", .canary = canary};
+    struct history_figure figure = {.params = "rows=64", .unit = "x", .is_control = is_control};
     (void)snprintf(figure.arm, sizeof(figure.arm), "%s", arm);
     (void)snprintf(figure.metric, sizeof(figure.metric), "%s", metric);
     (void)snprintf(figure.better, sizeof(figure.better), "%s", better);
@@ -52,11 +53,11 @@ static struct history_figure figure_of(const char *arm, const char *metric, cons
 }
 
 /* `ratio` from that day on; n and 7 have no common divisor. */
-static void add_figure(const char *metric, const char *better, bool canary, size_t n, size_t from,
-                       double ratio)
+static void add_figure(const char *metric, const char *better, bool is_control, size_t n,
+                       size_t from, double ratio)
 {
     const struct history_figure figure =
-        figure_of(canary ? "canary" : "pipeline, none, 2 workers", metric, better, canary);
+        figure_of(is_control ? "canary" : "pipeline, none, 2 workers", metric, better, is_control);
     struct err err = {0};
     for (size_t i = 0; i < n; i++) {
         size_t day = (i * 7 + 3) % n;
@@ -111,30 +112,30 @@ TEST_WITHIN(history_says_what_became_slower_and_faster, NULL, tear_down)
         strstr(find("history", "")->sentence, "3 figures: 1 SLOWER, 1 FASTER, 0 UNCLEAR"));
 }
 
-/* The canary in the same run and direction: the machine moved. In another, or by less: it did not.
+/* The control in the same run and direction: the machine moved. In another, or by less: it did not.
  */
-TEST_WITHIN(history_declines_what_the_canary_shows_too, NULL, tear_down)
+TEST_WITHIN(history_declines_what_the_control_shows_too, NULL, tear_down)
 {
     static const struct {
         const char *better;
         size_t from;
         double ratio;
         enum finding_outcome outcome;
-    } canaries[] = {
+    } controls[] = {
         {"lower", 13, 1.12, OUTCOME_UNCLEAR}, {"higher", 11, 0.92, OUTCOME_UNCLEAR},
         {"lower", 13, 0.90, OUTCOME_SLOWER},  {"lower", 6, 1.12, OUTCOME_SLOWER},
         {"lower", 12, 1.03, OUTCOME_SLOWER},
     };
-    for (size_t i = 0; i < sizeof(canaries) / sizeof(canaries[0]); i++) {
+    for (size_t i = 0; i < sizeof(controls) / sizeof(controls[0]); i++) {
         add_runs(20);
         add_figure("throughput", "higher", false, 20, 12, 0.85);
-        add_figure("canary_integer", canaries[i].better, true, 20, canaries[i].from,
-                   canaries[i].ratio);
+        add_figure("canary_integer", controls[i].better, true, 20, controls[i].from,
+                   controls[i].ratio);
         judge();
         const struct finding *change = find("history_change", "throughput");
         assert_non_null(change);
-        assert_int_equal(change->outcome, canaries[i].outcome);
-        bool declined = canaries[i].outcome == OUTCOME_UNCLEAR;
+        assert_int_equal(change->outcome, controls[i].outcome);
+        bool declined = controls[i].outcome == OUTCOME_UNCLEAR;
         assert_int_equal(change->severity, declined ? FINDING_DOUBT : FINDING_BAD);
         assert_int_equal(strstr(change->sentence, "the machine itself changed") != NULL, declined);
         assert_non_null(find("history_canary", "canary_integer"));
@@ -153,11 +154,11 @@ TEST_WITHIN(history_of_too_few_runs_is_unclear, NULL, tear_down)
 }
 
 /* Levels of equal length, one after the other, with a share of the jitter. */
-static void add_levels(const char *metric, bool canary, size_t n, const double *levels,
+static void add_levels(const char *metric, bool is_control, size_t n, const double *levels,
                        size_t nlevels, double share)
 {
     const struct history_figure figure =
-        figure_of(canary ? "canary" : "a", metric, "higher", canary);
+        figure_of(is_control ? "canary" : "a", metric, "higher", is_control);
     struct err err = {0};
     for (size_t i = 0; i < n; i++) {
         size_t day = (i * 7 + 3) % n;
@@ -224,7 +225,7 @@ TEST_WITHIN(history_adds_up_small_steps, NULL, tear_down)
 /* A figure that goes down with every run has not stayed as it began. */
 TEST_WITHIN(history_of_a_drift_for_the_worse_is_slower, NULL, tear_down)
 {
-    for (size_t with_canary = 0; with_canary < 2; with_canary++) {
+    for (size_t with_control = 0; with_control < 2; with_control++) {
         double down[40], up[40];
         for (size_t i = 0; i < 40; i++) {
             down[i] = 100 * pow(0.996, (double)i);
@@ -233,18 +234,18 @@ TEST_WITHIN(history_of_a_drift_for_the_worse_is_slower, NULL, tear_down)
         add_runs(40);
         add_levels("throughput", false, 40, down, 40, 0.5);
         add_levels("bandwidth", false, 40, up, 40, 0.5);
-        if (with_canary)
+        if (with_control)
             add_levels("canary_copy", true, 40, down, 40, 0.5);
         judge();
         const struct finding *drift = find("history_change", "throughput");
         const struct finding *better = find("history_change", "bandwidth");
         const struct finding *whole = find("history", "");
         assert_true(drift && better && whole);
-        assert_int_equal(drift->outcome, with_canary ? OUTCOME_UNCLEAR : OUTCOME_SLOWER);
-        assert_int_equal(drift->severity, with_canary ? FINDING_DOUBT : FINDING_BAD);
+        assert_int_equal(drift->outcome, with_control ? OUTCOME_UNCLEAR : OUTCOME_SLOWER);
+        assert_int_equal(drift->severity, with_control ? FINDING_DOUBT : FINDING_BAD);
         assert_int_equal(better->outcome, OUTCOME_FASTER);
-        assert_non_null(strstr(whole->sentence, with_canary ? "0 SLOWER, 1 FASTER, 1 UNCLEAR"
-                                                            : "1 SLOWER, 1 FASTER, 0 UNCLEAR"));
+        assert_non_null(strstr(whole->sentence, with_control ? "0 SLOWER, 1 FASTER, 1 UNCLEAR"
+                                                             : "1 SLOWER, 1 FASTER, 0 UNCLEAR"));
         assert_non_null(strstr(whole->sentence, "0 unchanged"));
         tear_down(NULL);
     }
@@ -252,21 +253,22 @@ TEST_WITHIN(history_of_a_drift_for_the_worse_is_slower, NULL, tear_down)
 
 static uint64_t state_of_chance;
 
-static void add_noisy(const char *metric, bool canary, size_t n, const double *levels, double cv)
+static void add_noisy(const char *metric, bool is_control, size_t n, const double *levels,
+                      double cv)
 {
     double values[160];
     for (size_t i = 0; i < n; i++)
         values[i] = levels[i] * exp(cv * sim_normal(&state_of_chance));
-    add_levels(metric, canary, n, values, n, 0);
+    add_levels(metric, is_control, n, values, n, 0);
 }
 
-/* Figures and canaries that moved by the same; the noise decides which is told as a drift. */
+/* Figures and controls that moved by the same; the noise decides which is told as a drift. */
 TEST_WITHIN(history_of_a_shift_of_the_machine_is_unclear, NULL, tear_down)
 {
     enum { RUNS = 40, FIGURES = 11, HISTORIES = 40 };
     static const struct {
         bool steps;
-        double cv, cv_canary;
+        double cv, cv_control;
     } cases[] = {{false, 0.005, 0.04}, {false, 0.03, 0.005}, {true, 0.03, 0.005}};
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
         double levels[RUNS];
@@ -282,8 +284,8 @@ TEST_WITHIN(history_of_a_shift_of_the_machine_is_unclear, NULL, tear_down)
                 (void)snprintf(metric, sizeof(metric), "rate_%zu", f);
                 add_noisy(metric, false, RUNS, levels, cases[c].cv);
             }
-            add_noisy("canary_integer", true, RUNS, levels, cases[c].cv_canary);
-            add_noisy("canary_copy", true, RUNS, levels, cases[c].cv_canary);
+            add_noisy("canary_integer", true, RUNS, levels, cases[c].cv_control);
+            add_noisy("canary_copy", true, RUNS, levels, cases[c].cv_control);
             judge();
             slower += history_count(&findings, OUTCOME_SLOWER);
             unclear += history_count(&findings, OUTCOME_UNCLEAR);
@@ -294,8 +296,8 @@ TEST_WITHIN(history_of_a_shift_of_the_machine_is_unclear, NULL, tear_down)
     }
 }
 
-/* A canary that only jitters explains nothing. */
-TEST_WITHIN(history_of_a_canary_that_stood_still_is_no_excuse, NULL, tear_down)
+/* A control that only jitters explains nothing. */
+TEST_WITHIN(history_of_a_control_that_stood_still_is_no_excuse, NULL, tear_down)
 {
     enum { RUNS = 40, HISTORIES = 200 };
     double levels[RUNS], still[RUNS];

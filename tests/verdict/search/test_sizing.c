@@ -82,9 +82,9 @@ TEST(sizing_reads_both_curves_and_predicts_one_by_the_other)
     assert_true(sizing_read(&analysis, &curves));
     assert_int_equal(curves.n, 8);
     assert_int_equal(curves.workers, 2);
-    assert_int_equal(curves.alone[curves.enough].cores, 4);
+    assert_int_equal(curves.solo[curves.enough].cores, 4);
     assert_int_equal(curves.all[curves.enough_all].cores, 4);
-    assert_int_equal(curves.alone[curves.knee].cores, 4);
+    assert_int_equal(curves.solo[curves.knee].cores, 4);
     for (size_t i = 0; i < 6; i++)
         assert_true(fabs(curves.error[i] - 0.1) < 1e-6);
     assert_true(fabs(curves.median_error - 0.1) < 1e-6 && isnan(curves.all[6].rate));
@@ -117,9 +117,9 @@ TEST(sizing_takes_no_count_that_failed)
     result.arms[3].observations[1].status = STATUS_FAILED; /* 4 cores of one worker */
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
     assert_true(sizing_read(&analysis, &curves));
-    assert_int_equal(curves.alone[3].cores, 4);
-    assert_true(isnan(curves.alone[3].rate));
-    assert_int_equal(curves.alone[curves.enough].cores, 6);
+    assert_int_equal(curves.solo[3].cores, 4);
+    assert_true(isnan(curves.solo[3].rate));
+    assert_int_equal(curves.solo[curves.enough].cores, 6);
     analysis_free(&analysis);
     fixture_result_free(&result);
     topo_free(&topo);
@@ -141,7 +141,7 @@ TEST(sizing_predicts_nothing_from_what_failed)
     result.arms[3].observations[1].status = STATUS_FAILED; /* 4 cores of one worker */
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
     assert_true(sizing_read(&analysis, &curves));
-    double best = curves.alone[4].rate;
+    double best = curves.solo[4].rate;
     assert_true(fabs(curves.predicted[0] / best - 0.5) < 1e-6); /* 2 x a quarter */
     assert_true(fabs(curves.predicted[2] / best - 1) < 1e-6);
     assert_true(isnan(curves.predicted[3]) && isnan(curves.error[3]));

@@ -1,4 +1,4 @@
-#include "harness/verdict/runs/canary.h"
+#include "harness/verdict/runs/control.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static const struct word *word_of(const char *metric)
     return &other;
 }
 
-/* "copy of memory", "kernel on GPU 0": the GPU is the only dimension of canaries. */
+/* "copy of memory", "kernel on GPU 0": the GPU is the only dimension of controls. */
 static char *name_value(const char *metric, const struct dims *at, char buf[160])
 {
     const char *name = word_of(metric)->name;
@@ -53,7 +53,8 @@ static const struct round_value *first_of(const struct analysis *analysis,
     return values->n ? values->value + values->first[measured] : *end;
 }
 
-char *canary_format(const char *metric, const struct dims *at, double ratio, char *buf, size_t size)
+char *control_format(const char *metric, const struct dims *at, double ratio, char *buf,
+                     size_t size)
 {
     char name[160];
     const struct word *word = word_of(metric);
@@ -84,7 +85,7 @@ static double find_widest(const struct analysis *analysis, const struct round_va
     return most;
 }
 
-void canary_find(const struct analysis *analysis, struct findings *findings)
+void control_find(const struct analysis *analysis, struct findings *findings)
 {
     char name[160];
     unsigned far = 0;
@@ -92,7 +93,7 @@ void canary_find(const struct analysis *analysis, struct findings *findings)
     struct finding finding = {.id = "machine_moved", .subject = "the machine itself"};
     const struct round_value *widest = NULL, *end, *first = first_of(analysis, &end);
     double range = find_widest(analysis, &widest);
-    if (!widest || range <= 1 + CANARY_STEADY)
+    if (!widest || range <= 1 + CONTROL_STEADY)
         return;
     double *values = calloc((size_t)(end - first) + 1, sizeof(*values));
     findings->failed = findings->failed || !values;
@@ -103,7 +104,7 @@ void canary_find(const struct analysis *analysis, struct findings *findings)
             values[n++] = at->value;
     double median = stats_sort_median(values, n);
     for (size_t i = 0; i < n; i++)
-        far += fmax(values[i] / median, median / values[i]) > 1 + CANARY_STEADY;
+        far += fmax(values[i] / median, median / values[i]) > 1 + CONTROL_STEADY;
     free(values);
     text_set(finding.sentence, "changed by %.0f%% from round to round (%s", 100 * (range - 1),
              name_value(widest->metric, &widest->dims, name));

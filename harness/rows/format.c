@@ -1,4 +1,4 @@
-#include "harness/rows/say.h"
+#include "harness/rows/format.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static bool has_other_planned_workers(const struct result *result, const struct 
     return false;
 }
 
-static bool stands_along(const struct bench *bench, const struct dims *at, const char *name)
+static bool is_dimension(const struct bench *bench, const struct dims *at, const char *name)
 {
     char own[DIMS_KEY_MAX], value[DIMS_KEY_MAX];
     for (unsigned part = 0; at && part < at->n; part++) {
@@ -39,7 +39,7 @@ static void append_params(const struct result *result, const struct arm *arm, co
 {
     char value[64];
     for (const struct opt *opt = arm->bench->opts; opt && opt->name; opt++)
-        if (!stands_along(arm->bench, at, opt->name) && arm_option_differs(result, arm, opt))
+        if (!is_dimension(arm->bench, at, opt->name) && arm_option_differs(result, arm, opt))
             text_append(buf, size, ", ", "%s %s", opt->name,
                         opt_format_value(opt, arm->params, value, sizeof(value)));
 }
@@ -47,7 +47,7 @@ static void append_params(const struct result *result, const struct arm *arm, co
 static void append_placement(const struct result *result, const struct arm *arm, char *buf,
                              size_t size)
 {
-    if (arm->alone)
+    if (arm->is_baseline)
         text_append(buf, size, ", ", "%s", bench_is_team(arm->bench) ? "without load" : "alone");
     else if (has_other_placement(result, arm) || arm_background(arm))
         text_append(buf, size, ", ", "%s", placement_infos[arm->placement].name);
@@ -60,7 +60,7 @@ char *format_dims(const struct bench *bench, const struct dims *at, char *buf, s
     char text[2 * DIMS_KEY_MAX];
     buf[0] = '\0';
     for (unsigned part = 0; at && part < at->n; part++)
-        text_append(buf, size, ", ", "%s", dims_say(bench, at, part, text, sizeof(text)));
+        text_append(buf, size, ", ", "%s", dims_format_part(bench, at, part, text, sizeof(text)));
     return buf;
 }
 
@@ -73,11 +73,11 @@ char *format_arm(const struct result *result, const struct arm *arm, const struc
     return buf;
 }
 
-char *format_dose(const struct arm *arm, char buf[static SAY_DOSE_MAX])
+char *format_dose(const struct arm *arm, char buf[static FORMAT_DOSE_MAX])
 {
     char dose[DOSE_TEXT_MAX];
     bool has_dose = !dose_is_idle(&arm->dose);
-    (void)snprintf(buf, SAY_DOSE_MAX, "%s%s", has_dose ? ", dose " : "",
+    (void)snprintf(buf, FORMAT_DOSE_MAX, "%s%s", has_dose ? ", dose " : "",
                    has_dose ? dose_format(&arm->dose, dose) : "");
     return buf;
 }

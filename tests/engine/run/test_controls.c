@@ -1,5 +1,5 @@
-/* harness/engine/run/canaries.c: what watches the machine beside which arms. */
-#include "harness/engine/run/canaries.h"
+/* harness/engine/run/controls.c: what watches the machine beside which arms. */
+#include "harness/engine/run/controls.h"
 
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
@@ -49,56 +49,56 @@ static int tear_down(void **state)
 static size_t add(const struct bench *const *table, const struct run_options *options)
 {
     size_t before = result.narms;
-    assert_int_equal(canaries_add(table, options, &topo, &result, NULL), 0);
+    assert_int_equal(controls_add(table, options, &topo, &result, NULL), 0);
     assert_int_equal(result_measured(&result), before);
     return result.narms - before;
 }
 
-TEST_WITHIN(canaries_stand_behind_the_arms, set_up, tear_down)
+TEST_WITHIN(controls_stand_behind_the_arms, set_up, tear_down)
 {
     result.device = DEVICE_SIM;
     assert_int_equal(add(benches, &(struct run_options){0}), 1);
     const struct arm *arm = &result.arms[1];
     assert_ptr_equal(arm->bench, &watcher);
-    assert_true(arm->canary && !arm->alone && arm_runs(arm));
+    assert_true(arm->is_control && !arm->is_baseline && arm_runs(arm));
     assert_int_equal(arm->workers, 1);
-    assert_true(canaries_seconds(&result) > 0 && canaries_seconds(&result) < 0.5);
+    assert_true(controls_seconds(&result) > 0 && controls_seconds(&result) < 0.5);
 }
 
 #ifdef CONTEND_HAVE_CUDA
-TEST_WITHIN(canaries_use_the_gpus_that_the_arms_use, set_up, tear_down)
+TEST_WITHIN(controls_use_the_gpus_that_the_arms_use, set_up, tear_down)
 {
     assert_int_equal(add(benches, &(struct run_options){0}), 2);
     assert_ptr_equal(result.arms[2].bench, &gpu_watcher);
     assert_int_equal(result.arms[2].workers, 2);
     assert_int_equal(result.arms[2].plan.workers[0].gpu, 0);
     assert_int_equal(result.arms[2].plan.workers[1].gpu, 1);
-    assert_true(canaries_seconds(&result) > 1);
+    assert_true(controls_seconds(&result) > 1);
 }
 #endif
 
 /* A test's, which nobody can use. */
-TEST_WITHIN(canaries_use_no_gpu_that_is_not_there, set_up, tear_down)
+TEST_WITHIN(controls_use_no_gpu_that_is_not_there, set_up, tear_down)
 {
     const struct run_options pretended = {.topo.fake_gpus = "0000:01:00.0"};
     assert_int_equal(add(benches, &pretended), 1);
     assert_ptr_equal(result.arms[1].bench, &watcher);
 }
 
-TEST_WITHIN(canaries_may_be_none, set_up, tear_down)
+TEST_WITHIN(controls_may_be_none, set_up, tear_down)
 {
     static const struct bench *const bare[] = {&feeder, NULL};
-    assert_int_equal(add(benches, &(struct run_options){.no_canary = true}), 0);
+    assert_int_equal(add(benches, &(struct run_options){.no_control = true}), 0);
     assert_int_equal(add(benches, &(struct run_options){.ranks = 2}), 0);
     assert_int_equal(add(bare, &(struct run_options){0}), 0);
-    assert_true(canaries_seconds(&result) < 1e-9);
+    assert_true(controls_seconds(&result) < 1e-9);
     result.arms[0].bench = &watcher; /* it is what the run measures */
     result.device = DEVICE_SIM;
     assert_int_equal(add(benches, &(struct run_options){0}), 0);
 }
 
 /* A plan on two of the CPUs is one for these arms too. */
-TEST_WITHIN(canaries_stay_on_the_cpus_told, set_up, tear_down)
+TEST_WITHIN(controls_stay_on_the_cpus_told, set_up, tear_down)
 {
     char list[BITSET_LIST_MAX];
     result.device = DEVICE_SIM;

@@ -1,20 +1,20 @@
 /* Load beside the workers of all arms: a background benchmark, or the one that applies doses. */
-#ifndef CONTEND_ENGINE_RUN_BESIDE_H
-#define CONTEND_ENGINE_RUN_BESIDE_H
+#ifndef CONTEND_ENGINE_RUN_BACKGROUND_H
+#define CONTEND_ENGINE_RUN_BACKGROUND_H
 
 #include "harness/engine/run/setup.h"
 
 /* Sets the background: the user's, else the scenario's; none with --dose. *workers: its number of
  * workers, unchanged if there is no background. */
-int beside_set_background(const struct bench *const *benches, const struct run_options *options,
-                          struct run_setup *setup, unsigned *workers, struct err *err);
+int background_set(const struct bench *const *benches, const struct run_options *options,
+                   struct run_setup *setup, unsigned *workers, struct err *err);
 
 /* Parses --dose for all arms. With options->arrange, where each arm has its own dose, *dose is the
  * first of the list. */
-int beside_parse_dose(const struct run_options *options, struct dose *dose, struct err *err);
+int background_parse_dose(const struct run_options *options, struct dose *dose, struct err *err);
 
 /* If an arm has a dose, sets the benchmark that applies doses as the background. -ENOTSUP: a
  * dose of h2d, and no GPU to use. */
-int beside_set_dose(const struct bench *const *benches, struct result *result, struct err *err);
+int background_set_dose(const struct bench *const *benches, struct result *result, struct err *err);
 
 #endif

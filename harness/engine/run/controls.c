@@ -1,4 +1,4 @@
-#include "harness/engine/run/canaries.h"
+#include "harness/engine/run/controls.h"
 
 #ifdef CONTEND_HAVE_CUDA
 static const bool have_cuda = true;
@@ -47,12 +47,12 @@ static int add(const struct bench *bench, unsigned workers, const struct run_opt
                                    .optional = &optional,
                                    .workers = &workers,
                                    .nworkers = 1,
-                                   .canary = true};
+                                   .is_control = true};
     int rc = plan_options_apply(&options->plan, &request.plan, err);
     return rc ? rc : arms_add(topo, &request, result, err);
 }
 
-int canaries_add(const struct bench *const *benches, const struct run_options *options,
+int controls_add(const struct bench *const *benches, const struct run_options *options,
                  const struct topo *topo, struct result *result, struct err *err)
 {
     const struct bench *cpu = bench_find(benches, "canary");
@@ -60,7 +60,7 @@ int canaries_add(const struct bench *const *benches, const struct run_options *o
     bool gpus_are_here = have_cuda && !topo->driver_too_old && !options->topo.fake_gpus;
     unsigned gpus = gpus_are_here ? count_gpus(topo, result) : 0;
     int rc = 0;
-    if (options->no_canary || options->ranks || result->variants) /* an ab pairs its rounds */
+    if (options->no_control || options->ranks || result->variants) /* an ab pairs its rounds */
         return 0;
     bool with_gpus = gpu && gpus && !is_measured(result, gpu);
     if (cpu && !is_measured(result, cpu))
@@ -70,7 +70,7 @@ int canaries_add(const struct bench *const *benches, const struct run_options *o
     return rc;
 }
 
-double canaries_seconds(const struct result *result)
+double controls_seconds(const struct result *result)
 {
     double sum_s = 0;
     for (size_t i = result_measured(result); i < result->narms; i++)

@@ -1,6 +1,6 @@
 /* The position and the arm of a value, in words for people. All functions return buf. */
-#ifndef CONTEND_ROWS_SAY_H
-#define CONTEND_ROWS_SAY_H
+#ifndef CONTEND_ROWS_FORMAT_H
+#define CONTEND_ROWS_FORMAT_H
 
 #include "harness/rows/row.h"
 
@@ -12,8 +12,8 @@ char *format_arm(const struct result *result, const struct arm *arm, const struc
                  char *buf, size_t size);
 
 /* ", dose cpu=20%"; "" for none. */
-enum { SAY_DOSE_MAX = DOSE_TEXT_MAX + 8 };
-char *format_dose(const struct arm *arm, char buf[static SAY_DOSE_MAX]);
+enum { FORMAT_DOSE_MAX = DOSE_TEXT_MAX + 8 };
+char *format_dose(const struct arm *arm, char buf[static FORMAT_DOSE_MAX]);
 
 /* Only the parameters that distinguish the arm. */
 char *format_params(const struct result *result, const struct arm *arm, char *buf, size_t size);

@@ -1,11 +1,11 @@
-#include "harness/engine/run/beside.h"
+#include "harness/engine/run/background.h"
 
 #include <errno.h>
 #include <string.h>
 
 enum { DOSES_MOST = 16 };
 
-int beside_parse_dose(const struct run_options *options, struct dose *dose, struct err *err)
+int background_parse_dose(const struct run_options *options, struct dose *dose, struct err *err)
 {
     struct dose doses[DOSES_MOST];
     if (!options->dose)
@@ -22,7 +22,7 @@ int beside_parse_dose(const struct run_options *options, struct dose *dose, stru
     return n < 0 ? n : 0;
 }
 
-int beside_set_dose(const struct bench *const *benches, struct result *result, struct err *err)
+int background_set_dose(const struct bench *const *benches, struct result *result, struct err *err)
 {
     for (size_t i = 0; i < result->narms; i++) {
         const struct dose *dose = &result->arms[i].dose;
@@ -38,8 +38,8 @@ int beside_set_dose(const struct bench *const *benches, struct result *result, s
     return 0;
 }
 
-int beside_set_background(const struct bench *const *benches, const struct run_options *options,
-                          struct run_setup *setup, unsigned *workers, struct err *err)
+int background_set(const struct bench *const *benches, const struct run_options *options,
+                   struct run_setup *setup, unsigned *workers, struct err *err)
 {
     const char *name = options->background ? options->background : setup->scenario->background;
     if (options->dose)

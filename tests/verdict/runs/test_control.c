@@ -1,7 +1,7 @@
-/* harness/verdict/runs/canary.c: how far the machine moved; and that nothing else looks at those
+/* harness/verdict/runs/control.c: how far the machine moved; and that nothing else looks at those
  * rows.
  */
-#include "harness/verdict/runs/canary.h"
+#include "harness/verdict/runs/control.h"
 
 #include "harness/verdict/advice/verdict.h"
 #include "tests/lib/fixture_result.h"
@@ -37,34 +37,34 @@ static void put_values(struct worker_result *worker, unsigned round, double copy
     worker->nvalues = sizeof(values) / sizeof(values[0]);
 }
 
-/* The run of fixture_demo with a canary behind its arms. */
+/* The run of fixture_demo with a control behind its arms. */
 static void make_run(struct result *result, double copy, double spread)
 {
     fixture_demo(result);
     size_t arm = fixture_add_arm(result, PLACE_NONE, 1, false);
     result->arms[arm].bench = &bench;
     result->arms[arm].params = NULL;
-    result->arms[arm].canary = true;
+    result->arms[arm].is_control = true;
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct observation *of = fixture_add_even_round(result, arm, round, 100, 1);
         put_values(&of->workers[0], round, copy, spread);
     }
 }
 
-TEST(canary_says_how_the_machine_moved)
+TEST(control_says_how_the_machine_moved)
 {
     char text[128];
     const struct dims none = NO_DIMS, third = DIMS({1, 3});
-    assert_string_equal(canary_format("canary_copy", &none, 0.88, text, sizeof(text)),
+    assert_string_equal(control_format("canary_copy", &none, 0.88, text, sizeof(text)),
                         "copy of memory: 12% slower");
-    assert_string_equal(canary_format("canary_integer", &none, 1.003, text, sizeof(text)),
+    assert_string_equal(control_format("canary_integer", &none, 1.003, text, sizeof(text)),
                         "integer loop: 0.3% slower");
-    assert_string_equal(canary_format("canary_time", &third, 1, text, sizeof(text)),
+    assert_string_equal(control_format("canary_time", &third, 1, text, sizeof(text)),
                         "kernel on GPU 3: 0.01% faster");
 }
 
 /* Tables, advice and figures are those of a run without it. */
-TEST(canary_changes_nothing_else)
+TEST(control_changes_nothing_else)
 {
     struct result with, without;
     struct verdict verdict;
@@ -97,7 +97,7 @@ static const struct finding *moved_among(const struct verdict *verdict)
     return NULL;
 }
 
-TEST(canary_that_moved_is_said)
+TEST(control_that_moved_is_said)
 {
     struct result result;
     struct verdict verdict;
