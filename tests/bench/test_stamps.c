@@ -1,4 +1,4 @@
-/* Times of which there are more than are kept. */
+/* More time stamps than the buffer keeps. */
 #include "bench/common/stamps.h"
 #include "tests/lib/unit.h"
 
@@ -14,7 +14,7 @@ TEST(stamps_keep_all_that_there_is_room_for)
     stamps_close(&stamps);
 }
 
-/* Of more, one in so many: the last as the first. */
+/* Of more stamps, one in so many is kept, evenly from the first to the last. */
 TEST(stamps_spread_over_all_that_came)
 {
     static const unsigned times[] = {1, 2, 3, 7, 16};
