@@ -1,6 +1,6 @@
 /*
- * How often whole comparisons are wrong, and how often they find what is there, on simulated runs
- * where the truth is known: nothing changed, or by so much. Seeds are fixed.
+ * How often whole comparisons are wrong, and how often they find a real change, on simulated runs
+ * of which the truth is known. Seeds are fixed.
  */
 #include "harness/verdict/runs/compare.h"
 
@@ -11,26 +11,26 @@
 enum { RUNS_MOST = 20, ALL_ARMS = 100 };
 
 /*
- * Medians of runs vary by 3% in all: 2.5% of the run, the rest by four rounds that depend on each
- * other. Half of what a run has of its own all arms have in common.
+ * Medians of runs vary by 3% in all: 2.5% between runs, the rest from four correlated rounds. All
+ * arms of a run share half of the variance between runs.
  */
 static const struct sim usual = {
     .arms = 5, .rounds = 4, .run_sd = 0.025, .common = 0.5, .round_sd = 0.02, .rho = 0.5};
 
 struct trial {
     const struct sim *sim;
-    unsigned runs, history; /* a side */
-    unsigned slowed;        /* arms that are, .. */
-    double slower;          /* .. by this factor */
-    double round_s;         /* 0 = as usual */
+    unsigned runs, history; /* for each side */
+    unsigned slowed;        /* number of slower arms .. */
+    double slower;          /* .. and their factor */
+    double round_s;         /* 0 = the usual length */
 };
 
-/* Out of n comparisons, as shares: what said FASTER or SLOWER of anything, and SLOWER. */
+/* Shares of n comparisons: with any FASTER or SLOWER, and with any SLOWER. */
 struct rates {
     double changed, slower;
 };
 
-/* Whether one comparison said so. */
+/* Adds the outcome of one comparison. */
 static void try_once(const struct trial *trial, uint64_t *seed, bool *changed, bool *slower)
 {
     struct sim_run made[PAIRING_SIDES][RUNS_MOST];
