@@ -37,8 +37,7 @@ TEST(arrivals_come_at_their_rate)
     check_order(n, params.span_ns);
 }
 
-/* Independent gaps: their mean is their standard deviation, and the expected share of gaps exceeds
- * the mean. */
+/* Independent gaps: their mean is their standard deviation, and enough gaps exceed it. */
 TEST(arrivals_have_exponential_gaps)
 {
     struct arrivals_params params = poisson(50000, 11);

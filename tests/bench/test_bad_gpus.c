@@ -182,8 +182,7 @@ TEST(bad_gpus_that_compute_wrongly_are_left_out)
     }
 }
 
-/* Three points alone and three with all, for each operation or type: poison before, a check
- * after. */
+/* Three points alone and three with all, for each operation or type: poison, then a check. */
 TEST(bad_gpus_every_point_is_checked)
 {
     fake_gpu_set_trouble(&(struct fake_trouble){0});
@@ -228,8 +227,7 @@ TEST(bad_gpus_alone_are_the_scan)
     machine.ngpus = GPUS;
 }
 
-/* A bad GPU hides neither what two other GPUs do together, nor one GPU beside all others that are
- * good. */
+/* A bad GPU hides neither what two other GPUs do together, nor one GPU beside all good ones. */
 TEST(bad_gpus_hide_no_others_between_gpus)
 {
     static const char *const of_good[] = {"dir=d2d-both;src=0;dst=2;via=sm;op=read",

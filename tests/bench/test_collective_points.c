@@ -87,8 +87,7 @@ static bool ranks_differ(const struct collective_call *call, unsigned ranks, uin
     return false;
 }
 
-/* Reductions must be exact in the narrowest types, and values must differ between ranks and
- * positions. */
+/* Reductions must be exact in the narrowest types, and differ between ranks and positions. */
 static void assert_exact_and_different(struct collective_call call, unsigned ranks)
 {
     unsigned differ = 0;
@@ -139,8 +138,7 @@ TEST(averages_may_be_rounded_where_they_must)
     }
 }
 
-/* Two clock readings of 10 us each, a second apart; the device's clock runs fast by a
- * thousandth. */
+/* Two clock readings of 10 us each, a second apart; the device's clock is 0.1% fast. */
 static const struct collective_look looks[2] = {
     {5000000000u, 5000010000u, 0},
     {6000000000u, 6000010000u, 1001000},

@@ -83,8 +83,7 @@ TEST(compute_reference_multiplies_rows_by_columns)
     assert_near(matmul_flops(&large), 1099511627776.0, 0);
 }
 
-/* All sizes differ: the position of an entry by the rules of BLAS, column-major, or in the
- * transpose. */
+/* All sizes differ: the position of an entry by the rules of BLAS, or in the transpose. */
 TEST(compute_layouts_are_those_of_blas)
 {
     static const size_t a_at[MATMUL_LAYOUTS] = {5 + 3 * 7, 5 + 3 * 7, 3 + 5 * 11, 3 + 5 * 11};
@@ -182,8 +181,7 @@ TEST(compute_storage_is_that_of_the_type)
         }
 }
 
-/* The limit allows what the type loses. Over several entries it finds wrong rows and truncated
- * sums. */
+/* The limit allows what the type loses. Over several entries it finds wrong rows and short sums. */
 TEST(compute_limit_tells_products_from_others)
 {
     enum { N = 4096 };

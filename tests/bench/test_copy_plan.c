@@ -291,8 +291,7 @@ TEST(copy_split_of_several_flows_has_four_copies)
 
 TEST(copy_rate_counts_while_all_are_under_way)
 {
-    /* The first flow ends after 4 s. By then the second has done 2 copies; it runs faster
-     * afterwards. */
+    /* The first flow ends after 4 s. By then the second has done 2 copies; it gets faster. */
     const struct gpu_copy_progress flows[] = {
         {.n = 4, .copies = {2, 4, 6, 8}, .seconds = {1, 2, 3, 4}},
         {.n = 4, .copies = {2, 4, 6, 8}, .seconds = {4, 5, 6, 7}},

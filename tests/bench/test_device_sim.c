@@ -53,8 +53,7 @@ static uint64_t run_batches(struct device_queue *queue, unsigned count)
     return clock_now_ns() - start_ns;
 }
 
-/* The best of many tries takes `model_ns`: the machine may be busy, but the model must never be
- * early. */
+/* The best of many tries takes `model_ns`: the machine may be busy, the model never early. */
 static void assert_takes(const struct device_config *config, unsigned count, uint64_t model_ns)
 {
     struct device_queue queue;
@@ -107,8 +106,7 @@ static uint64_t cpu_of_one_batch(const struct device_config *config)
     return used_ns;
 }
 
-/* The least of a few batches is at most `most_ns`; more tries, since stolen time may count as CPU
- * time. */
+/* The least of a few batches is at most `most_ns`; stolen time may count as CPU time. */
 static bool takes_at_most(const struct device_config *config, uint64_t most_ns)
 {
     for (int i = 0; i < 50; i++)
@@ -170,8 +168,7 @@ TEST(device_sim_blocking_wait_asks_to_be_on_time)
     assert_int_equal(prctl(PR_GET_TIMERSLACK), usual_ns);
 }
 
-/* Counts how much longer than asked the sleeps took; nothing if it spins or comes too late to
- * sleep. */
+/* Counts how much longer than asked the sleeps took; nothing if it spins or is too late. */
 TEST(device_sim_counts_its_sleeps)
 {
     struct device_queue queue;

@@ -74,8 +74,7 @@ static void test_gpu_stream_shapes_compute_their_operation(void **state)
     }
 }
 
-/* The values are whole numbers up to 2^24, so few are 0 or equal: nearly all results differ between
- * operations. */
+/* The values are whole numbers up to 2^24, so nearly all results differ. */
 static void test_gpu_stream_check_tells_operations_apart(void **state)
 {
     (void)state;

@@ -1,5 +1,4 @@
-/* A Python thread that launches beside one that unmaps memory, with and without the interpreter's
- * lock. */
+/* A Python thread that launches beside one that unmaps memory, with and without its lock. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -55,8 +54,7 @@ TEST(interpreter_lock_released_or_without_unmaps)
     assert_true(isnan(longest_gap("unmap=none")));
 }
 
-/* `python` is the script that PATH has as python3; NULL: none. `code` and `why` are the expected
- * refusal. */
+/* `python` is the script that PATH has as python3; NULL: none. It is refused so. */
 static void expect_refused(const char *python, int code, const char *why)
 {
     struct scan scan;

@@ -1,5 +1,4 @@
-/* Preprocessing under limits, if this process may make cgroups: smaller limits give smaller
- * rates. */
+/* Preprocessing under limits, if it may make cgroups: smaller limits give smaller rates. */
 #include <errno.h>
 
 #include "bench/registry.h"

@@ -251,8 +251,7 @@ static void end_it(struct hunter *hunter, pid_t pid)
     (void)kill(pid, SIGKILL);
 }
 
-/* Whenever a loader dies, its point has a reason in place of a value, and nothing waits for the
- * loader. */
+/* Whenever a loader dies, its point has a reason in place of a value, and nothing hangs. */
 TEST(loader_that_is_killed)
 {
     struct scan scan;

@@ -47,8 +47,7 @@ static void *buffer_of(const struct scan *scan)
     return (void *)(uintptr_t)scan->ctx.buffer;
 }
 
-/* Expects that validate rejects these parameters with `message`; other parameters have their
- * defaults. */
+/* Expects that validate rejects these parameters, others at their defaults. */
 static void assert_invalid(const struct bench *bench, const char *const *pairs, const char *message)
 {
     struct scan scan;
@@ -293,8 +292,7 @@ static void run_loaded(const char *how, const char *inject)
     assert_int_equal(scan_count(&scan, "loaded_bandwidth"), 12);
     for (int step = 0; step < 12; step++) {
         assert_positive(value_at(&scan, "loaded_latency", "inject=%s;step=%02d", how, step));
-        /* If another test occupies an injector's CPU, the injector may move nothing in a short
-         * interval. */
+        /* If another test occupies an injector's CPU, it may move nothing in a short interval. */
         assert_true(value_at(&scan, "loaded_bandwidth", "inject=%s;step=%02d", how, step) >= 0);
     }
     assert_true(value_at(&scan, "loaded_bandwidth", "inject=%s;step=00", how) == 0);

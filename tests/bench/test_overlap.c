@@ -108,8 +108,7 @@ TEST(overlap_never_lets_a_fast_gpu_wait_for_a_slow_one)
     assert_int_equal(fake.gpu[1].taken, 0);
 }
 
-/* Both GPUs fill the counted time except for a batch at either end, and nothing outside it
- * counts. */
+/* Both GPUs fill the counted time except a batch at either end; nothing outside counts. */
 TEST(overlap_counts_what_lies_within_the_time_of_all)
 {
     struct fake fake = {0};
@@ -136,8 +135,7 @@ TEST(overlap_counts_one_batch_that_is_too_long)
     }
 }
 
-/* The failing GPU gets no further calls. The other GPU first finishes its batches, and they are
- * taken. */
+/* The failing GPU gets no further calls. The other GPU's batches finish, and are taken. */
 TEST(overlap_leaves_nothing_under_way_beside_a_gpu_that_fails)
 {
     struct fake fake = {.fails = -EIO};

@@ -68,8 +68,7 @@ TEST(pairs_shuffle_permutes)
     assert_true(moved > 25);
 }
 
-/* Given that a is busy, and b busy or idle: how often is c busy? The omitted run makes a difference
- * of one. */
+/* Given that a is busy, and b busy or idle: how often is c busy? One run is omitted. */
 static void assert_balanced(const struct pairs_plan *plan, unsigned a, unsigned b, unsigned c)
 {
     int runs[2] = {0, 0}, busy[2] = {0, 0};

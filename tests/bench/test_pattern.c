@@ -63,8 +63,7 @@ TEST(pattern_ddp_has_buckets_of_25_mib)
     }
 }
 
-/* All patterns except FSDP send the same total: an all-reduce equals a reduce-scatter and an
- * all-gather. */
+/* All patterns except FSDP send the same total: all-reduce = reduce-scatter + all-gather. */
 TEST(pattern_zero_scatters_gradients_then_gathers_parameters)
 {
     struct pattern_calls calls = make(PATTERN_ZERO, 64 * MIB, 4);
@@ -90,8 +89,7 @@ TEST(pattern_fsdp_gathers_twice_and_scatters_once_a_layer)
     pattern_free(&calls);
 }
 
-/* 17 elements in 16 layers among 3 ranks: one layer of two elements, fifteen of one, each padded to
- * three. */
+/* 17 elements in 16 layers among 3 ranks: one of two elements, fifteen of one, padded to three. */
 TEST(pattern_makes_parts_up_to_the_ranks)
 {
     struct pattern_calls calls = make(PATTERN_FSDP, 68, 3);

@@ -128,8 +128,7 @@ TEST(pipeline_prepared_on_the_device)
     bench_close(&bench_pipeline, &job.ctx);
 }
 
-/* The first samples retire fewer batches than they submit; after draining, a sample retires
- * none. */
+/* The first samples retire fewer batches than they submit; after draining, none. */
 TEST(pipeline_device_time_belongs_to_retired_batches)
 {
     struct job job;

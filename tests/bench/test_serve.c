@@ -1,5 +1,4 @@
-/* Requests by a schedule, through the contract. Load on the machine may make them later, never
- * earlier. */
+/* Requests by a schedule, through the contract. Load may make them later, never earlier. */
 #include <errno.h>
 #include <math.h>
 

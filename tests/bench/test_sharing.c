@@ -37,8 +37,7 @@ static double run_layouts(void)
     return slowdown;
 }
 
-/* Load on the machine may keep the two threads from ever running at the same time, but not on every
- * try. */
+/* Load on the machine may keep the two threads from running at the same time, but not always. */
 TEST(false_sharing_layouts)
 {
     double slowdown = 0;

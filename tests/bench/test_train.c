@@ -1,5 +1,4 @@
-/* Ranks as threads in one barrier, on device sim: which rank the others waited for, and how
- * long. */
+/* Ranks as threads in one barrier, on device sim: which rank was waited for, how long. */
 #include <errno.h>
 
 #include <pthread.h>
@@ -188,8 +187,7 @@ TEST(train_step_takes_the_ring_s_time)
     team_free(ranks);
 }
 
-/* The harness ensures equal numbers of steps; otherwise times of different steps would be
- * compared. */
+/* The harness ensures equal numbers of steps; otherwise different steps were compared. */
 TEST(train_refuses_ranks_that_measured_other_steps)
 {
     struct rank ranks[RANKS];

@@ -1,5 +1,4 @@
-/* Any text as a file of bounds: refused with a sentence, or unchanged when written and read
- * again. */
+/* Any text as a file of bounds: refused with a sentence, or unchanged by writing and reading. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
-/* The choice among algorithms of made-up speed: the fastest, and a choice in time even if all are
- * slow. */
+/* The choice among algorithms of made-up speed: the fastest, in time even if all are slow. */
 #include "kernels/matmul/gpu_matmul_choose.h"
 #include "tests/lib/unit.h"
 

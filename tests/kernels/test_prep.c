@@ -28,8 +28,7 @@ static float *poisoned(size_t count)
     return p;
 }
 
-/* xorshift64*, good enough for data; skewed in both directions, scale and offset differ by
- * column. */
+/* xorshift64*; skewed in both directions, scale and offset differ by column. */
 static float skewed(uint64_t *state, size_t col)
 {
     *state ^= *state >> 12;
@@ -90,8 +89,7 @@ static const struct prep_params small = {.rows = 100,
                                          .alpha = 0.1f,
                                          .threads = 1};
 
-/* Runs `params` with every instruction set of this CPU; each result must agree with the
- * reference. */
+/* Runs `params` with every instruction set of this CPU; each must agree with the reference. */
 static void assert_right_on_every_isa(const struct prep_params *params)
 {
     for (const struct prep_isa *isa = prep_isas; isa->name; isa++) {

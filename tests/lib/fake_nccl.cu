@@ -196,8 +196,7 @@ static int launch(void *comm, void *stream, int type, operation op)
     return 0;
 }
 
-/* The kernel of a group: the n-th receive from a peer gets the n-th message that this peer sends
- * us. */
+/* The kernel of a group: the n-th receive from a peer gets the n-th message of this peer. */
 static void exchange(const communicator *c, const std::vector<part> &sends,
                      const std::vector<part> &recvs)
 {

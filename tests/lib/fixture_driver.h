@@ -1,5 +1,4 @@
-/* Tests on a made-up GPU driver, tests/lib/fake_gpu_driver.c, which the tests build when they
- * run. */
+/* Tests on a made-up GPU driver, tests/lib/fake_gpu_driver.c, which tests build when they run. */
 #ifndef CONTEND_TESTS_LIB_FIXTURE_DRIVER_H
 #define CONTEND_TESTS_LIB_FIXTURE_DRIVER_H
 

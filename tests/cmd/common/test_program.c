@@ -22,8 +22,7 @@ TEST(program_is_what_was_typed)
     assert_named("./$(reboot)", "'./$(reboot)'");
 }
 
-/* The front door ./contend starts the program by another path and passes the name that was
- * typed. */
+/* The front door ./contend starts the program by another path and passes the typed name. */
 TEST(program_is_the_front_door)
 {
     assert_int_equal(setenv("CONTEND_PROGRAM", "./contend", 1), 0);

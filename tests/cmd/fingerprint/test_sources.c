@@ -1,5 +1,4 @@
-/* Values of a fingerprint from results made by hand, and the arguments of the runs that measure
- * it. */
+/* Values of a fingerprint from results made by hand, and the arguments of its runs. */
 #include "harness/cmd/fingerprint/sources.h"
 
 #include <math.h>

@@ -12,8 +12,7 @@ static struct comms_rank present[RANKS + 1];
 static struct comms_done done[RANKS];
 static struct comms_communicator communicator;
 
-/* Two ranks with a log each, which made three calls of one collective and destroyed the
- * communicator. */
+/* Two ranks with a log each, which made three calls of one collective and ended it. */
 static void begin(void)
 {
     const struct comms_key key = {.func = COMMS_ALL_GATHER,

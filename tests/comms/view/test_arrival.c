@@ -13,8 +13,7 @@ static struct comms_event events[RANKS][CALLS], all[RANKS * CALLS];
 static struct comms_log logs[RANKS];
 static struct comms_rank present[RANKS];
 
-/* Calls follow each other by 1 ms. Rank r is `late[r]` us late and needs `took[r]` us on its
- * GPU. */
+/* Calls follow each other by 1 ms. Rank r is `late[r]` us late, needs `took[r]` us on its GPU. */
 static struct comms_communicator communicator_of(const unsigned late[RANKS],
                                                  const unsigned took[RANKS])
 {

@@ -252,8 +252,7 @@ TEST_IN_DIR(apply_knows_whose_trial_it_is)
     end(&worker);
 }
 
-/* Two jobs on CPUs 0 and 1 get idle CPUs; of busy CPUs they get only those that this process may
- * use. */
+/* Two jobs on CPUs 0 and 1 get idle CPUs; of busy ones only those that this process may use. */
 TEST_IN_DIR(apply_plans_on_idle_cpus)
 {
     for (int busy = 0; busy < 2; busy++) {

@@ -79,8 +79,7 @@ static double draw_rate(double mean, double spread, uint64_t *chance)
     return mean * exp(spread * sqrt(-2 * log(even(chance))) * cos(2 * pi * even(chance)));
 }
 
-/* The number of trials that call a change by `factor` a gain; the machine drifts by `drift` a
- * block. */
+/* How many trials call a change by `factor` a gain; the machine drifts by `drift` a block. */
 static unsigned call_gains(unsigned n, size_t pairs, double factor, double spread, double drift)
 {
     uint64_t chance = 7;

@@ -1,5 +1,4 @@
-/* Commands of contend doctor that assign CPUs: near what a worker uses, whole cores, each CPU
- * once. */
+/* Commands of contend doctor that assign CPUs: near its data, whole cores, each CPU once. */
 #include "harness/doctor/check/cpu_allocator.h"
 
 #include <math.h>
@@ -242,8 +241,7 @@ TEST(narrowed_children_get_the_mask_of_their_parent)
     expect(&machine, "narrowed_children", command);
 }
 
-/* Bound by a shell, bound to as many CPUs as there are loaders, or without a parent: not
- * narrowed. */
+/* Bound by a shell, to as many CPUs as loaders, or without a parent: not narrowed. */
 TEST(children_that_are_not_narrowed)
 {
     struct machine machine;

@@ -9,8 +9,7 @@
 
 enum { CPUS = 4, PROCESSES = 3 };
 
-/* A worker (100) with a helper (101), which share CPU 1, and a separate process (200) on all
- * CPUs. */
+/* A worker (100) with a helper (101), which share CPU 1; a separate one (200) on all CPUs. */
 static struct planted {
     struct view view;
     struct view_process processes[PROCESSES];

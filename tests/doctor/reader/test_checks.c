@@ -115,8 +115,7 @@ TEST(no_thread_waits_for_itself)
     diagnosis_free(&diagnosis);
 }
 
-/* Under lxcfs CPU 2 has another number, so its times are unknown. Still each worker waits for the
- * other. */
+/* Under lxcfs CPU 2 has another number, so its times are unknown. Still both wait. */
 TEST(on_a_cpu_without_times_those_that_are_watched_are_to_blame)
 {
     struct machine machine;
@@ -233,8 +232,7 @@ TEST(whose_is_in_the_way_is_told)
                    "");
 }
 
-/* Linux has a niceness for each thread. It has no effect on real-time threads, and its maximum is
- * 19. */
+/* Linux has a niceness for each thread. Real-time threads ignore it, and its maximum is 19. */
 TEST(renice_is_told_where_it_helps)
 {
     struct machine machine;

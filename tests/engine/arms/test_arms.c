@@ -71,8 +71,7 @@ TEST(arms_only_baselines_take_turns)
     fixture_result_free(&result);
 }
 
-/* All baselines of `none` are one, for any number of workers; `same` and `partition` share the
- * first slice. */
+/* All baselines of `none` are one; those of `same` and `partition` share the first slice. */
 TEST(arms_same_slices_are_measured_once)
 {
     static const struct bench bench = {.name = "bench"};

@@ -79,8 +79,7 @@ TEST(usage_throttled_is_taken_out_of_the_wait)
     assert_true(isnan(usage.throttled_s) && fabs(usage.runqueue_s - 0.5) < 1e-9);
 }
 
-/* A field that is never read must stay unknown; the difference of two zeros would look like a
- * value. */
+/* A field that is never read must stay unknown; a difference of zeros would look like a value. */
 TEST(usage_read_leaves_counters_unknown)
 {
     struct usage_snapshot snapshot;

@@ -21,8 +21,7 @@ TEST(sha256_of_the_standard)
                   "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
 }
 
-/* Lengths at which the length field no longer fits into the last block, or starts a block of its
- * own. */
+/* Lengths at which the length field no longer fits into the last block, or starts a block. */
 TEST(sha256_at_the_end_of_a_block)
 {
     static const struct {
