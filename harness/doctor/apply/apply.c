@@ -138,9 +138,10 @@ static size_t find_listed(const struct view *view, const struct view_process *pr
 }
 
 /* Calls `each` for descendants of the listed processes that are not listed themselves. */
-static int each_stray(const pid_t *pids, size_t n,
-                      void (*each)(void *arg, const struct view_process *stray, size_t of),
-                      void *arg, struct err *err)
+static int for_each_late_child(const pid_t *pids, size_t n,
+                               void (*each)(void *arg, const struct view_process *late_child,
+                                            size_t of),
+                               void *arg, struct err *err)
 {
     struct reader reader;
     const struct view *view = &reader.view;
@@ -161,15 +162,16 @@ struct bindings {
 };
 
 /* Leaves the process out if memory is short. */
-static void add_stray(void *arg, const struct view_process *stray, size_t of)
+static void add_late_child(void *arg, const struct view_process *late_child, size_t of)
 {
     struct bindings *bindings = arg;
     struct apply_process *added = array_add(bindings->all, bindings->n, bindings->capacity);
     if (!added)
         return;
-    *added = (struct apply_process){
-        .pid = stray->pid, .start_ticks = stray->start_ticks, .cpus = bindings->all[of].cpus};
-    memcpy(added->name, stray->name, sizeof(added->name));
+    *added = (struct apply_process){.pid = late_child->pid,
+                                    .start_ticks = late_child->start_ticks,
+                                    .cpus = bindings->all[of].cpus};
+    memcpy(added->name, late_child->name, sizeof(added->name));
 }
 
 /* Lists the given processes and the children that they started meanwhile. */
@@ -184,7 +186,7 @@ static int list_all(const struct apply_process *processes, size_t n, struct bind
         bindings->all[i] = processes[i];
     }
     if (!rc)
-        rc = each_stray(pids, n, add_stray, bindings, err);
+        rc = for_each_late_child(pids, n, add_late_child, bindings, err);
     free(pids);
     return rc;
 }
@@ -244,18 +246,18 @@ struct restoring {
  * A child started since the change inherits the bound mask. Restores it unless the child chose
  * another mask.
  */
-static void restore_stray(void *arg, const struct view_process *stray, size_t of)
+static void restore_late_child(void *arg, const struct view_process *late_child, size_t of)
 {
     struct restoring *restoring = arg;
     const struct apply_mask *first = restoring->firsts[of];
     struct binding binding = {.cpus = first->mask};
     struct bitset above, mask;
-    if (affinity_get(first->pid, &above) || affinity_get(stray->pid, &mask) ||
+    if (affinity_get(first->pid, &above) || affinity_get(late_child->pid, &mask) ||
         !bitset_equal(&above, &mask))
         return;
-    restore_tasks(stray->pid, &binding);
+    restore_tasks(late_child->pid, &binding);
     if (!restoring->rc)
-        restoring->rc = put_back(stray->pid, &binding, restoring->err);
+        restoring->rc = put_back(late_child->pid, &binding, restoring->err);
 }
 
 static int restore_all(const struct apply_state *state, struct err *err)
@@ -271,8 +273,9 @@ static int restore_all(const struct apply_state *state, struct err *err)
         restoring.firsts[n] = kept;
         pids[n++] = kept->pid;
     }
-    int rc = restoring.firsts && pids ? each_stray(pids, n, restore_stray, &restoring, err)
-                                      : err_sys(err, -ENOMEM, "cannot undo");
+    int rc = restoring.firsts && pids
+                 ? for_each_late_child(pids, n, restore_late_child, &restoring, err)
+                 : err_sys(err, -ENOMEM, "cannot undo");
     rc = rc ? rc : restoring.rc;
     for (size_t i = 0; i < state->n; i++) {
         const struct apply_mask *kept = &state->masks[i];

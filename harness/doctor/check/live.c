@@ -58,7 +58,7 @@ static void add_task(const struct view *view, const struct live *live, const str
     if (!isnan(task->migrations))
         worker->migrations =
             (isnan(worker->migrations) ? 0 : worker->migrations) + task->migrations / view->wall_s;
-    for (size_t c = 0; task->close && task->cpu >= 0 && c < live->ncpus; c++)
+    for (size_t c = 0; task->is_detailed && task->cpu >= 0 && c < live->ncpus; c++)
         if (live->os_cpu[c] == (unsigned)task->cpu)
             worker->used[c] = fmin(worker->used[c] + task->oncpu_s / view->wall_s, 1);
 }

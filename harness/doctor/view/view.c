@@ -149,7 +149,7 @@ double view_steal_s(const struct view *view, const struct bitset *cpus)
     return sum;
 }
 
-double view_unseen_s(const struct view *view)
+double view_unattributed_s(const struct view *view)
 {
     double seen_s = 0;
     for (size_t i = 0; i < view->nprocesses; i++)
@@ -232,8 +232,8 @@ double view_spin_share(const struct view_process *process)
         return NAN;
     bool waits = process->calls >= calls_least * process->samples ||
                  process->spins >= spins_least * process->samples;
-    return (double)(process->spins + (waits ? process->unseen : 0)) /
-           (process->samples + process->unseen);
+    return (double)(process->spins + (waits ? process->missing_samples : 0)) /
+           (process->samples + process->missing_samples);
 }
 
 bool view_is_busy(const struct view *view, const struct view_process *process)

@@ -142,33 +142,34 @@ TEST(cure_keeps_the_first_of_each_name)
     struct found found[4] = {{.check = NULL}};
     const struct diagnosis diagnosis = {.n = 4, .all = found};
     char text[512];
-    struct cure cure = diagnosis_cure(&diagnosis);
-    assert_string_equal(cure_format(&cure, text, sizeof(text)), "");
-    cure_set(&found[0].cure, "OMP_NUM_THREADS", 8);
-    cure_set(&found[0].cure, "OMP_NUM_THREADS", 4);
-    cure = diagnosis_cure(&diagnosis);
-    assert_string_equal(cure_format(&cure, text, sizeof(text)), "export OMP_NUM_THREADS=8");
-    cure_unset(&found[1].cure, "OMP_PROC_BIND");
-    cure_unset(&found[1].cure, "OMP_NUM_THREADS");
-    cure_set(&found[2].cure, "OMP_NUM", 2);
-    cure_set(&found[3].cure, "OMP_PROC_BIND", 1);
-    cure_unset(&found[3].cure, "KMP_AFFINITY");
-    cure = diagnosis_cure(&diagnosis);
-    assert_string_equal(cure_format(&cure, text, sizeof(text)),
+    struct env_changes env_changes = diagnosis_env_changes(&diagnosis);
+    assert_string_equal(env_changes_format(&env_changes, text, sizeof(text)), "");
+    env_changes_set(&found[0].env_changes, "OMP_NUM_THREADS", 8);
+    env_changes_set(&found[0].env_changes, "OMP_NUM_THREADS", 4);
+    env_changes = diagnosis_env_changes(&diagnosis);
+    assert_string_equal(env_changes_format(&env_changes, text, sizeof(text)),
+                        "export OMP_NUM_THREADS=8");
+    env_changes_unset(&found[1].env_changes, "OMP_PROC_BIND");
+    env_changes_unset(&found[1].env_changes, "OMP_NUM_THREADS");
+    env_changes_set(&found[2].env_changes, "OMP_NUM", 2);
+    env_changes_set(&found[3].env_changes, "OMP_PROC_BIND", 1);
+    env_changes_unset(&found[3].env_changes, "KMP_AFFINITY");
+    env_changes = diagnosis_env_changes(&diagnosis);
+    assert_string_equal(env_changes_format(&env_changes, text, sizeof(text)),
                         "export OMP_NUM_THREADS=8 OMP_NUM=2 && unset OMP_PROC_BIND KMP_AFFINITY");
-    assert_string_equal(cure_format(&found[1].cure, text, sizeof(text)),
+    assert_string_equal(env_changes_format(&found[1].env_changes, text, sizeof(text)),
                         "unset OMP_PROC_BIND OMP_NUM_THREADS");
-    assert_string_equal(cure_format(&cure, text, 12), "export OMP_");
+    assert_string_equal(env_changes_format(&env_changes, text, 12), "export OMP_");
 }
 
 TEST(cure_has_an_end)
 {
-    struct cure cure = {0};
+    struct env_changes env_changes = {0};
     char name[32];
-    for (unsigned i = 0; i < 2 * CURE_MOST; i++) {
+    for (unsigned i = 0; i < 2 * ENV_CHANGES_MOST; i++) {
         (void)snprintf(name, sizeof(name), "NAME_%u", i);
-        cure_set(&cure, name, i);
+        env_changes_set(&env_changes, name, i);
     }
-    assert_int_equal(cure.n, CURE_MOST);
-    assert_string_equal(cure.settings[CURE_MOST - 1], "NAME_15=15");
+    assert_int_equal(env_changes.n, ENV_CHANGES_MOST);
+    assert_string_equal(env_changes.settings[ENV_CHANGES_MOST - 1], "NAME_15=15");
 }

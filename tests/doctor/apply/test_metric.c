@@ -47,10 +47,10 @@ TEST_IN_DIR(metric_counts_lines_of_a_log)
     open_metric(&metric, "lines:", path, "");
     assert_string_equal(metric.path, path); /* the colon belongs to the file's name */
     assert_int_equal((int)last_of(&metric), 0);
-    assert_false(metric_has_news(&metric));
+    assert_false(metric_has_progress(&metric));
     add(path, "ae", "f\none\r\n\n1%\r2%\r");
     assert_int_equal((int)last_of(&metric), 4);
-    assert_true(metric_has_news(&metric));
+    assert_true(metric_has_progress(&metric));
     /* Rotated: another file has the name now. */
     add(next, "we", "a\nb\n");
     assert_int_equal(rename(next, path), 0);

@@ -143,7 +143,7 @@ TEST(spinning_gets_room_once)
         view_add_task(&machine, w, MASK_LOW, 0.1, 0);
         view_add_task(&machine, w, 0, 5, 5);
         struct view_task *task = &machine.tasks[w][1];
-        task->close = true;
+        task->is_detailed = true;
         task->user_s = 5;
         machine.processes[w].gpu_device = true;
     }

@@ -54,8 +54,8 @@ TEST(teams_that_spin_are_told_to_be_smaller)
     assert_true(fabs(found->gain.times - 8) < 1e-9);
     assert_non_null(found->gain.at_least);
     assert_int_equal(found->npids, 2);
-    assert_int_equal(found->cure.n, 1);
-    assert_string_equal(found->cure.settings[0], "OMP_NUM_THREADS=2");
+    assert_int_equal(found->env_changes.n, 1);
+    assert_string_equal(found->env_changes.settings[0], "OMP_NUM_THREADS=2");
     assert_non_null(strstr(
         found->finding.sentence,
         "2 processes with 8 runnable threads share 4 CPUs (0-3), and spin for "
@@ -170,7 +170,7 @@ TEST(a_spinning_team_leaves_room_for_single_threads)
 TEST(the_kernels_time_is_waiting_for_those_that_call_it)
 {
     static const struct {
-        unsigned samples, spins, calls, unseen;
+        unsigned samples, spins, calls, missing_samples;
         double share;
     } cases[] = {
         {100, 2, 2, 60, 62.0 / 160},  /* OpenBLAS: yields, otherwise computes */
@@ -184,7 +184,7 @@ TEST(the_kernels_time_is_waiting_for_those_that_call_it)
         process.samples = cases[i].samples;
         process.spins = cases[i].spins;
         process.calls = cases[i].calls;
-        process.unseen = cases[i].unseen;
+        process.missing_samples = cases[i].missing_samples;
         assert_float_equal(view_spin_share(&process), cases[i].share, 1e-9);
     }
 }
@@ -247,10 +247,10 @@ static void expect_setting(const char *from, unsigned libraries, char *settings,
     machine.about[0].libraries = libraries;
     set(&machine, 0, settings, size);
     struct check_team team = check_team_of(&machine.view, &machine.processes[0]);
-    struct cure cure;
+    struct env_changes env_changes;
     assert_int_equal(team.threads, 4);
-    check_team_set(&machine.processes[0], &team, 2, &cure);
-    assert_string_equal(cure_format(&cure, buf, sizeof(buf)), words);
+    check_team_set(&machine.processes[0], &team, 2, &env_changes);
+    assert_string_equal(env_changes_format(&env_changes, buf, sizeof(buf)), words);
     check_team_format(&team, buf, sizeof(buf));
     assert_string_equal(buf, told);
     topo_free(&machine.topo);
@@ -302,8 +302,8 @@ static struct launch launch(struct words environment, const char *cgroup, struct
 {
     struct machine machine;
     struct launch launch;
-    struct cure cure = {0};
-    cure_set(&cure, "OMP_NUM_THREADS", 8);
+    struct env_changes env_changes = {0};
+    env_changes_set(&env_changes, "OMP_NUM_THREADS", 8);
     view_plant(&machine, 2);
     machine.processes[1].parent = 100;
     machine.processes[0].command = parent.text;
@@ -316,7 +316,7 @@ static struct launch launch(struct words environment, const char *cgroup, struct
     (void)snprintf(machine.group.path, sizeof(machine.group.path), "%s", cgroup);
     machine.view.ncgroups = 1;
     machine.processes[1].cgroup[CGROUP_CPU] = 0;
-    launch_write(&machine.view, &machine.processes[1], &cure, NULL, 8, &launch);
+    launch_write(&machine.view, &machine.processes[1], &env_changes, NULL, 8, &launch);
     return launch;
 }
 
@@ -447,7 +447,7 @@ TEST(arguments_of_others_are_text)
     char many[900] = "job";
     struct machine machine;
     struct launch made;
-    const struct cure cure = {1, {"OMP_NUM_THREADS=8"}};
+    const struct env_changes env_changes = {1, {"OMP_NUM_THREADS=8"}};
     EXPECT_LAUNCH("", "/", "sh", "./job\0$(reboot)\0a;b\0it's",
                   "OMP_NUM_THREADS=8 ./job '$(reboot)' 'a;b' 'it'\\''s'", "");
     EXPECT_LAUNCH("", "/", "sh", "python3\0-c\0import os\nos.fork()\0x",
@@ -464,11 +464,11 @@ TEST(arguments_of_others_are_text)
     for (size_t i = 4; i < sizeof(many) - 1; i++)
         many[i] = i % 10 ? 'x' : '\0';
     WORDS(&machine.processes[0], many);
-    launch_write(&machine.view, &machine.processes[0], &cure, NULL, 8, &made);
+    launch_write(&machine.view, &machine.processes[0], &env_changes, NULL, 8, &made);
     assert_true(strlen(made.command) < LAUNCH_COMMAND_MAX);
     assert_string_equal(made.command + strlen(made.command) - 4, " ...");
     machine.processes[0].command_size = 0; /* another user's process, which we may not read */
-    launch_write(&machine.view, &machine.processes[0], &cure, NULL, 8, &made);
+    launch_write(&machine.view, &machine.processes[0], &env_changes, NULL, 8, &made);
     assert_string_equal(made.command, "");
 }
 
@@ -478,7 +478,7 @@ TEST(environments_of_others_are_text)
     char longest[400] = "TF_CONFIG={\"cluster\":\"";
     struct machine machine;
     struct launch made;
-    const struct cure cure = {1, {"OMP_NUM_THREADS=8"}};
+    const struct env_changes env_changes = {1, {"OMP_NUM_THREADS=8"}};
     EXPECT_LAUNCH("RANK=$(reboot)\0LOCAL_RANK=1;reboot\0MASTER_ADDR='`reboot`'", "/", "sh", "./job",
                   "OMP_NUM_THREADS=8 RANK='$(reboot)' LOCAL_RANK='1;reboot' "
                   "MASTER_ADDR=''\\''`reboot`'\\''' ./job",
@@ -493,11 +493,11 @@ TEST(environments_of_others_are_text)
     memset(longest + strlen(longest), 'x', sizeof(longest) - strlen(longest) - 1);
     WORDS(&machine.processes[0], longest);
     set(&machine, 0, longest, sizeof(longest));
-    launch_write(&machine.view, &machine.processes[0], &cure, NULL, 8, &made);
+    launch_write(&machine.view, &machine.processes[0], &env_changes, NULL, 8, &made);
     assert_non_null(strstr(made.how, "Also set TF_CONFIG as before."));
     machine.processes[0].environ_refused = true;
     machine.processes[0].settings_size = 0;
-    launch_write(&machine.view, &machine.processes[0], &cure, NULL, 8, &made);
+    launch_write(&machine.view, &machine.processes[0], &env_changes, NULL, 8, &made);
     assert_non_null(strstr(made.how, "not readable: set its GPU and rank."));
 }
 
@@ -590,7 +590,7 @@ TEST(only_a_context_spins_for_a_gpu)
         for (size_t w = 0; w < 2; w++) {
             machine.about[w].libraries = LIBRARY_CUDA;
             view_add_task(&machine, w, 0, 5, 5);
-            machine.tasks[w][0].close = true;
+            machine.tasks[w][0].is_detailed = true;
             machine.tasks[w][0].user_s = 5;
             machine.processes[w].gpu_device = way != 0;
         }

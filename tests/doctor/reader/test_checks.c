@@ -63,7 +63,7 @@ TEST(what_is_hidden_is_told)
     view_occupy(&machine, 0, 10);
     view_occupy(&machine, 1, 5);
     machine.processes[0].cpu_s = 5;
-    assert_float_equal(view_unseen_s(&machine.view), 10, 1e-9);
+    assert_float_equal(view_unattributed_s(&machine.view), 10, 1e-9);
     assert_string_equal(doctor_format_unread(&machine.view, unread, sizeof(unread)), "");
     assert_string_equal(doctor_format_none_found(&machine.view), "Nothing found that costs time.");
     machine.view.hidden = (struct view_hidden){
@@ -74,9 +74,9 @@ TEST(what_is_hidden_is_told)
                         "process that this user may not read. /proc hides processes of other "
                         "users, also 7, 9 (hidepid=invisible); hidden ones used up to 1.0 of 4 "
                         "CPUs meanwhile. Root or a member of group adm (4) would see them.");
-    assert_false(doctor_saw_nothing(&machine.view, &none));
+    assert_false(doctor_sees_no_process(&machine.view, &none));
     machine.processes[0].watched = false;
-    assert_true(doctor_saw_nothing(&machine.view, &none));
+    assert_true(doctor_sees_no_process(&machine.view, &none));
     assert_string_equal(doctor_format_none_found(&machine.view), "No visible process was busy.");
 }
 
