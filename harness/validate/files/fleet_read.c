@@ -146,7 +146,7 @@ static int add_result(struct reader *reader, const json_t *record, uint32_t *run
         rc = add_run(reader->fleet, record, name, started, run, why);
     if (rc || !*ended || strcmp(ended, "complete") == 0)
         return rc;
-    return fleet_add_trouble(
+    return fleet_add_missing_reason(
         reader->fleet, *run, all_arms, false,
         strcmp(ended, "failed") == 0 ? "the run failed" : "the run was interrupted", why);
 }
@@ -169,7 +169,7 @@ static bool counts(struct reader *reader, char **cells, const char *key, size_t 
 {
     struct err none;
     uint32_t at;
-    if (length && intern_find(&reader->fleet->spelled, key, length) != INTERN_NONE)
+    if (length && intern_find(&reader->fleet->raw_keys, key, length) != INTERN_NONE)
         return true;
     if (length && intern_find(&reader->ignored, key, length) != INTERN_NONE)
         return false;
@@ -180,13 +180,13 @@ static bool counts(struct reader *reader, char **cells, const char *key, size_t 
 }
 
 /* Records why an arm could not be measured, or failed in some rounds. */
-static int add_trouble(struct reader *reader, uint32_t run, char **cells, struct err *why)
+static int add_missing_reason(struct reader *reader, uint32_t run, char **cells, struct err *why)
 {
     char text[160];
     (void)snprintf(text, sizeof(text), "%.40s: %.20s: %.90s", cells[CELL_KEY + FLEET_BENCH],
                    cells[CELL_STATUS], cells[CELL_REASON]);
-    return fleet_add_trouble(reader->fleet, run, key_of(cells),
-                             status_find(cells[CELL_STATUS]) != STATUS_SKIPPED, text, why);
+    return fleet_add_missing_reason(reader->fleet, run, key_of(cells),
+                                    status_find(cells[CELL_STATUS]) != STATUS_SKIPPED, text, why);
 }
 
 static int add_row(struct reader *reader, uint32_t run, const struct csv_reader *csv, char **cells,
@@ -204,7 +204,8 @@ static int add_row(struct reader *reader, uint32_t run, const struct csv_reader 
     if (rc || isnan(figure.value))
         return rc;
     if (status_find(cells[CELL_STATUS]) >= STATUS_SKIPPED)
-        return add_trouble(reader, run, cells, why); /* a failed arm's speed does not count */
+        return add_missing_reason(reader, run, cells,
+                                  why); /* a failed arm's speed does not count */
     if (!length)
         return csv_refuse(csv, why, "its columns are too long");
     rc = fleet_add_value(reader->fleet, run, key, length, &figure, &err);
@@ -222,7 +223,7 @@ static int add_rows(struct reader *reader, uint32_t run, char *text, size_t size
     while (!rc && (rc = csv_read(&csv, cells, CELLS, why)) == 1) {
         rc = 0;
         if (strcmp(cells[CELL_KEY + FLEET_METRIC], VALUE_STATUS) == 0)
-            rc = add_trouble(reader, run, cells, why);
+            rc = add_missing_reason(reader, run, cells, why);
         else if (strcmp(cells[CELL_KEY + FLEET_ROLE], "foreground") == 0 &&
                  strcmp(cells[CELL_BETTER], "none") != 0 &&
                  !strstr(cells[CELL_KEY + FLEET_PARAMS], ";variant="))
@@ -246,8 +247,8 @@ static int read_result(struct reader *reader, int dir_fd, struct err *why)
     }
     struct err none;
     if (rc && rows &&
-        fleet_add_trouble(reader->fleet, run, all_arms, false, "its " CSV_ROWS_NAME " is damaged",
-                          &none))
+        fleet_add_missing_reason(reader->fleet, run, all_arms, false,
+                                 "its " CSV_ROWS_NAME " is damaged", &none))
         rc = err_set(why, -ENOMEM, "%s", none.msg);
     json_decref(record);
     free(text);
@@ -318,7 +319,7 @@ static int add_validation(const json_t *json, struct fleet *fleet, struct err *w
 {
     char refused[96] = "";
     const char *name = text_in(json, "host"), *utc = text_in(json, "utc");
-    const char *verdict = text_in(json, "verdict"), *said = text_in(json, "text");
+    const char *verdict = text_in(json, "verdict"), *text = text_in(json, "text");
     const json_t *machine = json_object_get(json, "machine"), *one;
     size_t i;
     uint32_t run;
@@ -331,8 +332,8 @@ static int add_validation(const json_t *json, struct fleet *fleet, struct err *w
     bool skipped = finding_outcome_find(verdict) == OUTCOME_SKIP;
     bool judged = *verdict && (!skipped || count_in(json, "PASS") + count_in(json, "WARN") > 0);
     if (!rc && judged && strcmp(verdict, "PASS") != 0) {
-        (void)snprintf(refused, sizeof(refused), "%.90s", *said ? said : "did not pass");
-        rc = fleet_add_trouble(fleet, run, all_arms, false, text_one_line(refused), why);
+        (void)snprintf(refused, sizeof(refused), "%.90s", *text ? text : "did not pass");
+        rc = fleet_add_missing_reason(fleet, run, all_arms, false, text_one_line(refused), why);
     }
     if (!rc && judged)
         fleet_add_verdict(fleet, run, refused, skipped);

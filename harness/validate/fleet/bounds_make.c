@@ -94,7 +94,7 @@ static int add_bound(const struct maker *maker, uint32_t at, struct bounds *boun
     n = stats_sort(maker->logs, n);
     double spread = make_spread(spread_of_distances(maker->logs, n), (unsigned)n);
     double away = distance_to_bound(maker, n, spread);
-    (void)snprintf(key, sizeof(key), "%s", intern_text(&fleet->spelled, metric->spelled));
+    (void)snprintf(key, sizeof(key), "%s", intern_text(&fleet->raw_keys, metric->raw_key));
     struct bound bound = {.key = key,
                           .higher = metric->higher,
                           .required = is_required(n, maker->nkept),

@@ -335,7 +335,7 @@ bool burn_format(const struct facts *facts, char *buf, size_t size)
 {
     static const struct {
         struct number share;
-        const char *said;
+        const char *label;
     } held[] = {{MEASURED(PROBE_BURN, "burn_throttle", "reason=power"), "the power limit"},
                 {MEASURED(PROBE_BURN, "burn_throttle", "reason=thermal"), "heat"},
                 {MEASURED(PROBE_BURN, "burn_slowdown", ""), "a slowdown"}};
@@ -352,7 +352,7 @@ bool burn_format(const struct facts *facts, char *buf, size_t size)
     for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++) {
         double share = unit_number(&held[i].share, &machine);
         if (!isnan(share))
-            text_append(buf, size, any ? ", " : "; clocks held by ", "%s %.0f%%", held[i].said,
+            text_append(buf, size, any ? ", " : "; clocks held by ", "%s %.0f%%", held[i].label,
                         100 * share);
         any = any || !isnan(share);
     }
@@ -364,10 +364,10 @@ bool burn_format(const struct facts *facts, char *buf, size_t size)
     return true;
 }
 
-#define HELD(metric, part, most, outcome, said)                                                    \
+#define HELD(metric, part, most, outcome, sentence)                                                \
     {                                                                                              \
         OF_GPU, MEASURED(PROBE_BURN, metric, part), ABOVE, NUMBER(most), outcome, metric, "share", \
-            said                                                                                   \
+            sentence                                                                               \
     }
 
 const struct rule rules_burn[] = {
@@ -396,7 +396,8 @@ const struct rule rules_burn[] = {
                 HELD("burn_throttle", "reason=thermal", HELD_WARN, OUTCOME_WARN,
                      "heat held its clock down for {%}% of the time"),
                 {OF_MACHINE, MADE(throttles_gained), ABOVE, NUMBER(0), OUTCOME_WARN,
-                 "throttle_events", "events", "heat throttled CPUs {v} times", .also = true}},
+                 "throttle_events", "events", "heat throttled CPUs {v} times",
+                 .independent = true}},
      .unknown = "neither GPUs nor CPUs report what holds their clocks down",
      .passed = "neither heat nor the hardware held a clock down"},
     {"burn_events", RULE_HEALTH, "hardware", ACTION_RESET, "--burn; kernel's log (root)",

@@ -358,7 +358,7 @@ static bool judge_one(struct checks *checks, const struct expectable *of, double
 static void judge_expected(struct checks *checks)
 {
     const struct rules_request *request = checks->request;
-    char said[200] = "", bytes[32];
+    char sentence[200] = "", bytes[32];
     bool all = true;
     for (size_t i = 0; i < request->nexpected; i++) {
         const struct expectable *of = request->expected[i].of;
@@ -367,13 +367,13 @@ static void judge_expected(struct checks *checks)
         (void)snprintf(bytes, sizeof(bytes), "%.0f", count);
         if (of->is_size)
             (void)units_format_bytes((uint64_t)count, bytes, sizeof(bytes));
-        text_append(said, sizeof(said), ", ", "%s %s", bytes,
+        text_append(sentence, sizeof(sentence), ", ", "%s %s", bytes,
                     of->is_size ? "of memory" : of->shown);
     }
     if (!request->nexpected)
         check_report(checks, OUTCOME_SKIP, NULL, "needs --expect, such as gpus=8");
     else if (all)
-        check_report(checks, OUTCOME_PASS, NULL, "%s, as expected", said);
+        check_report(checks, OUTCOME_PASS, NULL, "%s, as expected", sentence);
 }
 
 /* Without a GPU the rules of GPUs skip. This rule prevents that a GPU server then passes. */
@@ -403,9 +403,9 @@ static void judge_gpus_judged(struct checks *checks)
                      facts->other_gpus);
 }
 
-#define GPUS(outcome, said, which)                                                                 \
+#define GPUS(outcome, sentence, which)                                                             \
     OF_DEVICE, MADE(gpus_shown), BELOW, MADE(gpus_on_bus), OUTCOME_##outcome, "gpus", "GPUs",      \
-        said, .when = (which)
+        sentence, .when = (which)
 
 const struct rule rules_count[] = {
     {RULES_EXPECTED_ID, RULE_COUNT, "hardware", ACTION_FIX, "--expect gpus=8,cpus=128,...",
@@ -494,7 +494,7 @@ const struct rule rules_count[] = {
                  .only = FIELD(facts_socket, populated)},
                 {OF_MACHINE, MADE(cores_enabled), BELOW, MADE(cores_installed), OUTCOME_WARN,
                  "cores_enabled", "cores",
-                 "the firmware has enabled {v} of the processors' {b} cores", .otherwise = true},
+                 "the firmware has enabled {v} of the processors' {b} cores", .fallback = true},
                 {OF_MACHINE, MADE(cores_seen), BELOW, MADE(cores_enabled), OUTCOME_WARN,
                  "cores_seen", "cores",
                  "the firmware has enabled {b} cores, and the kernel shows {v}",

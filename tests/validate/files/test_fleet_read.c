@@ -69,9 +69,9 @@ TEST_IN_DIR(what_counts_is_read)
     assert_true(fleet.cells[0].value > 12.4 && fleet.cells[0].value < 12.6);
     assert_string_equal(intern_text(&fleet.kinds, fleet.machines[0].kind),
                         "2 x Xeon, 64 CPUs, 2 x H200");
-    assert_string_equal(fleet_trouble_of(&fleet, 1, intern_text(&fleet.keys, 0)),
+    assert_string_equal(fleet_missing_reason_of(&fleet, 1, intern_text(&fleet.keys, 0)),
                         "b: failed: no, memory");
-    assert_string_equal(fleet_trouble_of(&fleet, 0, intern_text(&fleet.keys, 0)), "");
+    assert_string_equal(fleet_missing_reason_of(&fleet, 0, intern_text(&fleet.keys, 0)), "");
     assert_int_equal(fleet.machines[1].newest, 20261122100000);
     fleet_free(&fleet);
 }
@@ -89,8 +89,9 @@ TEST_IN_DIR(a_row_that_failed_is_no_figure)
     assert_int_equal(read_all(&fleet, &found), 0);
     assert_int_equal(found.results, 1);
     assert_int_equal(fleet.ncells, 0);
-    assert_string_equal(fleet_trouble_of(&fleet, 0, "s\037none\0372\037\037b\037\037\037rate"),
-                        "b: failed: 1 of 3 rounds: a wrong result");
+    assert_string_equal(
+        fleet_missing_reason_of(&fleet, 0, "s\037none\0372\037\037b\037\037\037rate"),
+        "b: failed: 1 of 3 rounds: a wrong result");
     fleet_free(&fleet);
 }
 
@@ -118,7 +119,7 @@ TEST_IN_DIR(troubles_are_of_their_arms)
                {"s\037cores\0372\037\037c\037\037\037rate", ""},
                {"t\037none\0372\037\037b\037\037\037rate", ""}};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        assert_string_equal(fleet_trouble_of(&fleet, 0, all[i].key), all[i].why);
+        assert_string_equal(fleet_missing_reason_of(&fleet, 0, all[i].key), all[i].why);
     fleet_free(&fleet);
 #undef TROUBLE
 }

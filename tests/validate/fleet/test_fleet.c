@@ -164,7 +164,7 @@ TEST(a_parameter_at_its_default_may_be_lacking)
     assert_int_equal(fleet.keys.n, 3);
     assert_non_null(fleet_find(&fleet, 0, 0));
     assert_non_null(fleet_find(&fleet, 0, 1));
-    assert_non_null(strstr(intern_text(&fleet.spelled, fleet.metrics[1].spelled), "step=0.02"));
+    assert_non_null(strstr(intern_text(&fleet.raw_keys, fleet.metrics[1].raw_key), "step=0.02"));
     fleet_free(&fleet);
 }
 

@@ -175,5 +175,5 @@ TEST_ON_WORLD(burn_is_not_looked_at_again)
 {
     static const struct rules_request all;
     burn(0.6);
-    assert_int_equal(rules_doubted(fixture_judge(&all), &all), 0);
+    assert_int_equal(rules_to_repeat(fixture_judge(&all), &all), 0);
 }

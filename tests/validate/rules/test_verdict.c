@@ -33,16 +33,16 @@ TEST_ON_WORLD(rules_doubt_rates)
     struct rules_request request = {.machine = &kind};
     w->health[1].nvlinks_active = 14;
     w->facts.probes[PROBE_COLLECTIVE] = (struct facts_probe){.status = PROBE_HUNG};
-    assert_int_equal(rules_doubted(fixture_judge(&all), &all), 0);
+    assert_int_equal(rules_to_repeat(fixture_judge(&all), &all), 0);
     w->speeds[5].value = 70;
-    assert_int_equal(rules_doubted(fixture_judge(&all), &all), 1u << PROBE_CPU_SPEED);
+    assert_int_equal(rules_to_repeat(fixture_judge(&all), &all), 1u << PROBE_CPU_SPEED);
     struct facts_value copy = {.metric = "copy_bandwidth", .key = "gpu=0", .value = 20};
     w->speeds[5].value = 100;
     kind.facts[0].least = 50;
     kind.facts[1].least = NAN;
     w->facts.probes[PROBE_GPU_COPY] =
         (struct facts_probe){.status = PROBE_DONE, .n = 1, .values = &copy};
-    assert_int_equal(rules_doubted(fixture_judge(&request), &request) & ~(1u << PROBE_GPU_STREAM),
+    assert_int_equal(rules_to_repeat(fixture_judge(&request), &request) & ~(1u << PROBE_GPU_STREAM),
                      1u << PROBE_GPU_COPY);
 }
 
