@@ -130,8 +130,8 @@ static json_t *communicator_to_json(const struct comms_communicator *communicato
     return json_pack("{s:s, s:o, s:i, s:i, s:b, s:o, s:o, s:o, s:o, s:o}", "id", id, "name",
                      json_value_text_or_null(communicator->name), "ranks",
                      (int)communicator->nranks, "nodes", (int)communicator->nodes, "ranks_told",
-                     communicator->told, "present", present_to_json(communicator), "calls", calls,
-                     "matrix", matrix_to_json(&communicator->matrix), "arrival",
+                     communicator->size_known, "present", present_to_json(communicator), "calls",
+                     calls, "matrix", matrix_to_json(&communicator->matrix), "arrival",
                      arrival_to_json(&communicator->arrival), "done", done);
 }
 

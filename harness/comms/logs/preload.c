@@ -39,7 +39,7 @@ struct comms_header preload_header(const struct preload_file *file, uint32_t int
     header.pid = getpid();
     header.start_ns = preload_now_ns(CLOCK_REALTIME);
     header.start_mono_ns = preload_now_ns(CLOCK_MONOTONIC);
-    header.copied_ns = file->apart ? header.start_mono_ns : 0;
+    header.copied_ns = file->is_private ? header.start_mono_ns : 0;
     (void)snprintf(header.host, sizeof(header.host), "%s", file->host);
     (void)snprintf(header.program, sizeof(header.program), "%s", program_invocation_short_name);
     comms_boot_find(header.boot);
@@ -69,14 +69,14 @@ static bool is_within_limit(size_t size)
  * it. A copied log needs none: each copy is a new file, and on NFS each block would be a write. */
 static bool map(int fd, struct preload_file *file)
 {
-    file->apart = !keeps_blocks(fd);
+    file->is_private = !keeps_blocks(fd);
     int code = !is_within_limit(file->size) ? EFBIG
-               : file->apart                ? 0
+               : file->is_private           ? 0
                                             : posix_fallocate(fd, 0, (off_t)file->size);
     if (!code) {
-        file->bytes =
-            mmap(NULL, file->size, PROT_READ | PROT_WRITE,
-                 file->apart ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, file->apart ? -1 : fd, 0);
+        file->bytes = mmap(NULL, file->size, PROT_READ | PROT_WRITE,
+                           file->is_private ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED,
+                           file->is_private ? -1 : fd, 0);
         code = file->bytes == MAP_FAILED ? errno : 0;
     }
     if (!code)
@@ -113,7 +113,7 @@ bool preload_file_create(struct preload_file *file, const char *suffix, size_t s
 
 bool preload_file_name(struct preload_file *file)
 {
-    int code = file->apart                            ? preload_file_save(file)
+    int code = file->is_private                       ? preload_file_save(file)
                : rename(file->unfinished, file->path) ? errno
                                                       : 0;
     if (code)

@@ -30,7 +30,7 @@ struct preload_file {
     char path[PATH_MAX], unfinished[PATH_MAX + 8];
     size_t size;
     void *bytes; /* zeroed, whole words; shared with the file, which has all its blocks, unless: */
-    bool apart;  /* private memory, which preload_file_save copies */
+    bool is_private; /* private memory, which preload_file_save copies */
 };
 
 /* The header of the log in `file`; `interface` as in struct comms_header. */

@@ -69,19 +69,19 @@ static void copy_changes(bool last)
 {
     static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
     static uint64_t saved; /* sum_up of the copy in the file */
-    static bool told_end, said;
+    static bool saved_end, warned;
     struct comms_header *header = kept.bytes;
     (void)pthread_mutex_lock(&one);
     const uint64_t sum = sum_up();
-    if (sum != saved || told_end != last) {
+    if (sum != saved || saved_end != last) {
         const uint64_t time = last ? 0 : preload_now_ns(CLOCK_MONOTONIC);
         __atomic_store_n(&header->copied_ns, time, __ATOMIC_RELAXED);
         int code = preload_file_save(&kept);
         saved = code ? saved : sum;
-        told_end = code ? told_end : last;
-        if (code && last && !said)
+        saved_end = code ? saved_end : last;
+        if (code && last && !warned)
             preload_report_off("cannot write the last of ", kept.path, code);
-        said |= code && last;
+        warned |= code && last;
     }
     (void)pthread_mutex_unlock(&one);
 }
@@ -173,7 +173,7 @@ static void open_log(void)
     int code = pthread_atfork(NULL, NULL, forget_in_child);
     if (code)
         preload_file_drop(&file, code);
-    if (code || !preload_file_name(&file) || (file.apart && !start_keeping(&file)))
+    if (code || !preload_file_name(&file) || (file.is_private && !start_keeping(&file)))
         return;
     (void)snprintf(log_path, sizeof(log_path), "%s", file.path);
     __atomic_store_n(&the_log, log, __ATOMIC_RELEASE);
@@ -191,7 +191,7 @@ bool plugin_log_open(unsigned interface)
     return running() != NULL;
 }
 
-int plugin_log_join(const struct comms_member *told)
+int plugin_log_join(const struct comms_member *reported)
 {
     struct log *log = running();
     if (!log)
@@ -200,7 +200,7 @@ int plugin_log_join(const struct comms_member *told)
     if (number >= COMMS_MEMBERS)
         return -1;
     struct comms_member *member = &log->members[number];
-    *member = *told;
+    *member = *reported;
     member->begin_ns = preload_now_ns(CLOCK_MONOTONIC);
     __atomic_store_n(&member->state, (uint32_t)COMMS_ALIVE, __ATOMIC_RELEASE);
     return (int)number;

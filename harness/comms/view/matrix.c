@@ -64,10 +64,10 @@ struct place {
 static struct place place_in(const struct maker *maker, size_t ring, uint32_t rank)
 {
     uint32_t n = maker->matrix->n;
-    const struct comms_order *told = &maker->communicator->order;
-    if (!told->nrings)
+    const struct comms_order *known_order = &maker->communicator->order;
+    if (!known_order->nrings)
         return (struct place){rank, (rank + 1) % n};
-    const uint32_t *order = &told->rank[ring * n];
+    const uint32_t *order = &known_order->rank[ring * n];
     uint32_t at = 0;
     while (at + 1 < n && order[at] != rank)
         at++;

@@ -130,7 +130,7 @@ const char *check_sudo(const struct view *view, const struct view_process *proce
 
 /*
  * True if a command may touch a process outside the job: it belongs to the user of contend, or that
- * user is root. Appends the owner to `told` if it is another user.
+ * user is root. Appends the owner to `footnote` if it is another user.
  */
 bool check_may_touch(const struct view *view, const struct view_process *process, char *footnote,
                      size_t size);

@@ -31,7 +31,7 @@ static void begin(void)
     }
     communicator = (struct comms_communicator){.nranks = RANKS,
                                                .nodes = 1,
-                                               .told = true,
+                                               .size_known = true,
                                                .npresent = RANKS,
                                                .present = present,
                                                .ndone = RANKS,
@@ -84,7 +84,7 @@ TEST(ranks)
     expect("comms_twice");
 
     begin();
-    communicator.told = false;
+    communicator.size_known = false;
     expect("comms_size_not_told");
 }
 

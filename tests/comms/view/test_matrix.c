@@ -21,7 +21,7 @@ static struct comms_communicator communicator_of(uint32_t n, uint32_t nodes, uin
     }
     return (struct comms_communicator){.nranks = n,
                                        .nodes = nodes,
-                                       .told = true,
+                                       .size_known = true,
                                        .npresent = n,
                                        .ndone = n,
                                        .present = present,
