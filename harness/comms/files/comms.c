@@ -169,7 +169,7 @@ static const struct table {
 };
 
 /* The directory is the user's: only a file that contend wrote may be replaced. */
-static int look(int dir_fd, const struct table *table, struct err *err)
+static int check_replaceable(int dir_fd, const struct table *table, struct err *err)
 {
     char line[200] = "";
     struct stat status;
@@ -207,7 +207,7 @@ int comms_csv_write(int dir_fd, const struct comms_view *view, struct err *err)
     enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
     int rc = 0;
     for (size_t i = 0; i < TABLES && !rc; i++)
-        rc = look(dir_fd, &tables[i], err);
+        rc = check_replaceable(dir_fd, &tables[i], err);
     for (size_t i = 0; i < TABLES && !rc; i++)
         rc = write_file(dir_fd, &tables[i], view, err);
     return rc;

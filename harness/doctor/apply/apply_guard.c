@@ -37,8 +37,8 @@ static int guard_trial(void *arg)
     int rc = apply_undo(of->state_path, of->owner, &left, &err);
     if (!rc)
         log_warn("contend doctor --verify %s: undone, %zu process%s may run where %s could before",
-                 n > 0 ? "was killed" : "did not end in its time", left.live,
-                 left.live == 1 ? "" : "es", left.live == 1 ? "it" : "they");
+                 n > 0 ? "was killed" : "did not end in its time", left.nlive,
+                 left.nlive == 1 ? "" : "es", left.nlive == 1 ? "it" : "they");
     else if (rc != -ENOENT)
         log_error("%s", err.msg);
     return rc != 0;

@@ -159,8 +159,8 @@ static bool find_unit(const struct view *view, const struct view_process *proces
 }
 
 /* Adds each NAME=VALUE after `before`, with `behind` in place of '='. */
-static void add_each(const struct env_changes *env_changes, const char *before, char behind,
-                     char *buf, size_t size)
+static void add_changes(const struct env_changes *env_changes, const char *before, char behind,
+                        char *buf, size_t size)
 {
     for (unsigned i = 0; i < env_changes->n; i++) {
         const char *setting = env_changes->settings[i], *value = strchr(setting, '=');
@@ -171,8 +171,8 @@ static void add_each(const struct env_changes *env_changes, const char *before, 
 }
 
 /* Adds the variables of view_carried that the process was started with, each after `before`. */
-static void carry(const struct view_process *process, bool is_container, const char *before,
-                  struct launch *launch)
+static void add_carried(const struct view_process *process, bool is_container, const char *before,
+                        struct launch *launch)
 {
     enum { MOST = 300 }; /* leaves room for the rest of the line */
     char carried[MOST] = "", missing[160] = "";
@@ -193,21 +193,22 @@ static void carry(const struct view_process *process, bool is_container, const c
 }
 
 /* Adds what a typed line does not carry over. */
-static void report_typed(struct launch *launch)
+static void note_lost_by_shell_line(struct launch *launch)
 {
     (void)check_append(launch->how, sizeof(launch->how),
                        "The line carries neither its directory nor the rest of its environment. To "
                        "undo it, start it as before.");
 }
 
-static void write_typed(const struct view_process *process, const struct env_changes *env_changes,
-                        const struct bitset *cpus, struct launch *launch)
+static void write_shell_line(const struct view_process *process,
+                             const struct env_changes *env_changes, const struct bitset *cpus,
+                             struct launch *launch)
 {
     char list[BITSET_LIST_MAX], *out = launch->command;
     const size_t size = sizeof(launch->command);
-    report_typed(launch);
-    add_each(env_changes, " ", '=', out, size);
-    carry(process, false, " ", launch);
+    note_lost_by_shell_line(launch);
+    add_changes(env_changes, " ", '=', out, size);
+    add_carried(process, false, " ", launch);
     if (cpus)
         (void)check_append(out, size, " taskset -c %s", bitset_format(cpus, list, sizeof(list)));
     add_words(process, next_word(process, NULL), NULL, out, size);
@@ -220,7 +221,7 @@ static void write_unit(const char *unit, const struct env_changes *env_changes,
     const size_t size = sizeof(launch->command);
     (void)check_append(out, size,
                        "sudo mkdir -p /etc/systemd/system/%s.service.d && printf '[Service]", unit);
-    add_each(env_changes, "\\nEnvironment=", '=', out, size);
+    add_changes(env_changes, "\\nEnvironment=", '=', out, size);
     if (cpus)
         (void)check_append(out, size, "\\nCPUAffinity=%s", bitset_format(cpus, list, sizeof(list)));
     (void)check_append(out, size,
@@ -234,27 +235,28 @@ static void write_unit(const char *unit, const struct env_changes *env_changes,
 }
 
 /* Writes the line for a container, a pod or a unit. False: it was started by hand. */
-static bool write_outer(const struct view *view, const struct view_process *process,
-                        const struct view_process *started, const struct env_changes *env_changes,
-                        const struct bitset *cpus, struct launch *launch)
+static bool write_outside_shell(const struct view *view, const struct view_process *process,
+                                const struct view_process *started,
+                                const struct env_changes *env_changes, const struct bitset *cpus,
+                                struct launch *launch)
 {
     char name[160], list[BITSET_LIST_MAX], *out = launch->command;
     const size_t size = sizeof(launch->command);
     if (is_in_kubernetes(view, process)) {
         (void)check_append(out, size, "kubectl set env deployment/NAME");
-        add_each(env_changes, " ", '=', out, size);
+        add_changes(env_changes, " ", '=', out, size);
         (void)snprintf(launch->how, sizeof(launch->how),
                        "Kubernetes starts it: NAME is its deployment (or statefulset/, or 'env' in "
                        "the spec of the pod). To undo it, give each name with a '-' behind it "
                        "in place of its value.");
     } else if (find_container(view, process, name, sizeof(name))) {
         (void)check_append(out, size, "%s run", is_podman(view, process) ? "podman" : "docker");
-        add_each(env_changes, " -e ", '=', out, size);
+        add_changes(env_changes, " -e ", '=', out, size);
         (void)snprintf(launch->how, sizeof(launch->how),
                        "It runs in container %.12s: give 'run' the options that it had, and these. "
                        "To undo it, start it as before.",
                        name);
-        carry(started, true, " -e ", launch);
+        add_carried(started, true, " -e ", launch);
         if (cpus)
             (void)check_append(out, size, " --cpuset-cpus=%s",
                                bitset_format(cpus, list, sizeof(list)));
@@ -274,10 +276,10 @@ static void write_mpirun(const struct view_process *above, const char *name, boo
     char *out = launch->command;
     const size_t size = sizeof(launch->command);
     (void)snprintf(launch->how, sizeof(launch->how), "%s starts it. ", base_of(name));
-    report_typed(launch);
-    carry(above, false, " ", launch);
+    note_lost_by_shell_line(launch);
+    add_carried(above, false, " ", launch);
     add_words(above, next_word(above, NULL), next_word(above, name), out, size);
-    add_each(env_changes, is_openmpi ? " -x " : " -genv ", is_openmpi ? '=' : ' ', out, size);
+    add_changes(env_changes, is_openmpi ? " -x " : " -genv ", is_openmpi ? '=' : ' ', out, size);
     add_words(above, next_word(above, name), NULL, out, size);
 }
 
@@ -291,9 +293,9 @@ static void write_slurm(const struct view_process *started, const struct env_cha
                    "Slurm starts it: so in the job script, with #SBATCH --cpus-per-task=%u. To "
                    "undo it, submit the script as before.",
                    threads);
-    add_each(env_changes, " ", '=', out, size);
+    add_changes(env_changes, " ", '=', out, size);
     if (!view_setting(started, "SLURM_STEP_ID"))
-        carry(started, false, " ", launch);
+        add_carried(started, false, " ", launch);
     (void)check_append(out, size, " srun --cpus-per-task=%u", threads);
     add_words(started, next_word(started, NULL), NULL, out, size);
 }
@@ -319,11 +321,11 @@ void launch_write(const struct view *view, const struct view_process *process,
                (above = find_above(view, process, torch))) {
         (void)snprintf(launch->how, sizeof(launch->how),
                        "torchrun starts it, and passes its environment on. ");
-        write_typed(above, env_changes, NULL, launch);
+        write_shell_line(above, env_changes, NULL, launch);
     } else if (view_setting(process, "SLURM_JOB_ID")) {
         write_slurm(started, env_changes, threads, launch);
-    } else if (!write_outer(view, process, started, env_changes, cpus, launch)) {
-        write_typed(started, env_changes, cpus, launch);
+    } else if (!write_outside_shell(view, process, started, env_changes, cpus, launch)) {
+        write_shell_line(started, env_changes, cpus, launch);
     }
     if (out[0] == ' ')
         (void)memmove(out, out + 1, strlen(out));

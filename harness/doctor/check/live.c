@@ -94,7 +94,7 @@ static int find_causes(const struct view *view, const pid_t *pids, size_t npids,
             if (!top || top->pid != worker->pid || group->wait_s <= most_s)
                 continue;
             most_s = group->wait_s;
-            check_format_cause(&checker, g, worker->because, sizeof(worker->because));
+            check_format_cause(&checker, g, worker->wait_cause, sizeof(worker->wait_cause));
         }
     }
     checker_close(&checker);

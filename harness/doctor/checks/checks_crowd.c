@@ -196,8 +196,8 @@ static void format_size(const struct teams *teams, char *buf, size_t size)
 }
 
 /* Writes that pinning alone does not help, with its command, to buf. Sets the slices of teams. */
-static void report_now(struct checker *checker, const bool *in, struct teams *teams, char *buf,
-                       size_t size)
+static void format_pinning(struct checker *checker, const bool *in, struct teams *teams, char *buf,
+                           size_t size)
 {
     char command[COMMAND_MAX] = "";
     struct bitset pool = {0}, given = checker->cpus_given;
@@ -225,7 +225,7 @@ static void report_crowd(struct checker *checker, const bool *in, struct teams *
     const bool is_loss = !isnan(spun) || teams->spin_by_kind;
     format_size(teams, evidence, sizeof(evidence));
     check_team_format(&teams->team[0], runtime, sizeof(runtime));
-    report_now(checker, in, teams, now, sizeof(now));
+    format_pinning(checker, in, teams, now, sizeof(now));
     write_starts(checker, teams, command, sizeof(command), how, sizeof(how), &env_changes);
     if (strlen(now) + strlen(how) > TAIL_MOST)
         now[0] = '\0';
@@ -247,7 +247,7 @@ static void report_crowd(struct checker *checker, const bool *in, struct teams *
         checker->has_cause[g] |= is_loss && in[g];
 }
 
-static bool is_crowd(const struct teams *teams)
+static bool is_oversubscribed(const struct teams *teams)
 {
     const double worth = check_gain_of_spin(check_spinning_least).times;
     const double times = gain_of(teams).times;
@@ -271,7 +271,7 @@ void check_crowd(struct checker *checker)
         for (size_t i = 0; i < checker->ngroups; i++)
             done[i] = done[i] || in[i];
         find_teams(checker, in, teams);
-        if (is_crowd(teams))
+        if (is_oversubscribed(teams))
             report_crowd(checker, in, teams);
     }
     free(teams);

@@ -46,8 +46,8 @@ static bool is_far(const struct view *view, const struct view_process *process, 
     return n > 0;
 }
 
-static void each_far(struct checker *checker, bool reachable,
-                     void (*tell)(struct checker *checker, const struct far *far))
+static void for_each_far(struct checker *checker, bool reachable,
+                         void (*tell)(struct checker *checker, const struct far *far))
 {
     const struct view *view = checker->view;
     const struct view_process *process;
@@ -80,7 +80,7 @@ static void report_far(struct checker *checker, const struct far *far)
 
 void check_far_from_gpu(struct checker *checker)
 {
-    each_far(checker, true, report_far);
+    for_each_far(checker, true, report_far);
 }
 
 static void report_shut_out(struct checker *checker, const struct far *far)
@@ -101,7 +101,7 @@ static void report_shut_out(struct checker *checker, const struct far *far)
 
 void check_shut_out_of_gpu(struct checker *checker)
 {
-    each_far(checker, false, report_shut_out);
+    for_each_far(checker, false, report_shut_out);
 }
 
 /*

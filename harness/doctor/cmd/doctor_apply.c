@@ -300,8 +300,8 @@ int doctor_undo(const struct doctor_apply_options *options, struct err *err)
         rc = apply_undo(state, 0, &left, err);
     if (!rc)
         (void)printf("%zu process%s may run where %s could before; %zu ended meanwhile\n",
-                     left.live, left.live == 1 ? "" : "es", left.live == 1 ? "it" : "they",
-                     left.gone);
+                     left.nlive, left.nlive == 1 ? "" : "es", left.nlive == 1 ? "it" : "they",
+                     left.nended);
     return rc;
 }
 
@@ -316,7 +316,7 @@ void doctor_undo_stale_trial(const struct doctor_apply_options *options)
     int rc = apply_state_read(path, &state, &err);
     struct apply_left *left = &state.left;
     bool behind = !rc && left->kind == APPLY_LEFT_BEHIND;
-    bool over = !rc && left->kind == APPLY_LEFT_KEPT && !left->live;
+    bool over = !rc && left->kind == APPLY_LEFT_KEPT && !left->nlive;
     if (behind || over)
         rc = apply_undo(path, 0, left, &err);
     if (rc && rc != -ENOENT)
@@ -324,11 +324,11 @@ void doctor_undo_stale_trial(const struct doctor_apply_options *options)
     else if (behind)
         log_warn("an earlier 'contend doctor --verify' was killed: undone, %zu process%s may run "
                  "where %s could before; %zu ended meanwhile",
-                 left->live, left->live == 1 ? "" : "es", left->live == 1 ? "it" : "they",
-                 left->gone);
+                 left->nlive, left->nlive == 1 ? "" : "es", left->nlive == 1 ? "it" : "they",
+                 left->nended);
     else if (left->kind == APPLY_LEFT_KEPT && !over)
         log_info("%zu process%s still bound by an earlier --apply; 'contend doctor --undo' "
                  "restores what they had",
-                 left->live, left->live == 1 ? " is" : "es are");
+                 left->nlive, left->nlive == 1 ? " is" : "es are");
     free(state.masks);
 }

@@ -125,7 +125,7 @@ static int set_masks(struct doctor_verify *verify, bool changed, struct err *err
     if (changed)
         return doctor_change_do(&verify->change, APPLY_TRIAL, &bound, err);
     int rc = apply_undo(verify->change.state, getpid(), &left, err);
-    if (!rc && !left.live)
+    if (!rc && !left.nlive)
         return err_set(err, -ESRCH, "all processes ended while they were measured");
     return rc == -ENOENT ? 0 : rc; /* the guard has undone it */
 }

@@ -184,7 +184,7 @@ static int add_process(struct reader *reader, pid_t pid, struct err *err)
 }
 
 /* Removes ended processes and closes the gaps. */
-static void drop_gone(struct view *view)
+static void drop_ended(struct view *view)
 {
     size_t kept = 0;
     for (size_t i = 0; i < view->nprocesses; i++) {
@@ -203,7 +203,7 @@ static int list_processes(struct reader *reader, bool mark, struct err *err)
     int rc = 0;
     for (size_t i = 0; i < before; i++)
         view->processes[i].source.is_listed = read_process(reader, &view->processes[i], mark);
-    drop_gone(view);
+    drop_ended(view);
     before = view->nprocesses;
     rewinddir(reader->proc);
     for (struct dirent *entry = readdir(reader->proc); entry && !rc;

@@ -308,7 +308,7 @@ static bool is_behind_head(const uint64_t *words, size_t at, uint64_t address)
 #endif
 }
 
-static void look_at_stack(struct memory *memory, struct view_process *process, uint64_t top)
+static void find_tids_on_stack(struct memory *memory, struct view_process *process, uint64_t top)
 {
     enum { WORDS = STACK_TOP / 8, BEHIND = 200 };
     uint64_t words[WORDS], address = top - STACK_TOP;
@@ -330,13 +330,13 @@ static void look_at_stack(struct memory *memory, struct view_process *process, u
 
 /* A mapping above a stack may be merged with it in maps. Then the stack is looked for at the usual
  * size too. */
-static void look_at_stacks(struct memory *memory, struct view_process *process,
-                           const struct segment *stack)
+static void find_tids_on_stacks(struct memory *memory, struct view_process *process,
+                                const struct segment *stack)
 {
     static const uint64_t usual_bytes = 8 << 20;
-    look_at_stack(memory, process, stack->end);
+    find_tids_on_stack(memory, process, stack->end);
     if (stack->end - stack->start > usual_bytes)
-        look_at_stack(memory, process, stack->start + usual_bytes);
+        find_tids_on_stack(memory, process, stack->start + usual_bytes);
 }
 
 /* True for a readable, writable segment after a guard without access rights. */
@@ -364,7 +364,7 @@ static void finish_process(struct reader *reader, struct view_process *process)
             process->samples = 0;
         for (size_t i = 0; i < memory.n; i++)
             if (is_stack(&memory, i))
-                look_at_stacks(&memory, process, &memory.segments[i]);
+                find_tids_on_stacks(&memory, process, &memory.segments[i]);
     }
     free(memory.segments);
     proc_sampler_close(&memory.sampler);

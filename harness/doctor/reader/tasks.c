@@ -83,7 +83,7 @@ static void add_task(struct view_process *process, pid_t tid)
                                 .system_s = NAN};
 }
 
-static void drop_gone(struct view_process *process)
+static void drop_ended(struct view_process *process)
 {
     size_t kept = 0;
     for (size_t i = 0; i < process->ntasks; i++) {
@@ -114,7 +114,7 @@ bool reader_list_tasks(struct view_process *process)
         } else
             add_task(process, tid);
     }
-    drop_gone(process);
+    drop_ended(process);
     return process->ntasks > 0;
 }
 
@@ -172,7 +172,7 @@ static void read_migrations(struct view_process *process, struct view_task *task
     task->migrations = (double)(task->source.migrations - task->source.migrations_then);
 }
 
-static void look_closely(struct reader *reader, struct view_process *process,
+static void read_details(struct reader *reader, struct view_process *process,
                          struct view_task *task)
 {
     struct reader_stat stat = {0};
@@ -219,7 +219,7 @@ void reader_read_tasks(struct reader *reader, struct view_process *process, bool
                            ? since_s(task->source.wait_ns, task->source.wait_then_ns)
                            : (double)NAN;
         if (task->oncpu_s > close_share * reader->view.wall_s && !mark && looks++ < CLOSE_MOST)
-            look_closely(reader, process, task);
+            read_details(reader, process, task);
         if (reader->counts_migrations && task->is_detailed && looks <= COUNTED_MOST)
             read_migrations(process, task);
     }

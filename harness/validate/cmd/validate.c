@@ -94,7 +94,7 @@ static int check_args(struct validate *v, struct err *err)
     return rc;
 }
 
-static double gone_s(const struct validate *v)
+static double elapsed_s(const struct validate *v)
 {
     return (double)(clock_now_ns() - v->start_ns) / 1e9;
 }
@@ -112,7 +112,7 @@ static struct probes_request probes_of(const struct validate *v, unsigned wanted
                                    .wanted = wanted,
                                    .level = (enum probes_level)v->args->profile,
                                    .burn_s = v->args->burn_s,
-                                   .limit_s = fmax(limit_s(v) - gone_s(v), 0)};
+                                   .limit_s = fmax(limit_s(v) - elapsed_s(v), 0)};
 }
 
 static void leave_out_probes(struct facts *facts)
@@ -287,7 +287,7 @@ static int report(struct validate *v)
         .verdict = &verdict,
         .profile = v->args->no_measure ? "none" : validate_profiles[v->args->profile],
         .utc = text_utc(time(NULL), utc),
-        .took_s = gone_s(v)};
+        .took_s = elapsed_s(v)};
     validation_add_to_doc(&validation, &doc);
     int rc = validate_write(&v->args->outputs, &validation, &doc, &err);
     int code = v->args->json ? cmd_print_json(validation_to_json(&validation), 2)

@@ -157,7 +157,7 @@ static const char *const *key_of(char **cells)
 }
 
 /* True if a comparison may fail on the figure; false for a benchmark that this version lacks. */
-static bool gates(const struct fleet *fleet, char **cells)
+static bool is_gating(const struct fleet *fleet, char **cells)
 {
     const struct bench *bench = bench_find(fleet->benches, cells[CELL_KEY + FLEET_BENCH]);
     const struct dims at = dims_parse(bench, row_key(cells[CELL_KEY + FLEET_PARAMS]));
@@ -165,7 +165,7 @@ static bool gates(const struct fleet *fleet, char **cells)
 }
 
 /* True if the figure counts; `length` 0: its key is too long. */
-static bool counts(struct reader *reader, char **cells, const char *key, size_t length)
+static bool is_counted(struct reader *reader, char **cells, const char *key, size_t length)
 {
     struct err none;
     uint32_t at;
@@ -173,7 +173,7 @@ static bool counts(struct reader *reader, char **cells, const char *key, size_t 
         return true;
     if (length && intern_find(&reader->ignored, key, length) != INTERN_NONE)
         return false;
-    bool is = gates(reader->fleet, cells);
+    bool is = is_gating(reader->fleet, cells);
     if (!is && length)
         (void)intern_add(&reader->ignored, key, length, &at, &none); /* or decided again */
     return is;
@@ -198,7 +198,7 @@ static int add_row(struct reader *reader, uint32_t run, const struct csv_reader 
     char key[FLEET_KEY_MAX];
     struct err err;
     size_t length = fleet_key_join(key_of(cells), key);
-    if (!counts(reader, cells, key, length))
+    if (!is_counted(reader, cells, key, length))
         return 0;
     int rc = csv_number(csv, "median", cells[CELL_MEDIAN], &figure.value, why);
     if (rc || isnan(figure.value))
@@ -368,7 +368,7 @@ static int read_validation(struct reader *reader, int dir_fd, struct err *why)
     return rc;
 }
 
-static int look_at(void *arg, const char *path, int dir_fd, unsigned marks, struct err *err)
+static int read_directory(void *arg, const char *path, int dir_fd, unsigned marks, struct err *err)
 {
     struct reader *reader = arg;
     (void)err;
@@ -387,7 +387,7 @@ int fleet_read(const char *path, void (*report)(const char *line), struct fleet 
     struct reader reader = {.report = report, .fleet = fleet, .found = found, .err = err};
     const struct below_request below = {.marks = BELOW_RUN | BELOW_ROWS | BELOW_VALIDATION,
                                         .depth = FLEET_DEPTH,
-                                        .found = look_at,
+                                        .found = read_directory,
                                         .arg = &reader,
                                         .passes = true};
     size_t before = found->results + found->damaged + found->again;

@@ -47,7 +47,7 @@ static bool is_for_guest(const struct unit *unit)
            strcmp(((const struct facts_device *)unit->at)->driver, "vfio-pci") == 0;
 }
 
-static bool is_kept_back(const struct unit *unit)
+static bool is_hidden_by_container(const struct unit *unit)
 {
     return is_hidden(unit) && unit->facts->container;
 }
@@ -67,12 +67,12 @@ static double gpus_on_bus(const struct unit *unit)
     return count_devices(unit->facts, FACTS_GPU);
 }
 
-static bool is_silent(const struct unit *unit)
+static bool shows_no_gpu(const struct unit *unit)
 {
     return is_hidden(unit) && gpus_shown(unit) < 1;
 }
 
-static const char *why_silent(const struct unit *unit, char buf[static 96])
+static const char *why_no_gpu(const struct unit *unit, char buf[static 96])
 {
     (void)buf;
     return unit->facts->why_no_gpus[0] ? unit->facts->why_no_gpus : "the driver shows none";
@@ -424,9 +424,10 @@ const struct rule rules_count[] = {
      .limits =
          {{GPUS(WARN, "this GPU is bound to vfio-pci: it is meant for a guest", is_for_guest),
            .cause = "configuration"},
-          {GPUS(WARN, "this GPU of the host was not handed to the container", is_kept_back),
+          {GPUS(WARN, "this GPU of the host was not handed to the container",
+                is_hidden_by_container),
            .in_container = "docker run --gpus all ..."},
-          {GPUS(FAIL, "no GPU answers: {t}", is_silent), .text = why_silent,
+          {GPUS(FAIL, "no GPU answers: {t}", shows_no_gpu), .text = why_no_gpu,
            .cause = "configuration", .command = "lsmod | grep nvidia; sudo dmesg | grep -i nvrm"},
           {GPUS(FAIL,
                 "this GPU is on the PCI bus, and the driver does not show it: {v} of {b} GPUs",

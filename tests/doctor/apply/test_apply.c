@@ -83,8 +83,8 @@ TEST_IN_DIR(apply_leaves_out_helpers_that_have_ended)
         assert_true(bitset_equal(&now, &all[i].cpus));
     }
     assert_int_equal(apply_undo(path, 0, &left, &err), 0);
-    assert_int_equal(left.live, 2);
-    assert_int_equal(left.gone, 0);
+    assert_int_equal(left.nlive, 2);
+    assert_int_equal(left.nended, 0);
     assert_int_equal(affinity_get(all[0].pid, &now), 0);
     assert_true(bitset_equal(&now, &before));
     end(&all[0]);
@@ -245,7 +245,7 @@ TEST_IN_DIR(apply_knows_whose_trial_it_is)
         assert_int_equal(apply_state_read(path, &kept, &err), 0);
         free(kept.masks);
         assert_int_equal(kept.left.kind, cases[i].kind);
-        assert_int_equal(kept.left.live, cases[i].live);
+        assert_int_equal(kept.left.nlive, cases[i].live);
     }
     assert_int_equal(apply_undo(path, getpid(), &left, &err), -EXDEV);
     assert_mask(worker.pid, &worker.cpus);

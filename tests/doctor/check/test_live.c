@@ -115,8 +115,8 @@ TEST_WITHIN(live_trees, set_up, NULL)
     assert_true(fabs(one->blocked - 0.1) < 1e-9);
     assert_true(one->migrations == 2 && isnan(one->throttled));
     assert_true(fabs(one->used[1] - 0.9) < 1e-9 && one->used[3] == 0);
-    assert_string_equal(one->because, "itself");
-    assert_string_equal(other->because, "");
+    assert_string_equal(one->wait_cause, "itself");
+    assert_string_equal(other->wait_cause, "");
     assert_true(other->throttled == 0.25 && isnan(other->migrations));
     live_set_gpus(&live, busy, 2);
     assert_true(isnan(one->gpu_busy) && other->gpu_busy == 0.5);
@@ -133,7 +133,7 @@ TEST_WITHIN(live_named_processes, set_up, NULL)
     make(pids, 1, &live);
     assert_int_equal(live.nworkers, 1);
     assert_int_equal(live.workers[0].pid, 101);
-    assert_string_equal(live.workers[0].because, "");
+    assert_string_equal(live.workers[0].wait_cause, "");
     live_free(&live);
     make(NULL, 0, &live);
     assert_int_equal(live.workers[0].nprocesses, 1);
@@ -152,7 +152,7 @@ TEST_WITHIN(live_because_of_another, set_up, NULL)
                                                              .migrations = NAN};
     planted.processes[0].cpu_s = planted.processes[1].cpu_s = 0.1;
     make(NULL, 0, &live);
-    assert_string_equal(live.workers[0].because, "200 other");
+    assert_string_equal(live.workers[0].wait_cause, "200 other");
     live_free(&live);
 }
 
