@@ -266,7 +266,7 @@ TEST(copy_split_fits_its_share)
     assert_split(0.1, 0.01, 3, 3);
     /* At most as many as nvbandwidth makes, however much time there is. */
     assert_split(100, 0.01, 16, 3);
-    /* 34 copies of 3 us make an interval that events can time, whatever the share. */
+    /* 34 copies of 3 us make an interval that events can time, at any share. */
     assert_split(0, 3e-6, 34, 1);
     assert_split(100, 3e-6, 34, 3);
     assert_split(100, 0, 100, 3);

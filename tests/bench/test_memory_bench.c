@@ -228,7 +228,7 @@ TEST(mem_latency_says_what_was_walked)
     scan_end(&scan);
 }
 
-/* Sizes are whole lines, each once, whatever the ends of the range. */
+/* Sizes are whole lines, each once, for any ends of the range. */
 TEST(mem_latency_odd_ranges)
 {
     static const struct {

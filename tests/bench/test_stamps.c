@@ -14,7 +14,7 @@ TEST(stamps_keep_all_that_there_is_room_for)
     stamps_close(&stamps);
 }
 
-/* Of more stamps, one in so many is kept, evenly from the first to the last. */
+/* If there are more stamps, every n-th is kept, from the first to the last. */
 TEST(stamps_spread_over_all_that_came)
 {
     static const unsigned times[] = {1, 2, 3, 7, 16};

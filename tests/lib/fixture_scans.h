@@ -10,7 +10,7 @@
 
 struct fixture_scan_machine {
     unsigned cpus;
-    unsigned siblings; /* CPU c shares a core with c + siblings, whatever sysfs says; 0 = no SMT */
+    unsigned siblings; /* CPU c shares a core with c + siblings, independent of sysfs; 0 = no SMT */
     unsigned nodes;    /* 1: numa_matrix is skipped */
     unsigned rounds;
     unsigned gpus; /* 0: no scans of GPUs */

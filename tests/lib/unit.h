@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-/* TEST_WITHIN calls `setup` before the test and `teardown` after it, whatever its result; NULL =
+/* TEST_WITHIN calls `setup` before the test and `teardown` after it, also if it fails; NULL =
  * none. */
 #define TEST(name) TEST_WITHIN(name, NULL, NULL)
 #define TEST_WITHIN(name, setup, teardown)                                                         \

@@ -371,7 +371,7 @@ TEST_WITHIN(rounds_without_baselines, set_up, tear_down)
     assert_string_equal(f->rounds.arms[skipped].reason, "one cache only");
 }
 
-/* Ordered by throughput, whatever the median step; failed arms, bounds and controls come last. */
+/* Ordered by throughput, not by the median step; failed arms, bounds and controls come last. */
 TEST_WITHIN(rounds_best_does_most_work, set_up, tear_down)
 {
     struct fixture *f = *state;

@@ -32,8 +32,8 @@ struct comms_order {
 
 struct comms_communicator {
     uint64_t id;
-    /* Not reported by interfaces 1 to 3 (`size_known` is false). Then 1 + the highest rank that was seen
-     * or named, and the number of hosts. */
+    /* Not reported by interfaces 1 to 3 (`size_known` is false). Then 1 + the highest rank that was
+     * seen or named, and the number of hosts. */
     uint32_t nranks, nodes;
     bool size_known;
     char name[COMMS_NAME_MAX];

@@ -1,4 +1,4 @@
-/* A written round stays in the result, whatever happens afterwards. */
+/* A written round stays in the result, even if the run fails afterwards. */
 #include "harness/cmd/session/session.h"
 
 #include <errno.h>

@@ -415,7 +415,7 @@ TEST(the_next_start_has_its_gpu_and_rank)
                      "OMP_NUM_THREADS=8 CUDA_VISIBLE_DEVICES=4,5 python3 a.py", "");
 }
 
-/* Two workers of one script: a line for each, as far as they fit. */
+/* Two workers of one script: a line for each, until no more fit. */
 TEST(workers_of_one_script_start_apart)
 {
     char ranks[2][32] = {"LOCAL_RANK=0", "LOCAL_RANK=1"}, script[500];
@@ -573,7 +573,7 @@ TEST(more_cpus_gain_the_least_where_threads_wait_for_each_other)
                 " That makes them about 4.2x as fast.");
     expect_gain(judge_narrow(2, 2.4, 7.6, 940), "masks_overlap",
                 " That makes them at least 4.2x as fast:");
-    /* The run queue decides, whatever its length, without samples. */
+    /* The run queue alone decides, without samples. */
     expect_gain(judge_narrow(1, 0.5, 9.5, 50), "narrow_mask",
                 " That makes it about 20.0x as fast.");
 }

@@ -260,7 +260,8 @@ TEST(sequential_interval_is_the_test)
     assert_true(sequential_below(&s.of, at.high - 1e-6) < log(200));
 }
 
-/* The first five rounds prove nothing, whatever the difference; nor do rounds of a single order. */
+/* The first five rounds prove nothing, however large the difference; nor do rounds of a single
+ * order. */
 TEST(sequential_needs_some_rounds)
 {
     static struct simulated s;

@@ -1,5 +1,4 @@
-/* harness/machine/facts/key.c: a machine has the same key whatever it does, and another machine has
- * another key. */
+/* harness/machine/facts/key.c: a machine has one key at all times, and another machine another. */
 #include "harness/machine/facts/key.h"
 #include "harness/store/json/machine.h"
 #include "tests/lib/fixture_dir.h"

@@ -73,7 +73,7 @@ TEST(plan_slices_of_each_placement)
         {{.placement = PLACE_SPREAD, .workers = 3}, "0-1,6-7,12-13 | 2-3,8-9,14-15 | 4-5,10-11"},
         {{.placement = PLACE_CORES, .workers = 3}, "0,2,4 | 6,8,10 | 12,14"},
         {{.placement = PLACE_LLC, .workers = 3}, "0-7 | 8-11 | 12-15"},
-        /* near their GPUs, as far as these nodes have room */
+        /* near their GPUs, while these nodes have room */
         {{.placement = PLACE_NUMA, .workers = 3}, "8-15 | 0-3 | 4-7"},
         {{.placement = PLACE_GPU_LOCAL, .workers = 3}, "8-11 | 0-7 | 12-15"},
         {{.placement = PLACE_REMOTE, .workers = 3}, "8-15 | 0-3 | 4-7"},
@@ -194,7 +194,7 @@ static unsigned far_packages(unsigned a, unsigned b)
 TEST(plan_remote_takes_memory_and_gpu_of_the_far_node)
 {
     static const struct row nodes[] = {{{.placement = PLACE_REMOTE, .workers = 3}, "3 | 2 | 1"}};
-    /* Of equally far nodes each gets one worker before any gets two. */
+    /* Among equally far nodes each gets one worker before any gets two. */
     static const struct row spread[] = {
         {{.placement = PLACE_REMOTE, .workers = 4}, "2 | 3 | 0 | 1"}};
     /* Sharing a GPU while another is idle would measure the sharing. */

@@ -43,7 +43,7 @@ static const char *print(struct fixture *fixture, bool color)
     return fixture->text;
 }
 
-/* True if a line of the last output begins with `begin`, whatever the widths of its columns. */
+/* True if a line of the last output begins with `begin`, for any widths of its columns. */
 static bool has_line(const struct fixture *fixture, const char *begin)
 {
     for (const char *line = fixture->text; *line; line += strcspn(line, "\n") + 1) {

@@ -1,5 +1,4 @@
-/* harness/store/files/run_json.c: run.json, read back, describes the run, whatever text the machine
- * contributed. */
+/* harness/store/files/run_json.c: run.json, read back, describes the run, with any text in it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>

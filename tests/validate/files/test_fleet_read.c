@@ -221,7 +221,7 @@ TEST_IN_DIR(names_of_machines_command_no_terminal)
     "T10:00:00Z\", \"verdict\": \"" verdict "\", \"text\": \"" text                                \
     "\", \"machine\": {\"parts\": {}}, \"measured\": []}"
 
-/* The latest validation counts, in whatever order they are read. */
+/* The latest validation counts, in any order of reading. */
 TEST(a_validation_says_whether_its_machine_passed)
 {
     static const char *const texts[] = {

@@ -117,8 +117,7 @@ TEST(normal_noise_accuses_nobody)
     free_judged(&judged);
 }
 
-/* A machine that its own rules refused fails whatever its figures, comes first, and does not
- * contribute to bounds. */
+/* A machine that its own rules refused fails with any figures, comes first, and makes no bounds. */
 TEST(whom_its_own_rules_refused_fails)
 {
     struct judged judged = {0};
@@ -357,7 +356,7 @@ TEST(whom_nothing_was_judged_of_does_not_pass)
     free_judged(&judged);
 }
 
-/* Neither pass nor failure, whatever oddities its figures have; violated bounds are a failure. */
+/* Neither pass nor failure if its figures are only odd; violated bounds are a failure. */
 TEST(whom_its_own_rules_could_not_judge_does_not_pass)
 {
     struct judged judged = {0};

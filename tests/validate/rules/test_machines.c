@@ -518,7 +518,7 @@ static size_t fit_of(const char *file)
     return machine_is_of(&kind, &world.gpus[0]);
 }
 
-/* Of all files, the one of this kind matches most of the GPU's name. */
+/* Among all files, the one of this kind matches most of the GPU's name. */
 static void fits_best(const char *machine)
 {
     const char *own;

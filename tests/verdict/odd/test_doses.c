@@ -1,4 +1,4 @@
-/* Doses that were not held: the worst is named, with the reason as far as the plan shows it. */
+/* Doses that were not held: the worst is named, with the reason if the plan shows it. */
 #include "harness/verdict/advice/verdict.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"

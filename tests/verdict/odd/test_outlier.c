@@ -77,7 +77,7 @@ TEST(outlier_accepts_many_groups)
     assert_int_equal(judgement.verdict, OUTLIER_SPLIT);
 }
 
-/* A rate of 0 is a failure, whatever the other values. */
+/* A rate of 0 is a failure, for any other values. */
 TEST(outlier_names_the_dead_one)
 {
     const double dead[] = {57, 57, 57, 0}, group[] = {57, 57, 25, 25, 0}, two[] = {57, 0};

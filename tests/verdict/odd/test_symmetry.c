@@ -334,7 +334,7 @@ TEST(symmetry_name_who_is_waited_for)
     }
 }
 
-/* Ordered by the longest wait, whatever the shares are. */
+/* Ordered by the longest wait, not by the shares. */
 TEST(symmetry_tell_the_longest_wait)
 {
     static const double brief[] = {60, 60, 60, 0}, longest[] = {5000, 5000, 5000, 10};
@@ -396,7 +396,7 @@ TEST(symmetry_know_the_power_limit)
     sheet_free(sheet);
 }
 
-/* Of many findings only the first are printed, and the number of the others. */
+/* If there are many findings, the first are printed, and the number of the others. */
 TEST(symmetry_limit_what_is_told)
 {
     struct sheet *sheet = sheet_new(12);

@@ -344,7 +344,7 @@ static double twelve_seconds(const struct arm *arm)
     return 12;
 }
 
-/* The time that the tune took, whatever it found. */
+/* The time that the tune took. */
 static double spent_s(const struct tuned *tuned)
 {
     double sum_s = 0;
