@@ -11,12 +11,9 @@ const char *const dose_names[] = {"cpu", "bandwidth", "latency", "cache", "h2d",
 /* Levels that aggressors can hold: they have the workers' priority and few threads per CPU. */
 static const double least[DOSE_KINDS] = {
     [DOSE_BANDWIDTH] = 0.05, [DOSE_LATENCY] = 1, [DOSE_CACHE] = 0.05, [DOSE_H2D] = 0.2};
-static const double most[DOSE_KINDS] = {[DOSE_CPU] = 0.8,
-                                        [DOSE_BANDWIDTH] = 1,
-                                        [DOSE_LATENCY] = 20,
-                                        [DOSE_CACHE] = 1,
-                                        [DOSE_H2D] = 1,
-                                        [DOSE_THROTTLE] = 0.8};
+static const double most[DOSE_KINDS] = {
+    [DOSE_CPU] = 0.8, [DOSE_BANDWIDTH] = 1, [DOSE_LATENCY] = 20,
+    [DOSE_CACHE] = 1, [DOSE_H2D] = 1,       [DOSE_THROTTLE] = 0.8};
 
 bool dose_is_share(int kind)
 {

@@ -1,4 +1,4 @@
-/* Schedules of requests: right on average, in order, drawn from the seed alone. */
+/* Schedules of requests: the right mean rate, in order, drawn from the seed alone. */
 #include <math.h>
 #include <stdbool.h>
 
@@ -22,7 +22,8 @@ static void check_order(size_t n, uint64_t span_ns)
     }
 }
 
-/* A seed draws one schedule always, so five standard deviations of a Poisson count hold or not. */
+/* A seed always draws the same schedule, so a bound of five standard deviations of a Poisson count
+ * holds in every run or in none. */
 TEST(arrivals_come_at_their_rate)
 {
     struct arrivals_params params = poisson(50000, 7);
@@ -36,7 +37,7 @@ TEST(arrivals_come_at_their_rate)
     check_order(n, params.span_ns);
 }
 
-/* Independent gaps: their mean is their standard deviation, and so many are above it. */
+/* Independent gaps: their mean is their standard deviation, and enough gaps exceed it. */
 TEST(arrivals_have_exponential_gaps)
 {
     struct arrivals_params params = poisson(50000, 11);
@@ -64,7 +65,7 @@ TEST(arrivals_of_a_burst_come_at_once)
         assert_int_equal(at_ns[i], at_ns[i - i % 4]);
 }
 
-/* Twice the rate is the same schedule in half the time: what differs between loads is the load. */
+/* Twice the rate gives the same schedule in half the time, so loads differ in nothing else. */
 TEST(arrivals_of_other_rates_are_the_same_stretched)
 {
     struct arrivals_params slow = poisson(1000, 5), fast = poisson(2000, 5);

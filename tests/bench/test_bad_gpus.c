@@ -1,6 +1,6 @@
 /*
- * Scans of three GPUs of which the second is in trouble: the others are measured, and it is a row
- * that says why, with its number and address. Over kernels that are made up.
+ * Scans of three made-up GPUs, the second of which fails. The scan measures the others and emits a
+ * row with the reason, the number and the address of the bad GPU.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,7 +20,7 @@ enum { GPUS = 3, BAD = 1 };
 static struct bench_machine machine;
 static struct scan scan;
 
-/* A benchmark, a figure of each GPU alone, and one of all. */
+/* A benchmark, a value of each GPU alone, and a value of all GPUs. */
 static const struct subject {
     const struct bench *bench;
     const char *metric, *alone, *all, *pairs[3];
@@ -49,7 +49,7 @@ static const struct subject {
 static const struct subject *const subjects[] = {&launch, &stream, &matmul, &copy, &memory};
 enum { SUBJECTS = sizeof(subjects) / sizeof(subjects[0]) };
 
-/* Of launches thousands must fit in, in a time that passes faster. */
+/* Thousands of launches must fit in, on a clock that runs fast. */
 static double budget_of(const struct subject *subject)
 {
     return subject == &launch ? 1 : 0.05;
@@ -64,7 +64,7 @@ static double value(const struct subject *subject, const char *format, unsigned 
     return scan_value(&scan, subject->metric, key);
 }
 
-/* The others have their values; the bad one has a row that says why, and nothing else. */
+/* The good GPUs have their values; the bad GPU has a row with the reason and nothing else. */
 static void assert_left_out(const struct subject *subject, const char *why)
 {
     char said[240];
@@ -104,13 +104,14 @@ TEST(bad_gpus_good_ones_are_all_measured)
     }
 }
 
-/* No GPU's home, and not there: as memory that cannot be page-locked, of CXL or a GPU. */
+/* Memory of a node that cannot be page-locked, such as memory of CXL or of a GPU. The node has no
+ * GPU and does not exist here. */
 TEST(bad_gpus_node_without_page_locked_memory_is_left_out)
 {
     static struct bench_machine wide;
     const char *far = "dir=h2d;gpu=0;node=63;mem=pinned;via=ce;with=alone";
     if (memory_node_try(0, NULL) || !access("/sys/devices/system/node/node63", F_OK))
-        skip(); /* nobody may bind memory here, or there is such a node */
+        skip(); /* memory binding is not allowed, or the node does exist */
     wide = machine;
     wide.nnodes = 2;
     wide.nodes[0].os_node = 0;
@@ -145,13 +146,13 @@ TEST(bad_gpus_that_do_not_open_are_left_out)
     run(&copy, &(struct fake_trouble){"gpu_copy_open", BAD, 0, -ENOMEM}, "it broke");
 }
 
-/* In the first point that it is in, or a later one. */
+/* At the GPU's first point or at a later one. */
 TEST(bad_gpus_that_fail_under_way_are_left_out)
 {
     static const struct {
         const struct subject *of;
         const char *call;
-        unsigned setup; /* calls in setup */
+        unsigned setup; /* number of such calls in setup */
     } calls[] = {{&launch, "gpu_launch_set_wait", 9}, {&launch, "gpu_launch_wait", 5000},
                  {&stream, "gpu_stream_queue", 21},   {&stream, "gpu_stream_done", 0},
                  {&stream, "gpu_stream_wait", 21},    {&stream, "gpu_stream_poison", 0},
@@ -166,7 +167,7 @@ TEST(bad_gpus_that_fail_under_way_are_left_out)
                 "it broke");
 }
 
-/* What was timed is what is checked: behind each point, and not once more. */
+/* Each point is checked once, right after it was timed. */
 TEST(bad_gpus_that_compute_wrongly_are_left_out)
 {
     run(&launch, &(struct fake_trouble){"gpu_launch_count", BAD, 0, 1}, "kernels of");
@@ -181,7 +182,7 @@ TEST(bad_gpus_that_compute_wrongly_are_left_out)
     }
 }
 
-/* 3 alone and 3 with all, of each operation or type: poison before, a check behind. */
+/* Three points alone and three with all, for each operation or type: poison, then a check. */
 TEST(bad_gpus_every_point_is_checked)
 {
     fake_gpu_set_trouble(&(struct fake_trouble){0});
@@ -197,7 +198,7 @@ TEST(bad_gpus_every_point_is_checked)
     scan_end(&scan);
 }
 
-/* A stream that went on before all was queued says so; without another GPU the scan fails. */
+/* A stream that started before all work was queued reports it; with no other GPU the scan fails. */
 TEST(bad_gpus_expired_holds_fail)
 {
     run(&copy, &(struct fake_trouble){"gpu_copy_time", BAD, 4, -ETIME}, "it broke");
@@ -209,7 +210,7 @@ TEST(bad_gpus_expired_holds_fail)
     machine.ngpus = GPUS;
 }
 
-/* Where none is left, the first one's reason is that of the scan: a skip where it is one. */
+/* Without any GPU left, the scan ends with the first GPU's reason: a skip if that reason is one. */
 TEST(bad_gpus_alone_are_the_scan)
 {
     machine.ngpus = 1;
@@ -226,7 +227,7 @@ TEST(bad_gpus_alone_are_the_scan)
     machine.ngpus = GPUS;
 }
 
-/* What two others do together, and one beside two others, of whom the bad one is one. */
+/* A bad GPU hides neither what two other GPUs do together, nor one GPU beside all good ones. */
 TEST(bad_gpus_hide_no_others_between_gpus)
 {
     static const char *const of_good[] = {"dir=d2d-both;src=0;dst=2;via=sm;op=read",
@@ -250,7 +251,7 @@ TEST(bad_gpus_hide_no_others_between_gpus)
     }
 }
 
-/* Of four GPUs three are left, which is enough for one and two others. */
+/* Three of four GPUs are left, which is enough for one GPU and two others. */
 TEST(bad_gpus_leave_one_and_all_others)
 {
     machine.ngpus = GPUS + 1;
@@ -268,7 +269,7 @@ TEST(bad_gpus_burn)
 {
     static const struct {
         const char *call, *metric;
-        unsigned from; /* behind the warm-up */
+        unsigned from; /* after the warm-up */
         int rc;
     } wrong[] = {{"gpu_matmul_check", "burn_products", 7, -EBADMSG},
                  {"gpu_copy_check", "burn_copies", 4, -EBADMSG},

@@ -1,4 +1,4 @@
-/* bench/feed/batch_file.h: raw batches read from a file are those that were written. */
+/* bench/feed/batch_file.h: raw batches are read from a file as they were written. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -6,7 +6,7 @@
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"
 
-/* No batch ends where a page or a write does. */
+/* No batch ends at the boundary of a page or of a write. */
 enum { SOURCES = 4, CELLS = 100003, BATCHES = 44 };
 
 static float *sources_new(void)

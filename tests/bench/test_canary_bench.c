@@ -1,4 +1,4 @@
-/* bench/cpu/canary.c on this machine's CPUs: right work, and values that a CPU can have. */
+/* bench/cpu/canary.c on this machine's CPUs: right results and plausible values. */
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/unit.h"
@@ -20,7 +20,7 @@ TEST(canary_emits_what_a_cpu_can_do)
     scan_end(&scan);
 }
 
-/* Caches that nobody could copy beyond, or of no size, change the arrays and not the rest. */
+/* Caches that are too large to copy beyond, or of size 0, change the arrays and nothing else. */
 TEST(canary_on_any_caches)
 {
     static struct bench_machine machine;

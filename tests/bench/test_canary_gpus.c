@@ -1,4 +1,4 @@
-/* bench/gpu/gpu_canary.c over kernels that are made up: a worker a GPU, and the first says all. */
+/* bench/gpu/gpu_canary.c over made-up kernels: one worker a GPU, and worker 0 emits all values. */
 #include <errno.h>
 #include <pthread.h>
 
@@ -35,7 +35,7 @@ static int gather(struct peers *peers, const void *mine, void *all, size_t bytes
     return 0;
 }
 
-/* As a worker process does. */
+/* As a worker process does it. */
 static void *run_worker(void *arg)
 {
     struct worker *worker = arg;
@@ -84,7 +84,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* NULL where worker 0 did not emit it. */
+/* NULL if worker 0 did not emit it. */
 static const struct value *find(const char *metric, const char *key)
 {
     const struct value_log *log = &workers[0].values;
@@ -104,8 +104,10 @@ TEST_WITHIN(canary_gpus_are_all_told_once, set_up, NULL)
         (void)snprintf(key, sizeof(key), "gpu=%u", i);
         const struct value *time = find("canary_time", key), *cycles = find("canary_cycles", key);
         assert_true(time && cycles);
-        assert_true(time->value > 499 * (i + 1) && time->value < 501 * (i + 1)); /* the clock is */
-        assert_true(cycles->value > 999999 && cycles->value < 1000001); /* another, the work not */
+        assert_true(time->value > 499 * (i + 1) &&
+                    time->value < 501 * (i + 1)); /* clocks differ .. */
+        assert_true(cycles->value > 999999 &&
+                    cycles->value < 1000001); /* .. but the work is the same */
     }
 }
 

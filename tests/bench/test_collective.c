@@ -1,4 +1,4 @@
-/* The scan of collectives: its arithmetic, its agreement, its checks, over an engine of memory. */
+/* The scan of collectives over an engine in memory: arithmetic, agreement of ranks, checks. */
 #include <errno.h>
 #include <math.h>
 
@@ -28,14 +28,15 @@ static void assert_close(double got, double want)
         fail_msg("%.9g, not %.9g", got, want);
 }
 
-/* What the check expects is what the definitions of the operations give. */
+/* The values that the check expects are those that the operations' definitions give. */
 TEST(all_operations_of_any_number_of_ranks_are_right)
 {
     static const unsigned ranks[] = {2, 3, 4, 5, 8};
     for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
         static const char *const pairs[] = {"op=all", "place=both", "end=32K", "root=1", NULL};
         run_good(ranks[i], pairs);
-        /* 7 sizes; those with parts lack the small ones; two operations have no in-place form. */
+        /* 7 sizes; operations with one part per rank lack the small sizes; two have no in-place
+         * form. */
         size_t points = fake_count(&world, "collective_latency");
         assert_true(points > 76 && points < 112);
         assert_int_equal(fake_count(&world, "collective_busbw"), points);
@@ -112,7 +113,7 @@ TEST(ranks_agree_on_iterations)
     fake_world_free(&world);
 }
 
-/* One size has all of the budget: half for the batch, a fifth for the events. */
+/* One size has the whole budget: half for the batch, a fifth for the events. */
 TEST(points_keep_to_their_share)
 {
     static const char *const pairs[] = {"begin=8", "end=8", NULL};
@@ -125,7 +126,7 @@ TEST(points_keep_to_their_share)
     fake_world_free(&world);
 
     fake_world_init(&world, 2, pairs);
-    world.each_us[1] = 4e6; /* a single operation is more than the budget */
+    world.each_us[1] = 4e6; /* a single operation exceeds the budget */
     fake_world_run(&world);
     assert_int_equal(first->nruns, 2);
     assert_int_equal(first->iters[1], 1);
@@ -158,7 +159,7 @@ TEST(slow_rank_is_named)
     assert_close(fake_value(&world, "rank_waited", "op=allreduce;rank=2;size=1024"), 0);
     assert_true(fabs(fake_value(&world, "rank_waited", "op=allreduce;rank=3;size=1024") - 40) <
                 1e-3);
-    assert_int_equal(fake_count(&world, "rank_on_host"), 0); /* there is one */
+    assert_int_equal(fake_count(&world, "rank_on_host"), 0); /* all ranks are on one host */
     fake_world_free(&world);
 }
 
@@ -166,7 +167,8 @@ TEST(even_ranks_are_not_blamed)
 {
     static const char *const pairs[] = {"op=all", "begin=1M", "end=1M", NULL};
     run_good(3, pairs);
-    assert_int_equal(fake_count(&world, "rank_waited"), 4 * 3); /* where all wait for all */
+    assert_int_equal(fake_count(&world, "rank_waited"),
+                     4 * 3); /* in operations where all ranks wait for all */
     for (unsigned rank = 0; rank < 3; rank++) {
         char key[64];
         (void)snprintf(key, sizeof(key), "op=allreduce;rank=%u;size=1048576", rank);
@@ -177,7 +179,7 @@ TEST(even_ranks_are_not_blamed)
 
 TEST(blame_needs_a_margin)
 {
-    /* Rank 1 is shorter by: 5%; 0.4 us of 1 us; 20%. */
+    /* Rank 1 takes less by 5%, by 0.4 us of 1 us, and by 20%. */
     static const struct collective_time times[2][3] = {
         {{100, 0}, {1.0f, 0}, {100, 0}},
         {{95, 0}, {0.6f, 0}, {80, 0}},
@@ -212,7 +214,7 @@ TEST(wrong_data_fails_the_arm)
         fake_world_init(&world, 3, pairs);
         world.wrong_op = op;
         bool at_root = op == COLLECTIVE_REDUCE || op == COLLECTIVE_GATHER;
-        world.wrong_rank = at_root ? 0 : 2; /* others get nothing to be wrong */
+        world.wrong_rank = at_root ? 0 : 2; /* only this rank receives anything */
         fake_world_run(&world);
         for (unsigned p = 0; p < 3; p++) {
             assert_int_equal(world.outcome[p].run, 0);
@@ -296,7 +298,7 @@ TEST(what_does_not_fit_is_said)
     fake_world_free(&world);
 }
 
-/* More ranks than are named, and the longest keys. */
+/* More ranks than are listed by name, and the longest keys. */
 TEST(many_ranks_and_long_keys)
 {
     static const char *const pairs[] = {"op=reducescatter", "place=both", "begin=8G",
@@ -327,7 +329,7 @@ TEST(bad_input_is_refused)
     assert_int_equal(set("begin=8"), 0);
     assert_int_equal(set("begin=0"), -EINVAL);
     assert_int_equal(set("end=0"), -EINVAL);
-    assert_int_equal(set("begin=1G"), -EINVAL); /* above end */
+    assert_int_equal(set("begin=1G"), -EINVAL); /* larger than end */
     assert_int_equal(set("factor=1"), -EINVAL);
     assert_int_equal(set("op=exscan"), -EINVAL);
     assert_int_equal(set("type=complex"), -EINVAL);

@@ -1,4 +1,4 @@
-/* The MPI engine of collectives with one rank, whose MPI does as the test says. */
+/* The MPI engine of collectives with one rank, over a fake MPI that the test controls. */
 #include <errno.h>
 
 #include "bench/collective/collective_engine.h"
@@ -10,7 +10,7 @@ enum { COUNT = 100 };
 
 static int calls, fail_from, corrupt_at;
 
-/* Of one rank: what is sent is what comes back. */
+/* With one rank, the received data equal the sent data. */
 static int fake_collective(const struct mpi_ops_collective *what, char *msg, size_t size)
 {
     static const size_t bytes[MPI_OPS_TYPES] = {1, 4, 8, 4, 8, 1, 4, 8};
@@ -78,7 +78,7 @@ TEST(collective_mpi_probe)
     assert_non_null(strstr(f.err.msg, "mpirun -n 2 contend bench collective"));
 }
 
-/* Every operation and type: right results pass, one changed bit is found where it is. */
+/* For every operation and type: right results pass, and the check locates one changed bit. */
 TEST(collective_mpi_check)
 {
     static const enum collective_type types[] = {
@@ -106,7 +106,7 @@ TEST(collective_mpi_check)
     f.team.ops->close(&f.team);
 }
 
-/* `run` does one more than it times; an error comes through in MPI's words. */
+/* `run` does one more operation than it times; an error carries MPI's own message. */
 TEST(collective_mpi_run)
 {
     struct fixture f;

@@ -70,15 +70,15 @@ TEST(range_counts_its_sizes)
 TEST(iterations_fill_the_share)
 {
     assert_int_equal(collective_iters(1, 0.1, 10, 1, 1000), 100);
-    assert_int_equal(collective_iters(1, 30, 1, 1, 1000), 1);       /* never none */
-    assert_int_equal(collective_iters(1, 1e-6F, 1, 1, 1000), 1000); /* nor too many */
+    assert_int_equal(collective_iters(1, 30, 1, 1, 1000), 1);       /* at least one */
+    assert_int_equal(collective_iters(1, 1e-6F, 1, 1, 1000), 1000); /* at most the limit */
     assert_int_equal(collective_iters(1, 0.1, 10, 16, 1000), 96);   /* whole batches */
     assert_int_equal(collective_iters(1, 30, 16, 16, 1000), 16);
-    assert_int_equal(collective_iters(1, 0, 1, 1, 1000), 1000); /* below the clock */
+    assert_int_equal(collective_iters(1, 0, 1, 1, 1000), 1000); /* faster than the clock resolves */
     assert_int_equal(collective_iters(1, 1e-6F, 1, 16, 512), 512);
 }
 
-/* Whether any rank gives another number than rank 0. */
+/* True if the terms of any rank differ from those of rank 0. */
 static bool ranks_differ(const struct collective_call *call, unsigned ranks, uint64_t i)
 {
     for (unsigned rank = 1; rank < ranks; rank++)
@@ -87,7 +87,7 @@ static bool ranks_differ(const struct collective_call *call, unsigned ranks, uin
     return false;
 }
 
-/* Reductions have to be exact in the narrowest types, and values to tell ranks and places apart. */
+/* Reductions must be exact in the narrowest types, and differ between ranks and positions. */
 static void assert_exact_and_different(struct collective_call call, unsigned ranks)
 {
     unsigned differ = 0;
@@ -124,7 +124,7 @@ TEST(averages_may_be_rounded_where_they_must)
     struct collective_call call = {.type = COLLECTIVE_HALF, .redop = COLLECTIVE_AVG};
     const double off = 20.0 / 1024;
     assert_false(collective_is_wrong(&call, 4, 20, 20));
-    assert_true(collective_is_wrong(&call, 4, 20 + off, 20)); /* a quarter is exact */
+    assert_true(collective_is_wrong(&call, 4, 20 + off, 20)); /* quarters are exact */
     assert_false(collective_is_wrong(&call, 3, 20 - 2 * off, 20));
     assert_true(collective_is_wrong(&call, 3, 20 + 4 * off, 20));
     assert_true(collective_is_wrong(&call, 3, (double)NAN, 20));
@@ -138,13 +138,13 @@ TEST(averages_may_be_rounded_where_they_must)
     }
 }
 
-/* Looks of 10 us, a second apart; the device's clock is a thousandth fast. */
+/* Two clock readings of 10 us each, a second apart; the device's clock is 0.1% fast. */
 static const struct collective_clock_pair clock_pairs[2] = {
     {5000000000u, 5000010000u, 0},
     {6000000000u, 6000010000u, 1001000},
 };
 
-/* Of an operation that the device begins to wait for half a second on and ends `busy_us` later. */
+/* For an operation whose device begins to wait at 0.5 s and ends `busy_us` later. */
 static double lag_us(double launched_us, double busy_us)
 {
     const double begin_us = 500500;
@@ -155,20 +155,21 @@ static double lag_us(double launched_us, double busy_us)
 TEST(launch_behind_the_begin_is_a_lag)
 {
     assert_float_equal(lag_us(2000, 2030), 1980, 0.1F);
-    assert_float_equal(lag_us(2000, 1995), 1980, 0.1F); /* the clocks differ by that */
+    assert_float_equal(lag_us(2000, 1995), 1980,
+                       0.1F); /* 5 us before the launch: an error of the clocks */
     assert_float_equal(lag_us(2000, 90000), 1980, 0.1F);
     assert_float_equal(lag_us(24, 15), 4, 0.1F);
-    assert_float_equal(lag_us(20.5, 30), 0.5F, 0.1F); /* without a jump */
+    assert_float_equal(lag_us(20.5, 30), 0.5F, 0.1F); /* continuous at the threshold */
 }
 
 TEST(what_is_no_lag)
 {
     assert_float_equal(lag_us(-3000, 30), 0, 0); /* queued in time */
-    assert_float_equal(lag_us(8, 30), 0, 0);     /* as long as launches take */
+    assert_float_equal(lag_us(8, 30), 0, 0);     /* no longer than launches take */
     assert_float_equal(lag_us(2000, 30), 0, 0);  /* done before the call returned */
     struct collective_clock_pair vague[2] = {clock_pairs[0], clock_pairs[1]};
     vague[1].after_ns += 3000000;
     assert_float_equal(collective_lag_us(vague, 5502000000u, 500500, 502600), 0, 0);
-    vague[1] = vague[0]; /* no time has passed */
+    vague[1] = vague[0]; /* no time between the readings */
     assert_float_equal(collective_lag_us(vague, 5000105000u, 0, 200), 80, 0.1F);
 }

@@ -1,4 +1,4 @@
-/* What gpu_launch, gpu_stream and gpu_matmul reckon without a GPU. */
+/* What gpu_launch, gpu_stream and gpu_matmul compute without a GPU. */
 #include <errno.h>
 #include <math.h>
 
@@ -83,7 +83,7 @@ TEST(compute_reference_multiplies_rows_by_columns)
     assert_near(matmul_flops(&large), 1099511627776.0, 0);
 }
 
-/* Sizes that are all different: where BLAS has an entry, in columns, or in those of a transpose. */
+/* All sizes differ: the position of an entry by the rules of BLAS, or in the transpose. */
 TEST(compute_layouts_are_those_of_blas)
 {
     static const size_t a_at[MATMUL_LAYOUTS] = {5 + 3 * 7, 5 + 3 * 7, 3 + 5 * 11, 3 + 5 * 11};
@@ -113,7 +113,7 @@ TEST(compute_types_say_which_shapes_they_take)
     static const struct {
         enum matmul_type type;
         struct matmul_shape shape;
-        const char *refused; /* NULL = it is not */
+        const char *refused; /* NULL = accepted */
     } cases[] = {
         {MATMUL_BF16, {7, 9, 11, MATMUL_TT}, NULL},
         {MATMUL_FP64, {1, 1, 1, MATMUL_NN}, NULL},
@@ -134,7 +134,7 @@ TEST(compute_types_say_which_shapes_they_take)
     }
 }
 
-/* What a type stores is read back as it was, the nearest there is, in its own bits. */
+/* Stored values are the nearest of the type, with the right bits, and are read back unchanged. */
 TEST(compute_storage_is_that_of_the_type)
 {
     static const struct {
@@ -181,7 +181,7 @@ TEST(compute_storage_is_that_of_the_type)
         }
 }
 
-/* The limit lets through what the type must lose and, over some entries, nothing much worse. */
+/* The limit allows what the type loses. Over several entries it finds wrong rows and short sums. */
 TEST(compute_limit_tells_products_from_others)
 {
     enum { N = 4096 };
@@ -200,7 +200,7 @@ TEST(compute_limit_tells_products_from_others)
         assert_true(wrong_row > tries / 2);
         assert_true(short_sum > 0);
     }
-    /* fp32: an order of summation of its own, in float, stays far within. */
+    /* fp32: another order of summation in float stays far within the limit. */
     float sum = 0;
     for (size_t k = 0; k < N; k++)
         sum += (float)matmul_value(1, 0, k) * (float)matmul_value(1, 1, k);
@@ -243,7 +243,7 @@ TEST(compute_stats_of_intervals)
 {
     double values[1000];
     for (int i = 0; i < 1000; i++)
-        values[i] = (i * 7 + 3) % 1000 + 1; /* 1..1000, mixed */
+        values[i] = (i * 7 + 3) % 1000 + 1; /* 1..1000, shuffled */
     assert_near(launch_stat(values, 1000, LAUNCH_P50), 500.5, 0);
     assert_near(launch_stat(values, 1000, LAUNCH_P99), 990, 0);
     assert_near(launch_stat(values, 1000, LAUNCH_MAX), 1000, 0);

@@ -38,7 +38,7 @@ TEST(switch_on_one_cpu)
     scan_end(&scan);
 }
 
-/* Others may hold up any of them: not each time. */
+/* Load on the machine may delay any of these, but not every time. */
 TEST(switch_sees_the_working_set)
 {
     static const char *const pairs[] = {"how=pipe", "between=threads", "cpus=one", NULL};
@@ -88,7 +88,7 @@ static void never(void *arg, unsigned who)
     *(bool *)arg = true;
 }
 
-/* A CPU that is not ours: nobody plays, and nobody waits for the other. */
+/* Without its CPU neither side runs, and neither waits for the other. */
 TEST(cpu_pair_without_its_cpu)
 {
     for (int processes = 0; processes < 2; processes++)

@@ -1,4 +1,4 @@
-/* What gpu_copy measures, under which keys, and how its time is shared out. */
+/* What gpu_copy measures, its keys, and how its time is divided. */
 #include "bench/copy/gpu_copy_plan.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ enum { POINTS = 4096 };
 static struct copy_point points[POINTS];
 static const struct copy_filter everything;
 
-/* GPUs spread over nodes, all with access to each other but the last two. */
+/* GPUs spread over nodes; all have peer access to each other except the last two. */
 static struct copy_shape shape_of(unsigned ngpus, unsigned nnodes)
 {
     struct bench_machine machine = {.ngpus = ngpus, .nnodes = nnodes};
@@ -62,7 +62,7 @@ TEST(copy_plan_keys_are_unique_and_fit)
             for (unsigned gpu = first; gpu <= last; gpu++) {
                 const struct dims at = copy_point_dims(&shape, &points[i], gpu);
                 (void)dims_format(&bench_gpu_copy, &at, keys[nkeys]);
-                /* A cut key would have its end missing. */
+                /* A truncated key would lack its end. */
                 const char *end = !copy_is_between_gpus(&points[i])
                                       ? points[i].all ? "=all" : "=alone"
                                   : points[i].write ? "op=write"
@@ -99,12 +99,12 @@ TEST(copy_plan_four_gpus_two_nodes)
     assert_true(has_key(&shape, n, "dir=d2h;gpu=3;node=2;mem=pinned;via=ce;with=all"));
     assert_false(has_key(&shape, n, "dir=d2h;gpu=3;node=0;mem=pinned;via=ce;with=all"));
     assert_true(has_key(&shape, n, "dir=d2d;src=2;dst=3;via=ce;op=read"));
-    /* These two have no access to each other. */
+    /* These two GPUs have no peer access to each other. */
     assert_false(has_key(&shape, n, "dir=d2d;src=2;dst=3;via=sm;op=read"));
     assert_true(has_key(&shape, n, "dir=d2d;src=1;dst=3;via=sm;op=write"));
 }
 
-/* Both ways each pair once, and by kernel no GPU with one that it does not reach. */
+/* Each pair once in both directions; kernels never copy between GPUs without peer access. */
 TEST(copy_plan_of_several_gpus_at_once)
 {
     struct copy_shape shape = shape_of(4, 2);
@@ -162,7 +162,7 @@ TEST(copy_plan_chases_what_a_kernel_reaches)
         assert_int_equal(chases_of(&shape, &cases[i].filter, chases), cases[i].n);
 }
 
-/* The ratio of sharing needs what a GPU does alone. */
+/* The ratio of sharing needs the rate of a GPU alone. */
 TEST(copy_plan_alone_comes_before_all)
 {
     struct copy_shape shape = shape_of(4, 2);
@@ -224,7 +224,7 @@ TEST(copy_shape_homes)
     assert_memory_equal(shape.home, homes, sizeof(homes));
 }
 
-/* Two nodes, but no say in which: then the node of a value is not known, and not invented. */
+/* Two nodes without memory binding: the node of a value is unknown, and must not be made up. */
 TEST(copy_shape_without_binding_names_no_node)
 {
     struct bench_machine machine = {.ngpus = 1, .nnodes = 2};
@@ -236,7 +236,7 @@ TEST(copy_shape_without_binding_names_no_node)
     assert_int_equal(shape.home[0], 0);
     size_t n = plan(&shape, &everything);
     assert_true(has_key(&shape, n, "dir=h2d;gpu=0;node=any;mem=wc;via=ce;with=alone"));
-    /* One node needs no binding. */
+    /* With one node, binding is not needed. */
     machine.nnodes = 1;
     machine.nodes[0].os_node = 3;
     copy_shape_init(&shape, &machine, false);
@@ -258,15 +258,15 @@ static void assert_split(double share_s, double once_s, unsigned copies, unsigne
 
 TEST(copy_split_fits_its_share)
 {
-    /* No time left, or less than a copy's: one all the same. */
+    /* With no time left, or less than a copy takes, there is still one copy. */
     assert_split(-1, 0.01, 1, 1);
     assert_split(0.005, 0.01, 1, 1);
     assert_split(0.025, 0.01, 2, 1);
     assert_split(0.0301, 0.01, 1, 3);
     assert_split(0.1, 0.01, 3, 3);
-    /* As many as nvbandwidth makes, however long the time. */
+    /* At most as many as nvbandwidth makes, however much time there is. */
     assert_split(100, 0.01, 16, 3);
-    /* Copies of 3 us: 34 make an interval that events can time, whatever the share. */
+    /* 34 copies of 3 us make an interval that events can time, at any share. */
     assert_split(0, 3e-6, 34, 1);
     assert_split(100, 3e-6, 34, 3);
     assert_split(100, 0, 100, 3);
@@ -281,7 +281,7 @@ TEST(copy_split_fits_its_share)
         }
 }
 
-/* Else the time in which all are under way could be that of one copy. */
+/* With fewer copies the time in which all flows run could be the time of one copy. */
 TEST(copy_split_of_several_flows_has_four_copies)
 {
     assert_int_equal(copy_split(-1, 0.01, 2).copies, 4);
@@ -291,7 +291,7 @@ TEST(copy_split_of_several_flows_has_four_copies)
 
 TEST(copy_rate_counts_while_all_are_under_way)
 {
-    /* The first ends after 4 s. The second does 2 copies by then and is faster from then on. */
+    /* The first flow ends after 4 s. By then the second has done 2 copies; it gets faster. */
     const struct gpu_copy_progress flows[] = {
         {.n = 4, .copies = {2, 4, 6, 8}, .seconds = {1, 2, 3, 4}},
         {.n = 4, .copies = {2, 4, 6, 8}, .seconds = {4, 5, 6, 7}},
@@ -301,7 +301,7 @@ TEST(copy_rate_counts_while_all_are_under_way)
     assert_true(copy_rate(flows, 4, 1) == 0.5);
     assert_true(copy_rate(flows, 4, 2) == 4 / 3.5);
     assert_true(copy_rate(flows, 4, 3) == 0.1);
-    /* Alone: all of it. */
+    /* A flow alone counts in full. */
     assert_true(copy_rate(&flows[1], 1, 0) == 8.0 / 7);
     const struct gpu_copy_progress nothing = {.n = 1, .copies = {1}, .seconds = {0}};
     assert_true(copy_rate(&nothing, 1, 0) == 0);
@@ -309,21 +309,21 @@ TEST(copy_rate_counts_while_all_are_under_way)
 
 TEST(copy_settle_comes_before_what_counts)
 {
-    /* A third of the time, of which 10 ms are the least. */
+    /* A third of the time, at least 10 ms. */
     assert_int_equal(copy_settle(0.6, 0.01, false), 20);
     assert_int_equal(copy_settle(0.02, 0.002, false), 5);
-    /* Copies that are longer than that: one, and where a CPU stages them two. */
+    /* Copies longer than that: one, or two if a CPU stages them. */
     assert_int_equal(copy_settle(0.02, 0.05, false), 1);
     assert_int_equal(copy_settle(-1, 0.05, false), 1);
     assert_int_equal(copy_settle(0.02, 0.05, true), 2);
     assert_int_equal(copy_settle(-1, 0.05, true), 2);
     assert_int_equal(copy_settle(0.6, 0.01, true), 20);
-    /* What a queue takes, for copies of which nothing is known too. */
+    /* At most what a queue holds, also for copies of unknown duration. */
     assert_int_equal(copy_settle(100, 1e-5, true), 512);
     assert_int_equal(copy_settle(1, 0, false), 512);
 }
 
-/* Each GPU, one way in and one out. */
+/* For each GPU, one latency to the device and one from it. */
 TEST(copy_has_latency_once_a_gpu_and_way)
 {
     struct copy_shape shape = shape_of(4, 2);
@@ -363,7 +363,7 @@ TEST(gpu_copy_refuses_what_cannot_be)
     assert_int_equal(bench_gpu_copy.validate(params, &err), 0);
 }
 
-/* Without a GPU in the list there is nothing to copy to, whatever the build and the driver. */
+/* Without GPUs there is nothing to copy to, with any build and driver. */
 TEST(gpu_copy_without_gpus_is_unsupported)
 {
     static struct bench_machine machine;

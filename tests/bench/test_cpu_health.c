@@ -35,7 +35,7 @@ TEST(cpu_speed_of_every_cpu)
     scan_end(&scan);
 }
 
-/* Both states are measured, and the difference is not below 0. */
+/* Both states are measured, and their difference is not negative. */
 TEST(idle_exit_of_every_cpu)
 {
     static const char *const none[] = {NULL};

@@ -1,4 +1,4 @@
-/* Steps and knees of curves whose steps and knees are known. */
+/* Steps and knees of curves, compared with the known ones. */
 #include "bench/memory/curve.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ struct curve {
     size_t n;
 };
 
-/* ns[i] up to and including limits[i] bytes, beyond all of them ns[count]. */
+/* Latency is ns[i] up to and including limits[i] bytes, and ns[count] beyond all limits. */
 static void draw(struct curve *curve, const double *limits, size_t count, const double *ns)
 {
     curve->n = 0;
@@ -28,7 +28,7 @@ static void draw(struct curve *curve, const double *limits, size_t count, const 
         }
 }
 
-/* Up to `share` more or less, the same every time. */
+/* Adds noise of at most `share`, the same for each seed. */
 static void shake(struct curve *curve, double share, uint64_t seed)
 {
     for (size_t i = 0; i < curve->n; i++)
@@ -39,7 +39,7 @@ static void shake(struct curve *curve, double share, uint64_t seed)
 static const double caches[] = {32 * KIB, 2 * MIB, 32 * MIB};
 static const double felt[] = {1.2, 4.5, 20, 95};
 
-/* Each step between the last size that fits its cache and the first that does not. */
+/* Each step lies between the last size that fits its cache and the first size that does not. */
 static void assert_three_caches(const struct curve *curve, double tolerance)
 {
     struct curve_step steps[CURVE_STEPS_MAX];
@@ -67,7 +67,8 @@ TEST(curve_three_caches_in_noise)
     }
 }
 
-/* A quarter of the way up in log terms: 1 to 16 ns between 32 and 48 KiB passes 2 ns there. */
+/* A quarter of the way up on a log scale: from 1 to 16 ns between 32 and 48 KiB, the curve passes 2
+ * ns there. */
 TEST(curve_step_lies_at_its_foot)
 {
     struct curve curve;
@@ -78,7 +79,7 @@ TEST(curve_step_lies_at_its_foot)
     assert_true(fabs(steps[0].size_bytes - want) < 1);
 }
 
-/* Misses that set in slowly, in pieces shorter than an octave, are one step and not several. */
+/* Misses that increase slowly, in pieces shorter than an octave, are one step and not several. */
 TEST(curve_slope_is_one_step)
 {
     struct curve curve;
@@ -113,7 +114,7 @@ TEST(curve_small_rises_and_outliers_are_no_steps)
     draw(&curve, NULL, 0, (const double[]){10});
     curve.points[12].latency_ns = 30;
     assert_int_equal(curve_find_steps(curve.points, curve.n, steps), 0);
-    /* It only gets slower: falling is noise. */
+    /* Latency only rises with size; a fall is noise. */
     draw(&curve, caches, 3, (const double[]){80, 20, 4, 1});
     assert_int_equal(curve_find_steps(curve.points, curve.n, steps), 0);
 }
@@ -124,10 +125,10 @@ TEST(curve_of_few_points)
     const struct curve_point points[] = {{4096, 1}, {8192, 100}};
     assert_int_equal(curve_find_steps(points, 0, steps), 0);
     assert_int_equal(curve_find_steps(points, 1, steps), 0);
-    assert_int_equal(curve_find_steps(points, 2, steps), 0); /* no plateau to rise from */
+    assert_int_equal(curve_find_steps(points, 2, steps), 0); /* no plateau before the rise */
 }
 
-/* More steps than there is room for, at as many points as there may be: the first of them. */
+/* More steps than fit, at the largest number of points: the first ones are kept. */
 TEST(curve_steps_do_not_overflow)
 {
     struct curve_point points[CURVE_POINTS_MAX];
@@ -145,7 +146,7 @@ TEST(curve_knee_lies_between_two_loads)
     assert_true(fabs(curve_find_knee(load, ns, 4, 150) - 21.25) < 1e-12);
     assert_true(fabs(curve_find_knee(load, ns, 4, 110) - 10) < 1e-12);
     assert_true(isnan(curve_find_knee(load, ns, 4, 290)));
-    assert_true(isnan(curve_find_knee(load, ns, 4, 99))); /* never below */
+    assert_true(isnan(curve_find_knee(load, ns, 4, 99))); /* never below that latency */
     assert_true(isnan(curve_find_knee(load, ns, 1, 50)));
     const double twice[] = {100, 200, 120, 400};
     assert_true(fabs(curve_find_knee(load, twice, 4, 150) - 5) < 1e-12);

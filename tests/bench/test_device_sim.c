@@ -37,7 +37,7 @@ static void open_queue(struct device_queue *queue, const struct device_config *c
         memset(device_host_buffer(queue, s), 0, config->rows * config->cols * sizeof(float));
 }
 
-/* Submits slots 0..count-1 at once and waits for all; returns the time that took. */
+/* Submits slots 0..count-1 at once and waits for all; returns the time from submit to end. */
 static uint64_t run_batches(struct device_queue *queue, unsigned count)
 {
     struct err err = {0};
@@ -53,7 +53,7 @@ static uint64_t run_batches(struct device_queue *queue, unsigned count)
     return clock_now_ns() - start_ns;
 }
 
-/* The best of many tries: the machine may be busy, the model may not be early even once. */
+/* The best of many tries takes `model_ns`: the machine may be busy, the model never early. */
 static void assert_takes(const struct device_config *config, unsigned count, uint64_t model_ns)
 {
     struct device_queue queue;
@@ -106,7 +106,7 @@ static uint64_t cpu_of_one_batch(const struct device_config *config)
     return used_ns;
 }
 
-/* The least of a few batches is at most `most_ns`: what is stolen can be charged to a sleeper. */
+/* The least of a few batches is at most `most_ns`; stolen time may count as CPU time. */
 static bool takes_at_most(const struct device_config *config, uint64_t most_ns)
 {
     for (int i = 0; i < 50; i++)
@@ -115,7 +115,7 @@ static bool takes_at_most(const struct device_config *config, uint64_t most_ns)
     return false;
 }
 
-/* What this thread has waited for a CPU; 0 where the kernel does not tell. */
+/* Time that this thread has waited for a CPU; 0 if the kernel does not report it. */
 static uint64_t run_queue_ns(void)
 {
     uint64_t waited_ns = 0;
@@ -127,7 +127,7 @@ static uint64_t run_queue_ns(void)
     return waited_ns;
 }
 
-/* The most of a few: on a CPU or in its run queue, where others keep it. */
+/* The most of a few batches: time on a CPU or, on a busy machine, in its run queue. */
 static bool asks_for_at_least(const struct device_config *config, uint64_t least_ns)
 {
     for (int i = 0; i < PATIENCE; i++) {
@@ -144,16 +144,16 @@ TEST(device_sim_blocking_wait_uses_no_cpu)
     assert_true(takes_at_most(&slow, (transfer_ns + work_ns) / 20));
 }
 
-static int slack_asleep_ns; /* of the timers of the last thread that slept */
+static int slack_asleep_ns; /* timer slack of the last thread that slept */
 
-/* In place of the library's: how late a sleep is tells more of who else runs here. */
+/* Replaces the library's function: how late a sleep ends says more about the machine's load. */
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, struct timespec *left)
 {
     slack_asleep_ns = prctl(PR_GET_TIMERSLACK);
     return syscall(SYS_clock_nanosleep, clock, flags, until, left) ? errno : 0;
 }
 
-/* The slack of timers, 50 us by default, would be a quarter of a pass of the default 200 us. */
+/* The default timer slack of 50 us would be a quarter of a pass of the default 200 us. */
 TEST(device_sim_blocking_wait_asks_to_be_on_time)
 {
     const int usual_ns = prctl(PR_GET_TIMERSLACK);
@@ -163,19 +163,19 @@ TEST(device_sim_blocking_wait_asks_to_be_on_time)
     device_sim_wait_until(until_ns, false, NULL);
     assert_true(clock_now_ns() >= until_ns);
     if (slack_asleep_ns < 0)
-        skip(); /* held up for so long that there was nothing to wait for */
+        skip(); /* delayed so much that the wait found the batch done */
     assert_int_equal(slack_asleep_ns, 1);
     assert_int_equal(prctl(PR_GET_TIMERSLACK), usual_ns);
 }
 
-/* What the sleeps were longer than asked, and nothing where it spins or comes too late to sleep. */
+/* Counts how much longer than asked the sleeps took; nothing if it spins or is too late. */
 TEST(device_sim_counts_its_sleeps)
 {
     struct device_queue queue;
     struct device_config config = slow;
     open_queue(&queue, &config);
     uint64_t took_ns = 0;
-    for (int i = 0; i < 5; i++) /* one that comes late by the whole of it sleeps for nothing */
+    for (int i = 0; i < 5; i++) /* a try that comes too late does not sleep */
         took_ns += run_batches(&queue, 1);
     struct device_sleep slept = device_slept(&queue);
     assert_in_range(slept.asked_ns, 1, 5 * (transfer_ns + work_ns));
@@ -197,7 +197,7 @@ TEST(device_sim_spinning_wait_burns_cpu)
     assert_true(asks_for_at_least(&config, (transfer_ns + work_ns) / 2));
 }
 
-/* 64 MB through the staging buffer: milliseconds of a CPU, where pinned memory costs none. */
+/* 64 MB through the staging buffer take milliseconds of a CPU; pinned memory takes none. */
 TEST(device_sim_pageable_copy_costs_cpu)
 {
     struct device_config config = slow;
@@ -216,7 +216,7 @@ static int policy_of(const void *address)
     return get_mempolicy(&mode, NULL, 0, (void *)(uintptr_t)address, MPOL_F_ADDR) ? -1 : mode;
 }
 
-/* Bound before they are touched, or not at all; a node that is not there is no reason to fail. */
+/* Buffers are bound before first touch, or not at all; a missing node is no reason to fail. */
 TEST(device_host_buffers_are_on_their_node)
 {
     static const struct {
@@ -268,7 +268,7 @@ TEST(device_sim_too_large_a_batch_is_an_error)
     assert_non_null(strstr(err.msg, "3 batches"));
 }
 
-/* The sanitizers' runtime asks for this: let malloc fail as it does elsewhere. */
+/* The sanitizers' runtime calls this: malloc must be able to fail, as it can without them. */
 /* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 const char *__asan_default_options(void);
 /* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */

@@ -1,4 +1,4 @@
-/* The benchmark `dose`: what is held without anybody else, and work that did not happen. */
+/* The benchmark `dose` on an idle machine: which level it holds, and work that did not happen. */
 #include <errno.h>
 #include <math.h>
 
@@ -25,7 +25,7 @@ static int job_open(struct job *job, int kind, double level)
     return bench_open(&bench_dose, &job->ctx);
 }
 
-/* The mean of what so many steps say. */
+/* The mean level over that many steps. */
 static double held(int kind, double level, unsigned steps)
 {
     struct job job;
@@ -52,8 +52,8 @@ TEST(dose_of_cpu_is_held)
     fail_msg("20%% of the CPUs' time was not held in %d tries", PATIENCE);
 }
 
-/* How much a machine of few CPUs can take of memory is its own; what is asked for is not exceeded
- * by much. */
+/* A machine with few CPUs limits how much memory bandwidth a dose can take; the dose must not
+ * exceed its level by much. */
 TEST(dose_of_memory_runs_all_kinds)
 {
     scan_machine_init(&machine);

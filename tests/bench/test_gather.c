@@ -1,4 +1,4 @@
-/* Numbers of workers that have not equally many. */
+/* Gathers numbers of workers that have different counts. */
 #include <pthread.h>
 
 #include "bench/common/gather.h"
@@ -23,7 +23,7 @@ static int gather(struct peers *peers, const void *mine, void *all, size_t bytes
 
 struct worker {
     unsigned rank;
-    size_t n; /* that it has */
+    size_t n; /* count of this worker */
     double *all;
     size_t total;
     double sum;
@@ -71,7 +71,7 @@ static void check(const size_t counts[static WORKERS])
     free(workers[0].all);
 }
 
-/* A chunk has 4096 of them. */
+/* A chunk holds 4096 numbers. */
 TEST(gather_numbers_of_any_counts)
 {
     check((const size_t[]){0, 0, 0});

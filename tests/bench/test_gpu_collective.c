@@ -1,7 +1,7 @@
 /*
- * All operations over NCCL by one process for all GPUs: every type, in and out of place, as calls
- * and as graphs, and that the check sees what is wrong. Exits 77 with fewer than two GPUs or
- * without NCCL.
+ * All operations over NCCL with one process for all GPUs: every type, in and out of place, as calls
+ * and as graphs; the check must find wrong results. Exits 77 with fewer than two GPUs or without
+ * NCCL.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -73,7 +73,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* One operation, or of graphs also a batch. */
+/* Checks one operation, or the batch of a graph. */
 static struct gpu_collective_verdict check(const struct collective_call *call, bool is_batch,
                                            unsigned repetition)
 {
@@ -86,7 +86,7 @@ static struct gpu_collective_verdict check(const struct collective_call *call, b
     return verdict;
 }
 
-/* Only fp8 may be absent. */
+/* Only fp8 may be unsupported. */
 static bool is_supported(const struct collective_call *call)
 {
     bool is_fp8 = call->type == COLLECTIVE_F8E4M3 || call->type == COLLECTIVE_F8E5M2;
@@ -130,7 +130,7 @@ static void test_gpu_collective_all_operations_and_types_are_right(void **state)
             check_all_of((struct collective_call){.op = op, .type = type}, gpus);
 }
 
-/* Sums are above; fp8 is left out where NCCL or a GPU does not have it. */
+/* Sums are tested above. fp8 is left out if NCCL or a GPU does not support it. */
 static void test_gpu_collective_all_reductions_are_right(void **state)
 {
     (void)state;
@@ -175,7 +175,7 @@ static void test_gpu_collective_graphs_are_right(void **state)
     assert_good(gpu_collective_wait(gc, msg, sizeof(msg)));
 }
 
-/* Numbers of ranks that are no power of two, where there are so many GPUs. */
+/* Numbers of ranks that are no power of two, if there are enough GPUs. */
 static void test_gpu_collective_fewer_ranks_are_right(void **state)
 {
     (void)state;
@@ -208,7 +208,7 @@ static void test_gpu_collective_check_finds_one_wrong_element(void **state)
     assert_true(verdict.got == (double)planted && verdict.want <= 120);
 }
 
-/* An operation that did not happen leaves poison; an old result is of another repetition. */
+/* An operation that did not happen leaves poison; an old result belongs to another repetition. */
 static void test_gpu_collective_check_finds_nothing_done(void **state)
 {
     (void)state;
@@ -247,7 +247,7 @@ static void test_gpu_collective_times_add_up(void **state)
         gpu_collective_time_each(gc, TIMES + 1, busy_us, period_us, msg, sizeof(msg)), 0);
 }
 
-/* The whole benchmark, through the contract: a worker that drives all GPUs. */
+/* The whole benchmark, through the contract: one worker drives all GPUs. */
 static void test_gpu_collective_scan_runs(void **state)
 {
     (void)state;

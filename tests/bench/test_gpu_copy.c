@@ -1,4 +1,5 @@
-/* Copies on GPUs: every kind arrives whole, and what does not is found. Exits 77 without a GPU. */
+/* Copies on GPUs: every kind arrives intact, and the check finds those that do not. Exits 77
+ * without a GPU. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -118,7 +119,7 @@ static double run_flows(struct rig *rig, const struct gpu_copy_flow *flows, unsi
     return longest;
 }
 
-/* Poisoned, it must not pass; copied, it must. */
+/* The check must fail on poison and pass after the copy. */
 static void assert_arrives(struct rig *rig, const struct gpu_copy_flow *flow, uint64_t salt)
 {
     poison(rig, flow);
@@ -192,7 +193,7 @@ static void test_gpu_copy_pairs_arrive(void **state)
     rig_close(&rig);
 }
 
-/* All GPUs, both ways: more flows than that on one GPU are refused. */
+/* All GPUs in both directions; more flows than that on one GPU are refused. */
 static void test_gpu_copy_flows_at_once_arrive(void **state)
 {
     (void)state;
@@ -230,7 +231,7 @@ static void test_gpu_copy_check_finds_one_wrong_byte(void **state)
         rig.out[at + 5] ^= 0x10;
         assert_int_equal(check(&rig, &out, gpu_copy_salt(0)), -EBADMSG);
         assert_non_null(strstr(rig.msg, want));
-        /* On the device: copied from a source whose byte is wrong. */
+        /* On the device: the copy's source has a wrong byte. */
         rig.in[at + 7] ^= 1;
         (void)run_flows(&rig, &in, 1, 1);
         rig.in[at + 7] ^= 1;
@@ -242,7 +243,7 @@ static void test_gpu_copy_check_finds_one_wrong_byte(void **state)
     rig_close(&rig);
 }
 
-/* Sizes that are no multiple of what a grid's threads copy at once. */
+/* Sizes that are no multiple of what the threads of a grid copy at once. */
 static void test_gpu_copy_kernel_copies_odd_sizes(void **state)
 {
     (void)state;
@@ -304,7 +305,7 @@ static double chase(struct rig *rig, unsigned gpu, void *memory, uint64_t seed)
     return ns;
 }
 
-/* Through all memory that a GPU reaches; copies go on behind it. */
+/* Chases through all memory that a GPU reaches; copies work afterwards. */
 static void test_gpu_copy_chases_through_all_that_is_reached(void **state)
 {
     (void)state;
@@ -355,7 +356,7 @@ static void test_gpu_copy_unknown_address_is_no_device(void **state)
     assert_non_null(strstr(msg, nowhere));
 }
 
-/* Copies whose launches wait for the GPU cannot begin together: a stated error, after 5 s. */
+/* Copies cannot start together if launches wait for the GPU: a stated error after 5 s. */
 static int time_blocking_launches(void)
 {
     struct rig rig;
@@ -370,7 +371,7 @@ static int time_blocking_launches(void)
     return !good;
 }
 
-/* CUDA reads the variable when it starts: in this program once more. */
+/* CUDA reads the variable when it starts, so this runs the program once more. */
 static void test_gpu_copy_blocking_launches_are_no_timing(void **state)
 {
     (void)state;
@@ -380,7 +381,7 @@ static void test_gpu_copy_blocking_launches_are_no_timing(void **state)
     assert_int_equal(system(command), 0);
 }
 
-/* A GPU without an address is left out, and what is where it was stays its own. */
+/* A GPU without an address is left out; the other buffers keep their places. */
 static void test_gpu_copy_opens_without_one(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Launches are counted, waits return when the GPU is done, and the scan emits every way. */
+/* Launches are counted, waits return when the GPU is done, and the scan emits every way to wait. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,7 +48,7 @@ static void test_gpu_launch_counts_what_ran(void **state)
     }
 }
 
-/* Whatever the flag, and after any other. */
+/* With each flag, and after any other. */
 static void test_gpu_launch_wait_lasts_as_long_as_the_gpu(void **state)
 {
     (void)state;
@@ -110,7 +110,7 @@ static void test_gpu_launch_scan_emits_every_way(void **state)
         (void)latency(&scan, "graph1", "spin", loads[i], "p50");
         (void)latency(&scan, "queue", "spin", loads[i], "p50");
     }
-    /* A launch is part of launch and wait; a kernel of a long graph costs less than one alone. */
+    /* "sync" includes a launch and a wait; a kernel of a long graph costs less than one alone. */
     assert_true(latency(&scan, "launch", "spin", "idle", "p50") <
                 latency(&scan, "sync", "spin", "idle", "p50"));
     assert_true(latency(&scan, "graph20", "spin", "idle", "p50") <

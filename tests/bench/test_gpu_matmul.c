@@ -39,7 +39,7 @@ static int device_cc(unsigned gpu)
     return device.cc;
 }
 
-static struct gpu_matmul_config now; /* of the product whose entries are read and written */
+static struct gpu_matmul_config now; /* the product whose entries are read and written */
 
 static char *entry_at(struct gpu_matmul *gpu, size_t row, size_t col)
 {
@@ -49,7 +49,7 @@ static char *entry_at(struct gpu_matmul *gpu, size_t row, size_t col)
 
 static double read_entry(struct gpu_matmul *gpu, size_t row, size_t col)
 {
-    double entry = 0; /* no type is wider */
+    double entry = 0; /* the widest type */
     assert_int_equal(cudaMemcpy(&entry, entry_at(gpu, row, col), matmul_out_bytes(now.type),
                                 cudaMemcpyDeviceToHost),
                      cudaSuccess);
@@ -67,9 +67,9 @@ static void write_entry(struct gpu_matmul *gpu, size_t row, size_t col, double v
 }
 
 /*
- * Rows and columns that are no neighbours, corners among them; *worst is a share of the limit. What
- * is rounded to the output's type is `rounded` at least: where sums are cut into parts among
- * blocks, which cuBLASLt does for few rows and columns, these are, too.
+ * Checks rows and columns that are not adjacent, corners among them; *worst is a share of the
+ * limit. At least `rounded` is rounded to the output's type: if cuBLASLt splits sums among blocks,
+ * as for few rows and columns, the partial sums are rounded as well.
  */
 static void assert_product(struct gpu_matmul *gpu, const struct gpu_matmul_config *config,
                            double rounded, double *worst)
@@ -152,7 +152,7 @@ static void assert_found(struct gpu_matmul *gpu, size_t n, size_t row, size_t co
     write_entry(gpu, row, col, right);
 }
 
-/* A good product passes, poison and one wrong entry do not, wherever it is. */
+/* A right product passes; poison and one wrong entry at any place fail. */
 static void check_the_check(enum matmul_type type, size_t n)
 {
     const struct gpu_matmul_config config = config_of(0, type, matmul_square(n));
@@ -187,7 +187,7 @@ static void test_gpu_matmul_check_finds_one_wrong_entry(void **state)
                 check_the_check((enum matmul_type)type, sizes[i]);
 }
 
-/* The product and its check; false where this GPU's cuBLASLt has none such, and says so. */
+/* Makes and checks the product; false if this GPU's cuBLASLt lacks it and says so. */
 static bool check_shape(enum matmul_type type, struct matmul_shape shape)
 {
     const struct gpu_matmul_config config = config_of(0, type, shape);
@@ -216,8 +216,8 @@ static bool check_shape(enum matmul_type type, struct matmul_shape shape)
     return true;
 }
 
-/* No two sizes alike; a vector; long and short sums; and sizes that are multiples of nothing. Only
- * fp8 and int8 may lack a layout, or a shape that is tiny. */
+/* Sizes that all differ; a vector; long and short sums; sizes that are multiples of nothing. Only
+ * fp8 and int8 may lack a layout or a tiny shape. */
 static void test_gpu_matmul_shapes_and_layouts_agree_with_reference(void **state)
 {
     (void)state;
@@ -270,7 +270,7 @@ static void test_gpu_matmul_scan_emits_rates_and_readings(void **state)
                       scan_value(&scan, "gpu_power", key),
                       scan_value(&scan, "gpu_temperature", key));
         assert_false(tflops <= 0.01);
-        assert_false(share > 1.3); /* boost clocks above those of the data sheet */
+        assert_false(share > 1.3); /* boost clocks may exceed those of the data sheet */
     }
     assert_true(scan_count(&scan, "matmul_rate") >= (size_t)2 * groups * machine.ngpus);
     assert_true(scan_value(&scan, "matmul_size", "") == 4096);
@@ -281,7 +281,7 @@ static void test_gpu_matmul_scan_emits_rates_and_readings(void **state)
     scan_end(&scan);
 }
 
-/* A row of each type that can have the shape, and one that says why of each that cannot. */
+/* One row for each type that can have the shape, and one with the reason for each that cannot. */
 static void test_gpu_matmul_scan_skips_what_a_type_cannot_have(void **state)
 {
     (void)state;
@@ -298,7 +298,7 @@ static void test_gpu_matmul_scan_skips_what_a_type_cannot_have(void **state)
     scan_end(&scan);
 }
 
-/* Where NVML answers at all, it tells the clock of a GPU that works. */
+/* If NVML answers at all, it reports the clock of a working GPU. */
 static void test_gpu_matmul_sensors_read_something(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Every operation in every shape, every element; and that a wrong one is found. */
+/* Every operation in every shape, every element checked; wrong elements are found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,13 +74,14 @@ static void test_gpu_stream_shapes_compute_their_operation(void **state)
     }
 }
 
-/* Of whole numbers up to 2^24, one in 2^24 is 0 or alike: nearly all results differ. */
+/* The values are whole numbers up to 2^24, so nearly all results differ. */
 static void test_gpu_stream_check_tells_operations_apart(void **state)
 {
     (void)state;
     struct gpu_stream *gpu = open_gpu(0, BYTES);
     for (int ran = 0; ran < GPU_STREAM_OPS; ran++) {
-        assert_good(gpu_stream_poison(gpu, msg, sizeof(msg))); /* a read leaves the most of it */
+        assert_good(
+            gpu_stream_poison(gpu, msg, sizeof(msg))); /* a read leaves most of the poison */
         (void)run(gpu, (enum gpu_stream_op)ran, 0, 1);
         for (int op = 0; op < GPU_STREAM_OPS; op++)
             if (op != ran)
@@ -96,7 +97,7 @@ static void test_gpu_stream_time_grows_with_passes(void **state)
     (void)run(gpu, GPU_STREAM_COPY, 4, 20);
     double ten_s = run(gpu, GPU_STREAM_COPY, 4, 10), hundred_s = run(gpu, GPU_STREAM_COPY, 4, 100);
     assert_true(hundred_s > 8 * ten_s && hundred_s < 12 * ten_s);
-    /* Behind each other, each with a time of its own. */
+    /* Queued one after the other, each with its own time. */
     bool done = false;
     double seconds;
     assert_good(gpu_stream_queue(gpu, 0, GPU_STREAM_COPY, 4, 100, msg, sizeof(msg)));

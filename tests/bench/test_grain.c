@@ -1,6 +1,6 @@
 /*
- * Regions by counting, the scan of one worker, which nobody disturbs, and teams of plain threads,
- * also larger than their CPUs.
+ * Regions by counting, the scan of one worker, and teams of plain threads, some larger than their
+ * number of CPUs.
  */
 #include <errno.h>
 #include <math.h>
@@ -41,10 +41,9 @@ TEST(regions_divide_all_steps)
     assert_int_equal(sum, STEPS);
 }
 
-/* The two values say the same. How long regions take is the machine's matter, and its load's:
- * whoever shares a core with the calibration alone halves its speed, and regions look twice as
- * quick.
- */
+/* The two values agree. The durations depend on the machine and its load: a process that shares a
+ * core with the calibration alone halves the measured speed, and regions then look twice as
+ * short. */
 TEST(grain_alone)
 {
     static const unsigned works_us[] = {4, 16, 64, 256, 1024, 4096};
@@ -67,7 +66,7 @@ TEST(grain_alone)
     scan_end(&scan);
 }
 
-/* Of points whose region does not fit its slice several times there is no value. */
+/* A point has no value if its region does not fit several times into its slice. */
 TEST(grain_leaves_long_regions_out)
 {
     struct scan scan;
@@ -81,7 +80,7 @@ TEST(grain_leaves_long_regions_out)
     scan_end(&scan);
 }
 
-/* Nobody is behind a meeting before all have come to it. */
+/* No thread passes a barrier before all threads have arrived. */
 enum { MEMBERS = 3, MEETINGS = 40 };
 static struct team_barrier barrier;
 static atomic_uint came, early;
@@ -111,7 +110,7 @@ TEST(barrier_holds_until_all_have_come)
     }
 }
 
-/* The time of a region of 64 us, and the only one, by a team of plain threads. */
+/* The time of the only region size, 64 us, in a team of plain threads. */
 static double own_team_us(const char *wait, unsigned threads)
 {
     struct scan scan;
@@ -133,7 +132,7 @@ static double own_team_us(const char *wait, unsigned threads)
     return time_us;
 }
 
-/* Each region of two threads on one CPU costs a turn of the one that spins, milliseconds. */
+/* Two threads on one CPU: each region costs a time slice of the spinning thread, milliseconds. */
 TEST(grain_spins_only_where_it_is_asked)
 {
     struct bitset before, one = {0};
@@ -155,7 +154,7 @@ TEST(grain_with_more_threads_than_cpus)
         (void)own_team_us(waits[i], 2 * machine.ncpus + 1);
 }
 
-/* A size that is asked for does not make place for smaller ones. */
+/* A requested size that does not fit is not replaced by smaller ones. */
 TEST(grain_of_one_size_that_does_not_fit)
 {
     struct scan scan;

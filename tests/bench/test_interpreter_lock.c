@@ -1,5 +1,4 @@
-/* A Python thread that launches beside one that unmaps memory, with the interpreter's lock or not.
- */
+/* A Python thread that launches beside one that unmaps memory, with and without its lock. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 
 static struct bench_machine machine;
 
-/* The longest gap over the median time of a munmap; NaN where there was none. */
+/* The longest gap divided by the median time of munmap; NaN without values. */
 static double longest_gap(const char *unmap)
 {
     struct scan scan;
@@ -25,7 +24,7 @@ static double longest_gap(const char *unmap)
     double unmap_time = scan_value(&scan, "unmap_time", "");
     double launches = scan_value(&scan, "launches", "");
     scan_end(&scan);
-    assert_true(launches > 0 && launches < 1000); /* a launch comes a millisecond after another */
+    assert_true(launches > 0 && launches < 1000); /* launches are a millisecond apart */
     assert_true(p99 > 1 && p99 <= most);
     return most / unmap_time;
 }
@@ -36,7 +35,7 @@ static bool can_run(void)
     return machine.ncpus >= 2 && !python_find("python3", &python, NULL) && python.has_lock;
 }
 
-/* Nobody launches while the lock is held: a gap is at least as long as the munmap in it. */
+/* No launch happens while the lock is held, so a gap lasts at least as long as its munmap. */
 TEST(interpreter_lock_held)
 {
     if (!can_run())
@@ -55,7 +54,7 @@ TEST(interpreter_lock_released_or_without_unmaps)
     assert_true(isnan(longest_gap("unmap=none")));
 }
 
-/* What python3 in PATH is; NULL: there is none. What the benchmark says of it. */
+/* `python` is the script that PATH has as python3; NULL: none. It is refused so. */
 static void expect_refused(const char *python, int code, const char *why)
 {
     struct scan scan;

@@ -1,6 +1,6 @@
 /*
- * Preprocessing in cgroups with limits: what is written for a quota and read of it in either
- * version, and why no cgroup can be made. Where they can: test_limits_live.c.
+ * Preprocessing in cgroups with limits: what is written for a quota and read back in either cgroup
+ * version, and why no cgroup can be made. See test_limits_live.c for systems that allow cgroups.
  */
 #include <errno.h>
 #include <math.h>
@@ -54,7 +54,8 @@ TEST_IN_DIR(limits_quota_v1)
     assert_true(fabs(quota.throttled_s - 900e-9) < 1e-15);
 }
 
-/* A kernel that takes a quota and keeps another one: here, as files are not cut short. */
+/* A kernel may accept a quota and keep another one. Here the plain file keeps old text, since
+ * writing does not truncate it. */
 TEST_IN_DIR(limits_quota_is_read_back)
 {
     struct err err = {0};
@@ -76,7 +77,7 @@ TEST_IN_DIR(limits_writes_where_it_can)
     assert_non_null(strstr(err.msg, "cgroup: memory.max = 1 refused"));
 }
 
-/* A child that cannot go on, here as it joins, is given up: it is no CPU time that says so. */
+/* A child that stands still, here as it joins, is ended because it uses no CPU time. */
 TEST_IN_DIR(limits_ends_what_stands_still)
 {
     struct groups groups = {0};
@@ -89,14 +90,14 @@ TEST_IN_DIR(limits_ends_what_stands_still)
     assert_int_equal(groups_make(&groups, 0, path, sizeof(path), &err), 0);
     fixture_put("/worker-0/cpu.stat", "usage_usec 12\n");
     (void)snprintf(path, sizeof(path), "%s/worker-0/cgroup.procs", fixture_dir);
-    assert_int_equal(mkfifo(path, 0600), 0); /* which nobody reads */
+    assert_int_equal(mkfifo(path, 0600), 0); /* without a reader */
     assert_int_equal(limited_run(&limited, &result, &err), 0);
     assert_int_equal(result.end, LIMITED_STALLED);
     assert_int_equal(result.why.code, -ETIME);
     assert_non_null(strstr(result.why.msg, "after 0 steps it used no CPU time for 10 s"));
 }
 
-/* With a reason, and nothing is left. */
+/* A refusal has a reason, and nothing is left behind. */
 TEST(limits_says_why_not)
 {
     struct scan scan;
@@ -107,7 +108,7 @@ TEST(limits_says_why_not)
     if (may)
         skip();
     int rc = scan_try(&scan, &bench_cgroup, &machine, pairs, 0.2);
-    assert_true(rc == 0 || rc == -ENOTSUP); /* others than cpu may be ours */
+    assert_true(rc == 0 || rc == -ENOTSUP); /* controllers other than cpu may be available */
     if (rc)
         assert_true(strlen(scan.err.msg) > 10);
     else

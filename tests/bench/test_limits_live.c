@@ -1,4 +1,4 @@
-/* Preprocessing under limits, where this process may make cgroups: who is given less has less. */
+/* Preprocessing under limits, if it may make cgroups: smaller limits give smaller rates. */
 #include <errno.h>
 
 #include "bench/registry.h"
@@ -24,7 +24,7 @@ static bool can_make_groups(void)
     return can;
 }
 
-/* A quota is kept: by CPU time, which others on the machine can only make less. */
+/* A quota holds in CPU time, which load on the machine can only reduce. */
 TEST(limits_scan)
 {
     struct scan scan;
@@ -44,7 +44,7 @@ TEST(limits_scan)
     scan_end(&scan);
 }
 
-/* The kernel's own count of a group, which is gone at the end. */
+/* The kernel's own counters of a group; the group is gone at the end. */
 TEST(limits_group)
 {
     struct groups groups;
@@ -56,7 +56,7 @@ TEST(limits_group)
     assert_int_equal(groups_set_quota(dir, 0.5, 10000, &err), 0);
     assert_true(groups_read_quota(dir).throttled_periods == 0);
     assert_int_equal(groups_set_quota(dir, 1e-3, 10000, &err),
-                     -EINVAL); /* below the kernel's 1 ms */
+                     -EINVAL); /* less than the kernel's minimum of 1 ms */
     groups_remove_quota(dir);
     groups_close(&groups);
     assert_false(groups_get(dir, "cpu.stat", file, sizeof(file)));

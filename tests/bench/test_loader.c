@@ -1,4 +1,4 @@
-/* Loaders of all kinds on the modelled GPU, and what becomes of them and of those who wait. */
+/* Loaders of all kinds on the modelled GPU, and what happens when loaders or their parents die. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -49,8 +49,8 @@ static void run(struct scan *scan, const struct bench_machine *on, const char *c
 }
 
 /*
- * Every batch that a point ends with was compared with what it has to be. On a machine that is
- * busy enough the worker comes too late for its slice, and says nothing of the point.
+ * Every batch at the end of a point was compared with its expected content. On a very busy machine
+ * the worker may miss its slice, and the point has no value.
  */
 static void assert_fed(const struct scan *scan, const char *kind, unsigned loaders)
 {
@@ -91,8 +91,8 @@ TEST(loader_of_each_kind)
 }
 
 /*
- * The model takes a batch in 20 ms and no sooner, but for the two that it may have got before, and
- * some rows take no 20 ms: it is fed.
+ * The model takes a batch every 20 ms, after the two batches that it may get before. Some rows take
+ * less than 20 ms to prepare, so the device never waits.
  */
 TEST(loader_feeds_a_slow_device)
 {
@@ -112,7 +112,7 @@ TEST(loader_feeds_a_slow_device)
     assert_true(least <= 0.2);
 }
 
-/* A model that takes no time waits for batches nearly always; nobody feeds it. */
+/* A model that takes no time waits for batches nearly always. */
 TEST(loader_starves_a_fast_device)
 {
     bool seen = false;
@@ -153,7 +153,7 @@ TEST(loader_with_other_parameters)
     assert_nobody_is_left();
 }
 
-/* Reads of loaders, each of which is compared as all batches are. */
+/* Batches that loaders read from files are compared like all batches. */
 TEST(loader_reads_files)
 {
     static const char *const sources[] = {"source=file", "source=tmpfs"};
@@ -165,7 +165,8 @@ TEST(loader_reads_files)
             char key[64];
             const char *refused = scan_reason(&scan, "starvation", keys[k]);
             (void)snprintf(key, sizeof(key), "%s;loaders=2", keys[k]);
-            if (refused && strstr(refused, "in memory (")) /* where the tests are, or /dev/shm */
+            if (refused &&
+                strstr(refused, "in memory (")) /* the directory of the tests, or /dev/shm */
                 continue;
             if (refused)
                 fail_msg("%s: %s", sources[i], refused);
@@ -196,17 +197,17 @@ TEST(loader_where_no_file_can_be)
     scan_end(&scan);
 }
 
-/* Looks for loaders, or for the process that starts them, and does something to it. */
+/* A thread that looks for loaders, or for the process that starts them, and calls `found` on it. */
 struct hunter {
     pthread_t thread;
     void (*found)(struct hunter *hunter, pid_t pid);
-    bool of_process_pool; /* it itself, once it has loaders */
+    bool of_process_pool; /* finds the pool itself, once it has loaders */
     _Atomic bool over;
     unsigned hits;
-    struct bitset cpus; /* of the one seen last */
+    struct bitset cpus; /* of the loader seen last */
 };
 
-/* Of what this process has below it, interpreters that are asked what they are are none. */
+/* Interpreters that only answer questions are children as well; a pool has this name. */
 static bool is_process_pool(pid_t pid)
 {
     char name[PROC_TEXT_MAX];
@@ -250,7 +251,7 @@ static void end_it(struct hunter *hunter, pid_t pid)
     (void)kill(pid, SIGKILL);
 }
 
-/* Whenever it dies: its point has no value, and why; nobody waits for it. */
+/* Whenever a loader dies, its point has a reason in place of a value, and nothing hangs. */
 TEST(loader_that_is_killed)
 {
     struct scan scan;
@@ -295,7 +296,7 @@ static void note_cpus(struct hunter *hunter, pid_t pid)
         hunter->cpus = cpus;
 }
 
-/* Loaders are where the worker is not, though what started them is. */
+/* Loaders run on CPUs other than the worker's, though the process that starts them does not. */
 TEST(loaders_elsewhere)
 {
     struct scan scan;
@@ -331,7 +332,7 @@ static void assert_cpus(const char *mode, const char *mask, bool of_process_pool
     assert_true(bitset_equal(&hunter.cpus, expected));
 }
 
-/* One core of two or more: by themselves, or by inheritance. */
+/* One core of several: set by the loaders themselves, or inherited. */
 TEST(loaders_narrowed)
 {
     struct scan scan;
@@ -357,7 +358,7 @@ TEST(loaders_narrowed)
     scan_end(&scan);
 }
 
-/* A PATH in which python3 is what the text says; NULL: nothing is. */
+/* Runs with a PATH whose python3 is the script `text`; NULL: no python3. */
 static void with_python(const char *text, const char *const *pairs, struct scan *scan)
 {
     char path[600], *before = strdup(getenv("PATH"));
@@ -404,7 +405,7 @@ TEST_IN_DIR(loader_with_a_broken_python)
     scan_end(&scan);
 }
 
-/* It answers, and ends as soon as it is to load. */
+/* This python3 answers questions, and ends when it is to load. */
 TEST_IN_DIR(loader_with_a_python_that_ends)
 {
     struct scan scan;
@@ -417,7 +418,7 @@ TEST_IN_DIR(loader_with_a_python_that_ends)
     assert_nobody_is_left();
 }
 
-/* One that claims to have no lock, and cannot keep it. */
+/* This python3 claims to have no lock, but cannot run without one. */
 TEST_IN_DIR(loader_with_a_python_that_has_a_lock)
 {
     char text[700];
@@ -436,7 +437,7 @@ TEST_IN_DIR(loader_with_a_python_that_has_a_lock)
     scan_end(&scan);
 }
 
-/* How far the device's work and its waiting fall short of the slice, or are beyond it. */
+/* By how much the device's work plus its waiting differ from the slice, as a share. */
 static double unaccounted(const char *mode, const char *key)
 {
     struct scan scan;
@@ -450,8 +451,8 @@ static double unaccounted(const char *mode, const char *key)
 }
 
 /*
- * Of a slice nothing is left out: the device works or it waits for loaders. A busy machine lets it
- * wait for its own thread as well, now and then.
+ * The device's work and its waiting for loaders make up the whole slice. On a busy machine the
+ * device sometimes waits for its own thread as well.
  */
 static void assert_accounted(const char *mode, const char *key)
 {
@@ -468,7 +469,7 @@ TEST(loader_accounts_for_the_slice)
     assert_accounted("mode=thread", "lang=c;by=thread;loaders=1");
 }
 
-/* Through a stand-in for PyTorch, started once for all points. */
+/* Through a fake PyTorch, started once for all points. */
 TEST(loader_of_pytorch)
 {
     char path[600];

@@ -1,4 +1,4 @@
-/* bench/loader/sweep.c: which counts of loaders are measured, and what follows from them. */
+/* bench/loader/sweep.c: which numbers of loaders are measured, and the conclusions. */
 #include <errno.h>
 #include <math.h>
 
@@ -11,7 +11,7 @@ static void assert_counts(const unsigned *counts, unsigned n, const unsigned *wa
         assert_int_equal(counts[i], wanted[i]);
 }
 
-/* A quarter of a second each, and six seconds in all. */
+/* A quarter of a second for each count, six seconds in all. */
 TEST(sweep_measures_fewer_counts_where_there_is_no_room)
 {
     unsigned counts[SWEEP_COUNTS_MOST];
@@ -49,7 +49,7 @@ TEST(sweep_says_how_many_are_needed)
     assert_true(isnan(starved.scaling) && isnan(starved.more));
 }
 
-/* What came too late, or failed, ends what can be said. */
+/* A point that came too late or failed ends the conclusions. */
 TEST(sweep_judges_what_was_measured)
 {
     struct point points[] = {point_of(1, 50, 0.5), point_of(2, 90, 0.1), point_of(4, 0, 0),

@@ -1,4 +1,4 @@
-/* What gpu_matmul multiplies and emits, by its parameters; over kernels that are made up. */
+/* What gpu_matmul multiplies and emits, by its parameters; over made-up kernels. */
 #include <errno.h>
 #include <math.h>
 
@@ -27,7 +27,7 @@ static void assert_shape(size_t m, size_t n, size_t k, enum matmul_layout layout
     assert_int_equal(shape.layout, layout);
 }
 
-/* A product of the fake takes 1 ms, by what is proposed first 2 ms. */
+/* A product of the fake takes 1 ms; with the algorithm proposed first it takes 2 ms. */
 static void assert_trials(const char *metric, const char *type, double work)
 {
     char key[DIMS_KEY_MAX];
@@ -65,7 +65,7 @@ TEST(matmul_scan_takes_shapes_and_layouts)
     scan_end(&scan);
 }
 
-/* Operations that are none of floats have a unit, and so a metric, of their own. */
+/* Integer operations have a unit of their own, and so a metric of their own. */
 TEST(matmul_scan_of_int8_is_in_operations)
 {
     run((const char *[]){"type=int8", "n=1024", NULL});
@@ -81,7 +81,7 @@ TEST(matmul_scan_of_int8_is_in_operations)
     scan_end(&scan);
 }
 
-/* A skipped row that says why; all others are measured. */
+/* A skipped row has the reason; all other types are measured. */
 TEST(matmul_scan_skips_what_is_not_aligned)
 {
     const char *const int8 = "type=int8;with=alone;gpu=0", *const fp8 = "type=fp8;with=alone;gpu=0";
@@ -100,7 +100,7 @@ TEST(matmul_scan_skips_what_is_not_aligned)
     scan_end(&scan);
 }
 
-/* So is what cuBLASLt itself does not have; the GPU is not lost. */
+/* A type that cuBLASLt does not support is skipped as well; the GPU is not lost. */
 TEST(matmul_scan_skips_what_is_not_supported)
 {
     fake_gpu_set_trouble(&(struct fake_trouble){"gpu_matmul_open", 0, 0, -ENOTSUP});
@@ -111,7 +111,7 @@ TEST(matmul_scan_skips_what_is_not_supported)
     scan_end(&scan);
 }
 
-/* Squares shrink where memory is short; a shape that was asked for is that or none. */
+/* Squares shrink if memory is short; a requested shape is measured as it is or not at all. */
 TEST(matmul_scan_keeps_to_memory)
 {
     run((const char *[]){"n=65536", NULL});
@@ -125,7 +125,7 @@ TEST(matmul_scan_keeps_to_memory)
     scan_end(&scan);
 }
 
-/* Of a run of int8 alone, the row of a GPU that is left out stands with the others. */
+/* In a run of int8 alone, the row of a GPU that is left out has the metric of the other rows. */
 TEST(matmul_scan_names_a_lost_gpu_where_its_rows_are)
 {
     machine.ngpus = 2;

@@ -1,4 +1,4 @@
-/* What there is to take; mappings; the caches' sizes. */
+/* Available memory, mappings, and the caches' sizes. */
 #include "bench/common/memory.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ TEST(memory_check_fits_names_both_figures)
     assert_int_equal(sscanf(err.msg + sizeof(needs) - 1, "%lf %7s can be taken", &have, unit), 2);
     assert_true(have > 0);
     assert_non_null(strstr("KiB MiB GiB TiB", unit));
-    /* Free memory moves, but not by a tenth of itself. */
+    /* Available memory changes, but by less than a tenth. */
     uint64_t close = memory_available_bytes();
     assert_int_equal(memory_check_fits(close + close / 8, "a test", &err), -ENOTSUP);
 }
@@ -62,7 +62,7 @@ TEST(memory_map_refuses)
     }
 }
 
-/* Where the pool is empty a benchmark that wants it is skipped; elsewhere it is usable. */
+/* With an empty pool a benchmark that needs it is skipped; otherwise the pool is usable. */
 TEST(memory_check_pages)
 {
     struct err err = {0};
@@ -84,7 +84,7 @@ TEST(memory_check_pages)
 TEST(memory_llc_counts_caches_once)
 {
     static struct bench_machine m;
-    assert_int_equal(memory_llc_bytes(&m), 32 << 20); /* nobody says */
+    assert_int_equal(memory_llc_bytes(&m), 32 << 20); /* the machine reports no caches */
     m.ncpus = 4;
     m.ncaches = 2;
     m.caches[0] = (struct bench_cache){.level = 3, .size_bytes = 8 << 20};
@@ -95,8 +95,8 @@ TEST(memory_llc_counts_caches_once)
     assert_int_equal(memory_llc_reached(&m, NULL, 1), 8 << 20);
     assert_int_equal(memory_llc_reached(&m, NULL, 2), 16 << 20);
     assert_int_equal(memory_llc_reached(&m, (const unsigned[]){1, 3}, 2), 8 << 20);
-    /* Of two sizes we do not know which CPU has which: no array may count as memory's that one
-     * holds. */
+    /* With two cache sizes it is unknown which CPU has which. An array counts as memory only if it
+     * exceeds the larger. */
     m.ncaches = 3;
     m.caches[2] = (struct bench_cache){.level = 3, .size_bytes = 32 << 20};
     assert_int_equal(memory_llc_reached(&m, NULL, 1), 32 << 20);
@@ -114,7 +114,7 @@ TEST(memory_doubts_what_is_below_twice_the_caches)
                         "speed of caches");
 }
 
-/* That of a policy that names one, before that of the CPUs. */
+/* The node of a memory policy, if it names one node; otherwise the node of the CPUs. */
 TEST(memory_home_is_one_node)
 {
     static struct bench_machine m;

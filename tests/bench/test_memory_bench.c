@@ -18,7 +18,7 @@ static void assert_positive(double value)
     assert_true(isfinite(value) && value > 0);
 }
 
-/* The value at a key made by printf, which must be there. */
+/* The value at a key given in printf form, which must exist. */
 __attribute__((format(printf, 3, 4))) static double
 value_at(const struct scan *scan, const char *metric, const char *key_fmt, ...)
 {
@@ -40,14 +40,14 @@ static void assert_check_fails(struct scan *scan, const char *message)
         fail_msg("\"%s\" lacks \"%s\"", scan->err.msg, message);
 }
 
-/* A published buffer is const to the harness, not to a test that breaks it. */
+/* The published buffer is const for the harness; the test breaks it on purpose. */
 static void *buffer_of(const struct scan *scan)
 {
     assert_non_null(scan->ctx.buffer);
     return (void *)(uintptr_t)scan->ctx.buffer;
 }
 
-/* What validate says of parameters; the defaults stand for the rest. */
+/* Expects that validate rejects these parameters, others at their defaults. */
 static void assert_invalid(const struct bench *bench, const char *const *pairs, const char *message)
 {
     struct scan scan;
@@ -66,7 +66,7 @@ static void assert_unsupported(const struct bench *bench, const struct bench_mac
         fail_msg("\"%s\" lacks \"%s\"", scan.err.msg, message);
 }
 
-/* The parser's answer to a pair that no probe gets to see. */
+/* Expects that the parser rejects the pair with `message`, before any probe. */
 static void assert_refused(const struct bench *bench, const char *pair, const char *message)
 {
     _Alignas(16) char params[BENCH_PARAMS_MAX] = {0};
@@ -132,7 +132,7 @@ TEST(mem_bandwidth_one_kernel)
     scan_end(&scan);
 }
 
-/* Twice the cache that the thread reaches, of two that all have. */
+/* The array is twice the cache that one thread reaches, though the machine has two such caches. */
 TEST(mem_bandwidth_of_memory_is_not_doubted)
 {
     struct scan scan;
@@ -213,7 +213,8 @@ TEST(mem_latency_every_size)
     scan_end(&scan);
 }
 
-/* Where a lap outlasts its slice, that is said: caches still hold what a pass in order left. */
+/* If a lap takes longer than its slice, the scan says so: caches still hold the start of the last
+ * pass in order. */
 TEST(mem_latency_says_what_was_walked)
 {
     struct scan scan;
@@ -227,7 +228,7 @@ TEST(mem_latency_says_what_was_walked)
     scan_end(&scan);
 }
 
-/* Sizes are whole lines, each once, however odd the ends of the range. */
+/* Sizes are whole lines, each once, for any ends of the range. */
 TEST(mem_latency_odd_ranges)
 {
     static const struct {
@@ -260,7 +261,7 @@ TEST(mem_latency_check_finds_a_broken_chain)
     assert_check_fails(&scan, "line 5 of 1024 (4k pages) leads outside the chain");
     memory[5].next = memory[900].next;
     assert_check_fails(&scan, "line 900 of 1024 (4k pages) leads outside the chain");
-    /* Every line is named once, but by two cycles. */
+    /* Every line is the target of one link, but the links form two cycles. */
     memory[5].next = memory[900].next;
     memory[900].next = kept;
     assert_check_fails(&scan, "the chain of 1024 lines (4k pages) is not one cycle");
@@ -291,7 +292,7 @@ static void run_loaded(const char *how, const char *inject)
     assert_int_equal(scan_count(&scan, "loaded_bandwidth"), 12);
     for (int step = 0; step < 12; step++) {
         assert_positive(value_at(&scan, "loaded_latency", "inject=%s;step=%02d", how, step));
-        /* An injector that another test keeps from its CPU moves nothing in a short interval. */
+        /* If another test occupies an injector's CPU, it may move nothing in a short interval. */
         assert_true(value_at(&scan, "loaded_bandwidth", "inject=%s;step=%02d", how, step) >= 0);
     }
     assert_true(value_at(&scan, "loaded_bandwidth", "inject=%s;step=00", how) == 0);
@@ -338,7 +339,7 @@ TEST(loaded_latency_refuses)
     assert_refused(bench, "inject=w", "rrw");
 }
 
-/* Containers refuse them; and node 0, the fixture's, may not be allowed. */
+/* Containers may refuse these calls, and node 0, the fixture's node, may not be allowed. */
 static bool has_numa_calls(void)
 {
     struct scan scan;
@@ -367,7 +368,7 @@ TEST(numa_matrix_one_node)
     scan_end(&scan);
 }
 
-/* All CPUs are another node's, whose memory may not be used. */
+/* All CPUs belong to another node, whose memory may not be used. */
 TEST(numa_matrix_nodes_without_cpus_have_no_from)
 {
     struct scan scan;
@@ -396,7 +397,7 @@ TEST(numa_matrix_refuses)
     odd.nodes[0].os_node = 5000;
     assert_unsupported(&bench_numa_matrix, &odd, (const char *const[]){NULL},
                        "node 5000: at most 1023 are supported");
-    odd.nodes[0].os_node = 1000; /* no machine has that many */
+    odd.nodes[0].os_node = 1000; /* beyond any machine */
     assert_unsupported(&bench_numa_matrix, &odd, (const char *const[]){NULL},
                        "cannot bind memory to node 1000");
     assert_refused(&bench_numa_matrix, "size=64K", "size");

@@ -1,4 +1,4 @@
-/* Ranks of NCCL as threads, each with a GPU of tests/lib/fake_gpus.h: the real host code. */
+/* The real host code, with ranks of NCCL as threads, each with a GPU of tests/lib/fake_gpus.h. */
 #include <errno.h>
 
 #include <math.h>
@@ -22,7 +22,7 @@ static struct barrier barrier;
 static struct bench_machine machine;
 static double budget_s = 0.05;
 
-/* A rank's side of the contract, and how its calls ended; 1 = not made. */
+/* A rank's side of the contract, and the results of its calls; 1 = not called. */
 struct rank {
     _Alignas(16) char params[BENCH_PARAMS_MAX];
     struct bench_ctx ctx;
@@ -44,7 +44,7 @@ static int reset(void **state)
     machine = (struct bench_machine){.ncpus = 1, .ngpus = FAKE_GPUS};
     for (unsigned g = 0; g < FAKE_GPUS; g++)
         (void)snprintf(machine.gpus[g].pci_bdf, PCI_BDF_MAX, "0000:%02x:00.0", g + 1);
-    /* Seats start at barrier 0. */
+    /* Barriers are numbered from 0 again. */
     atomic_store(&barrier.completed, 0);
     atomic_store(&barrier.arrived, 0);
     return 0;
@@ -87,7 +87,7 @@ static void start_rank(unsigned r, unsigned n, const char *const *pairs, void *(
     assert_int_equal(pthread_create(&rank->thread, NULL, run, rank), 0);
 }
 
-/* `n` processes of a rank each; of one alone, all GPUs are its ranks. */
+/* `n` processes of one rank each; with n = 1 the process has a rank on every GPU. */
 static void start(unsigned n, const char *const *pairs)
 {
     for (unsigned r = 0; r < n; r++)
@@ -135,7 +135,7 @@ TEST_WITHIN(ranks_of_processes_and_of_one_are_right, reset, NULL)
         }
 }
 
-/* Up to 20 s, lest a hang outlast the test. */
+/* Waits up to 20 s, so that a hang ends before the test's limit. */
 static bool comes(const _Atomic int *what)
 {
     for (unsigned i = 0; i < 20000 && *what == 1; i++)
@@ -145,7 +145,7 @@ static bool comes(const _Atomic int *what)
 
 static const char *const small[] = {"begin=1K", "end=1K", NULL};
 
-/* The others are in NCCL by then, and what the harness does is done here. */
+/* The other ranks are in NCCL by then; the test does what the harness does. */
 TEST_WITHIN(rank_that_cannot_join_says_so_at_once, reset, NULL)
 {
     fake_gpus.join_fails = 1;
@@ -156,7 +156,7 @@ TEST_WITHIN(rank_that_cannot_join_says_so_at_once, reset, NULL)
     int waiting = fake_gpus.waiting;
     struct err err = ranks[1].err;
     fake_gpus_give_up();
-    assert_true(entered); /* else the ranks hang, and finish would, too */
+    assert_true(entered); /* otherwise the ranks hang, and so would finish */
     finish(RANKS);
     assert_int_equal(waiting, RANKS - 1);
     assert_int_equal(err.code, -EIO);
@@ -172,11 +172,11 @@ TEST_WITHIN(ranks_of_one_process_end_their_group, reset, NULL)
     finish(1);
     assert_int_equal(ranks[0].setup, -EIO);
     assert_non_null(strstr(ranks[0].err.msg, "rank 2, GPU 2 (0000:03:00.0): cannot join"));
-    assert_int_equal(fake_gpus.aborted, 2); /* those before it */
+    assert_int_equal(fake_gpus.aborted, 2); /* the ranks before the failed one */
     forget(1);
 }
 
-/* All GPUs open, and then one does not: NCCL's group knows nothing of it. */
+/* All GPUs open, and then one does not: NCCL's group must not stay half open. */
 TEST_WITHIN(lost_gpu_does_not_leave_half_a_group, reset, NULL)
 {
     fake_gpus.closed_gpu = 3;
@@ -205,7 +205,7 @@ TEST_WITHIN(gpu_that_cannot_be_opened_is_named_by_all, reset, NULL)
     forget(RANKS);
 }
 
-/* In a group, and while graphs are captured: both end, and what runs is aborted. */
+/* In a group, and while graphs are captured: both end, and running operations are aborted. */
 TEST_WITHIN(failed_call_leaves_nothing_open, reset, NULL)
 {
     static const char *const graph[] = {"begin=1K", "end=1K", "graph=1", NULL};
@@ -213,7 +213,7 @@ TEST_WITHIN(failed_call_leaves_nothing_open, reset, NULL)
     for (size_t i = 0; i < 2; i++) {
         (void)reset(state);
         fake_gpus.call_fails = 2;
-        fake_gpus.fails_after = (int)i; /* the first warms a graph up */
+        fake_gpus.fails_after = (int)i; /* the first operation warms a graph up */
         start(1, calls[i]);
         finish(1);
         assert_int_equal(ranks[0].run, -EIO);
@@ -224,7 +224,7 @@ TEST_WITHIN(failed_call_leaves_nothing_open, reset, NULL)
     }
 }
 
-/* Of 256K there are four places, and a batch has as many operations. */
+/* 256K has room for four buffers, so a batch has four operations. */
 TEST_WITHIN(graphs_of_one_and_of_many_are_checked, reset, NULL)
 {
     static const char *const pairs[][7] = {
@@ -235,7 +235,7 @@ TEST_WITHIN(graphs_of_one_and_of_many_are_checked, reset, NULL)
         {"begin=1K", "end=1K", "graph=1", "place=both", "op=allgather"},
     };
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
-        for (unsigned drops = 0; drops <= 2; drops++) { /* in none, all, batches */
+        for (unsigned drops = 0; drops <= 2; drops++) { /* in no graph, in all, in batches */
             (void)reset(state);
             fake_gpus.graph_drops_from = drops;
             start(2, pairs[i]);
@@ -250,7 +250,7 @@ TEST_WITHIN(graphs_of_one_and_of_many_are_checked, reset, NULL)
         }
 }
 
-/* Of process 0; NaN where there is no such value. */
+/* A value of process 0; NaN if there is none. */
 static double value_of(const char *metric, const char *key)
 {
     const struct value_log *log = ranks[0].values;
@@ -261,8 +261,7 @@ static double value_of(const char *metric, const char *key)
     return NAN;
 }
 
-/* Rank 1's device is free all the while: by the device's clock alone it is as busy as the others.
- */
+/* Rank 1's device is idle meanwhile; by the device's clock alone it is as busy as the others. */
 static bool sleeper_came_last(const char *const *pairs)
 {
     fake_gpus.sleeps = 1;
@@ -279,7 +278,7 @@ static bool sleeper_came_last(const char *const *pairs)
     return last;
 }
 
-/* Others may hold up any rank, not each time. */
+/* Load on the machine may delay any rank, but not every time. */
 TEST_WITHIN(rank_that_sleeps_in_its_call_came_last, reset, NULL)
 {
     static const char *const calls[][4] = {{"begin=1K", "end=1K", "queue=1"},
@@ -294,7 +293,7 @@ TEST_WITHIN(rank_that_sleeps_in_its_call_came_last, reset, NULL)
     }
 }
 
-/* The collectives of a step of `train`, once by each rank. */
+/* The collectives in a step of `train`, once by each rank. */
 static const struct collective_call train_calls[] = {
     {.op = COLLECTIVE_ALLREDUCE, .type = COLLECTIVE_FLOAT, .count = 1024, .bytes = 4096},
     {.op = COLLECTIVE_ALLGATHER,

@@ -1,4 +1,4 @@
-/* Batches on several GPUs at once, over GPUs and a clock that are made up. */
+/* Batches on several GPUs at once, with made-up GPUs and a made-up clock. */
 #include "bench/gpu/gpu_overlap.h"
 #include "tests/lib/unit.h"
 
@@ -11,15 +11,16 @@ enum { GPUS = 3, DEPTH = 2 };
 struct fake {
     uint64_t now_ns;
     struct fake_gpu {
-        uint64_t batch_ns, free_ns, waited_ns; /* a batch; when all is done; without work */
+        uint64_t batch_ns, free_ns,
+            waited_ns; /* of a batch; when the queue is empty; time without work */
         uint64_t begin_ns[DEPTH], end_ns[DEPTH];
         bool queued[DEPTH];
-        uint64_t first_ns, last_ns; /* begin and end of what counts */
+        uint64_t first_ns, last_ns; /* begin and end of the counted batches */
         unsigned taken, counted;
     } gpu[GPUS];
-    uint64_t end_ns; /* of the time that counts: behind it none is given work */
+    uint64_t end_ns; /* end of the counted time; no GPU gets work after it */
     unsigned naps, looks;
-    int fails; /* of GPU 0, its first batch that is taken */
+    int fails; /* error of GPU 0 when its first batch is taken */
 };
 
 static uint64_t fake_now(void *arg)
@@ -81,7 +82,7 @@ static const struct gpu_overlap_ops fake_ops = {.queue = fake_queue,
                                                 .idle = fake_idle,
                                                 .now_ns = fake_now};
 
-/* Batches of so many ms on GPUs 0 and 2: 100 ms settle, 300 ms count. */
+/* Batches of that many ms on GPUs 0 and 2; 100 ms to settle, 300 ms that count. */
 static int run(struct fake *fake, uint64_t first_ms, uint64_t second_ms, unsigned depth)
 {
     *fake = (struct fake){.now_ns = MS(1000), .end_ns = MS(1400), .fails = fake->fails};
@@ -107,7 +108,7 @@ TEST(overlap_never_lets_a_fast_gpu_wait_for_a_slow_one)
     assert_int_equal(fake.gpu[1].taken, 0);
 }
 
-/* Both fill the time that counts but for a batch at either end, and nothing lies outside of it. */
+/* Both GPUs fill the counted time except a batch at either end; nothing outside counts. */
 TEST(overlap_counts_what_lies_within_the_time_of_all)
 {
     struct fake fake = {0};
@@ -134,7 +135,7 @@ TEST(overlap_counts_one_batch_that_is_too_long)
     }
 }
 
-/* The GPU that fails is asked nothing more; what the other one has is done, and taken, first. */
+/* The failing GPU gets no further calls. The other GPU's batches finish, and are taken. */
 TEST(overlap_leaves_nothing_under_way_beside_a_gpu_that_fails)
 {
     struct fake fake = {.fails = -EIO};

@@ -43,13 +43,14 @@ TEST(pairs_tournament_is_one)
                     continue;
                 assert_in_range(b, 0, n - 1);
                 assert_int_not_equal(b, a);
-                assert_int_equal(pairs_partner(n, slot, (unsigned)b), a); /* so: disjoint */
+                assert_int_equal(pairs_partner(n, slot, (unsigned)b),
+                                 a); /* symmetric, so pairs are disjoint */
                 met[pairs_index(n, a, (unsigned)b)]++;
             }
             assert_int_equal(resting, n % 2);
         }
         for (size_t i = 0; i < pairs_count(n); i++)
-            assert_int_equal(met[i], 2); /* seen from both sides */
+            assert_int_equal(met[i], 2); /* once from each side */
         free(met);
     }
 }
@@ -67,8 +68,7 @@ TEST(pairs_shuffle_permutes)
     assert_true(moved > 25);
 }
 
-/* Given a busy and b in either state, how often is c busy? The run left out makes one difference.
- */
+/* Given that a is busy, and b busy or idle: how often is c busy? One run is omitted. */
 static void assert_balanced(const struct pairs_plan *plan, unsigned a, unsigned b, unsigned c)
 {
     int runs[2] = {0, 0}, busy[2] = {0, 0};
@@ -81,7 +81,7 @@ static void assert_balanced(const struct pairs_plan *plan, unsigned a, unsigned 
     }
     int half = (int)plan->ncolumns / 2;
     assert_int_equal(runs[0], half);
-    assert_int_equal(runs[1], half - 1); /* without the run of all */
+    assert_int_equal(runs[1], half - 1); /* without the run in which all are busy */
     assert_int_equal(busy[0], half / 2);
     assert_int_equal(busy[1], half / 2 - 1);
 }
@@ -103,7 +103,7 @@ TEST(pairs_plan_balances_any_three)
 
 enum { CPUS = 64 };
 
-/* CPUs i and i + 32 share a core: 40% less when both are busy, and 2% of noise. */
+/* CPUs i and i + 32 share a core: 40% less when both are busy, plus 2% of noise. */
 static void synthesise(const struct pairs_plan *plan, float *rates)
 {
     for (unsigned pass = 0; pass < plan->passes; pass++)
@@ -161,13 +161,14 @@ TEST(pairs_probe_refuses_one_cpu_and_too_many)
     assert_int_equal(scan_probe(&scan, &bench_core_to_core, &odd, none), 0);
     odd.ncpus = 256;
     assert_int_equal(scan_probe(&scan, &bench_core_to_core, &odd, none), 0);
-    odd.ncpus = 400; /* two values of 79800 pairs: one of them has room */
+    odd.ncpus = 400; /* 79800 pairs: the log holds one value a pair, not two */
     assert_int_equal(scan_probe(&scan, &bench_core_to_core, &odd, none), 0);
     assert_int_equal(scan_probe(&scan, &bench_smt_pairs, &odd, none), 0);
     odd.ncpus = 600;
     assert_int_equal(scan_probe(&scan, &bench_core_to_core, &odd, none), -ENOTSUP);
     assert_int_equal(scan_probe(&scan, &bench_smt_pairs, &odd, none), -ENOTSUP);
-    assert_int_equal(scan_probe(&scan, &bench_false_sharing, &odd, none), 0); /* of no pairs */
+    assert_int_equal(scan_probe(&scan, &bench_false_sharing, &odd, none),
+                     0); /* has no values per pair */
 }
 
 TEST(pairs_have_room_in_the_log)
@@ -178,7 +179,7 @@ TEST(pairs_have_room_in_the_log)
     assert_false(pairs_have_room(513, 1));
 }
 
-/* A scan that takes too long is ended, and shows nothing. */
+/* A scan that would take too long is refused, and shows nothing. */
 TEST(pairs_one_by_one_have_to_end)
 {
     assert_true(pairs_fit_one_by_one(64, 1.5e-3, 0.5));
@@ -223,7 +224,7 @@ static bool at_once(void *arg)
 
 TEST(pingpong_counts_trips)
 {
-    struct exchange exchange = {.word = UINT32_MAX - 3}; /* wraps on the way */
+    struct exchange exchange = {.word = UINT32_MAX - 3}; /* wraps around on the way */
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, answer_100, &exchange), 0);
     assert_true(pingpong_ask(&exchange.word, 100, NULL));
@@ -245,8 +246,8 @@ TEST(pingpong_gives_up_when_told)
 }
 
 /*
- * Once more where it is not as it must be, and ends with the last: other processes and a hypervisor
- * can keep two CPUs from ever running at once for as long as a pair is given.
+ * Repeats the scan until `good` accepts it, and ends with the last try: other processes and a
+ * hypervisor can keep two CPUs from running at once for the whole time of a pair.
  */
 static void run_until(struct scan *scan, const struct bench *bench, double budget_s,
                       bool (*good)(const struct scan *scan))
@@ -271,7 +272,7 @@ static double first_slowdown(const struct scan *scan)
     return scan_value(scan, "pair_slowdown", key);
 }
 
-/* The machine may be busy with other tests. */
+/* Wide bounds, since other tests may load the machine. */
 static bool all_pairs_slow_down(const struct scan *scan)
 {
     return scan_count(scan, "pair_slowdown") == pairs_count(machine.ncpus) &&
@@ -291,12 +292,12 @@ TEST(core_to_core_every_pair)
     (void)snprintf(key, sizeof(key), "a=%u;b=%u", a, b);
     double latency = scan_value(&scan, "pair_latency", key);
     double least = scan_value(&scan, "pair_latency_min", key);
-    assert_true(least > 5 && least <= latency); /* ns; faster than that is no transfer */
+    assert_true(least > 5 && least <= latency); /* ns; a cache line cannot be transferred faster */
     assert_true(latency < 1e6);
     scan_end(&scan);
 }
 
-/* Two threads on one CPU cannot both run: no answer, so no value, and no hang. */
+/* Two threads on one CPU cannot both run: no reply, so no value, and no hang. */
 TEST(core_to_core_silence_has_no_value)
 {
     struct scan scan;

@@ -1,4 +1,4 @@
-/* What patterns of data parallelism send, against counts and bytes worked out by hand. */
+/* What patterns of data parallelism send, compared with counts and bytes worked out by hand. */
 #include <errno.h>
 
 #include "bench/feed/pattern.h"
@@ -63,8 +63,7 @@ TEST(pattern_ddp_has_buckets_of_25_mib)
     }
 }
 
-/* All patterns but FSDP send as much in all: an all-reduce is a reduce-scatter and an all-gather.
- */
+/* All patterns except FSDP send the same total: all-reduce = reduce-scatter + all-gather. */
 TEST(pattern_zero_scatters_gradients_then_gathers_parameters)
 {
     struct pattern_calls calls = make(PATTERN_ZERO, 64 * MIB, 4);
@@ -90,7 +89,7 @@ TEST(pattern_fsdp_gathers_twice_and_scatters_once_a_layer)
     pattern_free(&calls);
 }
 
-/* 17 elements in 16 layers among 3 ranks: one of two, fifteen of one, each made up to three. */
+/* 17 elements in 16 layers among 3 ranks: one of two elements, fifteen of one, padded to three. */
 TEST(pattern_makes_parts_up_to_the_ranks)
 {
     struct pattern_calls calls = make(PATTERN_FSDP, 68, 3);

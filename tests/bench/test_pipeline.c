@@ -74,7 +74,7 @@ static void run_and_check(const char *const *pairs)
     assert_int_equal(sample.device_ns, 4 * 200000);
     assert_int_equal(sample.start_ns + sample.elapsed_ns, 23);
     job_assert_right(&job);
-    job_run(&job, 1, &sample); /* may go on as load after a check */
+    job_run(&job, 1, &sample); /* a benchmark may continue as load after a check */
     bench_close(&bench_pipeline, &job.ctx);
     assert_null(job.ctx.state);
 }
@@ -99,7 +99,8 @@ TEST(pipeline_right_with_other_parameters)
     run_and_check((const char *const[]){SMALL, "lambda=-1.5", "block=1", NULL});
 }
 
-/* On the model the CPU copies the raw batch, and the device takes its time for both. */
+/* With preparation on the modelled device, the CPU copies the raw batch, and the device takes its
+ * time for both parts. */
 TEST(pipeline_prepared_on_the_device)
 {
     struct job job;
@@ -127,7 +128,7 @@ TEST(pipeline_prepared_on_the_device)
     bench_close(&bench_pipeline, &job.ctx);
 }
 
-/* The first samples retire fewer batches than they submit, a drained pipeline none at all. */
+/* The first samples retire fewer batches than they submit; after draining, none. */
 TEST(pipeline_device_time_belongs_to_retired_batches)
 {
     struct job job;
@@ -141,8 +142,8 @@ TEST(pipeline_device_time_belongs_to_retired_batches)
 }
 
 /*
- * Time of one step, steady, that makes next to nothing on the CPU: the best of some, since others
- * may be at work here, up to the first that takes no longer than `enough_ns`.
+ * Time of one steady step with next to no CPU work: the best of up to `tries` steps, since the
+ * machine may be busy. Stops at the first step within `enough_ns`.
  */
 static uint64_t steady_step_ns(const char *const *pairs, unsigned tries, uint64_t enough_ns)
 {
@@ -161,7 +162,7 @@ static uint64_t steady_step_ns(const char *const *pairs, unsigned tries, uint64_
     return best_ns;
 }
 
-/* 64 KB at 0.0016 GB/s and one pass of 40 ms: 80 ms in turn, 40 ms when overlapped. */
+/* 64 KB at 0.0016 GB/s and one pass of 40 ms: 80 ms in sequence, 40 ms when overlapped. */
 TEST(pipeline_prefetch_overlaps_copy_and_work)
 {
 #define SLOW "rows=64", "cols=250", "sim_gbps=0.0016", "sim_work_us=40000", "gpu_work=1"
@@ -173,7 +174,7 @@ TEST(pipeline_prefetch_overlaps_copy_and_work)
     assert_true(overlapped_ns <= limit_ns);
 }
 
-/* A step's stages, whose sum cannot be longer than it was seen to be. */
+/* The stages of a step; their sum cannot exceed the time of the step. */
 static void run_staged(struct job *job, struct stage_clock *stages)
 {
     struct sample sample = {0};
@@ -187,7 +188,7 @@ static void run_staged(struct job *job, struct stage_clock *stages)
     assert_true(sum_ns <= took_ns);
 }
 
-/* Three batches that were waited for, and a fourth behind them: 80 ms each. */
+/* Three steps wait for their batches, 80 ms each; the fourth batch is still in flight. */
 TEST(pipeline_copies_in_order_overlap_nothing)
 {
     struct job job;
@@ -199,7 +200,7 @@ TEST(pipeline_copies_in_order_overlap_nothing)
     bench_close(&bench_pipeline, &job.ctx);
 }
 
-/* Stages are timed one after the other: nothing of a step is left out, but what the calls take. */
+/* Stages follow each other, so they make up the whole step except for the calls themselves. */
 TEST(pipeline_stages_are_the_step)
 {
     struct job job;
@@ -224,12 +225,11 @@ TEST(pipeline_stages_are_the_step)
         best = fmax(best, (double)sum_ns / (double)took_ns);
     }
     assert_true(best >= 0.99);
-    job_assert_right(&job); /* and what it computes is the same */
+    job_assert_right(&job); /* and the results stay the same */
     bench_close(&bench_pipeline, &job.ctx);
 }
 
-/* The wait is what the model says that it takes: as much of it as the CPU did not spend elsewhere.
- */
+/* The wait is the model's time minus what the CPU spent elsewhere in the step. */
 static void assert_waits(const char *const *pairs, uint64_t copy_ns, uint64_t seen_copy_ns,
                          uint64_t work_ns)
 {
@@ -252,7 +252,7 @@ TEST(pipeline_waits_are_told_apart)
     assert_waits((const char *const[]){SLOW, NULL}, 40000000, 36000000, 40000000);
     assert_waits((const char *const[]){SLOW, "sim_work_us=2000", NULL}, 40000000, 36000000,
                  2000000);
-    /* Behind the work of the batch before, nothing of a copy has to be waited for. */
+    /* Behind the work of the previous batch, the copy needs no wait. */
     assert_waits((const char *const[]){SLOW, "prefetch=1", "sim_gbps=1", NULL}, 64000, 0, 40000000);
 }
 
@@ -265,7 +265,7 @@ static double value_of(const struct job *job, const char *metric)
     return -1;
 }
 
-/* What a step is for the scheduler: five operations a block. */
+/* What a step means for the scheduler: five operations a block. */
 TEST(pipeline_tells_its_regions)
 {
     static const struct {
@@ -286,7 +286,7 @@ TEST(pipeline_tells_its_regions)
     }
 }
 
-/* Of measured steps only: a step of warm-up that was late, or the check's, is not among them. */
+/* Only measured steps count, not late steps of the warm-up or of the check. */
 TEST(pipeline_tells_how_late_the_model_is)
 {
     struct job job;
@@ -310,7 +310,7 @@ TEST(pipeline_tells_how_late_the_model_is)
     bench_close(&bench_pipeline, &job.ctx);
 }
 
-/* Where the worker's CPUs are of one node, the buffers of the device are there. */
+/* If all CPUs of the worker belong to one node, the device's buffers are on it. */
 TEST(pipeline_tells_where_its_buffers_are)
 {
     struct job job;
@@ -367,7 +367,7 @@ TEST(pipeline_data_differ_by_seed_and_not_by_team)
     bench_close(&bench_pipeline, &one.ctx);
 }
 
-/* Every thread of the team registers, or its time would be missing from the split of the loss. */
+/* Every thread of the team registers; otherwise its time is missing from the split of the loss. */
 TEST(pipeline_threads_register_their_cpu_samples)
 {
     struct job job;
@@ -404,7 +404,7 @@ TEST(pipeline_refuses_sizes_that_make_no_sense)
                    "rows 1000000");
 }
 
-/* The model's GPU alone takes 40 ms a step, so that half as much again is 60 ms. */
+/* The modelled GPU alone takes 40 ms a step; half as much again is 60 ms. */
 TEST(pipeline_busy_makes_a_step_longer)
 {
     struct job job;

@@ -1,4 +1,4 @@
-/* Points of a scan: in which order they are measured, and in which their values stand. */
+/* Points of a scan: the order of measuring, and the order of their values. */
 #include "bench/common/points.h"
 #include "tests/lib/unit.h"
 
@@ -11,10 +11,10 @@ static struct value_log values;
 
 struct seen {
     size_t measured[N], nmeasured, nconcluded;
-    size_t fails_at; /* the measured point that fails; N = none */
+    size_t fails_at; /* number of the measured point that fails; N = none */
 };
 
-/* Point 0 has no value, 1 one, 2 two, 3 none again. */
+/* Point 0 emits no value, 1 one, 2 two, 3 none again. */
 static int measure(struct bench_ctx *ctx, size_t point)
 {
     struct seen *seen = ctx->state;
@@ -25,7 +25,7 @@ static int measure(struct bench_ctx *ctx, size_t point)
     return point == seen->fails_at ? -EIO : 0;
 }
 
-/* Each second one, what the first value of the point behind it is. */
+/* Each second point emits the first value of the point after it. */
 static void conclude(struct bench_ctx *ctx, size_t point)
 {
     struct seen *seen = ctx->state;
@@ -36,7 +36,7 @@ static void conclude(struct bench_ctx *ctx, size_t point)
                    DIMS({1, (double)point}));
 }
 
-/* `seed` is that of the worker, which must not matter. */
+/* `seed` is the worker's own seed, which must not matter. */
 static struct seen run(uint64_t seed, uint64_t round_seed)
 {
     struct seen seen = {.fails_at = N};

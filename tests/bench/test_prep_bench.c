@@ -35,7 +35,7 @@ TEST(prep_counts_rows_and_is_right)
     struct job job;
     struct sample sample = {.start_ns = 11, .elapsed_ns = 12};
     job_open(&job);
-    for (int i = 0; i < 2; i++) { /* it may go on as load after a check */
+    for (int i = 0; i < 2; i++) { /* a benchmark may continue as load after a check */
         assert_int_equal(bench_prep.step(&job.ctx, 5, &sample), 0);
         assert_int_equal(sample.iters, 5);
         assert_int_equal(sample.ops, 5 * 200);
@@ -64,7 +64,7 @@ TEST(prep_corrupted_data_fails_the_check)
     bench_close(&bench_prep, &job.ctx);
 }
 
-/* It is load behind any other benchmark, so it must not ask for a device. */
+/* As background load of any benchmark, it must not ask for a device. */
 TEST(prep_needs_nothing)
 {
     assert_ptr_equal(bench_find(bench_registry, "prep"), &bench_prep);

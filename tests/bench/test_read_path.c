@@ -1,4 +1,4 @@
-/* Reading one data set by each way, through the contract, and the data set itself. */
+/* Reads of one data set in each way, through the contract; the data set itself. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -131,14 +131,14 @@ TEST(place_fits_a_quarter)
     assert_int_equal(place_fit(&place, 10, 200, 10, 1, &bytes, &err), 0);
     assert_int_equal(bytes, 200);
     assert_int_equal(place_fit(&place, 10, 2000, 100, 1, &bytes, &err), 0);
-    assert_int_equal(bytes, 200); /* of 250 */
+    assert_int_equal(bytes, 200); /* a quarter of 1000 is 250 */
     assert_int_equal(place_fit(&place, 10, 2000, 10, 5, &bytes, &err), 0);
     assert_int_equal(bytes, 50);
     assert_int_equal(place_fit(&place, 251, 2000, 1, 1, &bytes, &err), -ENOTSUP);
     assert_non_null(strstr(err.msg, "/d has 1000 B free"));
 }
 
-/* In a mount namespace of this process, whose mounts end with it. */
+/* In a mount namespace of this process; the mounts disappear with it. */
 static bool mount_tmpfs(const char *options, unsigned long flags)
 {
     return !unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
@@ -158,7 +158,7 @@ TEST(data_on_a_full_disk)
     assert_non_null(strstr(err.msg, "No space left"));
     assert_non_null(strstr(err.msg, "after 2 MiB"));
     assert_int_equal(place_open_directory(&place, fixture_dir, &err), 0);
-    assert_true(place.free_bytes >= (2 << 20) - 65536); /* what was written is gone */
+    assert_true(place.free_bytes >= (2 << 20) - 65536); /* the written data are gone */
     assert_int_equal(umount(fixture_dir), 0);
 }
 
@@ -193,7 +193,7 @@ TEST(data_in_the_page_cache)
     assert_int_equal(data_warm(&data, &err), 0);
     assert_true(data_cached(&data) >= 1);
     bool memory = data.no_direct.code && strstr(data.no_direct.msg, "in memory");
-    bool cold = false; /* others may have it in their hands for a moment */
+    bool cold = false; /* another process may hold pages for a moment */
     for (int tries = 0; tries < PATIENCE && !cold; tries++) {
         assert_int_equal(data_evict(&data, &err), 0);
         cold = data_cached(&data) <= 0;
@@ -209,7 +209,7 @@ static void drawn(uint32_t *order, size_t n)
         order[i] = (uint32_t)((i * 7 + 3) % n);
 }
 
-/* All of it, once: whatever is read twice or not at all changes the number of bytes. */
+/* Reads everything once: a part that is read twice or never changes the number of bytes. */
 static void read_all(const struct io_reader_plan *plan)
 {
     struct io_reader reader;

@@ -1,4 +1,4 @@
-/* What a GPU says of itself while it works, over a made-up driver, and what is made of it. */
+/* A GPU's sensors under load, over a made-up driver, and the averages made of them. */
 #include <errno.h>
 #include <math.h>
 
@@ -70,7 +70,7 @@ TEST(sensors_do_without_what_is_absent)
         fixture_driver_in_child("/nonexistent/libnvidia-ml.so.1", NULL, check_no_library), 0);
 }
 
-/* A GPU of 500 W and then `then_w` from then_ms on, whose counters move every step_ms. */
+/* A GPU of 500 W, and of `then_w` from then_ms on; its counters advance every step_ms. */
 struct gpu {
     unsigned step_ms, then_ms;
     int64_t watts, then_w;
@@ -101,7 +101,7 @@ static struct gpu_means watch(const struct gpu *gpu, unsigned begin_ms, unsigned
     return gpu_average_get(&average);
 }
 
-/* The error that the header promises, wherever the steps lie to the readings. */
+/* The error stays within what the header promises, wherever steps fall between readings. */
 TEST(sensors_power_is_of_the_energy_counter)
 {
     static const unsigned steps_ms[] = {1, 20, 33, 97, 100};
@@ -117,14 +117,14 @@ TEST(sensors_power_is_of_the_energy_counter)
         }
 }
 
-/* A slice of 97 ms sees one step of such a counter, or none. */
+/* A slice of 97 ms sees at most one step of such a counter. */
 TEST(sensors_say_nothing_of_a_short_time)
 {
     struct gpu gpu = {.step_ms = 100, .watts = 500};
     for (unsigned begin = 0; begin < 100; begin += 7) {
         struct gpu_means means = watch(&gpu, begin, begin + 97);
         assert_true(isnan(means.power_w) && isnan(means.throttle[GPU_THROTTLE_POWER]));
-        means = watch(&gpu, begin, begin + 240); /* two steps, but seen too coarsely */
+        means = watch(&gpu, begin, begin + 240); /* two steps, but the readings are too coarse */
         assert_true(isnan(means.power_w));
         assert_true(means.clock_mhz == 1500);
     }
@@ -147,7 +147,7 @@ TEST(sensors_say_nothing_without_a_counter)
     assert_true(isnan(means.power_w) && isnan(means.clock_mhz));
 }
 
-/* A driver that starts again in between: what it counts from then on is known, and nothing else. */
+/* A driver restart in between: only what the counters gain afterwards is known. */
 TEST(sensors_begin_again_behind_a_reset)
 {
     struct gpu gpu = {.step_ms = 20, .watts = 500, .then_ms = 500, .then_w = 300};
@@ -159,7 +159,7 @@ TEST(sensors_begin_again_behind_a_reset)
         gpu_average_add(&average, &reading);
     }
     assert_true(fabs(gpu_average_get(&average).power_w / 300 - 1) <= GPU_SENSORS_ERROR);
-    struct gpu_reading reading = read_at(&gpu, 10); /* and once more */
+    struct gpu_reading reading = read_at(&gpu, 10); /* and a second restart */
     gpu_average_add(&average, &reading);
     reading.energy_mj = 3;
     gpu_average_add(&average, &reading);

@@ -1,5 +1,4 @@
-/* Requests by a schedule, through the contract: what a machine that others use may make later, and
- * never sooner. */
+/* Requests by a schedule, through the contract. Load may make them later, never earlier. */
 #include <errno.h>
 #include <math.h>
 
@@ -12,7 +11,7 @@
 
 static struct bench_machine machine;
 
-/* A request takes 2 ms of the model's time, so 500 a second are done at most, of 10,000. */
+/* A request takes 2 ms of the model's time, so the model serves at most 500 a second of 10,000. */
 TEST(serve_overload_ends_and_says_so)
 {
     static const char *const pairs[] = {
@@ -25,7 +24,7 @@ TEST(serve_overload_ends_and_says_so)
     const char *why = scan_reason(&scan, "serve_latency", "arrival=poisson;load=500;stat=p50");
     assert_non_null(why);
     assert_non_null(strstr(why, "at least"));
-    /* Half of them came more than half of the counted time before all was over. */
+    /* Half of the requests arrived more than half the counted time before the end. */
     assert_true(scan_value(&scan, "serve_latency", "arrival=poisson;load=500;stat=p50") > 100);
     assert_true(isnan(scan_value(&scan, "serve_saturation", "arrival=poisson")));
     scan_end(&scan);
@@ -57,7 +56,7 @@ TEST(serve_sweeps_loads_of_both_patterns)
     scan_run(&scan, &bench_serve, &machine, pairs, 4.5);
     for (int p = 0; p < 2; p++) {
         char key[32];
-        int ends = 20 * p; /* bursts go without them */
+        int ends = 20 * p; /* bursts lack the first and the last load */
         for (int load = 20 + ends; load <= 100 - ends; load += 20)
             check_point(&scan, patterns[p], load);
         (void)snprintf(key, sizeof(key), "arrival=%s", patterns[p]);
@@ -71,8 +70,9 @@ TEST(serve_sweeps_loads_of_both_patterns)
 }
 
 /*
- * What the requests do not tell is skipped, with what to ask for; what a few tell is in doubt. Of
- * 400 ms at 1000 a second two thirds count, 267, of which 2.7 lie above a p99.
+ * A percentile that the requests cannot show is skipped, with what to ask for; one that few
+ * requests show is in doubt. At 1000 a second two thirds of 400 ms count, 267 requests, of which
+ * 2.7 lie above p99.
  */
 TEST(serve_percentiles_need_requests_above_them)
 {
@@ -102,7 +102,7 @@ TEST(serve_advises_time_for_ten_requests_above)
     }
 }
 
-/* A limit that none is below, and one that none is above: bounds, and said to be. */
+/* A limit below all loads and one above all: the saturation is a bound, and the row says so. */
 TEST(serve_saturation_beyond_the_loads_is_a_bound)
 {
     static const struct {
@@ -121,7 +121,7 @@ TEST(serve_saturation_beyond_the_loads_is_a_bound)
     }
 }
 
-/* The rate of load 100 is that of the closed loop, which the model's work bounds. */
+/* Load 100 means the rate of the closed loop, which the model's work limits. */
 TEST(serve_measures_what_one_does_alone)
 {
     static const char *const pairs[] = {SMALL, "arrival=poisson", "load=1000", NULL};
@@ -134,7 +134,7 @@ TEST(serve_measures_what_one_does_alone)
     scan_end(&scan);
 }
 
-/* Bins of one load, 20 ms each of 0.4 s that count. */
+/* Bins of one load: 20 ms each of the 0.4 s that count. */
 TEST(serve_tells_the_latest_of_each_bin)
 {
     static const char *const pairs[] = {SMALL,      "rate=1000", "load=50", "arrival=bursts",
@@ -167,7 +167,7 @@ TEST(serve_refuses_more_requests_than_it_keeps)
     scan_end(&scan);
 }
 
-/* mpirun may have started workers elsewhere, whose clocks are others. */
+/* mpirun may have started workers on another host, with another clock. */
 TEST(serve_is_of_one_machine)
 {
     struct scan scan;
@@ -179,7 +179,7 @@ TEST(serve_is_of_one_machine)
     assert_non_null(strstr(scan.err.msg, "one machine"));
 }
 
-/* Rows of bins are named by whole ms: two of one name would be one row twice. */
+/* Rows of bins are named by whole ms: two bins of one name would collide. */
 TEST(serve_bins_have_names_of_their_own)
 {
     double point_s = 1e-4;

@@ -1,4 +1,4 @@
-/* What becomes of requests, against values worked out by hand. */
+/* Latencies of requests, compared with values worked out by hand. */
 #include <math.h>
 #include <stdbool.h>
 
@@ -7,14 +7,14 @@
 
 #define MS UINT64_C(1000000)
 
-/* Services of 4 ms: the second and the third wait, the last one is never begun. */
+/* Services of 4 ms: the second and the third request wait, the last is never begun. */
 static const struct served_request requests[] = {
-    {1 * MS, 1 * MS, 5 * MS}, /* before what counts */
+    {1 * MS, 1 * MS, 5 * MS}, /* before the counted time */
     {10 * MS, 10 * MS, 14 * MS},
     {11 * MS, 14 * MS, 18 * MS},
     {13 * MS, 18 * MS, 22 * MS},
     {19 * MS, 0, 0},
-    {30 * MS, 0, 0}, /* behind it */
+    {30 * MS, 0, 0}, /* after the counted time */
 };
 static const struct served served = {
     .requests = requests, .n = 6, .from_ns = 10 * MS, .to_ns = 20 * MS, .over_ns = 25 * MS};
@@ -34,7 +34,7 @@ TEST(served_counts_from_when_each_was_to_come)
     assert_near(ms[0], 4);
     assert_near(ms[1], 7);
     assert_near(ms[2], 9);
-    assert_near(ms[3], -6); /* 6 ms at least */
+    assert_near(ms[3], -6); /* at least 6 ms */
     assert_int_equal(served_services(&served, ms), 3);
     for (int i = 0; i < 3; i++)
         assert_near(ms[i], 4);
@@ -62,7 +62,7 @@ TEST(served_percentiles_say_when_they_are_bounds)
     assert_near(p50.ms, 3);
     assert_false(p50.at_least);
     assert_near(p80.ms, 3.4);
-    assert_true(p80.at_least); /* between 3 and what is 4 or more */
+    assert_true(p80.at_least); /* between 3 and a value of at least 4 */
     assert_near(max.ms, 5);
     assert_true(max.at_least);
 
@@ -75,7 +75,7 @@ TEST(served_saturates_between_two_loads)
 {
     static const double loads[] = {20, 40, 60}, p99_ms[] = {1, 2, 8};
     struct served_saturation found = served_saturate(loads, p99_ms, 3, 4);
-    assert_near(found.load, 50); /* half way from 2 to 8, in the logarithm */
+    assert_near(found.load, 50); /* half way from 2 to 8 on a log scale */
     assert_false(found.low || found.high);
     found = served_saturate(loads, p99_ms, 3, 0.5);
     assert_near(found.load, 20);
@@ -85,7 +85,7 @@ TEST(served_saturates_between_two_loads)
     assert_true(found.high && !found.low);
 }
 
-/* The first time counts: what one round has at a higher load may be less by chance. */
+/* The first crossing counts: in one round a higher load may happen to have a lower latency. */
 TEST(served_saturates_where_it_first_passes)
 {
     static const double loads[] = {20, 40, 60}, p99_ms[] = {1, 16, 2};

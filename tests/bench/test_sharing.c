@@ -20,7 +20,7 @@ TEST(share_counts_one_byte)
     assert_int_equal(counters[2], 9);
 }
 
-/* How much slower the shared line is. */
+/* The slow-down of the shared line. */
 static double run_layouts(void)
 {
     struct scan scan;
@@ -37,7 +37,7 @@ static double run_layouts(void)
     return slowdown;
 }
 
-/* Others may keep the two threads from running at the same time at all: not again and again. */
+/* Load on the machine may keep the two threads from running at the same time, but not always. */
 TEST(false_sharing_layouts)
 {
     double slowdown = 0;

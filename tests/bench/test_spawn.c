@@ -48,13 +48,13 @@ TEST(spawn_of_a_small_parent)
         (void)snprintf(key, sizeof(key), "how=%s;mib=0;pages=4k", ways[way]);
         assert_true(scan_value(&scan, "spawn_time", key) > 0.5);
     }
-    /* A child has a stack of its own, at least, once it has returned from the call. */
+    /* A child touches at least its own stack after it returns from the call. */
     assert_true(scan_value(&scan, "spawn_faults", "how=fork;by=child;mib=0;pages=4k") >= 1);
     scan_end(&scan);
     assert_no_child();
 }
 
-/* Each page once, whoever writes: a page of 4 KiB, unless the system's are larger. */
+/* Each page faults once, whichever process writes: a page of 4 KiB, or the system's if larger. */
 TEST(writes_after_a_fork)
 {
     static const char *const pairs[] = {"how=cow", "size=64M", "pages=4k", NULL};
@@ -73,7 +73,7 @@ TEST(writes_after_a_fork)
     assert_no_child();
 }
 
-/* Its page tables are copied: 16,384 entries more. Others may hold up either, not each time. */
+/* The fork copies page tables: 16,384 more entries. Load may delay either, but not every time. */
 TEST(fork_of_a_large_parent)
 {
     static const char *const small[] = {"how=fork", "size=0", NULL};

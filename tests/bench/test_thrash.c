@@ -68,10 +68,10 @@ TEST(victims_in_private_caches_are_half_of_them)
     assert_int_equal(victim_range(&machine, VICTIM_L2).most, 1 << 20);
 }
 
-/* A machine whose loads take 15 ns from a cache of so many bytes, and 100 ns beyond. */
+/* A model of a machine: loads take 15 ns within `cache_bytes`, and 100 ns beyond. */
 struct model {
     uint64_t cache_bytes;
-    unsigned disturbed; /* laps to come in which somebody else is heard */
+    unsigned disturbed; /* number of next laps that another process disturbs */
 };
 
 static double model_warm(void *arg, uint64_t bytes)
@@ -116,7 +116,7 @@ TEST(felt_is_the_largest_set_at_cache_speed)
     assert_int_equal(felt_bytes((struct model){.cache_bytes = 300 << 20}, 6.6e6), 4 << 20);
 }
 
-/* Aggressors that are at it already, so that no other CPU is needed. */
+/* Aggressors that already run, so that the test needs no second CPU. */
 static void fight_one(struct fight *fight, enum victim_kind kind, struct aggressor *aggressor)
 {
     static const struct bench_ctx ctx = {.machine = &machine, .seed = 7};
@@ -143,7 +143,7 @@ static void end_fight(struct fight *fight)
     fight_free(fight);
 }
 
-/* With no time at all, a slice still settles for two laps and measures one. */
+/* Even without time, a slice settles for two laps and measures one. */
 TEST(fight_slices_hold_whole_laps)
 {
     static struct fight fight;
@@ -160,7 +160,7 @@ TEST(fight_slices_hold_whole_laps)
     end_fight(&fight);
 }
 
-/* An aggressor that does not get to run brings nothing; a slice waits for it, but not for ever. */
+/* A slice waits for an aggressor that does not get to run, but not for ever. */
 TEST(fight_waits_for_pressure)
 {
     static struct fight fight;
@@ -174,13 +174,14 @@ TEST(fight_waits_for_pressure)
     end_fight(&fight);
 }
 
-/* Chunks of 10 ns when warm: 40 and 25 behind a switch, of a set that two chunks go over. */
+/* Chunks take 10 ns when warm, 40 and 25 after a switch; the set spans two chunks. */
 static void add_turn(struct turns *turns, enum switched switched, unsigned warm)
 {
     turns_add(turns, 40, switched);
     turns_add(turns, 25, SWITCHED_NOT);
     for (unsigned i = 0; i < warm; i++)
-        turns_add(turns, i % 2 ? 30 : 10, SWITCHED_NOT); /* once warm, what is slow is no refill */
+        turns_add(turns, i % 2 ? 30 : 10,
+                  SWITCHED_NOT); /* after a warm chunk, a slow chunk is no refill */
 }
 
 TEST(turns_count_refills_up_to_the_first_warm_chunk)
@@ -189,11 +190,11 @@ TEST(turns_count_refills_up_to_the_first_warm_chunk)
     turns_add(&turns, 1000, SWITCHED_NOT);
     assert_true(isnan(turns_sum(&turns).refill_ns));
     add_turn(&turns, SWITCHED, 3);
-    assert_int_equal(turns.n, 0); /* its end is the next switch */
+    assert_int_equal(turns.n, 0); /* a turn ends with the next switch */
     add_turn(&turns, SWITCHED_BY_OTHERS, 2);
     assert_int_equal(turns.n, 1);
     add_turn(&turns, SWITCHED, 3);
-    assert_int_equal(turns.n, 1); /* that of others is none */
+    assert_int_equal(turns.n, 1); /* switches by other processes do not count */
     turns_add(&turns, 40, SWITCHED);
     assert_int_equal(turns.n, 2);
     const struct turn sum = turns_sum(&turns);
@@ -203,7 +204,7 @@ TEST(turns_count_refills_up_to_the_first_warm_chunk)
     assert_true(sum.warm);
 }
 
-/* A turn that ends early has a refill of what it came to; a small set is one part of a chunk. */
+/* A turn that ends early counts its refill so far; a small set is a fraction of a chunk. */
 TEST(turns_know_those_that_never_get_warm)
 {
     struct turns turns = {.warm_ns = 10, .lap = 8};
@@ -266,7 +267,7 @@ TEST(cells_go_up_to_all_cpus)
     for (unsigned i = 0; i < 64; i++)
         wide.cpus[i] = (struct bench_cpu){.core = (int)i};
     find(&cells, &wide, (struct thrash_scope){VICTIM_L3, AGGRESSOR_STREAM, WHERE_ALL, 0});
-    assert_int_equal(cells.n, 7 + 1); /* 1, 2, 4, .. 32, 63; and in turns */
+    assert_int_equal(cells.n, 7 + 1); /* 1, 2, 4, .. 32, 63; and by turns */
     assert_int_equal(most_at(&cells, WHERE_SAME_LLC), 63);
     assert_int_equal(most_at(&cells, WHERE_TURNS), 1);
     assert_int_equal(cells.most, 63);
@@ -276,7 +277,7 @@ TEST(cells_go_up_to_all_cpus)
     assert_int_equal(cells.most, 8);
     thrash_cells_free(&cells);
     find(&cells, &wide, (struct thrash_scope){VICTIMS, AGGRESSOR_STREAM, WHERE_ALL, 0});
-    assert_int_equal(cells.n, 7 + 3); /* in private caches, by turns alone */
+    assert_int_equal(cells.n, 7 + 3); /* private caches: by turns alone */
     thrash_cells_free(&cells);
     find(&cells, &wide, (struct thrash_scope){VICTIM_L1, AGGRESSOR_STREAM, WHERE_OTHER, 1});
     assert_int_equal(cells.n, 1);
@@ -305,7 +306,7 @@ TEST(cells_know_places)
     memcpy(wide.cpus, places, sizeof(places));
     find(&cells, &wide, (struct thrash_scope){VICTIM_L2, AGGRESSOR_L1, WHERE_ALL, 0});
     assert_int_equal(cells.n, WHERES);
-    static const unsigned cpus[WHERES] = {1, 2, 4, 5, 6}; /* 6: none, a thread on the victim's */
+    static const unsigned cpus[WHERES] = {1, 2, 4, 5, 6}; /* 6: none, a sibling of the victim */
     for (unsigned where = 0; where < WHERES; where++) {
         assert_int_equal(most_at(&cells, (enum where)where), 1);
         assert_int_equal(cells.candidates[where][0], cpus[where]);
@@ -321,7 +322,7 @@ static double value_of(const struct scan *scan, const char *metric, const char *
     return scan_value(scan, metric, key);
 }
 
-/* A slowdown is with / without, of the cell's own pairs, or there is none with its reason. */
+/* A slowdown is with / without, from the cell's own pairs; otherwise it is absent with a reason. */
 static void assert_cell(const struct scan *scan, const char *victim, const char *aggressor)
 {
     double slowdown = value_of(scan, "victim_slowdown", victim, aggressor);
@@ -378,7 +379,7 @@ static void assert_value_or_reason(const struct scan *scan, const char *metric, 
         assert_non_null(scan_reason(scan, metric, key));
 }
 
-/* Values that need no turn are there however busy the CPU is. */
+/* Values that need no switch exist however busy the CPU is; a refill exists or has a reason. */
 static void assert_turns(const char *victim)
 {
     static struct bench_machine one;
@@ -407,7 +408,7 @@ TEST(cache_thrash_in_turns_on_one_cpu)
         assert_turns(victim_names[victim]);
 }
 
-/* A round has a whole cell or none of it. */
+/* A round has a whole cell or nothing of it. */
 TEST(cache_thrash_leaves_cells_to_other_rounds)
 {
     struct scan scan;
@@ -418,7 +419,7 @@ TEST(cache_thrash_leaves_cells_to_other_rounds)
     scan_end(&scan);
 }
 
-/* A victim that is back before the aggressors are round has no slowdown, not one of 1. */
+/* If the victim's lap is shorter than the aggressors' pass, the slowdown is absent, not 1. */
 TEST(cache_thrash_out_of_reach)
 {
     struct scan scan;

@@ -1,4 +1,4 @@
-/* Teams of one worker, which nobody disturbs, and the setting that their rates make. */
+/* Teams of a single worker, and the setting that their rates lead to. */
 #include <math.h>
 
 #include "bench/registry.h"
@@ -8,8 +8,7 @@
 static struct bench_machine machine;
 static const char *const small[] = {"rows=256", "cols=64", NULL};
 
-/* Teams of 1, 2, 4 to four times the CPUs, each with a rate that agrees with its time of a batch.
- */
+/* Teams of 1, 2, 4 up to four times the CPUs; each rate agrees with the time of a batch. */
 TEST(threads_alone)
 {
     struct scan scan;
@@ -27,8 +26,8 @@ TEST(threads_alone)
     scan_end(&scan);
 }
 
-/* The setting is a team that no other one beats by 3%; the cliff is where a larger team first does
- * less than half of what a smaller one does. */
+/* The setting is a team that no other team beats by 3%. The cliff is the first larger team with
+ * less than half the rate of a smaller one. */
 TEST(threads_finds_the_setting)
 {
     struct scan scan;

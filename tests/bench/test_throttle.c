@@ -1,4 +1,4 @@
-/* The arithmetic of throttled time, against a kernel of a few lines. */
+/* The arithmetic of throttled time, compared with a small model of the kernel. */
 #include "bench/dose/throttle.h"
 
 #include <math.h>
@@ -8,14 +8,15 @@
 
 static const double period_s = GROUPS_PERIOD_US * 1e-6;
 
-/* Who wants `demand` CPUs is stopped when the quota is used up, on as many run queues, one at
- * least; a quota that is set in the middle of a period has that period twice. */
+/* A group that wants `demand` CPUs is stopped when its quota is used up, on that many run queues,
+ * at least one. A quota set in mid-period is granted anew for the rest of it, on average 1.5 times
+ * in all. */
 struct model {
     struct throttle throttle;
     struct throttle_counts counts;
 };
 
-/* So many periods; returns the mean of what was held. */
+/* Runs that many periods; returns the mean dose held. */
 static double run(struct model *model, double demand, unsigned periods)
 {
     double held = 0;
@@ -32,9 +33,10 @@ static double run(struct model *model, double demand, unsigned periods)
 
 TEST(throttle_counts_what_would_have_run)
 {
-    assert_true(fabs(throttle_held(1.8, 0.02, 0.1) - 0.1) < 1e-9);  /* two CPUs, each for 10 ms */
-    assert_true(fabs(throttle_held(0.9, 0.01, 0.1) - 0.1) < 1e-9);  /* one of them */
-    assert_true(fabs(throttle_held(0.45, 0.01, 0.1) - 0.1) < 1e-9); /* it waits half of its time */
+    assert_true(fabs(throttle_held(1.8, 0.02, 0.1) - 0.1) < 1e-9); /* two CPUs, each for 10 ms */
+    assert_true(fabs(throttle_held(0.9, 0.01, 0.1) - 0.1) < 1e-9); /* one of the two */
+    assert_true(fabs(throttle_held(0.45, 0.01, 0.1) - 0.1) <
+                1e-9); /* one CPU that waits half of its time */
     assert_true(throttle_held(2, 0, 0.1) == 0);
     assert_true(throttle_held(2, NAN, 0.1) == 0);
 }

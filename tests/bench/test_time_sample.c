@@ -1,4 +1,4 @@
-/* Times of which there are more than are kept. */
+/* More time stamps than the buffer keeps. */
 #include "bench/common/time_sample.h"
 #include "tests/lib/unit.h"
 
@@ -14,7 +14,7 @@ TEST(time_sample_keeps_all_that_there_is_room_for)
     time_sample_close(&sample);
 }
 
-/* Of more, one in so many: the last as the first. */
+/* If there are more stamps, every n-th is kept, from the first to the last. */
 TEST(time_sample_spreads_over_all_values)
 {
     static const unsigned times[] = {1, 2, 3, 7, 16};

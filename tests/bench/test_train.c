@@ -1,4 +1,4 @@
-/* Ranks as threads in one barrier, on device sim: who was waited for, and how long. */
+/* Ranks as threads in one barrier, on device sim: which rank was waited for, how long. */
 #include <errno.h>
 
 #include <pthread.h>
@@ -27,9 +27,9 @@ struct rank {
     struct err err;
     struct barrier_rank seat;
     struct peers peers;
-    unsigned warm_up, steps; /* how many, not measured and measured */
-    unsigned sleep_us;       /* before each of them */
-    uint64_t took_ns;        /* the shortest measured one */
+    unsigned warm_up, steps; /* numbers of steps */
+    unsigned sleep_us;       /* before each step */
+    uint64_t took_ns;        /* the shortest measured step */
     int rc;
 };
 
@@ -99,7 +99,7 @@ static void team_init(struct rank ranks[RANKS])
     }
 }
 
-/* Until all are done; each then has its rc. */
+/* Runs until all ranks are done; each then has its rc. */
 static void team_live(struct rank ranks[RANKS])
 {
     pthread_t thread[RANKS];
@@ -134,7 +134,7 @@ static double emitted(const struct rank *ranks, const char *metric, unsigned r)
     return -1;
 }
 
-/* Whether rank 1 was waited for, as it must be where no other stalls. */
+/* True if rank 1 was waited for, which holds if no other rank stalls. */
 static bool names_rank_1(const struct rank *ranks)
 {
     return emitted(ranks, "waited_for_share", 1) > 0.7 &&
@@ -144,8 +144,8 @@ static bool names_rank_1(const struct rank *ranks)
 }
 
 /*
- * Rank 1 sleeps 20 ms before each step, the others make theirs in well under that: on a busy
- * machine not always, so in one of many runs.
+ * Rank 1 sleeps 20 ms before each step, and the others need far less. On a busy machine this may
+ * fail, so one of many runs must succeed.
  */
 TEST(train_names_the_slow_rank)
 {
@@ -187,7 +187,7 @@ TEST(train_step_takes_the_ring_s_time)
     team_free(ranks);
 }
 
-/* The harness sees to equal numbers of steps; were they not, the times would be of other steps. */
+/* The harness ensures equal numbers of steps; otherwise different steps were compared. */
 TEST(train_refuses_ranks_that_measured_other_steps)
 {
     struct rank ranks[RANKS];
@@ -211,7 +211,7 @@ TEST(train_alone_is_a_baseline_without_anybody_to_wait_for)
     if (one.rc)
         fail_msg("%s", one.err.msg);
     assert_true(one.ctx.values->n >= 2 && one.ctx.values->value[0].value == 5); /* regions */
-    for (uint32_t i = 0; i < one.ctx.values->n; i++) /* and nobody was waited for */
+    for (uint32_t i = 0; i < one.ctx.values->n; i++) /* no rank waits for another */
         assert_null(strstr(bench_train.metrics[one.ctx.values->value[i].metric].name, "wait"));
     free(one.ctx.values);
 }
@@ -252,7 +252,7 @@ TEST(train_refuses_half_a_float)
     free(rank.ctx.values);
 }
 
-/* Three ranks, four steps, worked out by hand; in the last all come at once. */
+/* Three ranks, four steps, worked out by hand; in the last step all arrive at once. */
 TEST(lateness_of_known_times)
 {
     static const uint64_t arrived_ns[RANKS * 4] = {
@@ -277,7 +277,7 @@ TEST(lateness_of_known_times)
     assert_int_equal(ranks[1].wait_ns, 180);
 }
 
-/* Rank 0 is of another machine, whose clock is an hour ahead. */
+/* Rank 0 is on another machine, whose clock is an hour ahead. */
 static int gather_from_afar(struct peers *peers, const void *mine, void *all, size_t bytes,
                             struct err *err)
 {
@@ -304,7 +304,7 @@ TEST(train_of_two_machines_has_no_common_clock)
     char id[CLOCKS_ID];
     clocks_id(id);
     if (!id[CLOCKS_ID - 20])
-        skip(); /* a system that does not name its boots */
+        skip(); /* the system has no boot id */
     assert_int_equal(clocks_ask(&ctx, &is_one), 0);
     assert_false(is_one);
     assert_int_equal(bench_train.probe(&ctx), -ENOTSUP);

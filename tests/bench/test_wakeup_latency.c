@@ -66,8 +66,7 @@ TEST(wakeups_on_one_cpu)
     expect_all(&lonely);
 }
 
-/* A wake-up takes more than a microsecond, at least one of them, and none is late by ten seconds
- * here. */
+/* At least one wake-up is later than a microsecond, and none is ten seconds late. */
 TEST(wakeups_that_are_late)
 {
     static const char *const all[] = {"policy=other", "load=idle", "late=1us", NULL};

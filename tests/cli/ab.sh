@@ -58,7 +58,7 @@ one_line 'builds are compared under one placement' -V a -V "b=build:$CONTEND_FAK
 OMP_WAIT_POLICY=active "${ab[@]}" -V a -V b=env:OMP_WAIT_POLICY=passive -V c=env:CONTEND_AB_TEST=here \
     --rounds 1 -p step=0.5 --time 2 -o "$scratch/env" > /dev/null 2>&1 &
 ab_pid=$!
-saw() { for pid in $(ours '__worker'); do tr '\0' '\n' < "/proc/$pid/environ"; done 2> /dev/null |
+saw() { for pid in $(pids_of_this_test '__worker'); do tr '\0' '\n' < "/proc/$pid/environ"; done 2> /dev/null |
     grep -Fqx "$1"; }
 wait_for 60 saw CONTEND_AB_TEST=here || fail "no worker had the variable of its variant"
 wait "$ab_pid"
@@ -86,20 +86,20 @@ expect 3 "before 'echo no; exit 7' ended with exit code 7: no" "${ab[@]}" -V a -
 [ "$(cat "$knob")" = undone ] || fail "what failed half way was not undone"
 
 # The change is undone after a kill of the whole process group, and after an interrupt.
-is() { [ "$(cat "$knob")" = "$1" ]; }
+knob_is() { [ "$(cat "$knob")" = "$1" ]; }
 for signal in KILL INT; do
     echo 0 > "$knob"
     setsid "${ab[@]}" -V a -V "b=before:echo 1 > $knob" \
         -V "b=after:sleep 0.2; echo 0 > $knob" --rounds 1000 -o "$scratch/$signal" \
         > /dev/null 2>&1 < /dev/null &
-    wait_for 60 is 1 || fail "$signal: before was not run"
-    leader=$(ours "ab fake.*$scratch/$signal" | head -n 1)
+    wait_for 60 knob_is 1 || fail "$signal: before was not run"
+    leader=$(pids_of_this_test "ab fake.*$scratch/$signal" | head -n 1)
     [ "${leader:-1}" -gt 1 ] && kill -"$signal" -- "-$leader"
     wait $!
     code=$?
     [ "$signal" = KILL ] || [ "$code" = 130 ] || fail "exit $code after SIGINT"
-    wait_for 60 is 0 || fail "$signal: not undone"
-    wait_for 60 none_of_ours '__guard' || fail "$signal: a guard is left"
+    wait_for 60 knob_is 0 || fail "$signal: not undone"
+    wait_for 60 none_of_this_test '__guard' || fail "$signal: a guard is left"
 done
 
 # Another build: here the same one under another name. Its runs are results of their own.

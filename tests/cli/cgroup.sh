@@ -22,12 +22,12 @@ if [ -w $tree/cpu.cfs_quota_us ] && [ "$(sed -n 's/.*:cpu[,:][^/]*//p' /proc/sel
     # shellcheck disable=SC2317 # called by wait_for
     is_in_its_own() { grep -q . $tree/contend-*-$killed-*/worker-0/cgroup.procs 2>/dev/null; }
     wait_for 20 is_in_its_own || fail "no cgroup of a worker: $(cat "$scratch/killed.log")"
-    is "quota of a worker" "$(cat $tree/contend-*-$killed-*/worker-0/cpu.cfs_quota_us)" 10000
+    expect_equal "quota of a worker" "$(cat $tree/contend-*-$killed-*/worker-0/cpu.cfs_quota_us)" 10000
     kill -9 $killed
     wait $killed 2>/dev/null
     wait_for 20 eval '! is_in_its_own' || fail "a worker outlives its run"
     expect 0 'CPU quotas stopped workers' "${run[@]}" --time 1 --cpu-max 0.1 --out "$scratch/quota"
-    is "cgroups left" "$(find $tree -maxdepth 1 -name "contend-*-$killed-*")" ""
+    expect_equal "cgroups left" "$(find $tree -maxdepth 1 -name "contend-*-$killed-*")" ""
     awk -v s="$(cell "$scratch/quota/rows.csv" none 1 throttled_per_step median)" 'BEGIN { exit !(s > 0) }' ||
         fail "nobody was stopped: $(cat "$scratch/quota/rows.csv")"
 fi

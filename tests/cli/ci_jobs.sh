@@ -11,7 +11,7 @@ block "$gitlab" 'script:' > "$scratch/gitlab-1.sh"
 block "$gitlab" 'for side in' > "$scratch/gitlab-2.sh"
 ! grep -l '\${{' "$scratch"/*.sh || fail "an expression inside a script"
 same_lines() { sed -n '/^if \[ -n "\$PROGRAM/,/^fi$/p; /^set -f/,/^fi$/p' "$1"; }
-is "lines that both jobs have" "$(same_lines "$scratch/github-compare.sh")" "$(same_lines "$scratch/gitlab-2.sh")"
+expect_equal "lines that both jobs have" "$(same_lines "$scratch/github-compare.sh")" "$(same_lines "$scratch/gitlab-2.sh")"
 [ "$(same_lines "$scratch/gitlab-2.sh" | wc -l)" -gt 15 ] || fail "the jobs have few lines in common"
 ! command -v shellcheck > /dev/null || shellcheck -s sh "$scratch"/gitlab-*.sh || fail "shellcheck, GitLab"
 ! command -v shellcheck > /dev/null || shellcheck -s bash "$scratch"/github-*.sh || fail "shellcheck, GitHub"
@@ -48,7 +48,7 @@ gitlab() {
 }
 ends() { # ends CODE JOB: with all that it has to write
     "$2"
-    is "exit code, $2" $? "$1"
+    expect_equal "exit code, $2" $? "$1"
     grep -q '^| verdict' contend.md || fail "$2: no table: $(cat out contend.md)"
     grep -q '<testcase' contend.xml || fail "$2: no tests"
 }
@@ -62,7 +62,7 @@ mkdir -p repository/share/ci/github
 printf '#!/bin/sh\necho "$@" > installed\n' > repository/contend && chmod +x repository/contend
 CONTEND=contend GITHUB_PATH=paths GITHUB_ACTION_PATH=$PWD/repository/share/ci/github HOME=$PWD PATH=/usr/bin:/bin \
     bash -eo pipefail github-contend.sh > out 2>&1 || fail "install: $(cat out)"
-is "what was installed" "$(cat installed paths)" "install
+expect_equal "what was installed" "$(cat installed paths)" "install
 $PWD/.local/bin"
 
 git init -q head
@@ -76,9 +76,9 @@ ends 4 gitlab
 
 side 0.1
 OPTIONS="-n 1 --rounds 12 $brief"
-patiently slower github || fail "slower, GitHub: $(cat out contend.md)"
+retry slower github || fail "slower, GitHub: $(cat out contend.md)"
 PROGRAM=build/contend OPTIONS="-n 1 --rounds 12 $brief"
-patiently slower gitlab || fail "slower, GitLab: $(cat out contend.md)"
+retry slower gitlab || fail "slower, GitLab: $(cat out contend.md)"
 
 # Base differs from itself: the job reports that, and passes.
 cat > unsteady << END

@@ -16,7 +16,7 @@ said() { # said OUT PATTERN: in what the workers' commands printed
     grep -qE -- "$2" "$scratch/$1"/command-output/*.txt || fail "no /$2/ in the output of $1"
 }
 gone() { # gone PATTERN
-    none_of_ours "$1" || fail "left running: $(pgrep -af -- "$1")"
+    none_of_this_test "$1" || fail "left running: $(pgrep -af -- "$1")"
 }
 
 # A warm-up is a whole run of the command, which may take longer than the progress limit. A warm-up that never ends is
@@ -25,8 +25,8 @@ stuck() {
     try 3 'no progress within .* s while (setup|warming)' stuck --warmup 0.1 --setup-limit 3 --limit 1 -- sleep 7537
     gone 'sleep 7537'
 }
-meanwhile try 0 'runs/s' warm --warmup 0.1 --setup-limit 10 -- sh -c 'mkdir "$0" || exit 0; sleep 11' "$scratch/warmed"
-meanwhile stuck
+in_background try 0 'runs/s' warm --warmup 0.1 --setup-limit 10 -- sh -c 'mkdir "$0" || exit 0; sleep 11' "$scratch/warmed"
+in_background stuck
 
 # Placeholders are replaced, the environment is set, and argv is otherwise unchanged.
 try 0 'runs/s' words -- sh -c 'echo "[$*] $CONTEND_WORKER/$CONTEND_WORKERS $CONTEND_CPUS
@@ -196,7 +196,7 @@ fi
 "${one[@]}" --out "$scratch/words" -- sh -c 'sleep 7536 & setsid sleep 7536 & wait' > "$scratch/log" 2>&1 < /dev/null &
 pid=$!
 sleepers() {
-    [ "$(ours '^sleep 7536' | wc -l)" = 4 ]
+    [ "$(pids_of_this_test '^sleep 7536' | wc -l)" = 4 ]
 }
 wait_for 30 sleepers || fail "no sleepers of two workers"
 kill -INT "$pid"

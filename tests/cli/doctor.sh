@@ -107,7 +107,7 @@ command=$(command_of more_threads_than_cpus)
 end_faults
 plant taskset -c "$first,$second" sh -c "$command"
 misses more_threads_than_cpus "${faulty[0]}" || fail "16: $(cat "$scratch/seen")"
-mapfile -t -O "${#faulty[@]}" faulty < <(ours "$CONTEND_JOB omp")
+mapfile -t -O "${#faulty[@]}" faulty < <(pids_of_this_test "$CONTEND_JOB omp")
 end_faults
 
 # For a barrier of the program's own, doctor suggests no variable.

@@ -86,7 +86,7 @@ says() { # says PID WORDS OPTIONS...: a busy machine may not have come so far at
     local of=$1 words=$2
     shift 2
     seen() { look "$@" && told "$of" | grep -qF -- "$words"; }
-    patiently seen "$@" || fail "no '$words' in: $(cat "$scratch/seen")"
+    retry seen "$@" || fail "no '$words' in: $(cat "$scratch/seen")"
 }
 
 start deadlock

@@ -15,7 +15,7 @@ hostile="\$(touch $scratch/ran); it's \`touch $scratch/ran\` \"a  b\" \\ &"
 
 jobs_of_ours() {
     local pid
-    for pid in $(ours "$CONTEND_JOB omp"); do
+    for pid in $(pids_of_this_test "$CONTEND_JOB omp"); do
         ! [ "/proc/$pid/exe" -ef "$CONTEND_JOB" ] || echo "$pid"
     done
 }

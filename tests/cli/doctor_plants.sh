@@ -20,7 +20,7 @@ idle_share() { # of all CPUs, in percent, for two seconds
 named_right=0 gained_right=0 nplants=0 nsteady=0 last=0
 
 end_plants() { # and what they started
-    mapfile -t -O "${#faulty[@]}" faulty < <(ours "$scratch/count")
+    mapfile -t -O "${#faulty[@]}" faulty < <(pids_of_this_test "$scratch/count")
     end_faults
     rm -f "$scratch"/count*
 }

@@ -90,9 +90,9 @@ exec "$CONTEND_BUSY" threads=1 spinners=1 log=-
 END
 "$CONTEND_BINARY" doctor --time 1 --state "$state" --yes --verify lines:- --restart "sh '$scratch/job'" >/dev/null 2>&1 &
 trial=$!
-job_runs() { [ -n "$(ours spinners=)" ]; }
+job_runs() { [ -n "$(pids_of_this_test spinners=)" ]; }
 wait_for 60 job_runs || fail "the job was not started"
 kill -9 "$trial"
 wait "$trial" 2>/dev/null
-wait_for 60 none_of_ours spinners= || fail "the job outlives a doctor that was killed"
+wait_for 60 none_of_this_test spinners= || fail "the job outlives a doctor that was killed"
 finish

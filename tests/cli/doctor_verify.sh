@@ -130,7 +130,7 @@ for _ in 1 2 3; do # a crowded machine may leave it less than two steps in a blo
 done
 [ "$code:$(of verdict):$(of command)" = '0:proven:unset GOMP_CPU_AFFINITY' ] ||
     fail "a large gain by a restart: exit $code: $(cat "$scratch/seen" "$scratch/errors")"
-none_of_ours "map=$scratch" || fail "the job is still there"
+none_of_this_test "map=$scratch" || fail "the job is still there"
 ended=("$CONTEND_BINARY" doctor --time 0.5 --yes --state "$state" --restart 'echo no such model; exit 1')
 expect 3 'ended before it reported.*its last line: no such model' "${ended[@]}" --verify 'file:-:([0-9.]+) it/s'
 expect 3 'ended while it was measured.*its last line: no such model' "${ended[@]}" --verify lines:-

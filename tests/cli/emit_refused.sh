@@ -84,8 +84,8 @@ runs() {
     ! grep -q 'annot be bound here\|taskset: failed' "$scratch/said" || notes="$notes +CPUs"
     cell="$code $(worker_of 0), $(worker_of 1)$notes"
 }
-# is EXPECTED...: the cell equals one of these.
-is() {
+# expect_cell EXPECTED...: the cell equals one of these.
+expect_cell() {
     local expected
     printf '%-16s %-9s %s\n' "$refusal" "$format" "$cell"
     for expected in "$@"; do
@@ -122,7 +122,7 @@ for format in $formats; do
     plain="0 $one default, $two default"
 
     refusal=nothing
-    [ -z "$bind" ] || { runs && is "0 $one $memory, $two $memory"; }
+    [ -z "$bind" ] || { runs && expect_cell "0 $one $memory, $two $memory"; }
     [ "$format" != docker ] || grep -q '^cpuset.mems ' "$SAW/docker" || fail "docker: no nodes"
 
     # Pasted lines depend on the place where they were made, so they are made under the same refusal.
@@ -131,7 +131,7 @@ for format in $formats; do
         --mem bind -- ./worker '{worker}' | sed -n '/^Commands/,$p' | sed 1d >"$scratch/text"
     export DOCKER_REFUSES=--cpuset-mems
     runs "$CONTEND_REFUSE" set_mempolicy EPERM
-    is "$plain$(says_memory "$format")"
+    expect_cell "$plain$(says_memory "$format")"
     unset DOCKER_REFUSES
     emitted "$format" -n 2 -P partition --mem bind
 
@@ -147,7 +147,7 @@ for format in $formats; do
         path=$scratch/without
         runs
         path=$PATH
-        is "$plain$(case $format in sh | env | docker) ;; *) echo " +memory" ;; esac)"
+        expect_cell "$plain$(case $format in sh | env | docker) ;; *) echo " +memory" ;; esac)"
     fi
 
     # A worker that cannot be bound does not start. OpenMP does not report the failure.
@@ -178,7 +178,7 @@ for format in $formats; do
         refusal=${inherited%%=*}
         [ "$format" != commands ] || env "$inherited" "$CONTEND_BINARY" place -n 2 -P partition --mem bind -- ./worker '{worker}' |
             sed -n '/^Commands/,$p' | sed 1d >"$scratch/text"
-        [ -z "$bind" ] || { runs env "$inherited" && is "0 $one $memory, $two $memory"; }
+        [ -z "$bind" ] || { runs env "$inherited" && expect_cell "0 $one $memory, $two $memory"; }
     done
     # The plan sets all variables that size teams.
     [ "$format" = commands ] || { runs env MKL_NUM_THREADS=77 OPENBLAS_NUM_THREADS=77 OMP_NUM_THREADS=77 &&
@@ -190,10 +190,10 @@ done
 for policy in preferred interleave; do
     format=numactl refusal="nothing ($policy)"
     emitted numactl -n 2 -P partition --mem "$policy"
-    [ -z "$bind" ] || { runs && is "0 $one $policy, $two $policy"; }
+    [ -z "$bind" ] || { runs && expect_cell "0 $one $policy, $two $policy"; }
     refusal="set_mempolicy"
     runs "$CONTEND_REFUSE" set_mempolicy EPERM
-    is "0 $one default, $two default +memory"
+    expect_cell "0 $one default, $two default +memory"
 done
 
 # Permanent units say what to delete, and systemd accepts them.

@@ -20,7 +20,7 @@ fake hang-teardown 3 failed 'worker 0: the fake is told to fail its run'
 fake fail-check 3 failed 'worker 0: the fake is told that its result is wrong'
 fake skip 3 skipped 'worker 0: the fake is told to skip'
 fake scribble 3 skipped 'worker 0: the fake is told to skip' -p bad_worker=1 --rounds 12 --no-baselines
-meanwhile fake hang-setup 3 hung 'worker 0: no progress within .* while setup' --setup-limit 6 --rounds 1 --no-baselines
+in_background fake hang-setup 3 hung 'worker 0: no progress within .* while setup' --setup-limit 6 --rounds 1 --no-baselines
 fake hang-run 0 censored 'did not end within the limit' --limit 1
 fake crash 3 failed 'worker 1: killed by signal 11 (Segmentation fault)' -p bad_worker=1
 fake exit 3 failed 'worker 0: exited with status 7'

@@ -40,7 +40,7 @@ says() {
     said=$("$@" 2>"$scratch/stderr")
     [ "$said" = "$word " ] || fail "'$said', expected '$word': $*"$'\n'"$(cat "$scratch/stderr")"
 }
-quietly() {
+says_without_errors() {
     says "$@"
     [ ! -s "$scratch/stderr" ] || fail "on stderr: $(cat "$scratch/stderr")"
 }
@@ -65,7 +65,7 @@ says first "$door"
 mkdir "$scratch/with blanks"
 ln -s "$door" "$scratch/with blanks/link to it"
 cd "$scratch/with blanks" || exit 1
-quietly first './link to it'
+says_without_errors first './link to it'
 
 # Printed commands begin with the name by which the program was started, so they can be pasted.
 [ "$('./link to it' how)" = './link to it' ] || fail "by a link: $('./link to it' how)"
@@ -75,7 +75,7 @@ quietly first './link to it'
 # A newer source is built; the build's output is not on stdout.
 edit "$tree" second
 says second "$door"
-quietly second "$door"
+says_without_errors second "$door"
 
 # Two calls at once, each with something to build.
 edit "$tree" third
@@ -95,7 +95,7 @@ says third env CONTEND_BUILD_DIR=built "$door"
 [ -x "$scratch/elsewhere/built/contend" ] || fail "not built below the caller's folder"
 edit "$tree" fourth
 says fourth env CONTEND_BUILD_DIR=built "$door"
-quietly fourth env CONTEND_BUILD_DIR=built "$door"
+says_without_errors fourth env CONTEND_BUILD_DIR=built "$door"
 cd "$CONTEND_SOURCE_DIR" || exit 1
 
 # In a read-only tree the current program runs, even if packages were installed since the build. An older program runs
@@ -196,7 +196,7 @@ without_gnuplot() { # without_gnuplot WHO
     says fourth "${bare[@]}" "$door"
     grep -q 'no gnuplot .*gnuplot-nox.*: there will be no plots' "$scratch/stderr" ||
         fail "$1: nothing about what is lost without gnuplot: $(cat "$scratch/stderr")"
-    quietly fourth "${bare[@]}" "$door"
+    says_without_errors fourth "${bare[@]}" "$door"
 }
 without_gnuplot "without apt-get"
 be 0

@@ -18,7 +18,7 @@ clear_away() {
 trap clear_away EXIT
 
 # For the run $run, whose results are in $out and whose worker is frozen in $group:
-is() { # is STATE
+group_is() { # group_is STATE
     [ "$(cat "$group/freezer.state")" = "$1" ]
 }
 is_over() {
@@ -29,7 +29,7 @@ one_round() { # on disk
 }
 caught() { # a worker that has not ended before it was held
     pgrep -P "$run" -f ' __worker ' | head -1 > "$group/cgroup.procs" && echo FROZEN > "$group/freezer.state" &&
-        wait_for 30 is FROZEN && grep -q . "$group/cgroup.procs" && return
+        wait_for 30 group_is FROZEN && grep -q . "$group/cgroup.procs" && return
     echo THAWED > "$group/freezer.state"
     return 1
 }
@@ -51,7 +51,7 @@ end() { # end CODE PATTERN
     [ "$(cell "$out/rows.csv" none 2 throughput rounds)" -ge 1 ] || fail "no finished round in rows.csv"
     [ ! -e "$out/.contend-run" ] || fail "a work directory is left"
     echo THAWED > "$group/freezer.state"
-    wait_for 30 is THAWED || fail "not thawed"
+    wait_for 30 group_is THAWED || fail "not thawed"
 }
 
 # Frozen while it is measured, or at its end.
@@ -65,6 +65,6 @@ asked() {
     kill -INT "$run"
     end 130 'warning: worker [01] cannot be ended: the kernel holds process'
 }
-meanwhile measured
+in_background measured
 asked
 finish

@@ -27,7 +27,7 @@ grep -q ',weight_load,.*variant=sick' one/weight_load/rows.csv || fail "no row o
 [ -s one/report.html ] && [ -s one/weight_load/report.html ] || fail "no page"
 [ ! -e one/weight_load/progress ] || fail "the counters were left behind"
 [ -z "$(awk 'length > 80' out)" ] || fail "wider than 80 columns: $(cat out)"
-wait_for 20 none_of_ours '__worker\|bench grain' || fail "a load is left"
+wait_for 20 none_of_this_test '__worker\|bench grain' || fail "a load is left"
 
 # The result can be read like all others.
 expect 0 'weight_load' "$CONTEND_BINARY" report one/weight_load
@@ -38,9 +38,9 @@ expect 2 'no incident' "$CONTEND_BINARY" run incident
 # An interrupt while doctor looks also ends the load.
 "$CONTEND_BINARY" run incident cpuset_team --max-time 5 -o cut > out 2> log &
 pid=$!
-wait_for 60 eval 'ours "doctor --json" | grep -q .' || fail "no doctor: $(cat log)"
+wait_for 60 eval 'pids_of_this_test "doctor --json" | grep -q .' || fail "no doctor: $(cat log)"
 kill -INT "$pid"
 wait "$pid"
 [ $? = 130 ] || fail "exit code after SIGINT: $(cat log)"
-wait_for 20 none_of_ours '__worker\|bench grain\|doctor' || fail "something is left"
+wait_for 20 none_of_this_test '__worker\|bench grain\|doctor' || fail "something is left"
 finish

@@ -40,8 +40,8 @@ label() { # label OPTIONS CODE LABEL: of a job with these options of validate
     rm -f "$scratch/log" "$scratch/mnt/code"
     OPTIONS=$1 pod sh -c validate || fail "validate, $1: exit $?: $(cat "$scratch/out")"
     pod sh -ec label
-    is "exit code, $1" $? "$2"
-    is "label, $1" "$(jq -r '.metadata.labels["contend-validated"]' "$scratch/log")" "$3"
+    expect_equal "exit code, $1" $? "$2"
+    expect_equal "label, $1" "$(jq -r '.metadata.labels["contend-validated"]' "$scratch/log")" "$3"
 }
 label '--no-measure --only memlock,cpus_online --expect gpus=0' 0 pass
 label '--no-measure --expect gpus=0,cpus=99999' 1 fail
@@ -66,7 +66,7 @@ done
 touch -d '40 minutes ago' "$scratch/mnt/code"
 wait_for 20 reported 6 || fail "an old verdict counts: $(cat "$scratch/out")"
 kill -- -$reporter
-is conditions "$(conditions)" "ContendValidated Unknown NoVerdict
+expect_equal conditions "$(conditions)" "ContendValidated Unknown NoVerdict
 ContendValidated True Pass
 ContendValidated False Fail
 ContendValidated Unknown NothingJudged
@@ -79,6 +79,6 @@ rm -f "$scratch/mnt/code"
 OPTIONS='--only cpus_online --expect gpus=0' PERIOD_S=30 background sh -c watch
 watcher=$!
 wait_for 20 test -s "$scratch/mnt/code" || fail "no verdict: $(cat "$scratch/out")"
-is verdict "$(cat "$scratch/mnt/code")" 0
+expect_equal verdict "$(cat "$scratch/mnt/code")" 0
 kill -- -$watcher
 finish

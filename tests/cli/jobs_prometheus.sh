@@ -5,7 +5,7 @@
 : "${CONTEND_BUSY:?}"
 . tests/lib/plant.sh
 needs taskset promtool prometheus prometheus-node-exporter jq curl
-can_be_quiet || skip "needs unshare -rm"
+can_have_idle_stat || skip "needs unshare -rm"
 share=$PWD/share/prometheus
 promtool test rules tests/lib/alerts_test.yml > "$scratch/log" 2>&1 || fail "alerts: $(cat "$scratch/log")"
 mkdir "$scratch/textfile"
@@ -22,7 +22,7 @@ command=$(sed -n 's|^ExecStart=/usr/share/contend/prometheus|"$share"|p' "$share
 collect() { # collect CODE COMMAND OPTIONS
     ${as-} env "TEXTFILE_DIR=$scratch/textfile" "CONTEND=$CONTEND_BINARY" "OPTIONS=$3" "share=$share" sh -c "${command//%i/$2}" \
         > "$scratch/log" 2>&1
-    is "exit code of $2" $? "$1"
+    expect_equal "exit code of $2" $? "$1"
     promtool check metrics < "$scratch/textfile/contend_$2.prom" > "$scratch/log" 2>&1 || fail "metrics of $2: $(cat "$scratch/log")"
 }
 collect 1 validate '--expect gpus=99,cpus=1'
@@ -32,9 +32,9 @@ costs() {
     collect 0 doctor '--time 2'
     grep -q '^contend_doctor_cost_ratio' "$scratch/textfile/contend_doctor.prom"
 }
-patiently costs || fail "doctor saw no cost"
+retry costs || fail "doctor saw no cost"
 end_faults
-as=quietly collect 0 run 'pipeline -P none,sized --time 0.1 --warmup 0.02 --rounds 1 --no-baselines'
+as=with_idle_stat collect 0 run 'pipeline -P none,sized --time 0.1 --warmup 0.02 --rounds 1 --no-baselines'
 expect 2 "invalid value 'fleet'; valid: validate, doctor, run" "$share/contend-textfile.sh" fleet
 
 exporter=127.0.0.1:$((20000 + RANDOM % 10000)) prometheus=127.0.0.1:$((30000 + RANDOM % 10000))
@@ -51,7 +51,7 @@ found() { # found QUERY: how many series it finds; nothing where Prometheus refu
 }
 finds() { [ "$(found "$1")" -gt 0 ] 2> /dev/null; }
 wait_for 60 finds 'contend_verdict' || fail "nothing in Prometheus: $(curl -s "http://$exporter/metrics" | tail -n 5)"
-is "errors of the collector" "$(found 'node_textfile_scrape_error == 1')" 0
+expect_equal "errors of the collector" "$(found 'node_textfile_scrape_error == 1')" 0
 jq -r '.panels[].targets[].expr' "$share/dashboard.json" > "$scratch/queries"
 [ "$(wc -l < "$scratch/queries")" -ge 12 ] || fail "few queries"
 while read -r query; do

@@ -27,7 +27,7 @@ expect 3 "where=rest: the workers have all CPUs" "$CONTEND_BINARY" bench loader 
 command -v python3 > /dev/null || finish
 loaders='Loaders of contend'
 loading() {
-    [ -n "$(ours "$loaders")" ]
+    [ -n "$(pids_of_this_test "$loaders")" ]
 }
 for signal in INT KILL; do
     "$CONTEND_BINARY" bench loader --workers 1 --placement none --time 60 "${quick[@]}" \
@@ -36,7 +36,7 @@ for signal in INT KILL; do
     wait_for 60 loading || fail "no loaders: $(cat "$scratch/said")"
     kill -"$signal" "$pid"
     wait "$pid" 2> /dev/null
-    wait_for 60 none_of_ours "$loaders" || fail "$signal: left running: $(ours "$loaders")"
-    wait_for 60 none_of_ours contend || fail "$signal: left running: $(ours contend)"
+    wait_for 60 none_of_this_test "$loaders" || fail "$signal: left running: $(pids_of_this_test "$loaders")"
+    wait_for 60 none_of_this_test contend || fail "$signal: left running: $(pids_of_this_test contend)"
 done
 finish

@@ -48,7 +48,7 @@ code=$?
 grep -q 'error: rank 0 .*the MPI process does not answer' "$scratch/hangs.log" ||
     fail "who does not answer is not said: $(cat "$scratch/hangs.log")"
 # The kernel takes a moment to end children after their parent.
-wait_for 20 none_of_ours ' __mpi( |$)' || fail "MPI processes stay behind"
+wait_for 20 none_of_this_test ' __mpi( |$)' || fail "MPI processes stay behind"
 needs_mpi
 needs jq
 
@@ -135,5 +135,5 @@ end_mpirun() { # end_mpirun METRIC COMMAND...
 }
 end_mpirun rank_sum "$CONTEND_FAKE" bench faketeam --limit 100 --time 0.1
 end_mpirun collective_latency "$CONTEND_BINARY" bench collective -p end=4K --time 0.3 --limit 300
-wait_for 20 none_of_ours "^$CONTEND_BUILD_DIR/" || fail "ranks stay behind"
+wait_for 20 none_of_this_test "^$CONTEND_BUILD_DIR/" || fail "ranks stay behind"
 finish

@@ -3,7 +3,7 @@
 # which uses the newest of these results.
 . tests/lib/cli.sh
 needs two-cpus unshare
-can_be_quiet || skip "needs a mount namespace of its own"
+can_have_idle_stat || skip "needs a mount namespace of its own"
 binary=$(realpath "$CONTEND_BINARY") fake=$(realpath "$CONTEND_FAKE")
 cd "$scratch" || exit 1
 unset OMP_NUM_THREADS
@@ -61,7 +61,7 @@ places() {
 places "^contend: placement partition is not measured: .*contend tune -- COMMAND" -n 2 --xml "package:1 core:4 pu:1"
 grep -q '^partition: ' plan || fail "the nearest: $(cat plan)"
 
-quietly "$binary" run -n 2 --no-canary --no-baselines --time 0.05 --warmup 0 --rounds 3 --host h -P none,sized,passive,partition --json \
+with_idle_stat "$binary" run -n 2 --no-canary --no-baselines --time 0.05 --warmup 0 --rounds 3 --host h -P none,sized,passive,partition --json \
     --metric 'rate ([0-9]+)' -- ./rate >json 2>log || fail "run: $(cat log)"
 by_exec=$(newest)
 agrees "$by_exec" sized
@@ -78,7 +78,7 @@ places "^contend: recommended by $by_exec \(\./rate\): sized, $(ratio "$gain") t
 grep -Eq "^  0 +$share " plan || fail "not its threads: $(cat plan)"
 
 sleep 1 # names of results are seconds
-quietly "$binary" tune -n 2 --time 0.05 --max-time 3 --rounds 5 --host h -P none,sized,passive,partition --threads "$share" \
+with_idle_stat "$binary" tune -n 2 --time 0.05 --max-time 3 --rounds 5 --host h -P none,sized,passive,partition --threads "$share" \
     --reserve 0 --wait auto --json --metric 'rate ([0-9]+)' -- ./rate >json 2>log || fail "tune: $(cat log)"
 by_tune=$(newest)
 [ "$by_tune" != "$by_exec" ] || fail "no result of its own"
@@ -108,7 +108,7 @@ places "not measured" -n 2 -- ./rate
 rm -r results
 
 # The simplest of equally good settings is recommended, in `run`, too.
-quietly "$fake" run fake -n 2 -p mode=per-thread -p step=0.05 --time 0.4 --warmup 0.01 --rounds 3 --host h \
+with_idle_stat "$fake" run fake -n 2 -p mode=per-thread -p step=0.05 --time 0.4 --warmup 0.01 --rounds 3 --host h \
     -P none,sized,partition >said 2>log || fail "run: $(cat log)"
 agrees "$(newest)" sized
 cmp -s <(sed '/^Results: /,$d' said) <(sed '/^Results: /,$d' text) || fail "run and report differ: $(diff said text)"
@@ -120,7 +120,7 @@ cat >rate <<'SH'
 #!/bin/sh
 echo "rate 100"
 SH
-quietly "$binary" run -n 2 --no-canary --no-baselines --time 0.05 --warmup 0 --rounds 3 --host h -P none,sized,partition \
+with_idle_stat "$binary" run -n 2 --no-canary --no-baselines --time 0.05 --warmup 0 --rounds 3 --host h -P none,sized,partition \
     --metric 'rate ([0-9]+)' -- ./rate >said 2>log || fail "run: $(cat log)"
 grep -q '^no measurable gain: leave it as it is' said || fail "not left as it is: $(cat said)"
 grep -q '^none\* ' said || fail "not marked: $(cat said)"

@@ -9,19 +9,19 @@ needs cpack dpkg-shlibdeps rpmbuild
 deb=$(package DEB 'contend_*_*.deb') || fail "no deb"
 rpm=$(package RPM 'contend-*.rpm') || fail "no rpm"
 version=$(dpkg-deb -f "$deb" Version)
-is "version of the rpm" "$(rpm -qp --qf '%{VERSION}-%{RELEASE}' "$rpm")" "$version"
+expect_equal "version of the rpm" "$(rpm -qp --qf '%{VERSION}-%{RELEASE}' "$rpm")" "$version"
 commit=$("$CONTEND_BINARY" --version | sed -nE '1s/.*\(commit ([0-9a-f]+)(-dirty)?\)/\1/p')
 [[ $version == *"$commit"* ]] || fail "no commit $commit in the version $version"
 
 # Both contain the same files, except for the names of licence and change log, and run no scripts.
 dpkg-deb -c "$deb" | awk '{ print $6 }' | grep -v '/$' | sed 's/^\.//' | sort >"$scratch/files.deb"
 rpm -qp --qf '[%{FILEMODES:perms} %{FILENAMES}\n]' "$rpm" | sed -n 's/^[^d][^ ]* //p' | grep -v build-id | sort >"$scratch/files.rpm"
-is "the deb beyond the rpm" "$(comm -23 "$scratch"/files.{deb,rpm} | xargs)" \
+expect_equal "the deb beyond the rpm" "$(comm -23 "$scratch"/files.{deb,rpm} | xargs)" \
     "$(printf '/usr/share/doc/contend/%s ' changelog.Debian.gz changelog.gz copyright | sed 's/ $//')"
-is "the rpm beyond the deb" "$(comm -13 "$scratch"/files.{deb,rpm} | xargs)" \
+expect_equal "the rpm beyond the deb" "$(comm -13 "$scratch"/files.{deb,rpm} | xargs)" \
     "/usr/share/doc/contend/CHANGELOG.md /usr/share/doc/contend/LICENSE"
-is "control files" "$(dpkg-deb --ctrl-tarfile "$deb" | tar -t | sort | xargs)" "./control ./md5sums"
-is "scripts of the rpm" "$(rpm -qp --scripts "$rpm")" ""
+expect_equal "control files" "$(dpkg-deb --ctrl-tarfile "$deb" | tar -t | sort | xargs)" "./control ./md5sums"
+expect_equal "scripts of the rpm" "$(rpm -qp --scripts "$rpm")" ""
 ! command -v lintian >/dev/null || lintian --allow-root --fail-on error "$deb" || fail "lintian finds errors"
 
 # Both depend on all libraries that the programs link, by package and by soname, but not on MPI.
@@ -72,7 +72,7 @@ works() {
     [ $(($(now_ms) - begin)) -lt 10000 ] || fail "$1: no result within 10 s"
     grep -q ',pipeline,' "$root/tmp/r/rows.csv" || fail "$1: no row"
     rm -r "$root/tmp/r"
-    is "version" "$("${inside[@]}" contend --version)" "$("$CONTEND_BINARY" --version)"
+    expect_equal "version" "$("${inside[@]}" contend --version)" "$("$CONTEND_BINARY" --version)"
     expect 0 'CPU' "${inside[@]}" contend info
     "${inside[@]}" contend validate --no-measure | grep -q 'judged in' || fail "$1: validate judges nothing"
     expect 0 'CPU' "${inside[@]}" contend doctor --live --looks 1
@@ -86,7 +86,7 @@ files >"$scratch/before"
 begin=$(now_ms)
 logged "${inside[@]}" apt-get -qq install -y --no-install-recommends /contend.deb || fail "$(cat "$scratch/log")"
 echo "deb: installed in $(($(now_ms) - begin)) ms, with $(grep -c '^Setting up' "$scratch/log") packages"
-is "verified" "$("${inside[@]}" dpkg --verify contend)" ""
+expect_equal "verified" "$("${inside[@]}" dpkg --verify contend)" ""
 works deb
 logged "${inside[@]}" apt-get -qq purge -y contend || fail "$(cat "$scratch/log")"
 ! files | grep contend || fail "left by the deb (above)"
@@ -97,7 +97,7 @@ begin=$(now_ms)
 in_root=(rpm --root "$root" --dbpath /var/lib/rpm)
 logged "${in_root[@]}" --nodeps -i "$rpm" || fail "$(cat "$scratch/log")"
 echo "rpm: installed in $(($(now_ms) - begin)) ms"
-is "verified" "$("${in_root[@]}" -V --nodeps contend)" ""
+expect_equal "verified" "$("${in_root[@]}" -V --nodeps contend)" ""
 works rpm
 logged "${in_root[@]}" -e contend || fail "$(cat "$scratch/log")"
 files | diff "$scratch/between" - >"$scratch/diff" || fail "left by the rpm: $(cat "$scratch/diff")"

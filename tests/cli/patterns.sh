@@ -13,16 +13,16 @@ train() {
         's/^\(step_bytes\|step_calls\|step_sent\),.*;slots=2;*\([^,]*\),/\1,\2,/p' | sort | paste -sd' '
 }
 
-is whole "$(train whole)" ""
-is ddp "$(train ddp)" \
+expect_equal whole "$(train whole)" ""
+expect_equal ddp "$(train ddp)" \
     "step_bytes,func=AllReduce,67108864 step_calls,func=AllReduce,3 step_sent,,67108864"
-is zero "$(train zero -p overlap=1)" "step_bytes,func=AllGather,67108864 \
+expect_equal zero "$(train zero -p overlap=1)" "step_bytes,func=AllGather,67108864 \
 step_bytes,func=ReduceScatter,67108864 step_calls,func=AllGather,3 step_calls,func=ReduceScatter,3 \
 step_sent,,67108864"
-is fsdp "$(train fsdp -p layers=4 -p overlap=1)" "step_bytes,func=AllGather,134217728 \
+expect_equal fsdp "$(train fsdp -p layers=4 -p overlap=1)" "step_bytes,func=AllGather,134217728 \
 step_bytes,func=ReduceScatter,67108864 step_calls,func=AllGather,8 step_calls,func=ReduceScatter,4 \
 step_sent,,100663296"
-is accumulate "$(train accumulate -p accumulate=3)" \
+expect_equal accumulate "$(train accumulate -p accumulate=3)" \
     "step_bytes,func=AllReduce,67108864 step_calls,func=AllReduce,3 step_sent,,67108864"
 grep -q "sent by each rank a step" "$scratch/ddp.txt" || fail "not told: $(cat "$scratch/ddp.txt")"
 
@@ -30,7 +30,7 @@ grep -q "sent by each rank a step" "$scratch/ddp.txt" || fail "not told: $(cat "
 rows() {
     columns "$scratch/$1/samples.csv" ops | head -1
 }
-is "rows of a step" "$(rows accumulate)" $((3 * $(rows ddp)))
+expect_equal "rows of a step" "$(rows accumulate)" $((3 * $(rows ddp)))
 
 # Overlapped work and sending take less time than sequential ones: a second each.
 least_ms() {

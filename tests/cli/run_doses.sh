@@ -13,7 +13,7 @@ curve() {
     grep -Eq '^At cpu=20% partition keeps (6[5-9]|7[0-9]|8[0-9]|9[0-5])% of its throughput' "$scratch/said" &&
         grep -Eq '^20% +(1[6-9]|2[0-4])(\.[0-9])?% ' "$scratch/said"
 }
-patiently curve || fail "the dose was not held, or more was lost than that: $(cat "$scratch/said")"
+retry curve || fail "the dose was not held, or more was lost than that: $(cat "$scratch/said")"
 "$CONTEND_BINARY" report "$scratch/curve" > "$scratch/again" 2> "$scratch/log" < /dev/null || fail "$(cat "$scratch/log")"
 cmp "$scratch/said" "$scratch/again" || fail "report says otherwise"
 grep -q 'dose=cpu:20%;variant=partition+cpu-20' "$scratch/curve/rows.csv" || fail "no rows of 20%"
@@ -32,7 +32,7 @@ asleep() {
         fail "exit $?: $(cat "$scratch/log")"
     grep -Eq '^At cpu=20% none keeps (9[0-9]|10[0-9])% of its throughput;' "$scratch/said"
 }
-patiently asleep || fail "$(cat "$scratch/said")"
+retry asleep || fail "$(cat "$scratch/said")"
 
 # For requests by a schedule, the retained value is the rate at which the workers saturate.
 "${doses[@]}" serve -P partition --time 0.3 --rounds 1 --no-plots --dose cpu=0,20% -o "$scratch/serve" > "$scratch/said" 2> "$scratch/log" ||

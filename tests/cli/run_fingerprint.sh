@@ -84,5 +84,5 @@ wait_for 60 eval 'grep -q latency log' || fail "not begun: $(cat log)"
 kill -INT "$pid"
 wait "$pid"
 [ $? = 130 ] || fail "exit code after SIGINT: $(cat log)"
-wait_for 20 none_of_ours '__worker\|bench' || fail "something is left"
+wait_for 20 none_of_this_test '__worker\|bench' || fail "something is left"
 finish

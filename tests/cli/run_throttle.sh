@@ -24,11 +24,11 @@ print("held %.3f, lost %.3f" % (dosed["held"], lost))
 sys.exit(not (0.12 < dosed["held"] < 0.28 and 0.12 < lost < 0.32))
 ' "$scratch/out/rows.csv" > "$scratch/numbers"
 }
-patiently throttled || fail "not about 20% of it: $(cat "$scratch/numbers")"
+retry throttled || fail "not about 20% of it: $(cat "$scratch/numbers")"
 tr -s '\n ' ' ' < "$scratch/said" | grep -Eq 'At throttle=20% none keeps [0-9]+% of its throughput; a loss of the dose alone leaves 80%' ||
     fail "no sentence of the dose: $(cat "$scratch/said")"
 grep -q 'CPU quotas stopped workers' "$scratch/log" || fail "nothing of quotas: $(cat "$scratch/log")"
-is "cgroups that are left" "$(find "$group" -mindepth 1 -type d)" ""
+expect_equal "cgroups that are left" "$(find "$group" -mindepth 1 -type d)" ""
 
 # A worker that waits is not stopped, which is reported.
 "$CONTEND_BINARY" run --device sim --no-canary --no-plots --no-baselines -P none -n 1 --time 1 --rounds 1 --dose throttle=40% \

@@ -29,7 +29,7 @@ is_measured() { [ -e "$1/run.json" ]; }
 "${fake[@]}" --only aa --trials 2 --trial-max-time 20 -o killed > out 2> log &
 check_pid=$!
 wait_for 60 is_measured killed/aa/1 || fail "no trial began"
-for pid in $(ours 'ab fake .*--out=killed/aa/1'); do
+for pid in $(pids_of_this_test 'ab fake .*--out=killed/aa/1'); do
     [ "$pid" -gt 1 ] && kill -KILL "$pid"
 done
 wait_for 60 is_measured killed/aa/2 || fail "it did not go on"
@@ -42,7 +42,7 @@ wait "$check_pid"
 grep -q '^aa,1,0,ERROR,0,.*was killed by a signal' killed/trials.csv || fail "$(cat killed/trials.csv)"
 [ "$(jq -c '[.complete, .exit_code, .kinds[0].errors]' killed/selfcheck.json)" = '[false,130,1]' ] ||
     fail "$(cat killed/selfcheck.json)"
-wait_for 60 none_of_ours '__worker\|ab fake' || fail "something is left"
+wait_for 60 none_of_this_test '__worker\|ab fake' || fail "something is left"
 
 # The time limit is printed beforehand, and kept.
 expect 0 '3 trials of each in turns: .*About 1 min, at most 2' "$CONTEND_BINARY" selfcheck --only 10 --trials 3 \

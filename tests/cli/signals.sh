@@ -3,7 +3,7 @@
 . tests/lib/cli.sh
 
 workers_of() { # PIDs of workers of the runs started here
-    ours ' __worker( |$)'
+    pids_of_this_test ' __worker( |$)'
 }
 shm_before=$(ls /dev/shm 2>/dev/null)
 export TMPDIR=$scratch/tmp

@@ -49,7 +49,7 @@ lost() { # lost MODE REASON [option...]
         --no-plots --out "$scratch/$mode" "$@"
 }
 lost fail-setup 'the fake is told to fail its setup'
-meanwhile lost hang-setup 'no progress within .* while setup' --setup-limit 10
+in_background lost hang-setup 'no progress within .* while setup' --setup-limit 10
 lost fail-run 'the fake is told to fail its run'
 lost hang-run 'not at its end within 1 s .--limit.' --limit 1
 lost fail-check 'the fake is told that its result is wrong'

@@ -5,10 +5,10 @@
 
 tune=("$CONTEND_FAKE" tune fake --time 0.05 --warmup 0.01 --host h)
 needs two-cpus unshare
-can_be_quiet || skip "needs a mount namespace of its own"
+can_have_idle_stat || skip "needs a mount namespace of its own"
 
 # A step that takes longer with each thread: sized is the simplest of the best settings.
-quietly "${tune[@]}" -p mode=per-thread -p step=0.01 --max-time 20 --reserve 0 -o "$scratch/tune" > "$scratch/said" \
+with_idle_stat "${tune[@]}" -p mode=per-thread -p step=0.01 --max-time 20 --reserve 0 -o "$scratch/tune" > "$scratch/said" \
     2> "$scratch/log" || fail "exit $?: $(cat "$scratch/log")"
 tr '\n' ' ' < "$scratch/said" | grep -q 'recommended: sized, .* the default' || fail "no gain: $(cat "$scratch/said")"
 grep -Eq '^to apply it: .* place --workers 2 --placement sized' "$scratch/said" || fail "not sized: $(cat "$scratch/said")"
@@ -22,13 +22,13 @@ grep -q '"purpose": "tune"' "$scratch/tune/run.json" || fail "run.json does not 
 eval "$(sed -n 's/^to apply it: //p' "$scratch/said")" | grep -q 'OMP_NUM_THREADS' || fail "cannot be applied"
 
 # If nothing is better, tune recommends no change; as JSON.
-quietly "${tune[@]}" --max-time 10 --placement none,sized --wait auto --reserve 0 --json -o "$scratch/equal" > "$scratch/json" \
+with_idle_stat "${tune[@]}" --max-time 10 --placement none,sized --wait auto --reserve 0 --json -o "$scratch/equal" > "$scratch/json" \
     2> /dev/null || fail "exit $?"
 grep -q '"id": "tune"' "$scratch/json" || fail "no finding: $(cat "$scratch/json")"
 grep -q '"fresh": true' "$scratch/json" || fail "no fresh setting in the JSON"
 
 # A user's command that is independent of placement: nothing to apply. And a command that does not exist.
-quietly "$CONTEND_BINARY" tune --max-time 15 --placement none,partition --wait auto --reserve 0 --host h -o "$scratch/command" \
+with_idle_stat "$CONTEND_BINARY" tune --max-time 15 --placement none,partition --wait auto --reserve 0 --host h -o "$scratch/command" \
     --metric 'rate ([0-9]+)' -- sh -c 'sleep 0.1; echo rate 100' > "$scratch/said" 2> "$scratch/log" ||
     fail "exit $?: $(cat "$scratch/log")"
 grep -Eq 'no (measurable|clear) gain|no recommendation|recommended: ' "$scratch/said" || fail "nothing said of a command: $(cat "$scratch/said")"
@@ -52,14 +52,14 @@ unset OMP_NUM_THREADS
 
 # If none never ends, it is cut off, and the time limit holds: the others are compared, and the gain is a lower bound.
 SECONDS=0
-quietly "$CONTEND_BINARY" tune -n 2 --max-time 8 --host h -o "$scratch/hangs" -- sh -c 'exec sleep ${OMP_NUM_THREADS:+0.}20' \
+with_idle_stat "$CONTEND_BINARY" tune -n 2 --max-time 8 --host h -o "$scratch/hangs" -- sh -c 'exec sleep ${OMP_NUM_THREADS:+0.}20' \
     > "$scratch/said" 2> "$scratch/log" || fail "exit $?: $(cat "$scratch/log")"
 [ "$SECONDS" -le 24 ] || fail "--max-time 8 took $SECONDS s"
 tr '\n' ' ' < "$scratch/said" | grep -Eq 'recommended: sized, more than [0-9.]+x the default' || fail "no bound: $(cat "$scratch/said")"
 grep -q 'variant=fresh.none,.*,censored,' "$scratch/hangs/rounds.csv" || fail "none was not cut off"
 
 # No time for a fresh round: the result is complete, without the settings that were not tried.
-quietly "$CONTEND_BINARY" tune --max-time 1 --host h -o "$scratch/none" -- sleep 1 > "$scratch/said" 2> "$scratch/log" ||
+with_idle_stat "$CONTEND_BINARY" tune --max-time 1 --host h -o "$scratch/none" -- sleep 1 > "$scratch/said" 2> "$scratch/log" ||
     fail "exit $?: $(cat "$scratch/log")"
 tr '\n' ' ' < "$scratch/said" | grep -q 'There was no time for a fresh round.* 1 of [0-9]* settings were tried' || fail "$(cat "$scratch/said")"
 expect 0 '^sized ' "$CONTEND_BINARY" report "$scratch/none"

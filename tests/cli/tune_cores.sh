@@ -12,7 +12,7 @@ divided() {
         fail "exit $?: $(cat "$scratch/log")"
     grep -q 'one worker alone needs 2 cores' "$scratch/said"
 }
-patiently divided || fail "not enough: $(cat "$scratch/said")"
+retry divided || fail "not enough: $(cat "$scratch/said")"
 grep -Eq '^to apply it: .* --placement partition --cores-each' "$scratch/said" || fail "nothing to apply"
 grep -q 'with a median error of' "$scratch/said" || fail "no error of the prediction: $(cat "$scratch/said")"
 "$CONTEND_FAKE" report "$scratch/divided" > "$scratch/again" 2> "$scratch/log" < /dev/null || fail "$(cat "$scratch/log")"
@@ -29,7 +29,7 @@ asleep() {
     "${sizing[@]}" -p mode=per-thread -p step=0.02 --no-plots --json -o "$scratch/asleep" > "$scratch/json" 2> /dev/null || fail "exit $?"
     grep -q '"enough": 1' "$scratch/json"
 }
-patiently asleep || fail "one is not enough: $(cat "$scratch/json")"
+retry asleep || fail "one is not enough: $(cat "$scratch/json")"
 
 # A user's command, which uses as many threads as it is given: the command that applies the result names it.
 "$CONTEND_BINARY" tune --cores --core-counts 1 --rounds 2 --no-canary --no-plots --host h -o "$scratch/command" \

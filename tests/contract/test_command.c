@@ -1,4 +1,4 @@
-/* What is asked of a user's command: its checks, how it crosses exec, and texts taken apart. */
+/* Options of a user's command: their checks, how they survive exec, and parsing of texts. */
 #include "harness/contract/command.h"
 #include "tests/lib/unit.h"
 

@@ -1,4 +1,4 @@
-/* Keys of files as dimensions, and back. */
+/* Keys in files as dimensions, and back. */
 #include "harness/contract/dims.h"
 
 #include <math.h>
@@ -20,14 +20,14 @@ TEST(dims_give_any_key_again)
 {
     static const char *const keys[] = {
         "", "size=4096", "size=4096;dir=d2h", "dir=d2h;size=4096", "step=07;threads=0.5",
-        /* What is not written as numbers are, and labels that nobody declared. */
+        /* Numbers in another notation, and labels that are not declared. */
         "size=4k", "size=0x10", "size=1e3", "threads=007", "step=7", "dir=both", "threads=4x1",
         "threads=-3", "size=",
-        /* Dimensions that nobody declared, and what is no part at all. */
+        /* Undeclared dimensions, and parts that are not NAME=VALUE. */
         "color=red", "size=8;color=red;shape=", "plain", "plain;size=8", "a=x=y;size=3",
-        /* More parts than there is room for. */
+        /* More parts than fit. */
         "a=1;b=2;c=3;d=4;e=5;f=6;g=7;h=8", "size=1;dir=h2d;a=1;b=2;c=3;d=4;size=5",
-        /* As long as keys are. */
+        /* The longest keys. */
         "name=abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghij"};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         char again[DIMS_KEY_MAX];
@@ -66,7 +66,7 @@ TEST(dims_are_taken_apart)
     assert_string_equal(dims_value(&bench, &all, BY_STEP, key), "");
 }
 
-/* As a comparison does that leaves out what stands elsewhere. */
+/* As in a comparison that ignores dimensions which only one side has. */
 TEST(dims_agree_where_both_stand)
 {
     const struct dims at = dims_parse(&bench, "size=8;threads=all");

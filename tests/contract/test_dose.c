@@ -1,4 +1,4 @@
-/* Doses as text: what is read, what is refused, and what comes back. */
+/* Doses as text: what parses, what is refused, and the text that is written back. */
 #include "harness/contract/dose.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Incidents as data: each is whole, and its texts are what ab takes. */
+/* Incidents as data: each is complete, and ab accepts its texts. */
 #include "harness/contract/incident.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /*
- * Any text as what lies beside the logs of `contend comms`, links.csv and then counters of NVLink,
- * with the byte 0x1e between them: refused with a sentence, or laid under two logs and told.
+ * Any text as the files beside the logs of `contend comms`: links.csv, then counters of NVLink,
+ * separated by the byte 0x1e. The reader refuses the text with a sentence, or it is merged with two
+ * logs and printed.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@ static char *text_of(const uint8_t *part, size_t size)
     return text;
 }
 
-/* What is written by hand, or by another version, is told as it was read. */
+/* Files written by hand or by another version are printed as read. */
 static void check_ports(const struct comms_ports *ports)
 {
     for (size_t i = 0; i < ports->n; i++) {

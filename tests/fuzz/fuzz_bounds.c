@@ -1,4 +1,4 @@
-/* Any text as a baseline: refused with a sentence, or written and read again, the same. */
+/* Any text as a file of bounds: refused with a sentence, or unchanged by writing and reading. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /*
- * Any bytes as a log of `contend comms`, beside one that is well-formed: refused with a sentence,
- * or merged, laid out in matrices, on links and in time, judged and told. Of a whole file most is
- * free room, so the input is a patch of a well-formed one: 3 bytes for where, one for how many,
- * then those; again until its end. Its last byte, if odd, cuts.
+ * Any bytes as a log of `contend comms`, beside a well-formed one: refused with a sentence, or
+ * merged, laid out in matrices, on links and in time, judged and printed. Most of a file is free
+ * space, so the input is a patch of a well-formed file: 3 bytes for the place, one for the number
+ * of bytes, then these bytes; repeated until the input ends. If the last byte is odd, it truncates
+ * the file.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ static void make_files(void)
         abort();
 }
 
-/* Of near places more often than of those far behind, where nothing is. */
+/* Near places are more frequent, since the end of the file is free space. */
 static size_t place_of(const uint8_t *data)
 {
     static const size_t parts[] = {0, COMMS_MEMBERS_AT, COMMS_COUNTERS_AT, COMMS_EVENTS_AT};

@@ -1,6 +1,6 @@
 /*
- * The results of up to three machines in one input, run.json and rows.csv of each, with the byte
- * 0x1e between them: what is damaged is told in a line, and the others are judged.
+ * The results of up to three machines in one input, run.json and rows.csv of each, separated by the
+ * byte 0x1e. Damaged results get a line, and the others are judged.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * Any bytes as the graph that NCCL writes of a communicator: refused, or rings that fit their
- * places and that a communicator of as many ranks can be held against.
+ * Any bytes as the graph that NCCL writes for a communicator: refused, or valid rings that can be
+ * compared with a communicator of as many ranks.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static struct comms_rank present[COMMS_RING_GPUS];
 static struct comms_counted counted;
 
-/* GPU i of the machine is rank i's. */
+/* GPU i of the machine belongs to rank i. */
 static struct comms_communicator communicator_of(uint32_t n)
 {
     counted.counts.n = n;

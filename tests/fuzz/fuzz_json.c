@@ -1,4 +1,4 @@
-/* Any text as JSON with findings, which are then written and read again: the same. */
+/* Any text as JSON with findings, which must be unchanged when written and read again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static void check_findings(const json_t *json)
     findings_free(&again);
 }
 
-/* What no JSON text holds: bytes that are not UTF-8 in a string. */
+/* Bytes that JSON text excludes: a string that is not UTF-8. */
 static void check_text(const uint8_t *data, size_t size)
 {
     char *text = strndup((const char *)data, size);

@@ -1,4 +1,4 @@
-/* Any text as a kind of machine: refused with a sentence, or each fact can be judged. */
+/* Any text as a kind of machine: refused with a sentence, or every fact can be judged. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * Three files of a result in one input, run.json, rounds.csv and rows.csv, with the byte 0x1e
- * between them. They are refused with a sentence, or what they say can be said again.
+ * Three files of a result in one input, run.json, rounds.csv and rows.csv, separated by the byte
+ * 0x1e. They are refused with a sentence, or the result can be printed again.
  */
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* One benchmark that this program knows, and one that it does not: the corpus has both. */
+/* One benchmark that this program has and one that it lacks; the corpus has both. */
 static const struct bench_metric scan_metrics[] = {
     {.name = "latency", .unit = "ns", .better = "lower"}, {.name = NULL}};
 static const struct bench scan_bench = {.name = "scan", .metrics = scan_metrics};

@@ -1,6 +1,6 @@
 /*
- * Any two texts, with the byte 0x1e between them, as the validate.json of two machines: refused
- * with a sentence, or judged as a fleet.
+ * Any two texts, separated by the byte 0x1e, as the validate.json of two machines: refused with a
+ * sentence, or judged as a fleet.
  */
 #include "harness/validate/files/fleet_read.h"
 #include "tests/fuzz/judged.h"

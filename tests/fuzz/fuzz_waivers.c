@@ -1,4 +1,4 @@
-/* Any text as a file of waivers: refused with a sentence, or each has what a waiver needs. */
+/* Any text as a file of waivers: refused with a sentence, or each waiver is complete. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* `lines`: of the file. */
+/* `lines`: number of lines in the file. */
 static void check_waiver(const struct waiver *waiver, unsigned lines)
 {
     if (!rule_find(waiver->rule) || !waiver->reason[0] || strlen(waiver->until) != 10 ||

@@ -1,6 +1,6 @@
 /*
- * Any text walked member by member: its pieces lie in it, one behind the other; and where jansson
- * takes the whole text, they are what jansson has.
+ * Any text walked member by member: its pieces lie within it, in order. If jansson accepts the
+ * whole text, the pieces equal those of jansson.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Returns how many there were; `values` (or NULL): what they should be, in their order. */
+/* Returns the number of members; `values` (or NULL) are the expected ones, in order. */
 static size_t walk_all(struct json_piece text, char open, json_t *const *values, int *ended)
 {
     struct json_walk walk;
@@ -61,7 +61,7 @@ static void compare(struct json_piece text, json_t *whole)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     int ended;
-    char *copy = malloc(size ? size : 1); /* without a 0 behind it */
+    char *copy = malloc(size ? size : 1); /* without a terminating 0 */
     if (!copy)
         abort();
     if (size)

@@ -1,10 +1,11 @@
-/* A fleet that was read is arranged, judged by itself, and told: none of it may fail. */
+/* For targets that read fleets: arranges, judges and prints a fleet. None of these steps may
+ * fail. */
 #ifndef CONTEND_TESTS_FUZZ_JUDGED_H
 #define CONTEND_TESTS_FUZZ_JUDGED_H
 
 #include "harness/validate/fleet/fleet.h"
 
-/* Frees it. */
+/* Frees the fleet. */
 void judge_and_free(struct fleet *fleet);
 
 #endif

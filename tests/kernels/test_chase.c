@@ -21,7 +21,7 @@ static void assert_spoiled(const void *bytes, size_t n)
         assert_int_equal(((const unsigned char *)bytes)[i], 0xa5);
 }
 
-/* One cycle over 0..lines-1, and nothing written but the links. */
+/* One cycle over 0..lines-1; only the links are written. */
 static void assert_cycle(const struct chase_line *chain, size_t lines)
 {
     static unsigned cpu_samples[MOST];
@@ -52,7 +52,7 @@ TEST(chase_grow_makes_one_cycle)
         }
 }
 
-/* A working set that grows from size to size has the chains that it would have had at once. */
+/* Growing a working set in steps makes the same chains as growing it at once. */
 TEST(chase_grow_in_steps_is_growing_at_once)
 {
     spoil(memory);
@@ -66,7 +66,8 @@ TEST(chase_grow_in_steps_is_growing_at_once)
     }
 }
 
-/* Cycles over five lines, told apart by their order from line 0 on, over many seeds. */
+/* Cycles over five lines, identified by their order from line 0 on, are equally frequent over many
+ * seeds. */
 static void assert_uniform(void (*link)(uint64_t seed))
 {
     enum { SEEDS = 24000, CYCLES = 24 };
@@ -99,7 +100,7 @@ TEST(chase_grow_is_uniform_over_cycles)
     assert_uniform(grow_five);
 }
 
-/* No prefetcher's delight: few lines follow their neighbour. */
+/* Few lines are followed by their neighbour, so prefetchers gain little. */
 TEST(chase_grow_is_not_sequential)
 {
     size_t near = 0;
@@ -121,13 +122,13 @@ TEST(chase_walk_makes_the_loads)
             want = want->next;
         assert_ptr_equal(chase_walk(&memory[17], walks[w].asked), want);
     }
-    /* 64 x 125 = 8 x 1000: round and back. */
+    /* 64 x 125 = 8 x 1000 steps: full laps, back to the start. */
     assert_ptr_equal(chase_walk(&memory[17], UINT64_C(64) * 125), &memory[17]);
 }
 
 enum { LINES = 1000 };
 
-/* Plants one bad link, asks, and mends it. */
+/* Plants one bad link, checks that it is found, and restores it. */
 static void assert_fault(struct chase_line *chain, size_t at, struct chase_line *bad, size_t found)
 {
     struct chase_line *good = chain[at].next;
@@ -140,7 +141,7 @@ static void assert_fault(struct chase_line *chain, size_t at, struct chase_line 
 
 TEST(chase_find_fault_finds_it)
 {
-    struct chase_line *chain = memory + 1; /* so that there is a line in front */
+    struct chase_line *chain = memory + 1; /* leaves a line before the first */
     chase_grow(chain, 0, LINES, 9);
     static const size_t places[] = {0, 1, 63, 64, 500, LINES - 1};
     for (int p = 0; p < 6; p++) {
@@ -150,13 +151,13 @@ TEST(chase_find_fault_finds_it)
         assert_fault(chain, at, chain + LINES, at);
         assert_fault(chain, at, memory, at);
         assert_fault(chain, at, (struct chase_line *)(void *)inside, at);
-        /* Two lines name the same one: the later is the fault. */
+        /* Two links have the same target: the later link is the fault. */
         size_t twin = (at + 10) % LINES;
         assert_fault(chain, at, chain[twin].next, at > twin ? at : twin);
     }
 }
 
-/* Two links swapped: every line is named once, but there are two cycles. */
+/* Two links swapped: every line is a target once, but there are two cycles. */
 TEST(chase_is_cycle_sees_two)
 {
     for (size_t lines = 2; lines <= 1000; lines += 499) {

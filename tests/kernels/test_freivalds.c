@@ -9,10 +9,11 @@
 #include "tests/lib/fixture_product.h"
 #include "tests/lib/unit.h"
 
-/* A last group of 15 columns; a tile of a GPU's. */
+/* The last group has 15 columns; TILE is that of a GPU. */
 enum { M = 257, N = 271, K = 304, SEED = 11, TILE = 128 };
 
-/* Rounded to the output's bits, behind what additions of that type lose, drawn for each entry. */
+/* The exact entry, plus a random error as large as the type's additions lose, rounded to the
+ * output's bits. */
 static double with_errors(enum matmul_type type, double exact, uint64_t i)
 {
     static const int bits[MATMUL_TYPES] = {53, 24, 24, 8, 11, 8};
@@ -24,7 +25,7 @@ static double with_errors(enum matmul_type type, double exact, uint64_t i)
     return nearbyint(entry / unit) * unit;
 }
 
-/* In double, so that products can have errors of each type. */
+/* Stored in double, so that a product can have the errors of any type. */
 static struct product make_as(enum matmul_type type, enum matmul_layout layout)
 {
     const struct matmul_shape shape = {M, N, K, layout};
@@ -89,7 +90,7 @@ TEST(freivalds_passes_good_products)
     }
 }
 
-/* Anywhere: in the first, in an inner and in the last place, off by two usual entries. */
+/* A wrong entry at any place, first, inner or last, that is off by twice a usual entry. */
 TEST(freivalds_finds_one_wrong_entry)
 {
     static const size_t places[][2] = {{0, 0},    {M - 1, N - 1}, {0, N - 1}, {M - 1, 0},
@@ -113,7 +114,7 @@ TEST(freivalds_finds_one_wrong_entry)
     }
 }
 
-/* One that holds what is right elsewhere, one of zeros, and one that lacks half of its sums. */
+/* A tile with values of another place, a tile of zeros, and a tile that lacks half of its sums. */
 TEST(freivalds_finds_a_wrong_tile)
 {
     for (int type = 0; type < MATMUL_TYPES; type++)
@@ -130,7 +131,7 @@ TEST(freivalds_finds_a_wrong_tile)
         }
 }
 
-/* Where all is wrong alike, no residual is worse than the others: the limit finds it. */
+/* If all entries are equally wrong, no residual stands out; the absolute limit finds it. */
 TEST(freivalds_finds_a_product_that_is_wrong_as_a_whole)
 {
     for (int type = 0; type < MATMUL_TYPES; type++) {
@@ -144,7 +145,7 @@ TEST(freivalds_finds_a_product_that_is_wrong_as_a_whole)
     }
 }
 
-/* In each layout a product is right as what it is, and no product of another one. */
+/* A product is right in its own layout, and wrong in any other. */
 TEST(freivalds_tells_layouts_apart)
 {
     static const enum matmul_type types[] = {MATMUL_FP64, MATMUL_BF16, MATMUL_INT8};
@@ -160,7 +161,8 @@ TEST(freivalds_tells_layouts_apart)
         }
 }
 
-/* Nothing is rounded, so 1 of 10^5 is found, and so are entries that were never written. */
+/* Nothing is rounded, so the check finds an error of 1 in 10^5, and entries that were never
+ * written. */
 TEST(freivalds_is_exact_for_int8)
 {
     char msg[240] = "";
@@ -174,13 +176,13 @@ TEST(freivalds_is_exact_for_int8)
     *entry = (double)(int32_t)0x80808080;
     assert_int_equal(judge(&p, msg, sizeof(msg)), -EBADMSG);
     drop(&p);
-    /* The longest sum of the largest products stays above what poison is, and its check exact. */
+    /* The sum of the largest products stays above the poison, and its check is exact. */
     double most = matmul_stored(MATMUL_INT8, 3.4642), sum = most * most * MATMUL_K_MAX;
     assert_true(most == 111 && -sum > (double)(int32_t)0x80808080 && sum < INT32_MAX);
     assert_true(sum * FREIVALDS_GROUP < 0x1p53);
 }
 
-/* Sums of so few terms that some rows round much more than others. */
+/* Sums of so few terms that rounding differs widely between rows. */
 TEST(freivalds_passes_short_sums)
 {
     const struct matmul_shape shape = {M, N, 1, MATMUL_TN};
@@ -194,7 +196,7 @@ TEST(freivalds_passes_short_sums)
     assert_int_equal(freivalds_judge(&sums, MATMUL_BF16, &shape, msg, sizeof(msg)), -EBADMSG);
 }
 
-/* Signs are as often 1 as -1, and no two vectors are alike. */
+/* Signs are +1 and -1 equally often, and no two vectors are equal. */
 TEST(freivalds_signs_are_fair)
 {
     enum { COUNT = 1 << 14 };

@@ -1,6 +1,7 @@
 /*
- * Which cuBLASLt is taken, of stand-ins that are built when this runs (tests/lib/fake_cublaslt.c):
- * no GPU is needed. Libraries are found once a process, so each case is this program once more.
+ * Which cuBLASLt is loaded, among fake ones that this test builds when it runs
+ * (tests/lib/fake_cublaslt.c): no GPU is needed. Libraries are found once a process, so each case
+ * runs this program again.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,14 +17,14 @@
 
 #include "kernels/matmul/gpu_matmul.h"
 
-/* Of kernels/matmul/cublaslt.cuh. */
+/* Declared in kernels/matmul/cublaslt.cuh. */
 int cublaslt_start(void **handle);
 
 enum { NOT_INITIALIZED = 1, ALLOC_FAILED = 3 };
 
 static char folder[] = "/tmp/contend-test-XXXXXX", self[4096];
 
-/* The child: which library is there before and behind the first two handles. */
+/* In the child: prints the library before and after the first two handles. */
 static int show(void)
 {
     char msg[240] = "", version[32];
@@ -51,7 +52,7 @@ static void build(int major, int status)
     assert_int_equal(rc, 0);
 }
 
-/* That of the CUDA that this is built with comes first. */
+/* The version that matches this build's CUDA comes first. */
 static int own(void)
 {
     return (int)strtol(CONTEND_CUDA_VERSION, NULL, 10);
@@ -62,7 +63,8 @@ static int other(void)
     return own() == 13 ? 12 : 13;
 }
 
-/* Both of the child's handles are of that status, and of that version's library. */
+/* Expects that both handles of the child have that status and come from the library of that
+ * version. */
 static void expect(int status_of_own, int status_of_other, int status, int version)
 {
     char command[8192], line[200] = "", said[200];

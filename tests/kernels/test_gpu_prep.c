@@ -62,7 +62,7 @@ static void *allocate(size_t bytes)
     return memory;
 }
 
-/* Skewed values at an offset of their column's, and one column that is constant. */
+/* Skewed values with an offset for each column, and one constant column. */
 static void fill(float *batch, const struct prep_params *shape)
 {
     for (size_t i = 0; i < shape->rows * shape->cols; i++) {
@@ -85,7 +85,7 @@ static void assert_prepared(const struct prep_params *shape, const float *batch,
                      diff.stage, diff.row, diff.col, diff.got, diff.want, diff.limit);
 }
 
-/* The passes begin with what came of it. */
+/* The passes start from the smoothed values. */
 static void assert_passes(const struct prep_params *shape, const float *smoothed, const float *got)
 {
     size_t cols = shape->cols;
@@ -142,8 +142,8 @@ static void test_gpu_prep_agrees_with_the_reference(void **state)
     }
 }
 
-/* Any GPU that runs this program does more than 1 TFLOP/s and 50 GB/s, and less than a
- * thousandfold. */
+/* Any GPU that runs this program does more than 1 TFLOP/s and 50 GB/s, and less than 1000 times
+ * that. */
 static void test_gpu_prep_peak_is_that_of_a_gpu(void **state)
 {
     (void)state;

@@ -60,7 +60,7 @@ static void job_close(struct job *job)
     free(job->weights);
 }
 
-/* A value of batch `batch`: no two rows, columns or batches alike. */
+/* A value of batch `batch`; all rows, columns and batches differ. */
 static float value(size_t batch, size_t i)
 {
     return (float)((i * 7919 + batch * 104729) % 2003) / 500.0f - 2.0f;
@@ -129,7 +129,7 @@ static void test_gpu_step_shapes_agree_with_reference(void **state)
 static const struct gpu_step_config deep = {
     .rows = 200, .cols = 96, .slots = 3, .work = 2, .pinned = true};
 
-/* Three batches in flight keep their results apart, also when slots are used again. */
+/* Three batches in flight keep their results apart, also when slots are reused. */
 static void test_gpu_step_slots_in_flight_keep_their_results(void **state)
 {
     (void)state;

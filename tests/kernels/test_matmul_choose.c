@@ -1,5 +1,4 @@
-/* The choice among algorithms of made-up speed: the fastest, and in time also where all are slow.
- */
+/* The choice among algorithms of made-up speed: the fastest, in time even if all are slow. */
 #include "kernels/matmul/gpu_matmul_choose.h"
 #include "tests/lib/unit.h"
 
@@ -9,7 +8,7 @@ enum { MOST = 8 };
 
 struct fake {
     double product_s[MOST]; /* < 0: does not work */
-    double load_s;          /* of the code, before the first product */
+    double load_s;          /* loading time of the code, before the first product */
     unsigned products[MOST], calls;
     double spent_s;
 };
@@ -32,7 +31,7 @@ static int choose(struct fake *fake, int n, double *seconds)
     fake->spent_s = 0;
     int best = matmul_choose(&trials, n, seconds);
     double first_s = fake->product_s[0];
-    if (first_s < 0.1) /* or it may be that a slow one was tried once, with its load */
+    if (first_s < 0.1) /* unless a slow one was tried once, including its load */
         assert_true(first_s < 0 ? trials.first_s < 0 : fabs(trials.first_s / first_s - 1) < 0.001);
     if (fake->spent_s > 0)
         assert_true(trials.spent_s > 0.999 * fake->spent_s &&
@@ -45,9 +44,10 @@ TEST(matmul_choose_the_fastest)
     struct fake fake = {.product_s = {0.002, -1, 0.001, 0.003}, .load_s = 0.3};
     double seconds = 0;
     assert_int_equal(choose(&fake, 4, &seconds), 2);
-    assert_true(seconds > 0.000999 && seconds < 0.001001); /* without the time of loading */
+    assert_true(seconds > 0.000999 && seconds < 0.001001); /* excludes the loading time */
     for (int i = 0; i < 4; i++)
-        assert_int_equal(fake.products[i], i == 1 ? 0 : 6); /* two passes of one and two */
+        assert_int_equal(fake.products[i],
+                         i == 1 ? 0 : 6); /* two passes, of one and of two products */
 }
 
 TEST(matmul_choose_keeps_the_first_of_equals)
@@ -58,7 +58,7 @@ TEST(matmul_choose_keeps_the_first_of_equals)
     assert_int_equal(choose(&fake, 3, &seconds), 2);
 }
 
-/* Half of a minute a product: one trial. Two seconds: four of them, then the time is over. */
+/* 30 s a product: one trial. 2 s a product: four trials, then the time is over. */
 TEST(matmul_choose_in_time)
 {
     struct fake slowest = {.product_s = {30, 1, 1, 1}};
@@ -71,7 +71,7 @@ TEST(matmul_choose_in_time)
     assert_int_equal(slow.calls, 4);
 }
 
-/* A library that takes long to load its code for the first time is no slow algorithm. */
+/* A library that loads its code slowly is not a slow algorithm. */
 TEST(matmul_choose_after_slow_loading)
 {
     struct fake fake = {.product_s = {0.001, 0.002}, .load_s = 1.5};
@@ -80,7 +80,7 @@ TEST(matmul_choose_after_slow_loading)
     assert_true(seconds < 0.0011);
 }
 
-/* One that works is looked for beyond the time. */
+/* The search for an algorithm that works may exceed the time. */
 TEST(matmul_choose_what_works)
 {
     struct fake none = {.product_s = {-1, -1}}, last = {.product_s = {-1, -1, 20}};

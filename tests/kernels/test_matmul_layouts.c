@@ -1,6 +1,7 @@
 /*
- * Products of every type and layout over a cuBLASLt that multiplies on the CPU by what it is told
- * (tests/lib/fake_matmul.h): it is told right, and what is wrong in any way is found.
+ * Products of every type and layout over a cuBLASLt that multiplies on the CPU from its arguments
+ * alone (tests/lib/fake_matmul.h): the arguments are right, and the check finds every kind of wrong
+ * product.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +20,7 @@
 #include "tests/lib/fake_matmul.h"
 #include "tests/lib/fixture_product.h"
 
-/* Two groups of columns, the second one cut; aligned for fp8; no two alike. */
+/* Two groups of columns, the second incomplete; aligned for fp8; all sizes differ. */
 enum { M = 32, N = 80, K = 64 };
 
 static char msg[240];
@@ -41,7 +42,7 @@ static struct gpu_matmul *must_open(enum matmul_type type, struct matmul_shape s
     return gpu;
 }
 
-/* Poison, a product of that kind, and its check. */
+/* Poisons C, makes a product that is `wrong`, and checks it. */
 static int multiply(struct gpu_matmul *gpu, enum fake_matmul_wrong wrong)
 {
     double seconds;
@@ -128,7 +129,7 @@ static void test_layouts_are_told_as_blas_has_them(void **state)
     }
 }
 
-/* Sums, scales and C in int32: CUBLAS_COMPUTE_32I, CUDA_R_32I, of CUDA_R_8I. */
+/* int8 (CUDA_R_8I): sums, scales and C are int32, CUBLAS_COMPUTE_32I and CUDA_R_32I. */
 static void test_layouts_int8_is_told_as_such(void **state)
 {
     (void)state;

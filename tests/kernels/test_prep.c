@@ -10,7 +10,7 @@
 #include "kernels/prep/prep_ref.h"
 #include "tests/lib/unit.h"
 
-/* A batch and all outputs, poisoned, with room for what `params` says. */
+/* A batch and all outputs, poisoned, as large as `params` needs. */
 struct job {
     struct prep_params params;
     float *x;
@@ -28,7 +28,7 @@ static float *poisoned(size_t count)
     return p;
 }
 
-/* xorshift64*, enough for data; skewed both ways, scale and offset differ by column. */
+/* xorshift64*; skewed in both directions, scale and offset differ by column. */
 static float skewed(uint64_t *state, size_t col)
 {
     *state ^= *state >> 12;
@@ -89,7 +89,7 @@ static const struct prep_params small = {.rows = 100,
                                          .alpha = 0.1f,
                                          .threads = 1};
 
-/* Runs `params` with every instruction set this CPU has; each must agree with the reference. */
+/* Runs `params` with every instruction set of this CPU; each must agree with the reference. */
 static void assert_right_on_every_isa(const struct prep_params *params)
 {
     for (const struct prep_isa *isa = prep_isas; isa->name; isa++) {
@@ -149,7 +149,7 @@ TEST(prep_alphas_agree_with_reference)
     }
 }
 
-/* float sums of 0.1 or 1e30 are inexact, yet these columns have no variance: zeros, no NaN. */
+/* float sums of 0.1 or 1e30 are inexact, yet constant columns have no variance: zeros, no NaN. */
 TEST(prep_constant_columns_become_zeros)
 {
     static const float constants[] = {0.1f, -1e30f, 0, 1e-30f, 16777217.0f};
@@ -190,8 +190,8 @@ TEST(prep_constant_batch_has_zero_features)
 }
 
 /*
- * One row through `transform` alone: mean 0 and scale 1 make z the input. The header promises
- * half the limit that the reference allows.
+ * One row through `transform` alone: with mean 0 and scale 1, z equals the input. The header
+ * promises half the limit that the reference allows.
  */
 static void assert_transform_accuracy(const struct prep_isa *isa, float lambda, double *worst)
 {
@@ -286,7 +286,7 @@ TEST(prep_reference_finds_one_wrong_value)
     job_close(&job);
 }
 
-/* One NaN spoils its column in its block, and nothing else of the transform. */
+/* One NaN affects its own column within its block, and nothing else. */
 TEST(prep_nan_stays_in_its_block_and_column)
 {
     enum { ROW = 40, COL = 9 };
@@ -342,7 +342,7 @@ TEST(prep_result_does_not_depend_on_the_team)
     job_close(&many);
 }
 
-/* Which thread transformed each row of a batch that begins at `first`. */
+/* The thread that transformed each row of a batch; the batch begins at `first`. */
 static struct {
     const float *first;
     unsigned thread[100];
@@ -355,7 +355,8 @@ static void note_row(const float *x, const float *mean, const float *scale, size
     prep_isas[0].transform(x, mean, scale, cols, power, t);
 }
 
-/* What touches data first for the team asks prep_share_of: the rows of each block, not of all. */
+/* Code that touches data first on behalf of the team asks prep_share_of, which splits each block,
+ * not the batch. */
 TEST(prep_shares_are_who_works)
 {
     enum { ROWS = 100, BLOCK = 32, TEAM = 3 };

@@ -1,4 +1,4 @@
-/* Every kernel, kind of store and instruction set that this CPU has, against a scalar loop. */
+/* Every kernel, kind of store and instruction set of this CPU, compared with a scalar loop. */
 #include "kernels/cpu/stream.h"
 #include "tests/lib/unit.h"
 
@@ -6,16 +6,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Longest array; on either side of it as many elements that belong to nobody. */
+/* Longest array, and guard elements on either side of it. */
 enum { LONGEST = 9001, GUARD = 64, ROOM = LONGEST + 2 * GUARD };
 
-/* Around an unroll, a page and the eight pages that a non-temporal copy walks side by side. */
+/* Around an unrolled step, a page, and the eight pages that a non-temporal copy walks side by
+ * side. */
 static const size_t sizes[] = {0,    1,    2,    3,    7,    8,    9,          15,   16,
                                17,   31,   32,   33,   63,   64,   65,         95,   100,
                                127,  129,  511,  512,  513,  543,  545,        1024, 1031,
                                4095, 4096, 4097, 4103, 4609, 8192, LONGEST - 8};
 
-/* Halves and small whole numbers: no result is rounded, so fused or not, all agree to the bit. */
+/* Halves and small whole numbers: no result is rounded, so all agree to the bit, with or without
+ * FMA. */
 static const double q = 1.5;
 static const char *const names[] = {"read", "write", "copy", "scale", "add", "triad"};
 static _Alignas(64) double reach_to[ROOM], reach_x[ROOM], reach_y[ROOM], before[ROOM];
@@ -56,7 +58,7 @@ static void for_each_kernel(void (*visit)(const struct stream_isa *isa, enum str
                     visit(*isa, (enum stream_op)op, (enum stream_store)store);
 }
 
-/* NaN in front and behind: an element taken from there spoils a result. */
+/* NaN before and after the array: an element read from there spoils a result. */
 static void fill(double *reach, size_t first, size_t n, double (*value)(size_t))
 {
     for (size_t i = 0; i < ROOM; i++)
@@ -71,7 +73,7 @@ static void assert_only_changed(const double *reach, size_t first, size_t n)
     assert_memory_equal(reach + first + n, before + first + n, (ROOM - first - n) * sizeof(*reach));
 }
 
-/* `to`, x and y start `shift` elements behind multiples of 64 bytes, each its own way. */
+/* `to`, x and y start `shift` elements after multiples of 64 bytes, each by its own multiple. */
 static void run_apart(const struct stream_isa *isa, enum stream_op op, enum stream_store store,
                       size_t n, size_t shift)
 {
@@ -130,7 +132,7 @@ TEST(stream_kernels_work_in_place)
     for_each_kernel(in_place);
 }
 
-/* A mapping whose last page may not be touched: `n` doubles right in front of it. */
+/* `n` doubles at the end of a mapping; the page after them is not accessible. */
 static double *map_to_the_edge(size_t n)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (n * sizeof(double) / page + 1) * page;
@@ -153,7 +155,7 @@ static void up_to_the_edge(const struct stream_isa *isa, enum stream_op op, enum
     }
 }
 
-/* One element read or written too far ends the test. */
+/* Access to one element too many ends the test. */
 TEST(stream_kernels_stop_at_the_end)
 {
     for (int i = 0; i < 3; i++)
@@ -161,7 +163,7 @@ TEST(stream_kernels_stop_at_the_end)
     for_each_kernel(up_to_the_edge);
 }
 
-/* What an operation does not use may be missing. */
+/* Arrays that an operation does not use may be NULL. */
 static void without_the_unused(const struct stream_isa *isa, enum stream_op op,
                                enum stream_store store)
 {

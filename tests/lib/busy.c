@@ -1,14 +1,14 @@
 /*
- * A process with a fault, for tests of `contend doctor`: threads that compute until it is killed,
- * or for three minutes.
+ * A process with a fault, for tests of `contend doctor`: threads compute until they are killed, or
+ * for three minutes.
  *
  *   busy [threads=N] [on=CPU] [map=FILE] [log=FILE] [steps=N] [spinners=N] [lives=SECONDS]
  *
- * on: the threads bind themselves there, while the first one, which sleeps, keeps its mask. map:
- * FILE is mapped as code, as the loader does with a library. log: each step of the work, some
- * milliseconds of CPU time, appends a line there ("-": prints it). steps: the process ends behind
- * so many. lives: instead of three minutes, for a test that surely kills it. Without threads= the
- * first thread itself computes.
+ * on: the threads bind themselves to CPU, while the first thread, which sleeps, keeps its mask.
+ * map: maps FILE as code, as the loader does with a library. log: each step of the work, some
+ * milliseconds of CPU time, appends a line to FILE ("-": prints it). steps: the process ends after
+ * so many steps. lives: ends after so many seconds, not three minutes, in a test that surely
+ * kills it. Without threads= the first thread itself computes.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -32,14 +32,14 @@ needs() {
     done
 }
 
-# quietly COMMAND...: runs it with a /proc/stat that does not change. The command sees no other load and no steal, so no
-# round counts as disturbed. Call `can_be_quiet || skip ...` before.
-quietly() {
+# with_idle_stat COMMAND...: runs it with a /proc/stat that does not change. The command sees no other load and no steal,
+# so no round counts as disturbed. Call `can_have_idle_stat || skip ...` before.
+with_idle_stat() {
     [ -e "$scratch/stat" ] || cat /proc/stat >"$scratch/stat"
     unshare -rm sh -c 'mount --bind "$0" /proc/stat && exec "$@"' "$scratch/stat" "$@"
 }
-can_be_quiet() {
-    quietly true 2>/dev/null
+can_have_idle_stat() {
+    with_idle_stat true 2>/dev/null
 }
 
 # expect CODE PATTERN COMMAND...: checks the exit code, and searches stdout+stderr for an extended regular expression.
@@ -60,8 +60,8 @@ well_formed() {
         fail "no HTML: $1"
 }
 
-# is WHAT GOT EXPECTED: fails if GOT and EXPECTED differ.
-is() {
+# expect_equal WHAT GOT EXPECTED: fails if GOT and EXPECTED differ.
+expect_equal() {
     [ "$2" = "$3" ] || fail "$1: '$2', expected '$3'"
 }
 
@@ -102,8 +102,8 @@ wait_for() {
     done
 }
 
-# patiently COMMAND...: repeats until one success a check that a busy machine may disturb (tests/lib/patience.h).
-patiently() {
+# retry COMMAND...: repeats until one success a check that a busy machine may disturb (tests/lib/patience.h).
+retry() {
     local _
     for _ in {1..30}; do
         "$@" && return
@@ -111,23 +111,24 @@ patiently() {
     return 1
 }
 
-# ours PATTERN: processes whose command line matches and that this test started, not another copy of the test.
-ours() {
+# pids_of_this_test PATTERN: processes whose command line matches and that this test started. Processes of another copy
+# of the test do not count.
+pids_of_this_test() {
     local pid
     for pid in $(pgrep -f -- "$1"); do
         ! grep -qzFx -- "CONTEND_TEST=$scratch" "/proc/$pid/environ" 2>/dev/null || echo "$pid"
     done
 }
 
-none_of_ours() { # none_of_ours PATTERN
-    [ -z "$(ours "$1")" ]
+none_of_this_test() { # none_of_this_test PATTERN
+    [ -z "$(pids_of_this_test "$1")" ]
 }
 
-# meanwhile COMMAND...: runs a command that waits for a limit in the background. `finish` waits for it, and fails if it
-# failed.
+# in_background COMMAND...: runs a command that waits for a limit in the background. `finish` waits for it, and fails
+# if it failed.
 waits=()
-meanwhile() {
-    local log=$scratch/meanwhile.${#waits[@]}
+in_background() {
+    local log=$scratch/in_background.${#waits[@]}
     (
         trap - EXIT
         failures=0
@@ -140,7 +141,7 @@ meanwhile() {
 finish() {
     local i
     for i in "${!waits[@]}"; do
-        wait "${waits[i]}" || fail "meanwhile: $(cat "$scratch/meanwhile.$i")"
+        wait "${waits[i]}" || fail "in the background: $(cat "$scratch/in_background.$i")"
     done
     [ "$failures" = 0 ] || exit 1
     echo "ok"

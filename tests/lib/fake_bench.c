@@ -1,4 +1,4 @@
-/* Benchmarks that behave, fail, hang and crash on purpose: the harness is tested with them. */
+/* Benchmarks that behave, fail, hang and crash on purpose, for tests of the harness. */
 #include "tests/lib/fake_bench.h"
 
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 struct fake_params {
-    double step_s;      /* a step sleeps so long */
-    int64_t bad_worker; /* the worker that misbehaves; -1 = all */
+    double step_s;      /* sleep in each step */
+    int64_t bad_worker; /* worker that misbehaves; -1 = all */
     int mode;
 };
 
@@ -29,8 +29,8 @@ enum mode {
     MODE_HANG_TEARDOWN,
     MODE_REST,
     MODE_SCRIBBLE,
-    MODE_PER_THREAD, /* a step takes as many times longer as the team has threads */
-    MODE_DIVIDED,    /* a step is divided among the threads of the team */
+    MODE_PER_THREAD, /* multiply the time of a step by the number of threads */
+    MODE_DIVIDED,    /* divide a step among the threads of the team */
 };
 
 static const char *const modes[] = {
@@ -63,7 +63,7 @@ static bool is(const struct bench_ctx *ctx, enum mode mode)
 static int fake_probe(struct bench_ctx *ctx)
 {
     const struct fake_params *params = ctx->params;
-    while (is(ctx, MODE_SCRIBBLE)) /* it says why it ends, over and over, while it is ended */
+    while (is(ctx, MODE_SCRIBBLE)) /* writes its reason again and again while it is being killed */
         (void)err_set(ctx->err, -ENOTSUP, "%s", "");
     return is(ctx, MODE_SKIP) || params->mode == MODE_SCRIBBLE
                ? err_set(ctx->err, -ENOTSUP, "the fake is told to skip")
@@ -96,7 +96,7 @@ static int fake_setup_nothing(struct bench_ctx *ctx)
     return 0;
 }
 
-/* Steps that did not count, before the first one that did. */
+/* Steps that did not count, before the first counted one. */
 static uint64_t fake_early_steps;
 
 static int fake_step(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
@@ -112,7 +112,7 @@ static int fake_step(struct bench_ctx *ctx, uint64_t iters, struct sample *sampl
         (void)raise(SIGSEGV);
     if (is(ctx, MODE_EXIT))
         _exit(7);
-    /* The first step is the warm-up: the hang is to happen where it is measured. */
+    /* The first step is the warm-up; the hang must happen in a measured step. */
     if (is(ctx, MODE_HANG_RUN) && ctx->cpu_samples && atomic_load(&ctx->cpu_samples->recording))
         for (;;)
             (void)pause();
@@ -135,7 +135,7 @@ static int fake_check(struct bench_ctx *ctx)
     return 0;
 }
 
-/* As a communicator does whose other ranks are gone. */
+/* Like a communicator whose other ranks are gone. */
 static void fake_teardown(struct bench_ctx *ctx)
 {
     while (is(ctx, MODE_HANG_TEARDOWN))
@@ -159,8 +159,8 @@ static const struct bench fake = {
     .teardown = fake_teardown,
 };
 
-/* Emits, for a = 0 to 2, the square of a, how many CPUs it was told of, and what nobody asks for.
- */
+/* Emits, for a = 0 to 2, the square of a, the number of CPUs given to the worker, and a value of
+ * metric 2, which no test asks for. */
 static int fake_scan_run(struct bench_ctx *ctx)
 {
     bench_emit(ctx, 1, ctx->machine->ncpus, NO_DIMS);
@@ -200,7 +200,7 @@ static const struct bench fake_scan = {
     .scan = fake_scan_run,
 };
 
-/* Has the first of three values; another fails, and one is not to be had here. */
+/* Emits the first of three values; the second fails, and the third is not supported here. */
 static int fake_part_run(struct bench_ctx *ctx)
 {
     const struct err broken = {.code = -EIO, .msg = "the fake is told to fail at 1"};
@@ -220,7 +220,7 @@ static const struct bench fake_part = {
     .scan = fake_part_run,
 };
 
-/* Goes to its end and keeps nothing of what it saw. */
+/* Succeeds and emits nothing. */
 static int fake_mute_run(struct bench_ctx *ctx)
 {
     (void)ctx;
@@ -236,7 +236,7 @@ static const struct bench fake_mute = {
     .scan = fake_mute_run,
 };
 
-/* Emits what it is to draw its order from, as much of it as a double holds. */
+/* Emits the seed of its order, as much of it as a double holds. */
 static int fake_order_run(struct bench_ctx *ctx)
 {
     bench_emit(ctx, 0, (double)(ctx->round_seed >> 32), NO_DIMS);
@@ -256,7 +256,8 @@ static const struct bench fake_order = {
     .scan = fake_order_run,
 };
 
-/* Ranks that meet a hundred times; a bad one dies on the way, and the others wait for it. */
+/* Ranks that pass a barrier a hundred times; a bad rank dies on the way, and the others wait for
+ * it. */
 static int fake_team_run(struct bench_ctx *ctx)
 {
     const struct fake_params *params = ctx->params;
@@ -273,7 +274,7 @@ static int fake_team_run(struct bench_ctx *ctx)
             return err_set(ctx->err, -EIO, "the fake is told to fail its run");
         if (i == 50 && is(ctx, MODE_CRASH))
             (void)raise(SIGKILL);
-        while (i == 1 && is(ctx, MODE_HANG_RUN)) /* the others have come that far soon */
+        while (i == 1 && is(ctx, MODE_HANG_RUN)) /* by then the other ranks have arrived as well */
             (void)pause();
         rc = peers_gather(ctx->peers, &ctx->peers->rank, ranks, sizeof(unsigned), ctx->err);
     }
@@ -313,7 +314,7 @@ static const struct bench_dim fake_copies_dims[] = {
     {.name = NULL},
 };
 
-/* Copies to four GPUs, of which the third is slow, as is what goes from the first to the second. */
+/* Copies to four GPUs. The third GPU is slow, and so are copies from the first to the second. */
 static int fake_copies_run(struct bench_ctx *ctx)
 {
     for (int gpu = 0; gpu < 4; gpu++)
@@ -338,7 +339,7 @@ static const struct bench fake_copies = {
     .scan = fake_copies_run,
 };
 
-/* Says that it works on GPUs. */
+/* Claims to work on GPUs. */
 static int fake_gpus_run(struct bench_ctx *ctx)
 {
     bench_emit(ctx, 0, 1, NO_DIMS);
@@ -359,7 +360,7 @@ static const struct bench fake_gpus = {
 
 static uint64_t fake_march_steps;
 
-/* Ranks that meet in every step; each emits how many of those counted, worker 0 for all. */
+/* Ranks that meet in every step. Worker 0 emits the number of measured steps of each rank. */
 static int fake_march_step(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
 {
     const struct fake_params *params = ctx->params;

@@ -1,6 +1,6 @@
 /*
- * A cuBLASLt that multiplies nothing: it says that it is of VERSION, and what cublasLtCreate says
- * is STATUS. Tests build it when they run.
+ * A cuBLASLt that multiplies nothing: it reports version VERSION, and cublasLtCreate returns
+ * STATUS. Tests build it when they run.
  */
 #include <stddef.h>
 

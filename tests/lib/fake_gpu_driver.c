@@ -1,13 +1,13 @@
 /*
  * A CUDA driver and an NVML in one shared library, which tests build when they run. NVML knows
- * three GPUs, CUDA sees two of them, in another order. The PCI domain beef is on no machine, so
- * that sysfs has nothing to say. With -DBARE only the calls are there that contend cannot do
- * without; with -DBROKEN both fail to start; with -DOLD processes are listed as by old drivers.
+ * three GPUs; CUDA sees two of them, in another order. No machine has the PCI domain beef, so sysfs
+ * says nothing about these GPUs. -DBARE leaves only the calls that contend requires; with -DBROKEN
+ * both libraries fail to start; with -DOLD processes are listed as by old drivers.
  *
- * FAKE_GPU="width=8 mig1=1 ecc=fails" sets states: of all GPUs, or with the number behind the name
- * of that one (PCI bus 7 + number); "fails" is an error of the call. Without it all is well. With
- * FAKE_GPU_USERS, a file, counters begin again (FAKE_GPU_READINGS) where NVML has no user yet, as
- * those of a driver without persistence mode.
+ * FAKE_GPU="width=8 mig1=1 ecc=fails" sets states of all GPUs, or of one GPU if the name ends with
+ * its number (PCI bus 7 + number); "fails" makes the call return an error. Without it all GPUs are
+ * healthy. With FAKE_GPU_USERS, a file, counters restart (FAKE_GPU_READINGS) while NVML has no user
+ * yet, like those of a driver without persistence mode.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 
 static int handles[3] = {0, 1, 2}; /* PCI buses 7, 8, 9 */
 
-/* As CUDA: the first name that is no device ends the list. */
+/* As in CUDA, the first name that is no device ends the list. */
 static int shows_nothing(void)
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -51,7 +51,7 @@ int cuDeviceGetPCIBusId(char *bdf, int len, int device)
     return snprintf(bdf, (size_t)len, "BEEF:%02X:00.0", 7 + device) < 0;
 }
 
-static pid_t initialised; /* as NVML's, what a fork copies of it is of no use */
+static pid_t initialised; /* as with NVML, a fork cannot use its copy */
 
 static void join_users(void)
 {
@@ -92,7 +92,7 @@ struct pci {
     char bus_id[32];
 };
 
-/* The state's value, or `otherwise`; *fails is set where the call is to fail. */
+/* The state's value, or `otherwise`; sets *fails if the call is to fail. */
 static unsigned long long state(const char *name, int device, unsigned long long otherwise,
                                 int *fails)
 {
@@ -115,7 +115,7 @@ static unsigned long long state(const char *name, int device, unsigned long long
     return otherwise;
 }
 
-/* A call that gives one number. */
+/* A call that returns one number. */
 #define NUMBER(function, name, otherwise)                                                          \
     int function(int *device, unsigned *value)                                                     \
     {                                                                                              \
@@ -124,7 +124,7 @@ static unsigned long long state(const char *name, int device, unsigned long long
         return fails ? 3 : 0;                                                                      \
     }
 
-/* A call that gives what is now and what will be. */
+/* A call that returns the current and the pending value. */
 #define PAIR(function, name, otherwise)                                                            \
     int function(int *device, unsigned *now, unsigned *pending)                                    \
     {                                                                                              \
@@ -192,7 +192,8 @@ int nvmlDeviceGetName(int *device, char *name, unsigned len)
     return snprintf(name, len, "NVML %d", *device) < 0;
 }
 
-/* The first two say their node, the third all nodes, as NVML does where it does not know. */
+/* The first two GPUs name their node; the third names all nodes, as NVML does if it does not
+ * know. */
 int nvmlDeviceGetMemoryAffinity(int *device, unsigned words, unsigned long *nodes, int scope)
 {
     memset(nodes, 0, words * sizeof(*nodes));
@@ -220,7 +221,7 @@ int nvmlDeviceGetTemperature(int *device, int sensor, unsigned *celsius)
     return sensor;
 }
 
-/* Of the GPU, then of its memory, in percent; not supported unless it is told. */
+/* Utilization of the GPU, then of its memory, in percent; not supported unless set. */
 int nvmlDeviceGetUtilizationRates(int *device, unsigned *shares)
 {
     shares[0] = (unsigned)state("busy", *device, 101, NULL);
@@ -235,11 +236,10 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(int *device, unsigned long long *r
 }
 
 /*
- * Counters are 0, those of energy and of limits unknown, unless their state is set; "replays=fails"
- * is one that this GPU does not have. Where "replays_more=3" is set, too, each reading of it, by
- * whomever, is by 3 above the one before; with "replays_more=-3" by as much below. NVLink's are of
- * all links together; with "nvlink5_links=2" those of NVLink 5 are of each of two links, and of no
- * more.
+ * Counters are 0, and those of energy and limits unknown, unless their state is set; with
+ * "replays=fails" this GPU lacks the counter. With "replays_more=3" as well, each reading by any
+ * process is 3 above the previous one; "replays_more=-3" is 3 below it. NVLink's counters are
+ * totals of all links; with "nvlink5_links=2" the counters of NVLink 5 exist for two links alone.
  */
 struct field {
     unsigned field, scope;
@@ -265,7 +265,7 @@ static const struct {
 };
 enum { FIELDS = sizeof(counters) / sizeof(counters[0]) };
 
-/* How often each was read; in the file FAKE_GPU_READINGS where processes are to share that. */
+/* Number of readings of each counter; in the file FAKE_GPU_READINGS if processes share it. */
 static unsigned long long *readings_of(int device, int counter)
 {
     static unsigned long long own[3][FIELDS], (*readings)[FIELDS];
@@ -314,7 +314,7 @@ int nvmlDeviceGetFieldValues(int *device, int count, struct field *fields)
     return fails ? 3 : 0;
 }
 
-/* A set tells the Xid of the state `xid` once for each GPU that is in it, after one of 45. */
+/* A set reports the Xid of the state `xid` once for each of its GPUs, after an Xid 45. */
 struct event {
     int *device;
     unsigned long long type, data;
@@ -374,7 +374,7 @@ int cuGetErrorString(int error, const char **text)
     return 0;
 }
 
-/* The first `links_down` of `links` are down. */
+/* The first `links_down` of the `links` links are down. */
 int nvmlDeviceGetNvLinkState(int *device, unsigned link, unsigned *active)
 {
     if (link >= state("links", *device, 18, NULL))
@@ -383,7 +383,7 @@ int nvmlDeviceGetNvLinkState(int *device, unsigned link, unsigned *active)
     return 0;
 }
 
-/* Without a state `fabric` as of a GPU without NVSwitch. */
+/* Without the state `fabric`: a GPU without NVSwitch. */
 struct fabric {
     unsigned char cluster_uuid[16];
     int status;
@@ -446,7 +446,8 @@ int nvmlDeviceGetUUID(int *device, char *uuid, unsigned len)
     return *device < 100 || snprintf(uuid, len, "MIG-fake-%d", *device) < 0 ? 3 : 0;
 }
 
-/* One process of pid `pid`, or `pids` of them from that on, each with memory of `used` bytes. */
+/* One process of pid `pid`, or `pids` processes from that pid on, each with `used` bytes of
+ * memory. */
 #ifdef OLD
 struct process {
     unsigned pid;

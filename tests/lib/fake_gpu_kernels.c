@@ -26,7 +26,7 @@ static struct {
     unsigned count[GPUS];
 } calls[CALLS];
 
-/* In place of libc's: time passes faster, since points wait at least 0.1 s for clocks to settle. */
+/* Replaces libc's: time passes faster, since points wait at least 0.1 s for clocks to settle. */
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
     enum { FASTER = 20, NS = 1000000000 };
@@ -45,7 +45,7 @@ void fake_gpu_set_trouble(const struct fake_trouble *told)
     memset(calls, 0, sizeof(calls));
 }
 
-/* The counter of a call; calls are their __func__, one pointer each. */
+/* The counter of a call. Calls are identified by their __func__, so by pointer. */
 static unsigned *counter(const char *call, unsigned gpu)
 {
     unsigned i = 0;
@@ -77,7 +77,7 @@ static unsigned number(const char *pci_bdf)
     return (unsigned)(pci_bdf[6] - '0');
 }
 
-/* A handle of any kind is the GPU's number, with what the kind needs. */
+/* A handle of any kind: the GPU's number, and what the kind needs. */
 struct gpu_launch {
     unsigned gpu;
     uint64_t launched;
@@ -151,7 +151,7 @@ int gpu_launch_wait(struct gpu_launch *gpu, char *msg, size_t size)
     return ANSWER(gpu->gpu);
 }
 
-/* In trouble it does not fail: a kernel did not run. */
+/* This trouble is no failed call: a kernel did not run. */
 int gpu_launch_count(struct gpu_launch *gpu, uint64_t *ran, uint64_t *launched, char *msg,
                      size_t size)
 {
@@ -172,7 +172,7 @@ int gpu_canary_open(const char *pci_bdf, struct gpu_canary **gpu, char *msg, siz
     return rc;
 }
 
-/* GPU N is held back to 1 / (N + 1) of its clock. */
+/* GPU N runs at 1 / (N + 1) of its clock. */
 int gpu_canary_run(struct gpu_canary *gpu, double *seconds, double *cycles, char *msg, size_t size)
 {
     *seconds = 0.0005 * (gpu->gpu + 1);
@@ -180,7 +180,7 @@ int gpu_canary_run(struct gpu_canary *gpu, double *seconds, double *cycles, char
     return ANSWER(gpu->gpu);
 }
 
-/* In trouble it does not fail: a thread computed wrongly. */
+/* This trouble is no failed call: a thread computed wrongly. */
 int gpu_canary_check(struct gpu_canary *gpu, unsigned *wrong, char *msg, size_t size)
 {
     *wrong = ANSWER(gpu->gpu) != 0;
@@ -250,7 +250,7 @@ int gpu_stream_poison(struct gpu_stream *gpu, char *msg, size_t size)
     return ANSWER(gpu->gpu);
 }
 
-/* In trouble it does not fail: two elements are wrong. */
+/* This trouble is no failed call: two elements are wrong. */
 int gpu_stream_check(struct gpu_stream *gpu, enum gpu_stream_op op, uint64_t *wrong, char *msg,
                      size_t size)
 {
@@ -286,7 +286,7 @@ int gpu_memory_queue(struct gpu_memory *gpu, enum gpu_memory_pattern pattern, ui
     return ANSWER(gpu->gpu);
 }
 
-/* In trouble it does not fail: a bit is wrong. */
+/* This trouble is no failed call: a bit is wrong. */
 int gpu_memory_wait(struct gpu_memory *gpu, double *seconds, struct gpu_memory_wrong *wrong,
                     char *msg, size_t size)
 {

@@ -29,7 +29,7 @@ struct fake_graph {
 struct fake_stream {
     std::mutex lock;
     std::condition_variable news;
-    std::deque<std::function<void()>> queue; /* the one that is being done is its front */
+    std::deque<std::function<void()>> queue; /* its front is in progress */
     fake_graph *capture = nullptr;
     bool ends = false;
     std::thread thread;
@@ -56,7 +56,7 @@ void fake_gpus_reset(void)
     fake_gpus.closed_gpu = fake_gpus.join_fails = fake_gpus.call_fails = fake_gpus.sleeps = -1;
 }
 
-/* For programs that cannot call us. */
+/* For programs that cannot call our functions. */
 __attribute__((constructor)) static void begin()
 {
     const char *rank = getenv("FAKE_NCCL_JOIN_FAILS");
@@ -245,7 +245,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
-    (void)sched_yield(); /* to the stream's thread: whoever asks does so in a loop */
+    (void)sched_yield(); /* yields to the stream's thread, since callers poll in a loop */
     std::lock_guard<std::mutex> held(stream->lock);
     return stream->queue.empty() ? cudaSuccess : cudaErrorNotReady;
 }

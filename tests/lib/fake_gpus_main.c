@@ -1,4 +1,4 @@
-/* The program as it is, with the collectives alone, over fake_gpus.h in place of CUDA's runtime. */
+/* The program with collectives alone, over fake_gpus.h in place of CUDA's runtime. */
 #include "bench/registry.h"
 #include "harness/cmd/cli_main.h"
 #include "harness/cmd/common/start.h"

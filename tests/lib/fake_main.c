@@ -1,4 +1,4 @@
-/* The program as it is, over benchmarks that misbehave on purpose, with validate in it. */
+/* The program over benchmarks that misbehave on purpose, with validate built in. */
 #include "harness/cmd/cli_main.h"
 #include "harness/cmd/common/start.h"
 #include "tests/lib/fake_bench.h"

@@ -137,7 +137,7 @@ size_t cublasLtGetVersion(void)
     return 130203;
 }
 
-/* A product as BLAS means it: rows, columns and what is summed, behind the operations. */
+/* A product in BLAS terms: rows, columns and summed length after the transpositions. */
 struct meaning {
     size_t m, n, k;
 };
@@ -245,7 +245,7 @@ static void multiply(const work &w)
     }
 }
 
-/* What alpha or beta is, by the type of scales. */
+/* The value of alpha or beta, by the type of scales. */
 static double scalar(cudaDataType_t type, const void *from)
 {
     return type == CUDA_R_64F   ? *static_cast<const double *>(from)

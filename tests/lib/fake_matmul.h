@@ -1,6 +1,6 @@
 /*
- * A cuBLASLt that multiplies in the host's memory, for CONTEND_CUBLASLT, over the GPUs of
- * fake_gpus.h: by the rules of BLAS, from nothing but what it is told. Of int8 and fp8 it has
+ * A cuBLASLt for CONTEND_CUBLASLT that multiplies in the host's memory, over the GPUs of
+ * fake_gpus.h. It follows the rules of BLAS and uses only what its calls tell it. int8 and fp8 have
  * layout tn alone, as on Hopper.
  */
 #ifndef CONTEND_TESTS_LIB_FAKE_MATMUL_H
@@ -15,28 +15,28 @@ extern "C" {
 
 enum fake_matmul_wrong {
     FAKE_MATMUL_RIGHT,
-    FAKE_MATMUL_OTHER_A,   /* A is taken for its transpose */
-    FAKE_MATMUL_OTHER_B,   /* so is B */
-    FAKE_MATMUL_OTHER_C,   /* C^T is written in the place of C */
+    FAKE_MATMUL_OTHER_A,   /* A is read as its transpose */
+    FAKE_MATMUL_OTHER_B,   /* B is read as its transpose */
+    FAKE_MATMUL_OTHER_C,   /* C^T is written in place of C */
     FAKE_MATMUL_SHORT,     /* sums lack their last product */
-    FAKE_MATMUL_ONE_OFF,   /* the last entry is wrong, by 1 or a few roots of k */
-    FAKE_MATMUL_UNWRITTEN, /* it is not written */
+    FAKE_MATMUL_ONE_OFF,   /* the last entry is off by 1, or by a few times sqrt(k) */
+    FAKE_MATMUL_UNWRITTEN, /* the last entry is not written */
     FAKE_MATMUL_WRONGS
 };
 
 struct fake_matrix {
     size_t rows, columns, leading;
-    int type; /* CUDA's number */
+    int type; /* CUDA's number of the type */
 };
 
 struct fake_matmul {
-    enum fake_matmul_wrong wrong; /* what the next products are */
-    /* What the last one was told. */
+    enum fake_matmul_wrong wrong; /* how the next products are wrong */
+    /* What the last product was given. */
     struct fake_matrix a, b, c;
     bool a_transposed, b_transposed;
-    int compute, scale; /* cuBLAS's and CUDA's numbers */
+    int compute, scale; /* numbers of cuBLAS and CUDA */
     unsigned products;
-    int open; /* handles, descriptions, .. that were made and not destroyed */
+    int open; /* handles, descriptions and the like that were made and not destroyed */
 };
 
 extern struct fake_matmul fake_matmul;

@@ -1,4 +1,4 @@
-/* What gpu_matmul_data.cu does by kernels, on GPUs that are threads: in the host's memory. */
+/* Does in the host's memory what the kernels of gpu_matmul_data.cu do: these GPUs are threads. */
 #include "fake_stream.h"
 #include "kernels/matmul/gpu_matmul_data.cuh"
 #include "tests/lib/fixture_product.h"

@@ -1,4 +1,4 @@
-/* A module in place of contend_mpi.so, without MPI: its process ends as FAKE_MPI says, and when. */
+/* Replaces contend_mpi.so without MPI: FAKE_MPI says how and when its process ends. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -46,7 +46,8 @@ static int fake_test(struct mpi_ops_request *request, bool *done, char *msg, siz
     end_if("test");
     const char *told = getenv("FAKE_MPI_HANGS");
     if (told)
-        (void)close(open(told, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)); /* it does so from now on */
+        (void)close(
+            open(told, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)); /* from now on this process hangs */
     while (told)
         (void)pause();
     *done = false;

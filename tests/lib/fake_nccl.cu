@@ -1,4 +1,4 @@
-/* The libnccl of fake_gpus.h: of types float, int32 and uint8. */
+/* The libnccl of fake_gpus.h, for the types float, int32 and uint8. */
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -28,7 +28,7 @@ struct part {
     char *at;
 };
 
-/* What ranks of one id share: where they meet, and each one's buffers. */
+/* Shared by the ranks of one id: their meeting point and their buffers. */
 struct world {
     std::mutex lock;
     std::condition_variable news;
@@ -43,25 +43,25 @@ struct communicator {
     struct world *world;
     int rank;
     void *stream;
-    std::vector<struct part> sends, recvs; /* of the group that is open */
+    std::vector<struct part> sends, recvs; /* of the open group */
 };
 
-/* They live on: a stream may come to an operation when its communicator has been aborted. */
+/* Never freed: a stream may reach an operation after its communicator was aborted. */
 static std::mutex worlds_lock;
 static auto &worlds = *new std::map<std::string, world *>;
 static auto &communicators = *new std::vector<communicator *>;
 static std::atomic<int> ids{0};
 static thread_local int depth;
 static thread_local bool group_fails;
-static thread_local std::vector<world *> joins;            /* that the group's end waits for */
-static thread_local std::vector<communicator *> exchanges; /* that it launches */
+static thread_local std::vector<world *> joins;            /* for the group's end to wait for */
+static thread_local std::vector<communicator *> exchanges; /* for the group's end to launch */
 
 static void count(int *counter, int change)
 {
     __atomic_add_fetch(counter, change, __ATOMIC_SEQ_CST);
 }
 
-/* All ranks meet; false where they were aborted. */
+/* All ranks meet; false if they were aborted. */
 static bool meet(world *w)
 {
     std::unique_lock<std::mutex> held(w->lock);
@@ -110,7 +110,7 @@ void fake_gpus_give_up(void)
     }
 }
 
-/* A call in a group that fails takes the group with it, as NCCL has it. */
+/* As in NCCL, a failed call in a group fails the whole group. */
 static int failed(int error)
 {
     group_fails |= depth > 0;
@@ -159,7 +159,7 @@ template <typename T> static std::vector<T> result_of(const communicator *c, con
     return result;
 }
 
-/* The kernel: all come, read what the others send, and write when all have read. */
+/* The kernel: all ranks arrive, read what the others send, and write when all have read. */
 template <typename T> static void work(const communicator *c, const operation *op)
 {
     {
@@ -196,7 +196,7 @@ static int launch(void *comm, void *stream, int type, operation op)
     return 0;
 }
 
-/* The kernel of a group: the n-th message from a peer is the n-th that it sends to us. */
+/* The kernel of a group: the n-th receive from a peer gets the n-th message of this peer. */
 static void exchange(const communicator *c, const std::vector<part> &sends,
                      const std::vector<part> &recvs)
 {

@@ -16,7 +16,7 @@
 static struct fake_world *world;
 static struct barrier barrier;
 
-/* Buffers of all ranks, so that each can read the others'. */
+/* Buffers of all ranks, so that each rank can read the others'. */
 static struct {
     double *send, *recv;
 } buffers[FAKE_RANKS];
@@ -129,7 +129,7 @@ static double reduced_at(const struct collective_call *call, unsigned ranks, siz
     return call->redop == COLLECTIVE_AVG ? all / ranks : all;
 }
 
-/* By the definition of the operation, from what the others have in their send buffers. */
+/* Computes the operation by its definition from the send buffers of all ranks. */
 static double result_at(const struct collective_call *call, unsigned ranks, unsigned rank, size_t i)
 {
     size_t count = call->count;
@@ -272,7 +272,7 @@ void fake_world_run(struct fake_world *to_run)
 {
     pthread_t thread[FAKE_RANKS];
     world = to_run;
-    /* Seats start at barrier 0. */
+    /* Barriers are numbered from 0 again. */
     atomic_store(&barrier.completed, 0);
     atomic_store(&barrier.arrived, 0);
     for (unsigned p = 0; p < world->processes; p++) {

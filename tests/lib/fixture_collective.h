@@ -1,6 +1,6 @@
 /*
- * Ranks in threads of this process over an engine made of memory: it does every operation by its
- * definition, takes the time that it is told, and can be told to do wrong.
+ * Ranks as threads of this process, over an engine in memory. The engine does every operation by
+ * its definition, takes the time that a test sets, and computes wrong results on request.
  */
 #ifndef CONTEND_TESTS_LIB_FIXTURE_COLLECTIVE_H
 #define CONTEND_TESTS_LIB_FIXTURE_COLLECTIVE_H
@@ -10,24 +10,24 @@
 enum { FAKE_RANKS = 128, FAKE_RUNS = 4096 };
 
 struct fake_world {
-    /* What to be; zeroed = two or more good ranks that take no time. */
+    /* Input. All zero = two or more ranks without faults, whose operations take no time. */
     unsigned processes, local; /* 0 = 1 */
     double budget_s;
-    double each_us[FAKE_RANKS]; /* of an operation */
-    double bytes_per_us;        /* on top; 0 = infinitely many */
+    double each_us[FAKE_RANKS]; /* time of an operation */
+    double bytes_per_us;        /* adds to each_us; 0 = infinitely fast */
     unsigned batch;
-    size_t room_bytes; /* 0 = all that is asked for */
-    int slow_rank;     /* comes last to every operation by 40 us; -1 = none */
+    size_t room_bytes; /* most bytes that buffers get; 0 = no limit */
+    int slow_rank;     /* arrives 40 us late at every operation; -1 = none */
     int wrong_rank;    /* gets one wrong element; -1 = none */
     enum collective_op wrong_op;
-    int probe_fails, open_fails; /* on that process; -1 = nowhere */
-    const char *const *pairs;    /* parameters, ends with NULL */
-    /* What came of it, by process. */
+    int probe_fails, open_fails; /* the process where it fails; -1 = none */
+    const char *const *pairs;    /* parameters; ends with NULL */
+    /* Output, by process. */
     struct fake_outcome {
         int probe, setup, run, check;
         struct err err;
         struct value_log *values;
-        uint64_t iters[FAKE_RUNS]; /* of every run call */
+        uint64_t iters[FAKE_RUNS]; /* iterations of each run call */
         unsigned nruns, ntimed, nchecks;
         unsigned timed[FAKE_RUNS];
     } outcome[FAKE_RANKS];
@@ -35,11 +35,11 @@ struct fake_world {
 
 void fake_world_init(struct fake_world *world, unsigned processes, const char *const *pairs);
 
-/* probe, setup, run, check and teardown in all processes at once. */
+/* Probe, setup, run, check and teardown in all processes at once. */
 void fake_world_run(struct fake_world *world);
 void fake_world_free(struct fake_world *world);
 
-/* Of process 0; NaN where there is no such value. */
+/* A value that process 0 emitted; NaN if there is none. */
 double fake_value(const struct fake_world *world, const char *metric, const char *key);
 size_t fake_count(const struct fake_world *world, const char *metric);
 

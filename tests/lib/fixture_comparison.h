@@ -1,4 +1,4 @@
-/* A comparison of a metric that gates: SLOWER by a quarter. */
+/* A comparison of a metric that gates; it is 25% slower, verdict SLOWER. */
 #ifndef CONTEND_TESTS_LIB_FIXTURE_COMPARISON_H
 #define CONTEND_TESTS_LIB_FIXTURE_COMPARISON_H
 

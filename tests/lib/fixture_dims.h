@@ -1,4 +1,4 @@
-/* Where values stand, compared with keys. */
+/* Compares the dimensions of values with keys. */
 #ifndef CONTEND_TESTS_LIB_FIXTURE_DIMS_H
 #define CONTEND_TESTS_LIB_FIXTURE_DIMS_H
 

@@ -1,10 +1,10 @@
-/* An empty directory for one test: for results, or in place of "/". */
+/* An empty directory for one test: for results, or as a stand-in for "/". */
 #ifndef CONTEND_TESTS_LIB_FIXTURE_DIR_H
 #define CONTEND_TESTS_LIB_FIXTURE_DIR_H
 
 #include <stddef.h>
 
-/* Between set-up and tear-down, which removes all that is in it. */
+/* Valid between set-up and tear-down. The tear-down removes the directory with all files. */
 extern char fixture_dir[];
 extern int fixture_dir_fd;
 
@@ -14,11 +14,11 @@ extern int fixture_dir_fd;
 int fixture_make_dir(void **state);
 int fixture_remove_dir(void **state);
 
-/* Writes a file in it, and the directories above that. `path` begins with "/". */
+/* Writes a file in the directory and makes its parents. `path` begins with "/". */
 void fixture_put(const char *path, const char *text);
 
-/* The bytes of a file in it with a 0 behind them, and how many they are (size may be NULL); NULL
- * where it is not there. Free it. */
+/* The bytes of a file in the directory, with a terminating 0; *size is their number (size may be
+ * NULL). NULL if the file does not exist. The caller frees it. */
 char *fixture_read(const char *path, size_t *size);
 
 #endif

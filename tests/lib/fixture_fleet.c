@@ -62,7 +62,7 @@ void fixture_fleet_add(struct fleet *fleet, const char *name, uint64_t started, 
     add_value(fleet, add_run(fleet, name, started), figure, value);
 }
 
-/* Logarithm of how far the figure of that run is off. */
+/* Logarithm of the factor that this run's figure is off by. */
 static double off_by(const struct fixture_fleet *with, unsigned machine, unsigned run,
                      unsigned figure)
 {

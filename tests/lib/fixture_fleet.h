@@ -1,4 +1,4 @@
-/* A made-up fleet in memory, of which it is known who is bad. */
+/* A made-up fleet in memory whose bad machines are known. */
 #ifndef CONTEND_TESTS_LIB_FIXTURE_FLEET_H
 #define CONTEND_TESTS_LIB_FIXTURE_FLEET_H
 
@@ -6,26 +6,27 @@
 
 struct fixture_fleet {
     unsigned machines, figures;
-    unsigned runs;     /* a machine; 0 = 1 */
-    double run_spread; /* standard deviations of logarithms: from run to run, */
+    unsigned runs;     /* per machine; 0 = 1 */
+    double run_spread; /* standard deviations of the logarithm: between runs .. */
     double machine_spread;
-    bool heavy; /* the first is Student's t with 5 degrees of freedom, scaled to it */
-    bool modes; /* of every second figure three in ten machines are 8% lower */
+    bool heavy; /* run_spread is Student's t, 5 degrees of freedom, scaled to that deviation */
+    bool modes; /* in every second figure 30% of the machines are 8% lower */
     uint64_t seed;
 
-    unsigned nbad; /* the first machines */
-    double ratio;  /* that one figure of each is off by, machine 3 its figure 3; 0 = none */
-    bool drifts;   /* the last run is, and those before it on the way there */
-    bool lacks;    /* theirs with gpu=1 are not there: every second one */
+    unsigned nbad; /* the first `nbad` machines are bad */
+    double ratio;  /* factor on one figure of each bad machine: machine i, figure i; 0 = none */
+    bool drifts;   /* the factor grows from run to run and is complete in the last */
+    bool lacks;    /* bad machines lack each second figure (gpu=1) */
 };
 
-/* Figures are rates of about 100, called "rate" at gpu=0, gpu=1 and so on; machines "m0" ... */
+/* Figures are rates of about 100, called "rate", with keys gpu=0 and gpu=1 in turn. Machines are
+ * called "m0", "m1" ... */
 void fixture_fleet_make(const struct fixture_fleet *with, struct fleet *fleet);
 
-/* The key of one of its figures; returns key. */
+/* Writes the key of that figure; returns `key`. */
 char *fixture_fleet_key(unsigned figure, char key[static FLEET_KEY_MAX]);
 
-/* Adds a run of one figure, before the fleet is arranged. */
+/* Adds a run with one figure. Call it before fleet_arrange. */
 void fixture_fleet_add(struct fleet *fleet, const char *name, uint64_t started, unsigned figure,
                        double value);
 

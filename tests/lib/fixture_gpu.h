@@ -5,8 +5,8 @@
 #include "harness/contract/bench.h"
 
 /*
- * Fills the machine: the CPUs of scan_machine_init and the GPUs that CUDA shows. 0 = none; says so
- * on stdout, so that a test can end with 77.
+ * Fills the machine with the CPUs of scan_machine_init and the GPUs that CUDA shows; returns the
+ * number of GPUs. If 0, it says so on stdout, so that a test can end with 77.
  */
 unsigned fixture_find_gpus(struct bench_machine *machine);
 

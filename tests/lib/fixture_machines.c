@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* 4 sockets of two dies: one step to the other die, and to the like die of another socket. */
+/* 4 sockets of two dies: one hop to the other die, and to the matching die of another socket. */
 static const unsigned opteron_distances[] = {
     10, 16, 16, 22, 16, 22, 16, 22, /* a row = from */
     16, 10, 22, 16, 22, 16, 22, 16, /**/
@@ -15,7 +15,7 @@ static const unsigned opteron_distances[] = {
     22, 16, 22, 16, 22, 16, 16, 10, /**/
 };
 
-/* Of nodes 0 and 1 with CPUs, and of four GPUs' memories. */
+/* Nodes 0 and 1 have CPUs, the others are the memories of four GPUs. */
 static const unsigned superchip_distances[] = {
     10,  40,  80,  80,  120, 120, /**/
     40,  10,  120, 120, 80,  80,  /**/

@@ -1,7 +1,7 @@
 /*
  * Machines as tables of facts, for tests that need more than hwloc's synthetic descriptions: GPUs,
- * distances, kinds of cores, odd numbers. They stand for classes of servers, not for one that was
- * seen. Written as the XML of hwloc 2.
+ * distances, kinds of cores, irregular numbers. Each stands for a class of servers, not for a
+ * particular one. Written as the XML of hwloc 2.
  */
 #ifndef CONTEND_TESTS_LIB_FIXTURE_MACHINES_H
 #define CONTEND_TESTS_LIB_FIXTURE_MACHINES_H
@@ -9,62 +9,63 @@
 #include <stdbool.h>
 
 enum fixture_numbering {
-    NUMBER_SIBLINGS_LAST, /* first each core's first CPU, then the second ones: most servers */
-    NUMBER_SIBLINGS_NEXT, /* a core's CPUs are neighbours: desktops, Arm, POWER */
-    NUMBER_PACKAGES_TURN, /* 0 in package 0, 1 in package 1; siblings last */
+    NUMBER_SIBLINGS_LAST, /* first thread of every core, then the second threads: most servers */
+    NUMBER_SIBLINGS_NEXT, /* the threads of a core are neighbours: desktops, Arm, POWER */
+    NUMBER_PACKAGES_TURN, /* packages alternate: 0 in package 0, 1 in package 1; siblings last */
     NUMBER_LISTED         /* .os_cpus */
 };
 
-/* Cores of one kind, of which a package has `count`. */
+/* `count` cores of one kind in each package. */
 struct fixture_cores {
     unsigned count, threads;
-    unsigned l1d_kib, l2_kib, l2_cores; /* l2_cores: how many cores share one */
-    unsigned max_mhz;                   /* ranks the kinds; 0 = one kind, nothing to rank */
+    unsigned l1d_kib, l2_kib, l2_cores; /* l2_cores: number of cores that share an L2 */
+    unsigned max_mhz;                   /* ranks the kinds; 0 = one kind, no ranking */
     bool atom, no_l3;
 };
 
-/* A node without CPUs of its own: HBM, the memory of a GPU, what a cgroup keeps CPUs from. */
+/* A node without CPUs: HBM, the memory of a GPU, or a node whose CPUs the cgroup forbids. */
 struct fixture_memory {
     unsigned os_node, gib;
-    int near;         /* a node with CPUs; -1 = near none */
+    int near;         /* the nearest node with CPUs; -1 = none */
     const char *kind; /* hwloc's subtype, or NULL */
 };
 
 struct fixture_gpu {
     const char *bdf; /* in PCI order */
-    int node;        /* with CPUs; -1 = the firmware does not say */
+    int node;        /* a node with CPUs; -1 = the firmware does not say */
 };
 
 struct fixture_machine {
-    const char *name; /* of its golden file */
-    const char *is;   /* what has these facts */
+    const char *name; /* also of its golden file */
+    const char *is;   /* what kind of machine has these facts */
     const char *cpu, *gpu;
     unsigned packages;
-    struct fixture_cores cores[3]; /* of each package, in their order */
-    unsigned node_cores;       /* how many cores of a package a node has; 0 = one node for all */
-    unsigned l3_cores, l3_mib; /* how many cores share an L3; 0 = there is none */
+    struct fixture_cores cores[3]; /* kinds of cores in each package, in this order */
+    unsigned node_cores; /* cores of a package that form one node; 0 = one node for the machine */
+    unsigned l3_cores, l3_mib; /* number of cores that share an L3; 0 = no L3 */
     enum fixture_numbering numbering;
-    const unsigned *os_cpus;        /* NUMBER_LISTED: of each package, core and thread */
-    unsigned node_gib;              /* memory of each node; 0 = not reported */
-    const unsigned *nodes_gib;      /* or of each one */
-    struct fixture_memory extra[8]; /* ends with gib 0 */
-    const unsigned *distances;      /* a square of all nodes by number */
-    unsigned far, near;       /* or: to nodes of another package, and of the same one; 0 none */
+    const unsigned *os_cpus;        /* NUMBER_LISTED: by package, core and thread */
+    unsigned node_gib;              /* memory of every node; 0 = not reported */
+    const unsigned *nodes_gib;      /* or of each node */
+    struct fixture_memory extra[8]; /* ends with an entry of gib 0 */
+    const unsigned *distances;      /* matrix of all nodes, by number */
+    unsigned far, near; /* or: to nodes of another package, of the same package; 0 = no distances */
     const char *allowed_cpus; /* NULL = all */
     const char *allowed_nodes;
     struct fixture_gpu gpus[17];
 };
 
-/* Ends with a machine without a name. */
+/* The last element has no name. */
 extern const struct fixture_machine fixture_machines[];
 
-/* NULL: there is no such machine. */
+/* NULL if there is no such machine. */
 const struct fixture_machine *fixture_machine(const char *name);
 
-/* Its XML, in a new string. */
+/* The machine's XML in a new string. */
 char *fixture_machine_xml(const struct fixture_machine *machine);
 
-/* Writes that to a new file under /tmp, whose name replaces the X's: "...XXXXXX.xml". */
+/* Writes the XML to a new file under /tmp. `path` is a template "...XXXXXX.xml"; the new name
+ * replaces the X's. */
 void fixture_machine_write(const struct fixture_machine *machine, char *path);
 
 #endif

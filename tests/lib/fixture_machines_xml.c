@@ -9,12 +9,12 @@
 
 enum { NODES_MAX = 64 };
 
-/* All its nodes, those with CPUs first. */
+/* All nodes, those with CPUs first. */
 struct node {
     unsigned os_node;
     unsigned long long bytes;
     const char *kind;
-    int near; /* a node with CPUs, itself one of them; -1 = none */
+    int near; /* a node with CPUs, which may be itself; -1 = none */
 };
 
 struct writer {
@@ -32,7 +32,7 @@ static const struct fixture_cores *kind_of(const struct fixture_machine *machine
     return kind;
 }
 
-/* How many cores and CPUs come before this core in its package. */
+/* The number of cores and CPUs before this core in its package. */
 static unsigned cpus_before(const struct fixture_machine *machine, unsigned core)
 {
     unsigned n = 0;
@@ -70,7 +70,7 @@ static struct bitset cpus_of(const struct writer *w, unsigned from, unsigned to)
     return set;
 }
 
-/* The cores of a node with CPUs. */
+/* The cores of a node that has CPUs. */
 static void cores_of_node(const struct writer *w, unsigned node, unsigned *from, unsigned *to)
 {
     unsigned span = w->machine->node_cores, package = node / w->package_nodes;
@@ -92,7 +92,7 @@ static struct bitset cpus_of_node(const struct writer *w, unsigned i)
     return cpus_of(w, from, to);
 }
 
-/* The nodes around these CPUs, and inside of them. */
+/* The nodes that contain these CPUs, and the nodes within them. */
 static struct bitset nodes_of(const struct writer *w, const struct bitset *cpus)
 {
     struct bitset set = {0};
@@ -104,7 +104,7 @@ static struct bitset nodes_of(const struct writer *w, const struct bitset *cpus)
     return set;
 }
 
-/* As hwloc writes sets: words of 32 bits, the highest first. */
+/* In hwloc's notation of sets: words of 32 bits, the highest first. */
 static void put_set(struct writer *w, const char *attribute, const struct bitset *set)
 {
     int word = BITSET_BITS / 32 - 1;
@@ -135,7 +135,7 @@ static void put_end(struct writer *w)
     strbuf_adds(&w->out, "</object>\n");
 }
 
-/* Those near a node with CPUs, that one first; or those near none. */
+/* The nodes near a node with CPUs, that node first; or those near none. */
 static void put_nodes(struct writer *w, int near)
 {
     for (unsigned i = 0; i < w->nodes; i++) {
@@ -151,7 +151,7 @@ static void put_nodes(struct writer *w, int near)
     }
 }
 
-/* Each GPU below a bridge of its own. */
+/* Each GPU sits below a bridge of its own. */
 static void put_gpus(struct writer *w, int node)
 {
     static const char bridge[] = "<object type=\"Bridge\" gp_index=\"%u\" bridge_type=\"0-1\" "
@@ -195,10 +195,10 @@ static void put_core(struct writer *w, unsigned core, const struct bitset *nodes
     put_end(w);
 }
 
-/* What lies between package and core, the widest first. */
+/* The levels between package and core, the widest first. */
 enum level { LEVEL_OUTER_L3, LEVEL_NODE, LEVEL_INNER_L3, LEVEL_L2, LEVEL_L1, LEVEL_CORE };
 
-/* How many cores one of a level has; 0 = there is no such level here. */
+/* The number of cores below one object of a level; 0 = no such level here. */
 static unsigned span_of(const struct writer *w, enum level level, unsigned core)
 {
     const struct fixture_machine *m = w->machine;
@@ -224,7 +224,7 @@ static void put_level(struct writer *w, enum level level, unsigned from, unsigne
         unsigned span = span_of(w, level, from);
         const struct fixture_cores *kind = kind_of(m, from % w->package_cores);
         next = span && from + span < to ? from + span : to;
-        /* Without this level, up to the core that has it again. */
+        /* Cores that lack this level, up to the next core that has it. */
         for (unsigned i = from; !span && i < next; i++)
             if (span_of(w, level, i))
                 next = i;

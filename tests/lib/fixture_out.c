@@ -20,7 +20,7 @@ bool fixture_has_gnuplot(void)
     return rc != -ENOENT;
 }
 
-static char *whole_path; /* of the environment, while gnuplot is one that makes no PNG */
+static char *whole_path; /* PATH before the test replaced gnuplot */
 
 int fixture_make_svg_dir(void **state)
 {
@@ -51,7 +51,7 @@ void fixture_draw(const struct result *result, const char *host)
     struct analysis analysis;
     struct err err = {0};
     assert_int_equal(analysis_make(result, &analysis, &err), 0);
-    figures_remove(fixture_dir_fd); /* as a run does where an earlier one was */
+    figures_remove(fixture_dir_fd); /* as a run does if an earlier run left figures */
     if (figures_draw(&analysis, host, true, fixture_dir_fd, NULL, &err))
         fail_msg("figures_draw: %s", err.msg);
     analysis_free(&analysis);

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-/* What the request leaves to plan on, worked out without the planner. */
+/* What the request leaves to plan on, computed without the planner. */
 static struct bitset usable_cpus(const struct topo *topo, const struct plan_request *request)
 {
     struct bitset usable = {0};
@@ -30,7 +30,7 @@ static int part_of(const struct topo_cpu *cpu, enum part part)
     return part == PART_CORE ? cpu->core : part == PART_LLC ? cpu->llc : cpu->node;
 }
 
-/* Those of last-level caches: there are cores outside of them. */
+/* The CPUs of the set that have a last-level cache; some cores have none. */
 static struct bitset of_llcs(const struct topo *topo, const struct bitset *set)
 {
     struct bitset inside = *set;
@@ -40,7 +40,7 @@ static struct bitset of_llcs(const struct topo *topo, const struct bitset *set)
     return inside;
 }
 
-/* How many different cores, caches or nodes a set touches. */
+/* The number of different cores, caches or nodes that a set touches. */
 static unsigned parts_touched(const struct topo *topo, const struct bitset *set, enum part part)
 {
     bool *seen = calloc(topo->ncpus + topo->nnodes, sizeof(*seen));
@@ -56,7 +56,7 @@ static unsigned parts_touched(const struct topo *topo, const struct bitset *set,
     return n;
 }
 
-/* True when `set` holds each core (or cache) of `usable` whole or not at all. */
+/* True if `set` holds each core (or cache) of `usable` as a whole or not at all. */
 static bool keeps_whole(const struct topo *topo, const struct bitset *set,
                         const struct bitset *usable, enum part part)
 {
@@ -100,7 +100,7 @@ static void check_fair(const char *what, struct spread spread)
         fail_msg("%s: sizes from %u to %u", what, spread.min, spread.max);
 }
 
-/* What holds for every worker of every placement. */
+/* Promises for every worker of every placement. */
 static void check_worker(const struct topo *topo, const struct plan_request *request,
                          const struct plan *plan, unsigned w, const struct bitset *usable)
 {
@@ -126,7 +126,7 @@ static void check_worker(const struct topo *topo, const struct plan_request *req
         assert_true(topo->nodes[topo_node_index(topo, (unsigned)n)].allowed);
 }
 
-/* How many of the plan's GPUs are of this node. */
+/* The number of the plan's GPUs on this node. */
 static unsigned gpus_of_node(const struct topo *topo, const struct plan *plan, int node)
 {
     unsigned n = 0;
@@ -141,8 +141,8 @@ static bool is_usable(const struct topo *topo, int node, const struct bitset *us
            (topo->nodes[node].allowed && bitset_intersects(&topo->nodes[node].cpus, usable));
 }
 
-/* Fewer workers than GPUs: each its own, in order, and none from a node while another one that has
- * CPUs to use has given two less and has one left. */
+/* Fewer workers than GPUs: each worker has its own GPU, in order. No node gives two GPUs more than
+ * another node that has usable CPUs and a GPU left. */
 static void check_gpus(const struct topo *topo, const struct plan_request *request,
                        const struct plan *plan, const struct bitset *usable)
 {
@@ -172,7 +172,7 @@ static void check_unpinned(const struct plan *plan, const struct bitset *usable)
         assert_true(bitset_equal(&plan->workers[w].cpus, usable));
 }
 
-/* Contiguous in os_cpu order: no worker has a CPU below one of an earlier worker. */
+/* Contiguous in os_cpu order: no worker has a CPU below those of an earlier worker. */
 static void check_partition(const struct plan *plan, const struct bitset *usable)
 {
     struct spread size = {0};
@@ -199,7 +199,7 @@ static void check_same(const struct plan *plan, const struct bitset *usable)
     assert_int_equal(bitset_next(first, 0), bitset_next(usable, 0));
 }
 
-/* Sizes in cores, siblings together; every slice touches as many caches as one can. */
+/* Slices have equal numbers of cores, siblings together, and touch as many caches as they can. */
 static void check_spread(const struct topo *topo, const struct plan *plan,
                          const struct bitset *usable)
 {
@@ -313,7 +313,7 @@ static int package_of(const struct topo *topo, const struct bitset *cpus)
     return -1;
 }
 
-/* Workers of one package have equal shares of it, and none of its cores is left. */
+/* Workers of one package have equal shares of it and use all its cores. */
 static void check_package_local(const struct topo *topo, const struct plan_request *request,
                                 const struct plan *plan, const struct bitset *usable)
 {
@@ -415,7 +415,7 @@ static void check_policy(const struct topo *topo, const struct plan_request *req
     }
 }
 
-/* Refusals must have a cause that can be seen without the planner. */
+/* Each refusal has a cause that is visible without the planner. */
 static void check_refused(const struct topo *topo, const struct plan_request *request,
                           const struct bitset *usable, const struct err *err)
 {
@@ -455,7 +455,7 @@ static void check_refused(const struct topo *topo, const struct plan_request *re
         assert_true(total > nodes_cores);
         break;
     }
-    default: /* gpu-local and pcores depend on which node and which kind */
+    default: /* gpu-local and pcores depend on the node and the kind of cores */
         break;
     }
 }

@@ -29,7 +29,7 @@ static void *must(void *memory)
     return memory;
 }
 
-/* splitmix64 (Vigna): the same numbers everywhere. */
+/* splitmix64 (Vigna): the same numbers on every machine. */
 static uint64_t next_random(uint64_t *state)
 {
     uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
@@ -52,10 +52,10 @@ static double noise(uint64_t *state, double sigma)
     return exp(sigma * (sum - 6)) * (fixture_uniform(state) < 0.02 ? 1.6 : 1);
 }
 
-/* What a placement does to a step and where the time goes. */
+/* What a placement does to the step time, and where the time goes. */
 struct effect {
-    double slowdown, sigma; /* against alone on a slice */
-    double oncpu, wait;     /* shares of wall; the rest is blocked */
+    double slowdown, sigma; /* relative to a worker alone on a slice */
+    double oncpu, wait;     /* shares of the wall time; the rest is blocked */
 };
 
 static struct effect effect_of(const struct fixture_machine *machine, enum placement placement,
@@ -168,7 +168,7 @@ static unsigned member(const struct bitset *set, unsigned n)
     return (unsigned)at;
 }
 
-/* Threads with more room than themselves wander; crowded ones also mark rarely. */
+/* Teams with more CPUs than threads migrate. Crowded teams migrate more and have fewer samples. */
 static void make_cpu_samples(const struct plan_worker *planned, bool crowded, uint64_t *state,
                              struct worker_result *worker)
 {
@@ -216,7 +216,7 @@ static void make_observation(const struct fixture_machine *machine, const struct
         struct worker_result *worker = &observation->workers[w];
         const struct plan_worker *planned = &arm->plan.workers[w];
         worker->cpus_actual = planned->cpus;
-        worker->go_ns = observation->start_ns + 200000000; /* it settles first */
+        worker->go_ns = observation->start_ns + 200000000; /* the device settles first */
         make_samples(machine, arm, &effect, state, worker);
         make_usage(machine, &effect, planned->threads, worker);
         bool crowded = arm->planned_workers > 1 &&

@@ -5,7 +5,7 @@
 
 #include "kernels/matmul/gpu_matmul_data.h"
 
-/* Of what a type reads: significant bits, exponent of the least normal. */
+/* For each type: significant bits, exponent of the least normal. */
 static const struct format {
     int bits, least_exponent;
 } formats[MATMUL_TYPES] = {{53, -1022}, {24, -126}, {11, -126}, {8, -126}, {11, -14}, {4, -6}, {0}};
@@ -25,7 +25,7 @@ double matmul_round(enum matmul_type type, double value)
     if (type == MATMUL_INT8)
         return clamp(nearbyint(value), int8_most);
     (void)frexp(value, &exponent);
-    exponent -= 1; /* frexp's fraction is 1/2 .. 1 */
+    exponent -= 1; /* frexp's fraction is 1/2 to 1 */
     if (exponent < format->least_exponent)
         exponent = format->least_exponent;
     double unit = ldexp(1, exponent - (format->bits - 1));
@@ -81,7 +81,7 @@ struct loaded {
     double *a, *b, *c, *v;
 };
 
-/* v = B r, of a group. */
+/* v = B r, for a group. */
 static void project(const struct loaded *l, unsigned vector, size_t group)
 {
     size_t first = group * FREIVALDS_GROUP, end = first + FREIVALDS_GROUP;
@@ -92,7 +92,7 @@ static void project(const struct loaded *l, unsigned vector, size_t group)
     }
 }
 
-/* C r - A v, of row i. */
+/* C r - A v, for row i. */
 static double residual(const struct loaded *l, unsigned vector, size_t group, size_t i)
 {
     size_t first = group * FREIVALDS_GROUP, end = first + FREIVALDS_GROUP;

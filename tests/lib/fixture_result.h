@@ -1,6 +1,6 @@
 /*
- * Results made by hand, for tests of everything behind harness/engine/run/run.c. The machine has
- * FIXTURE_CPUS CPUs, the benchmark is fixture_bench, the device `sim`.
+ * Results made by hand, for tests of everything that reads what harness/engine/run/run.c makes. The
+ * machine has FIXTURE_CPUS CPUs, the benchmark is fixture_bench, the device is `sim`.
  */
 #ifndef CONTEND_TESTS_LIB_FIXTURE_RESULT_H
 #define CONTEND_TESTS_LIB_FIXTURE_RESULT_H
@@ -9,17 +9,17 @@
 
 enum { FIXTURE_CPUS = 8, FIXTURE_OPS = 100, FIXTURE_STEPS_MAX = 64 };
 
-/* Parameters rows=64 and cols=8; 100 "items" a step. It cannot run. */
+/* Has parameters rows=64 and cols=8, and 100 "items" a step. It cannot run. */
 extern const struct bench fixture_bench;
 
-/* For benchmarks that are scans and whose values are made by hand: it emits none. */
+/* For scans whose values a test makes by hand: emits nothing. */
 int fixture_no_scan(struct bench_ctx *ctx);
 
-/* Near enough for a handful of floating-point operations; NaN is near nothing. */
+/* Equal up to the rounding of a handful of floating-point operations. NaN is near nothing. */
 #define assert_near(a, b) assert_true(fixture_near((a), (b), 1e-9))
 bool fixture_near(double a, double b, double relative);
 
-/* No arms, seed 1, three rounds planned and done. */
+/* A result without arms: seed 1, three rounds planned and done. */
 void fixture_result_init(struct result *result);
 void fixture_result_free(struct result *result);
 
@@ -29,18 +29,19 @@ void fixture_result_free(struct result *result);
  */
 size_t fixture_add_arm(struct result *result, enum placement placement, unsigned planned_workers,
                        bool alone);
-/* Adds a background worker, planned as the arm's first one; the arm's rounds have none of it. */
+/* Adds a background worker, planned as the arm's first one. The arm's rounds do not contain it. */
 void fixture_add_background(struct result *result, size_t arm);
-/* Gives the arm, and each of its rounds so far, a dose that was held at that level. */
+/* Gives the arm and each of its rounds so far that dose, held at the level `held`. */
 void fixture_add_dose(struct result *result, size_t arm, struct dose dose, double held);
 size_t fixture_add_skipped(struct result *result, enum placement placement,
                            unsigned planned_workers, const char *reason);
 
 /*
  * Adds a round in which every worker did these steps, back to back from its go signal. Each step
- * has FIXTURE_OPS ops, and the device was busy for a quarter of it. Of the wall time 50% was on
- * the CPU, 30% in the run queue and 20% blocked; a step had 2 voluntary and 4 involuntary switches,
- * 1 migration, 8 minor faults and 1000 instructions a thread. Valid until the arm's next round.
+ * has FIXTURE_OPS ops, and the device was busy for a quarter of it. Of the wall time 50% was on the
+ * CPU, 30% in the run queue and 20% blocked. A step had 2 voluntary and 4 involuntary switches, 1
+ * migration, 8 minor faults and 1000 instructions a thread. The pointer is valid until the arm's
+ * next round.
  */
 struct observation *fixture_add_round(struct result *result, size_t arm, unsigned round,
                                       const double *steps_ms, size_t nsteps);
@@ -49,17 +50,17 @@ struct observation *fixture_add_round(struct result *result, size_t arm, unsigne
 struct observation *fixture_add_even_round(struct result *result, size_t arm, unsigned round,
                                            double step_ms, size_t nsteps);
 
-/* Replaces one worker's steps, and its usage with them. */
+/* Replaces one worker's steps and updates its usage. */
 void fixture_set_steps(struct worker_result *worker, const double *steps_ms, size_t nsteps);
 
-/* Distributes the worker's wall time anew; the shares should add up to 1. */
+/* Splits the worker's wall time anew; the shares should add up to 1. */
 void fixture_set_shares(struct worker_result *worker, double oncpu, double runqueue,
                         double blocked);
 
-/* Makes the last sample of a worker a lower bound, and worker and observation censored. */
+/* Makes the worker's last sample a lower bound, and marks worker and observation as censored. */
 void fixture_censor(struct observation *observation, unsigned worker);
 
-/* What a run prints of it at its end: the table, then the findings. The caller frees it. */
+/* What a run prints at its end: the table, then the findings. The caller frees it. */
 char *fixture_print(const struct result *result, bool color);
 
 /*

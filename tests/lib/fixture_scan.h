@@ -11,33 +11,34 @@ struct scan {
     const struct bench *bench;
 };
 
-/* The allowed CPUs, each a core of its own, all under one 32 MiB L3, L2 of 2 MiB, L1 of 32 KiB. */
+/* The allowed CPUs, each as a core of its own, all under one L3 of 32 MiB, with an L2 of 2 MiB and
+ * an L1 of 32 KiB. */
 void scan_machine_init(struct bench_machine *machine);
 
 /*
- * Probe, setup, scan and check, over device sim where it needs one; a failure of any fails the
- * test. `pairs` as `-p` gives them, ends with NULL. The values stay readable until the next scan;
+ * Probe, setup, scan and check, over device sim if the benchmark needs one. Any failure fails the
+ * test. `pairs` are as for `-p` and end with NULL. The values stay readable until the next scan;
  * scan_end tears down.
  */
 void scan_run(struct scan *scan, const struct bench *bench, const struct bench_machine *machine,
               const char *const *pairs, double budget_s);
 void scan_end(struct scan *scan);
 
-/* The same without failing the test: what the first of them said that went wrong. Then scan_end. */
+/* The same without failing the test: returns the first error. Call scan_end afterwards. */
 int scan_try(struct scan *scan, const struct bench *bench, const struct bench_machine *machine,
              const char *const *pairs, double budget_s);
 
-/* -ENOTSUP and the like, from probe alone. */
+/* Runs probe alone and returns its result, such as -ENOTSUP. */
 int scan_probe(struct scan *scan, const struct bench *bench, const struct bench_machine *machine,
                const char *const *pairs);
 
-/* Whether this user may have real-time priorities; the policy stays as it is. */
+/* True if this user may have real-time priorities; the policy does not change. */
 bool scan_may_be_fifo(void);
 
-/* NaN where nothing was emitted under that metric and key; twice fails the test. */
+/* NaN if no value has that metric and key; two such values fail the test. */
 double scan_value(const struct scan *scan, const char *metric, const char *key);
 
-/* Why a value is absent, or what is doubted of it; NULL where it is well, or was never emitted. */
+/* The reason why a value is absent or in doubt; NULL if it is neither, or was never emitted. */
 const char *scan_reason(const struct scan *scan, const char *metric, const char *key);
 
 size_t scan_count(const struct scan *scan, const char *metric);

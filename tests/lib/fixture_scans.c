@@ -16,7 +16,7 @@ const struct fixture_scan_machine fixture_vm = {
 const struct fixture_scan_machine fixture_server = {.cpus = 8, .nodes = 4, .rounds = 3};
 const struct fixture_scan_machine fixture_gpus = {.cpus = 8, .nodes = 2, .rounds = 3, .gpus = 4};
 
-/* Where the values of one round go. */
+/* Collects the values of one round. */
 struct emitter {
     const struct fixture_scan_machine *machine;
     const struct arm *arm;
@@ -73,7 +73,7 @@ static void emit_bandwidth(struct emitter *to)
     emit(to, 4, 0.98, "pages=thp");
 }
 
-/* From one plateau to the next around where a cache ends. */
+/* The transition between two plateaus, around the size of a cache. */
 static double curve_ns(double size_bytes, double page_bytes)
 {
     static const struct {
@@ -82,7 +82,7 @@ static double curve_ns(double size_bytes, double page_bytes)
     double ns = levels[0].ns;
     for (int i = 0; i < 3; i++)
         ns += (levels[i + 1].ns - levels[i].ns) / (1 + pow(levels[i].ends / size_bytes, 4));
-    /* Beyond what the TLB covers, each load walks the page table as well. */
+    /* Beyond the reach of the TLB, each load walks the page table as well. */
     return ns + 26 / (1 + pow(2048 * page_bytes / size_bytes, 1.5));
 }
 
@@ -200,7 +200,7 @@ static void emit_thrash(struct emitter *to)
     emit(to, 15, 600 << 20, "aggressor=stream");
 }
 
-/* Two GPUs a switch, which halves what both get at once; the far node costs a sixth. */
+/* Two GPUs share a switch, which halves their concurrent rates; the far node costs a sixth. */
 static void emit_host_copies(struct emitter *to, const char *dir, double gbps)
 {
     unsigned gpus = to->machine->gpus, nodes = to->machine->nodes;
@@ -229,7 +229,7 @@ static void emit_copies(struct emitter *to)
         for (unsigned dst = 0; dst < to->machine->gpus; dst++) {
             if (src == dst)
                 continue;
-            /* One pair has lost links. */
+            /* One pair has lost some links. */
             double gbps = (src + dst == 5 ? 197 : 393.7) * jitter(to, 0.002);
             emit(to, 0, gbps, "dir=d2d;src=%u;dst=%u;via=ce;op=read", src, dst);
             emit(to, 0, 0.97 * gbps, "dir=d2d;src=%u;dst=%u;via=ce;op=write", src, dst);
@@ -239,7 +239,7 @@ static void emit_copies(struct emitter *to)
     emit(to, 4, 128 << 20, "mem=paged");
 }
 
-/* GPU 1 is a tenth slower while all are at work. */
+/* GPU 1 is a tenth slower while all GPUs work. */
 static double of_gpu(struct emitter *to, unsigned gpu, bool all)
 {
     return (all && gpu == 1 ? 0.9 : 1) * jitter(to, 0.004);
@@ -279,7 +279,7 @@ static void emit_matmul(struct emitter *to)
             }
 }
 
-/* Where a driver gives its CPU away, it gets it back after a time slice. */
+/* If a driver yields its CPU, it gets the CPU back after a time slice. */
 static void emit_launch(struct emitter *to)
 {
     static const char *const what[] = {"launch", "queue", "sync", "sync", "sync", "graph20"};
@@ -299,7 +299,7 @@ static void emit_launch(struct emitter *to)
         }
 }
 
-/* An all-reduce among four GPUs, in place and out of it. */
+/* An all-reduce among four GPUs, in place and out of place. */
 static void emit_collective(struct emitter *to)
 {
     for (int in_place = 0; in_place < 2; in_place++)
@@ -324,13 +324,13 @@ static const struct opt collective_opts[] = {
 };
 static const int64_t collective_queues[] = {1, 20};
 
-/* Metrics, figures and what keys are called are those of the benchmark. */
+/* Metrics, figures and keys are those of the benchmark. */
 static struct scan {
     const struct bench *like;
     const struct opt *opts;
     const void *params;
     void (*emit)(struct emitter *to);
-    struct bench bench; /* made of that */
+    struct bench bench; /* made from `like` */
 } scans[] = {
     {&bench_mem_bandwidth, NULL, NULL, emit_bandwidth},
     {&bench_mem_latency, NULL, NULL, emit_latency},
@@ -381,7 +381,7 @@ static void add_round(const struct fixture_scan_machine *machine, const struct s
     scan->emit(&to);
 }
 
-/* As the benchmark, but with parameters of its own, and without a need for GPUs. */
+/* Like the benchmark, but with its own parameters and without a need for GPUs. */
 static const struct bench *imitate(struct scan *scan)
 {
     const struct bench *like = scan->like;
@@ -400,7 +400,7 @@ static void add_arm(const struct fixture_scan_machine *machine, struct scan *sca
                     struct result *result)
 {
     struct arm *arm = &result->arms[result->narms++];
-    /* The second arm of a benchmark is one of the same with other parameters. */
+    /* The second arm of a benchmark has other parameters. */
     struct scan *first = scan > scans && scan[-1].like == scan->like ? scan - 1 : scan;
     *arm = (struct arm){.bench = imitate(first),
                         .params = scan->params,

@@ -73,7 +73,7 @@ void sim_run_make(const struct sim *sim, uint64_t *state, unsigned run, unsigned
     for (unsigned arm = 0; arm < sim->arms; arm++) {
         double own = sim->run_sd * sqrt(1 - sim->common) * sim_normal(state);
         sim_rounds(sim, state, of_run + own + (arm < slowed ? log(slower) : 0), times);
-        for (unsigned i = 0; i < sim->rounds; i++) /* a little else than the median step */
+        for (unsigned i = 0; i < sim->rounds; i++) /* slightly different from the median step */
             rates[i] = exp(0.2 * sim->round_sd * sim_normal(state)) / times[i];
         add_row(sim, made, arm, "throughput", "items/s", "higher", rates);
         add_row(sim, made, arm, "step_time", "s", "lower", times);

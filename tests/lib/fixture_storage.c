@@ -4,10 +4,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Formats of floats that C has no type for: a sign, an exponent, a fraction. */
+/* Floating-point formats that C has no type for: a sign, an exponent, a fraction. */
 struct narrow {
     int exponent_bits, fraction_bits;
-    uint32_t largest; /* of the finite ones, without the sign; above it all is NaN or infinite */
+    uint32_t largest; /* largest finite pattern without the sign; larger ones are NaN or infinite */
 };
 
 static const struct narrow narrows[] = {
@@ -47,7 +47,7 @@ size_t matmul_storage_bytes(enum matmul_storage storage)
     return bytes[storage];
 }
 
-/* The exponent of the last bit of the values that are nearest to 0. */
+/* The exponent of the last bit of the smallest values. */
 static int least_exponent(const struct narrow *format)
 {
     return 2 - (1 << (format->exponent_bits - 1)) - format->fraction_bits;
@@ -67,7 +67,8 @@ static double widen(const struct narrow *format, uint32_t bits)
     return sign ? -value : value;
 }
 
-/* A fraction that is rounded up to the next power of two counts its exponent up by itself. */
+/* If rounding carries the fraction to the next power of two, the sum also increments the
+ * exponent. */
 static uint32_t narrow(const struct narrow *format, double value)
 {
     uint32_t sign = signbit(value) ? 1u << (format->exponent_bits + format->fraction_bits) : 0;
@@ -111,7 +112,8 @@ double matmul_storage_get(enum matmul_storage storage, const void *from)
     case MATMUL_AS_INT32:
         return get_whole(from, matmul_storage_bytes(storage));
     default:
-        memcpy(&bits, from, matmul_storage_bytes(storage)); /* the lowest byte comes first */
+        memcpy(&bits, from,
+               matmul_storage_bytes(storage)); /* little-endian: the lowest byte comes first */
         return widen(&narrows[storage], bits);
     }
 }

@@ -1,6 +1,6 @@
 /*
- * Entries of matrices as they lie in memory, one at a time on the host: gpu_matmul_entries.cuh does
- * the same on the device. Nothing of CUDA is in here.
+ * Matrix entries as stored in memory, one at a time on the host; gpu_matmul_entries.cuh does the
+ * same on the device. Uses nothing of CUDA.
  */
 #ifndef CONTEND_TESTS_LIB_FIXTURE_STORAGE_H
 #define CONTEND_TESTS_LIB_FIXTURE_STORAGE_H
@@ -28,10 +28,11 @@ enum matmul_storage matmul_storage_out(enum matmul_type type); /* of C */
 
 size_t matmul_storage_bytes(enum matmul_storage storage);
 
-/* NaN where it is no finite number. */
+/* NaN if the entry is not a finite number. */
 double matmul_storage_get(enum matmul_storage storage, const void *from);
 
-/* The nearest that it has, ties to even; of what is too large the largest. NaN: of floats alone. */
+/* Stores the nearest value, ties to even, and the largest finite value for larger ones. Only
+ * floating-point types take NaN. */
 void matmul_storage_put(enum matmul_storage storage, void *to, double value);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* A made-up machine for the checks of contend doctor, without a /proc: four CPUs of two nodes,
- * watched for ten seconds, and as many workers as asked for. */
+/* A made-up machine for the checks of contend doctor, without a /proc: four CPUs on two nodes,
+ * watched for ten seconds, and as many workers as a test asks for. */
 #ifndef CONTEND_TESTS_LIB_FIXTURE_VIEW_H
 #define CONTEND_TESTS_LIB_FIXTURE_VIEW_H
 
@@ -23,22 +23,22 @@ enum { MASK_LOW = CPUS, MASK_HIGH, MASK_ALL };
 
 struct bitset view_range(unsigned first, unsigned last);
 
-/* Nobody runs on it yet; the processes have the pids 100, 101, ... */
+/* All CPUs are idle; the processes have the pids 100, 101, ... */
 void view_plant(struct machine *machine, size_t workers);
 
-/* That topology, as hwloc writes synthetic ones; free machine->topo. */
+/* Adds a topology, in hwloc's synthetic notation. Free machine->topo. */
 void view_plant_topo(struct machine *machine, const char *synthetic);
 
-/* One thread more of a worker, and what its CPU did. */
+/* Add a thread to a worker, and set what a CPU did. */
 void view_add_task(struct machine *machine, size_t worker, int mask, double oncpu_s, double wait_s);
 void view_occupy(struct machine *machine, unsigned cpu, double busy_s);
 
-/* It uses that GPU (of one or two), which is near the node of that number. */
+/* The worker uses GPU `gpu` (0 or 1), which is near the node of the same number. */
 void view_use_gpu(struct machine *machine, size_t worker, unsigned gpu);
 
-/* Free it with diagnosis_free. */
+/* Free with diagnosis_free. */
 struct diagnosis view_judge(const struct machine *machine);
-/* The first finding of that id; NULL: there is none. */
+/* The first finding of that id; NULL if there is none. */
 const struct found *view_look_for(const struct diagnosis *diagnosis, const char *id);
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * A job that counts what it gets done, for tests of `contend doctor`: until it is killed, or for
- * a few minutes.
+ * A job that counts its work, for tests of `contend doctor`; it ends when killed, or after a few
+ * minutes.
  *
  *   job KIND count=FILE [threads=N] [on=CPU]
  *
- * KIND: compute: threads that know nothing of each other. omp: teams of OpenMP that meet after each
- * piece of work. own: threads that meet at a barrier of the program's own, where they spin. blas:
- * products of matrices by OpenBLAS. sleep: a millisecond of work, nine of sleep. FILE has the
- * number of pieces done, a native uint64_t. on: the threads bind themselves there.
+ * KIND: compute: independent threads. omp: teams of OpenMP that meet after each piece of work. own:
+ * threads that spin at a barrier of the program's own. blas: matrix products by OpenBLAS. sleep: a
+ * millisecond of work, nine of sleep. FILE holds the number of finished pieces, a native uint64_t.
+ * on: the threads bind themselves to CPU.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

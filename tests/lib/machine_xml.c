@@ -1,4 +1,4 @@
-/* machine_xml NAME: the XML of a machine of fixture_machines.c, for tests of the program. */
+/* machine_xml NAME: prints the XML of a machine of fixture_machines.c, for tests of the program. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /*
- * What a worker was really given: says in one line on which CPUs its team, a process that it forks
- * and a plain thread may run, and by which policy its memory comes.
+ * What the kernel gave a worker: one line that says on which CPUs its team, a forked process and a
+ * plain thread may run, and by which policy it gets memory.
  *
  *   team 0/1 fork 0-1 plain 0-1 memory bind
  */
@@ -35,7 +35,7 @@ static void *list_plain(void *list)
     return NULL;
 }
 
-/* What a forked process has, through a pipe. */
+/* The mask of a forked process, read through a pipe. */
 static void list_forked(char *list)
 {
     int ends[2];

@@ -22,7 +22,7 @@ rank_of() {
 # pids PATTERN RANK: processes of this test that have that rank and a matching command line.
 pids() {
     local pid
-    for pid in $(ours "$1"); do
+    for pid in $(pids_of_this_test "$1"); do
         [ "$(rank_of "$pid")" != "$2" ] || echo "$pid"
     done
 }

@@ -1,7 +1,7 @@
 /*
- * read_file FILE seq|random BLOCK SECONDS CPU: reads a file past the page
- * cache as the benchmark read_path reads its own, and prints GB/s and CPU seconds a GB. For
- * tests/fio.sh, which has fio read the same file.
+ * read_file FILE seq|random BLOCK SECONDS CPU: reads a file past the page cache in the same way as
+ * the benchmark read_path, and prints GB/s and CPU seconds a GB. tests/fio.sh compares this with
+ * fio on the same file.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
  * refuse SYSCALL ERRNO COMMAND...: runs a command for which the kernel answers a system call with
- * an error, as under a sandbox. Exit code 77 where that cannot be had.
+ * an error, as a sandbox does. Exit code 77 if the kernel does not allow such a filter.
  */
 #include <errno.h>
 #include <linux/filter.h>

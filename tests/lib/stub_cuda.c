@@ -1,9 +1,9 @@
 /*
- * In place of libcuda.so.1, whose name it bears: what the profiler plugin asks of a driver that the
- * program has loaded. stub_nccl.c loads it and says which GPU the thread uses, how long kernels run
- * and whether the stream is captured. Time is that of kernels alone; an event is not yet over when
- * it is asked the first time. Calls that a capture elsewhere would forbid, and records into a
- * stream that is captured, end the program.
+ * A stub of libcuda.so.1 with the same name: the calls that the profiler plugin makes to a driver
+ * that the program has loaded. stub_nccl.c loads it and sets the thread's GPU, how long kernels run
+ * and whether the stream is captured. Time advances by kernels alone; the first query of an event
+ * says that it is not yet over. Calls that a capture elsewhere would forbid, and records into a
+ * captured stream, end the program.
  */
 #include <stdio.h>
 #include <stdlib.h>

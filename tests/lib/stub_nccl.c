@@ -46,7 +46,7 @@ enum {
     WORDS = 12
 };
 
-/* -1 = there is none. */
+/* Offsets of fields; -1 = the event has no such field. */
 static const struct layout {
     int coll_hash, coll_func, coll_count, coll_root, coll_type, channels, algo, proto;
     int p2p_hash, p2p_func, p2p_type, p2p_count, p2p_peer, p2p_channels;
@@ -59,7 +59,7 @@ static const struct layout {
     [6] = {-1, 32, 56, 64, 72, 80, 88, 96, -1, 24, 40, 48, 56, 60},
 };
 
-/* Of interface 1: numbers of nccl_common.h and nccl.h. */
+/* Interface 1: numbers of nccl_common.h and nccl.h. */
 static const char *const functions[] = {"Broadcast", "Reduce",   "AllGather", "ReduceScatter",
                                         "AllReduce", "SendRecv", "Send",      "Recv"};
 static const char *const types[] = {"ncclInt8",    "Unknown",     "ncclInt32",   "ncclUint32",
@@ -101,7 +101,7 @@ static void check(int rc)
         fail("the plugin returns an error");
 }
 
-/* What is not there is "". */
+/* Missing strings are "". */
 static void split(char *step, char *word[static WORDS])
 {
     static char none[] = "";
@@ -129,7 +129,7 @@ static void put(unsigned char *event, int at, const void *value, size_t size)
         memcpy(event + at, value, size);
 }
 
-/* Text, or from interface 1 its number. */
+/* Text, or its number in interface 1. */
 static void put_name(unsigned char *event, int at, const char *const *names, size_t n,
                      const char *text)
 {
@@ -151,7 +151,7 @@ static void put_name(unsigned char *event, int at, const char *const *names, siz
 
 static void begin(unsigned char event[static EVENT], uint64_t type, void *parent)
 {
-    memset(event, 0xff, EVENT); /* what is not told may be anything */
+    memset(event, 0xff, EVENT); /* fields that are not told may hold anything */
     if (version >= 5)
         put(event, 0, &type, sizeof(type));
     else
@@ -173,7 +173,7 @@ static void stop(void *handle)
         check(table->stop(handle));
 }
 
-/* The call of the program, which NCCL tells wherever work is asked for. */
+/* The program's call, which NCCL reports wherever the program requests work. */
 static void *call(uint64_t type, const char *func, const char *datatype, size_t count, int captured)
 {
     unsigned char event[EVENT];
@@ -195,7 +195,7 @@ static void *call(uint64_t type, const char *func, const char *datatype, size_t 
     return handle;
 }
 
-/* The driver is there from the first of these on. */
+/* The first call loads the driver. */
 static void drive(const char *name, int value)
 {
     const char *path = getenv("CONTEND_STUB_CUDA");
@@ -207,7 +207,7 @@ static void drive(const char *name, int value)
     tell(value);
 }
 
-/* As NCCL: the launch of the kernel, from 2.28 on, then, around its work, a group. */
+/* As in NCCL: from 2.28 on the launch of the kernel comes first, then a group around its work. */
 static void *launch(void)
 {
     unsigned char event[EVENT];
@@ -224,7 +224,7 @@ static void *launch(void)
     return start(event);
 }
 
-/* As NCCL before 2.28: of a group without a handle no work is told. */
+/* As in NCCL before 2.28: work of a group without a handle is not reported. */
 static int is_told(const void *group)
 {
     return version >= 5 || group;
@@ -343,7 +343,7 @@ static void do_threads(char **word)
         (void)pthread_join(threads[i], NULL);
 }
 
-/* ---- communicators, and what is out of the ordinary ---- */
+/* ---- communicators, and unusual events ---- */
 
 static void do_init(char **word)
 {
@@ -365,7 +365,7 @@ static void do_init(char **word)
 }
 
 struct joining {
-    int *waiting; /* threads that have not come yet */
+    int *waiting; /* threads that have not arrived yet */
     int rank, ranks;
 };
 
@@ -376,7 +376,7 @@ static void *run_join(void *arg)
     drive("stub_cuda_use", joining->rank);
     (void)__atomic_sub_fetch(joining->waiting, 1, __ATOMIC_RELAXED);
     while (__atomic_load_n(joining->waiting, __ATOMIC_RELAXED) > 0)
-        (void)sched_yield(); /* awake, so that as many as there are CPUs go on in the same moment */
+        (void)sched_yield(); /* spins, so that one thread per CPU continues at the same moment */
     check(
         table->init(&context, (uint64_t)0xb1, &mask, NULL, 1, joining->ranks, joining->rank, NULL));
     return NULL;
@@ -390,7 +390,7 @@ static void do_joins(int n)
     struct joining joining[MOST];
     if (n > MOST || version < 5)
         fail("no joins");
-    drive("stub_cuda_use", -1); /* loads it */
+    drive("stub_cuda_use", -1); /* loads the driver */
     for (int i = 0; i < n; i++) {
         joining[i] = (struct joining){&waiting, i, n};
         if (pthread_create(&threads[i], NULL, run_join, &joining[i]))
@@ -400,7 +400,7 @@ static void do_joins(int n)
         (void)pthread_join(threads[i], NULL);
 }
 
-/* As NCCL 2.28: each ring, and as many trees. */
+/* As in NCCL 2.28: each ring, and as many trees. */
 static void do_graph(char **word)
 {
     const char *path = getenv("NCCL_GRAPH_DUMP_FILE");
@@ -438,7 +438,7 @@ static void do_odd(void)
         stop(start(event));
     }
     size_t count = 10;
-    begin(event, COLL, NULL); /* names that are NULL, and one that is new */
+    begin(event, COLL, NULL); /* NULL names, and one that is new */
     put(event, at->coll_count, &count, sizeof(count));
     put(event, at->coll_func, &none, sizeof(none));
     put(event, at->coll_type, &name, sizeof(name));
@@ -454,7 +454,7 @@ static void do_odd(void)
     check(table->finalize(NULL));
 }
 
-/* A child that goes on as if nothing were: its parent's log must not have it. */
+/* A child that continues without noticing the fork: it must not write to its parent's log. */
 static void do_fork(void)
 {
     int times = 5, status;
@@ -521,7 +521,7 @@ static void do_step(char **word)
         fail(word[0]);
 }
 
-static char **steps; /* that are left */
+static char **steps; /* arguments that are left */
 
 static void do_steps(void)
 {
@@ -540,7 +540,7 @@ int main(int argc, char **argv)
     version = argc > 2 ? atoi(argv[2]) : 0;
     if (!plugin || version < 1 || version > 6)
         fail("PLUGIN VERSION STEP...");
-    if (!strcmp(plugin, "-")) /* as NCCL: by its variable */
+    if (!strcmp(plugin, "-")) /* as in NCCL: from its variable */
         plugin = getenv("NCCL_PROFILER_PLUGIN");
     if (!plugin)
         return 0;

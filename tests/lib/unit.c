@@ -1,4 +1,4 @@
-/* The main of unit tests: the argument names the file whose tests to run, without ".c". */
+/* The main of unit tests: the argument names the file whose tests run, without ".c". */
 #include "tests/lib/unit.h"
 
 #include <unistd.h>
@@ -50,11 +50,11 @@ void unit_around(const char *file, CMFixtureFunction setup, CMFixtureFunction te
 
 int main(int argc, char **argv)
 {
-    static struct CMUnitTest tests[TESTS_MAX]; /* cmocka skips what is zero */
+    static struct CMUnitTest tests[TESTS_MAX]; /* cmocka skips entries that are zero */
     char file[128];
     size_t n = 0;
-    /* libgomp reads it before main. Threads that spin between regions are most of what tests would
-     * use. */
+    /* libgomp reads this variable before main. Threads that spin between regions would use most of
+     * the tests' CPU time. */
     if (!getenv("OMP_WAIT_POLICY") && !setenv("OMP_WAIT_POLICY", "passive", 1))
         (void)execv("/proc/self/exe", argv);
     (void)snprintf(file, sizeof(file), "%s.c", argc == 2 ? argv[1] : "");

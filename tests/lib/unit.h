@@ -1,6 +1,7 @@
 /*
  * A unit test: TEST(name) { ... } in tests/<room>/test_<module>.c, which cmocka runs when
- * units_<room> is told test_<module>. It adds itself, so there is no list to forget it in.
+ * units_<room> gets the argument test_<module>. A test registers itself; there is no list to
+ * maintain.
  */
 #ifndef TESTS_LIB_UNIT_H
 #define TESTS_LIB_UNIT_H
@@ -15,7 +16,7 @@
 
 #include <cmocka.h>
 
-/* The last one calls a function before the test, and one after it, whatever came of it; NULL =
+/* TEST_WITHIN calls `setup` before the test and `teardown` after it, also if it fails; NULL =
  * none. */
 #define TEST(name) TEST_WITHIN(name, NULL, NULL)
 #define TEST_WITHIN(name, setup, teardown)                                                         \
@@ -26,7 +27,7 @@
     }                                                                                              \
     static void test_##name(__attribute__((unused)) void **state)
 
-/* BEFORE_TESTS { ... }, once a file: returns 0, or else the exit code: 77 where the tests cannot
+/* BEFORE_TESTS { ... }, once a file: returns 0, or the exit code to end with; 77 = the tests cannot
  * run here. */
 #define BEFORE_TESTS                                                                               \
     static int before_tests(void);                                                                 \
@@ -36,14 +37,14 @@
     }                                                                                              \
     static int before_tests(void)
 
-/* Around all tests of a file together. */
+/* Once before and once after all tests of a file. */
 #define AROUND_TESTS(setup, teardown)                                                              \
     __attribute__((constructor)) static void add_around(void)                                      \
     {                                                                                              \
         unit_around(__FILE__, setup, teardown);                                                    \
     }
 
-/* Called before main, in the order in which a file has its tests. */
+/* Called by constructors before main, in the order of the tests in a file. */
 void unit_add(const char *file, struct CMUnitTest test);
 void unit_before(const char *file, int (*before)(void));
 void unit_around(const char *file, CMFixtureFunction setup, CMFixtureFunction teardown);

@@ -1,4 +1,4 @@
-/* Values that a scan could not have, or doubts: from the benchmark to its rows and findings. */
+/* Values that a scan lacks or doubts: from the benchmark to its rows and findings. */
 #include <errno.h>
 #include <math.h>
 
@@ -25,7 +25,7 @@ static struct bench_ctx new_log(void)
     return (struct bench_ctx){.values = &values};
 }
 
-/* A round in which the scan emitted what is in the log. */
+/* A round in which the scan emitted the values of the log. */
 static void add_round(struct arm *arm, unsigned round)
 {
     arm->observations =
@@ -54,8 +54,8 @@ static const struct row *find(const struct rows *rows, const char *key)
     return NULL;
 }
 
-/* Four GPUs: one well, one broken in the second of two rounds, one that is never there, one that is
- * not in the first. */
+/* Four GPUs: one good, one broken in the second of two rounds, one always missing, one missing in
+ * the first round. */
 static void emit_round(struct arm *arm, unsigned round)
 {
     const struct err missing = {.code = -ENOTSUP, .msg = "GPU 2 is too old"};
@@ -115,7 +115,7 @@ TEST(absent_values_are_rows_with_their_reason)
     fixture_result_free(&result);
 }
 
-/* Both rounds are of caches in one of two values, and the second was disturbed as a whole. */
+/* In both rounds one of two values comes from caches; the second round as a whole was disturbed. */
 static void make_doubtful(struct result *result, bool disturbed)
 {
     static const char why[] = "arrays of 1 MiB below twice the cache";
@@ -177,7 +177,7 @@ TEST(absent_doubtful_values_are_noisy_rows)
                    "1 of 2 rounds: steal 12%", 2);
 }
 
-/* A team without its background has a table of its own, where bounds are to be told from values. */
+/* A team without background load has its own table, where bounds are marked as such. */
 TEST(absent_doubt_of_a_team_without_load_is_told)
 {
     struct bench team = scan;
@@ -201,7 +201,7 @@ TEST(absent_doubt_of_a_team_without_load_is_told)
     fixture_result_free(&result);
 }
 
-/* Of two arms whose values have a reason in common, and one of the first its own. */
+/* Two arms have values with a common reason; the first arm also has a value with its own reason. */
 TEST(absent_values_of_several_arms_share_a_finding)
 {
     struct result result;
@@ -233,7 +233,7 @@ TEST(absent_values_of_several_arms_share_a_finding)
     fixture_result_free(&result);
 }
 
-/* More values than there is room for reasons, of which all share two. */
+/* More values than the log has room for reasons; all of them share two reasons. */
 TEST(absent_values_share_reasons)
 {
     struct bench_ctx ctx = new_log();

@@ -1,4 +1,4 @@
-/* One round's values against sums done by hand, and which arm is whose baseline. */
+/* A round's values compared with sums worked out by hand, and the choice of each arm's baseline. */
 #include "harness/rows/rounds.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ static int tear_down(void **state)
 static const struct arm_rounds *summarise(struct fixture *fixture, size_t arm)
 {
     struct err err;
-    rounds_free(&fixture->rounds); /* of an earlier call */
+    rounds_free(&fixture->rounds); /* frees those of an earlier call */
     assert_int_equal(rounds_make(&fixture->result, &fixture->rounds, &err), 0);
     return &fixture->rounds.arms[arm];
 }
@@ -61,7 +61,7 @@ TEST_WITHIN(rounds_round_by_hand, set_up, tear_down)
     assert_near(values->usage.involuntary_switches, 4);
     assert_near(values->usage.migrations, 1);
     assert_near(values->usage.minor_faults, 8);
-    assert_near(values->usage.instructions, 4000); /* 4 threads a slice of 8 CPUs */
+    assert_near(values->usage.instructions, 4000); /* 4 threads in a slice of 8 CPUs */
     assert_near(values->thread_instructions, 1000);
     assert_true(isnan(values->usage.cache_misses));
     assert_near(values->usage.cpus_visited, 3);
@@ -107,7 +107,7 @@ static void start_earlier(struct worker_result *worker, uint64_t by_ns)
         worker->samples[i].start_ns -= by_ns;
 }
 
-/* Of whole steps within the 40 ms in which the one in front was measured. */
+/* The rate of whole steps within the 40 ms in which the foreground worker was measured. */
 TEST_WITHIN(rounds_background_rate, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -124,11 +124,11 @@ TEST_WITHIN(rounds_background_rate, set_up, tear_down)
     const struct round_fields *values = &summarise(f, arm)->fields[0];
     assert_near(values->background_rate, 200 / 0.025 + 100 / 0.030);
     assert_near(values->throughput, 400 / 0.040);
-    fixture_set_steps(&behind[1], (double[]){50}, 1); /* a sum that lacks a worker */
+    fixture_set_steps(&behind[1], (double[]){50}, 1); /* the sum lacks this worker */
     assert_true(isnan(summarise(f, arm)->fields[0].background_rate));
 }
 
-/* Of the steps of 15 ms at 0.1, 0.4 and 0.2 that begin 10 ms before the 25 ms that count. */
+/* Steps of 15 ms at doses 0.1, 0.4 and 0.2 begin 10 ms before the 25 ms that count. */
 TEST_WITHIN(rounds_dose_is_weighted_by_time, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -145,7 +145,7 @@ TEST_WITHIN(rounds_dose_is_weighted_by_time, set_up, tear_down)
     const struct round_fields *values = &summarise(f, arm)->fields[0];
     assert_near(values->dose, (5 * 0.1 + 15 * 0.4 + 5 * 0.2) / 25);
     assert_near(values->throughput, 2 * 500 / 0.025);
-    behind->samples[1].rate = NAN; /* a probe that got no CPU meanwhile */
+    behind->samples[1].rate = NAN; /* a probe that got no CPU */
     assert_near(summarise(f, arm)->fields[0].dose, (5 * 0.1 + 5 * 0.2) / 10);
 }
 
@@ -160,7 +160,7 @@ TEST_WITHIN(rounds_censored_is_a_bound, set_up, tear_down)
     assert_string_equal(got->reason,
                         "more than 4.20 s: some steps did not end within the limit; times are "
                         "lower bounds, rates upper bounds");
-    /* Two whole steps of ops in the time until the limit: an upper bound. */
+    /* Ops of two whole steps in the time until the limit: an upper bound. */
     assert_near(got->fields[0].throughput, 2 * 200 / 5.2);
     assert_near(got->fields[0].step_time, 2.6); /* of 1000 1000 4200 4200 ms */
 }
@@ -193,7 +193,7 @@ TEST_WITHIN(rounds_without_a_workers_steps, set_up, tear_down)
     struct observation *round = fixture_add_even_round(&f->result, arm, 0, 10, 2);
     round->workers[1].nsamples = 0;
     const struct round_fields *values = &summarise(f, arm)->fields[0];
-    /* Half a sum would look like a slow arm, not like a broken one. */
+    /* Half a sum would look like a slow arm instead of a broken one. */
     assert_true(isnan(values->throughput));
     assert_true(isnan(values->usage.oncpu_s));
     assert_near(values->step_time, 0.010);
@@ -209,7 +209,7 @@ TEST_WITHIN(rounds_pages_remote, set_up, tear_down)
         planned->mem_policy = MEM_BIND;
         bitset_set(&planned->mem_nodes, w);
         round->workers[w].pages_on_node[w] = 90;
-        round->workers[w].pages_elsewhere = 1000; /* not counted: nobody knows where */
+        round->workers[w].pages_elsewhere = 1000; /* not counted, as their node is unknown */
     }
     round->workers[1].pages_on_node[0] = 20;
     assert_near(summarise(f, arm)->fields[0].pages_remote, 20.0 / 200);
@@ -222,17 +222,17 @@ static double stolen_of(struct fixture *f, enum placement placement, double stea
     return summarise(f, arm)->fields[0].stolen_s;
 }
 
-/* Stolen CPU time is spread over the threads on those CPUs, and is a part of blocked time. */
+/* Stolen CPU time is divided among the threads on those CPUs, and is part of blocked time. */
 TEST_WITHIN(rounds_stolen_time_is_part_of_blocked, set_up, tear_down)
 {
     struct fixture *f = *state;
     assert_near(stolen_of(f, PLACE_PARTITION, 0.05), 0.05 * 0.010);
     assert_near(stolen_of(f, PLACE_NONE, 0.05), 0.05 * 0.010 / 2); /* 16 threads, 8 CPUs */
-    assert_near(stolen_of(f, PLACE_PARTITION, 0.9), 0.2 * 0.010);  /* all of blocked */
+    assert_near(stolen_of(f, PLACE_PARTITION, 0.9), 0.2 * 0.010);  /* all blocked time */
     assert_true(isnan(stolen_of(f, PLACE_PARTITION, NAN)));
 }
 
-/* A baseline is held against the plan of the slot whose slice it had. */
+/* A baseline is compared with the plan of the slot whose slice it had. */
 TEST_WITHIN(rounds_baseline_has_the_plan_of_its_slot, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -276,10 +276,10 @@ TEST_WITHIN(rounds_slice_is_the_fastest_slice, set_up, tear_down)
     size_t other_n = fixture_add_arm(&f->result, PLACE_PARTITION, 4, true);
     size_t none = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
     size_t cores = fixture_add_arm(&f->result, PLACE_CORES, 2, false);
-    add_rounds(&f->result, none_alone, 5); /* fastest, but with all the CPUs */
+    add_rounds(&f->result, none_alone, 5); /* fastest, but with all CPUs */
     add_rounds(&f->result, partition_alone, 12);
     add_rounds(&f->result, cores_alone, 10);
-    add_rounds(&f->result, other_n, 1); /* a slice of another N */
+    add_rounds(&f->result, other_n, 1); /* a slice for another number of workers */
     add_rounds(&f->result, none, 100);
     add_rounds(&f->result, cores, 11);
     const struct arm_rounds *got = summarise(f, none);
@@ -304,11 +304,12 @@ TEST_WITHIN(rounds_slice_owns_its_share_only, set_up, tear_down)
     add_rounds(&f->result, greedy, 5);
     add_rounds(&f->result, fair, 12);
     add_rounds(&f->result, numa, 5);
-    bitset_set(&f->result.arms[greedy].plan.workers[0].cpus, 7); /* 5 of 8 CPUs for 1 of 2 */
+    bitset_set(&f->result.arms[greedy].plan.workers[0].cpus,
+               7); /* 5 of 8 CPUs for 1 of 2 workers */
     assert_int_equal(summarise(f, numa)->baseline[BASELINE_SLICE], fair);
 }
 
-/* 8 CPUs for 3: whoever has 3 of them counts as 3 of 8. */
+/* 8 CPUs for 3 workers: a worker with 3 CPUs counts as one of three. */
 TEST_WITHIN(rounds_slices_of_a_remainder, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -322,7 +323,7 @@ TEST_WITHIN(rounds_slices_of_a_remainder, set_up, tear_down)
     assert_int_equal(bitset_count(first), 3);
     assert_near(summarise(f, three)->slices, 8.0 / 3);
     bitset_clear(first, FIXTURE_CPUS - 1);
-    assert_near(summarise(f, three)->slices, 3); /* nobody has more than was asked for */
+    assert_near(summarise(f, three)->slices, 3); /* no worker has more than its share */
 }
 
 TEST_WITHIN(rounds_single_worker_is_its_own_baseline, set_up, tear_down)
@@ -339,7 +340,7 @@ TEST_WITHIN(rounds_single_worker_is_its_own_baseline, set_up, tear_down)
     assert_int_equal(f->rounds.arms[partition].baseline[BASELINE_SOLO], partition);
 }
 
-/* With load behind it, one worker is not alone. */
+/* Under background load a single worker is not alone. */
 TEST_WITHIN(rounds_single_worker_under_load, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -370,7 +371,7 @@ TEST_WITHIN(rounds_without_baselines, set_up, tear_down)
     assert_string_equal(f->rounds.arms[skipped].reason, "one cache only");
 }
 
-/* By work per second, whatever the median step; what failed, bounds and controls come behind. */
+/* Ordered by throughput, not by the median step; failed arms, bounds and controls come last. */
 TEST_WITHIN(rounds_best_does_most_work, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -413,7 +414,7 @@ TEST_WITHIN(rounds_ratio_is_paired, set_up, tear_down)
     const struct paired_ratio ratio = values_ratio(&values, VALUE_RATE, slow, fast, &(uint64_t){1});
     values_free(&values);
     assert_int_equal(ratio.rounds, 3);
-    assert_near(ratio.median, 2); /* of 2, 3, 2; the unpaired medians would say 3 */
+    assert_near(ratio.median, 2); /* of 2, 3, 2; unpaired medians would give 3 */
     assert_near(ratio.low, 2);
     assert_near(ratio.high, 3);
 }

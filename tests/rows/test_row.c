@@ -62,7 +62,7 @@ static void add_rounds(struct fixture *fixture, size_t arm, const double step_ms
         (void)fixture_add_even_round(&fixture->result, arm, round, step_ms[round], 2);
 }
 
-/* Three arms of 2 workers: none, partition and their baselines, in rounds of known values. */
+/* Three arms of 2 workers, none, partition and their baselines, in rounds of known values. */
 static void add_run(struct fixture *f)
 {
     size_t single = fixture_add_arm(&f->result, PLACE_NONE, 2, true);
@@ -148,7 +148,7 @@ TEST_WITHIN(row_drops_unpaired_rounds, set_up, tear_down)
     assert_int_equal(row->status, STATUS_OK);
 }
 
-/* Shares differ by round and arm, so that the parts only add up when one round is taken. */
+/* Shares differ by round and arm, so the parts add up only if all come from one round. */
 static void add_uneven_shares(struct fixture *f)
 {
     for (size_t a = 0; a < f->result.narms; a++)
@@ -191,13 +191,14 @@ TEST_WITHIN(row_loss_takes_the_lower_median_round, set_up, tear_down)
     struct fixture *f = *state;
     add_run(f);
     f->result.arms[2].observations[0].status = STATUS_FAILED;
-    make(f); /* left for none: 190 and 80 ms */
+    make(f); /* rounds left for none: 190 and 80 ms */
     assert_near(find(f, "none", 2, "loss_per_step")->median, 0.080);
     assert_int_equal(find(f, "none", 2, "loss_per_step")->rounds, 2);
     assert_near(find(f, "none", 2, "loss_runqueue_per_step")->median, 0.3 * 0.080);
 }
 
-/* Twice the instructions at 1.5 times the cost: 100 us become 300, of which 100 are more work. */
+/* Twice the instructions at 1.5 times the cost each: 100 us become 300, and 100 us of the loss are
+ * more work. */
 TEST_WITHIN(row_loss_splits_by_instructions, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -384,7 +385,7 @@ TEST_WITHIN(row_names_the_dose, set_up, tear_down)
     assert_null(find(f, "partition", 2, "background_rate"));
 }
 
-/* It has no steps, and so no throughput. */
+/* A scan has no steps, and so no throughput. */
 TEST_WITHIN(row_names_the_dose_of_a_scan, set_up, tear_down)
 {
     struct fixture *f = *state;

@@ -1,4 +1,4 @@
-/* Curves over numbers of workers: which results have them, and what is said of them. */
+/* Curves over numbers of workers: which results have them, and the text about them. */
 #include "harness/rows/scaling.h"
 
 #include "tests/lib/fixture_result.h"
@@ -12,8 +12,8 @@ static void add(struct result *result, enum placement placement, unsigned planne
         (void)fixture_add_even_round(result, arm, round, step_ms, 4);
 }
 
-/* 100 items a step: 1 worker 5,000, 2 workers 10,000, 4 workers 10,250 items/s under partition;
- * none loses from 2 on; and more than the machine has. */
+/* 100 items a step. Under partition 1 worker does 5,000, 2 workers 10,000 and 4 workers 10,250
+ * items/s; none loses from 2 workers on. Some numbers of workers exceed the machine. */
 static void make(struct result *result)
 {
     fixture_result_init(result);

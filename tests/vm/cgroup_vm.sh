@@ -30,37 +30,37 @@ timeout 600 qemu-system-x86_64 -accel tcg,thread=multi -cpu Nehalem -nodefaults 
 tr -d '\r' <"$scratch/console" >"$scratch/said"
 grep -q '^RESULT' "$scratch/said" || skip "the machine does not boot: $(tail -n 3 "$scratch/said")"
 
-is() { # is NAME VALUE
+expect_value() { # expect_value NAME VALUE
     local got
     got=$(sed -n "s/^RESULT $1 //p" "$scratch/said")
     [ "$got" = "$2" ] || fail "$1 is '$got', not '$2'"
 }
-is bound.code 0
-is bound.cpus "0 0-1 1"
-is bound.skipped 0
-is bound.left 0
-is quota.code 0
-is quota.said 1
-is quota.parts "add up"
-is quota.left 0
-is both.code 0
-is both.left 0
-is killed.effective "0 1"
-is killed.left 1
-is next.code 0
-is next.left 0
-is limited.code 3
-is limits.code 0
-is limits.left 0
-is limits.handed_on same
-is limits.events "1 1"
-is limits.oom 1
-is limits.pids 1
-is limits.given yes
-is limits.refaults "$([ "${#disk[@]}" = 0 ] && echo none || echo yes)"
-is limits_INT.left 0
-is limits_KILL.left 0
-is end yes
+expect_value bound.code 0
+expect_value bound.cpus "0 0-1 1"
+expect_value bound.skipped 0
+expect_value bound.left 0
+expect_value quota.code 0
+expect_value quota.said 1
+expect_value quota.parts "add up"
+expect_value quota.left 0
+expect_value both.code 0
+expect_value both.left 0
+expect_value killed.effective "0 1"
+expect_value killed.left 1
+expect_value next.code 0
+expect_value next.left 0
+expect_value limited.code 3
+expect_value limits.code 0
+expect_value limits.left 0
+expect_value limits.handed_on same
+expect_value limits.events "1 1"
+expect_value limits.oom 1
+expect_value limits.pids 1
+expect_value limits.given yes
+expect_value limits.refaults "$([ "${#disk[@]}" = 0 ] && echo none || echo yes)"
+expect_value limits_INT.left 0
+expect_value limits_KILL.left 0
+expect_value end yes
 [ "$(sed -n 's/^RESULT limited.said //p' "$scratch/said")" -gt 0 ] || fail "limits are not named"
 [ "$failures" = 0 ] || cat "$scratch/said"
 finish

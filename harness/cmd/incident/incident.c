@@ -128,8 +128,8 @@ static int conclude(const struct incident_args *args, const struct directory *di
     json_t *json = incidents_to_json(all, n);
     if (page_put_document("Published incidents on this machine", &doc, dir->fd, PAGE_NAME, &err))
         log_warn("no page: %s", err.msg);
-    int rc = json_value_replace(json, JSON_INDENT(1) | JSON_REAL_PRECISION(6), dir->fd, JSON_NAME,
-                                &err);
+    int rc =
+        json_value_replace(json, JSON_INDENT(1) | JSON_REAL_PRECISION(6), dir->fd, JSON_NAME, &err);
     if (rc)
         log_error("%s", err.msg);
     if (args->json)

@@ -76,7 +76,7 @@ static bool has_reached(const struct process *process, const struct signals_one 
 }
 
 /* A signal from the command itself, which signalled its group, is not passed on. */
-static void pass_on(const struct process *process, const struct signals_one *one)
+static void forward_signal(const struct process *process, const struct signals_one *one)
 {
     bool from_below = !one->by_kernel && is_below_us(one->sender);
     if (!has_reached(process, one) && !from_below)
@@ -90,7 +90,7 @@ static void wait_for(struct process *process, struct signals *signals, int *stat
         struct pollfd events = {.fd = signals->fd, .events = POLLIN};
         (void)poll(&events, 1, -1);
         while (signals_next(signals, &one))
-            pass_on(process, &one);
+            forward_signal(process, &one);
     }
 }
 

@@ -41,12 +41,12 @@ static uint64_t most_of(const struct comms_matrix *matrix)
 
 static void format_how(const struct comms_matrix *matrix, char text[static LINE])
 {
-    static const char *const says[] = {
+    static const char *const sources[] = {
         [COMMS_EXACT] = "exact: pairs as NCCL reports them",
         [COMMS_FROM_NCCL] = "order from NCCL",
         [COMMS_MODELLED] = "modelled: rings in the order of ranks",
     };
-    (void)snprintf(text, LINE, "%s%s. %u GPUs, all communicators together", says[matrix->how],
+    (void)snprintf(text, LINE, "%s%s. %u GPUs, all communicators together", sources[matrix->how],
                    matrix->trees ? ", trees as NCCL builds them" : "", matrix->n);
 }
 

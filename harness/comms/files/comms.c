@@ -169,7 +169,7 @@ static const struct table {
 };
 
 /* The directory is the user's: only a file that contend wrote may be replaced. */
-static int look(int dir_fd, const struct table *table, struct err *err)
+static int check_replaceable(int dir_fd, const struct table *table, struct err *err)
 {
     char line[200] = "";
     struct stat status;
@@ -207,7 +207,7 @@ int comms_csv_write(int dir_fd, const struct comms_view *view, struct err *err)
     enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
     int rc = 0;
     for (size_t i = 0; i < TABLES && !rc; i++)
-        rc = look(dir_fd, &tables[i], err);
+        rc = check_replaceable(dir_fd, &tables[i], err);
     for (size_t i = 0; i < TABLES && !rc; i++)
         rc = write_file(dir_fd, &tables[i], view, err);
     return rc;
@@ -237,6 +237,6 @@ int comms_ports_write(int dir_fd, const char *host, const struct gpu_link *link,
     static const struct table table = {COMMS_PORTS_NAME, COMMS_PORTS_COLUMNS "\n", put_links};
     const struct links links = {host, link, n};
     bool fits = n && strlen(host) < COMMS_HOST_MAX && !strpbrk(host, ",\"\r\n");
-    int rc = fits ? look(dir_fd, &table, err) : 0;
+    int rc = fits ? check_replaceable(dir_fd, &table, err) : 0;
     return fits && !rc ? write_file(dir_fd, &table, &links, err) : rc;
 }

@@ -62,7 +62,7 @@ static void judge_ranks(struct judge *judge)
                         "%zu of %zu ranks were killed or still run: their logs lack up to the last "
                         "30 s, so sums of ranks may disagree",
                         judge->lacking, communicator->npresent);
-    if (!communicator->told)
+    if (!communicator->size_known)
         findings_report(
             &judge->about, "comms_size_not_told", FINDING_NOTE,
             "NCCL before 2.27 does not report the number of ranks: %u were seen or named by others",
@@ -109,8 +109,8 @@ static void judge_line(struct judge *judge, const struct comms_line *line)
 }
 
 /* Calls of the program for which NCCL reported no work. */
-static void judge_untold(struct judge *judge, const struct comms_summary *called,
-                         const struct comms_summary *work)
+static void judge_unreported(struct judge *judge, const struct comms_summary *called,
+                             const struct comms_summary *work)
 {
     for (size_t i = 0; i < called->n; i++) {
         const struct comms_line *line = &called->line[i];
@@ -164,7 +164,7 @@ static void judge_communicator(struct judge *judge)
     judge_unused(judge);
     for (size_t i = 0; i < communicator->work.n; i++)
         judge_line(judge, &communicator->work.line[i]);
-    judge_untold(judge, &communicator->called, &communicator->work);
+    judge_unreported(judge, &communicator->called, &communicator->work);
     judge_types(judge);
     comms_arrival_judge(&communicator->arrival, &judge->about);
 }
@@ -201,14 +201,14 @@ static void judge_logs(struct judge *judge, const struct comms_logs *logs)
                         left_out, COMMS_MEMBERS);
 }
 
-static void judge_silent(struct judge *judge, size_t silent)
+static void judge_unidentified(struct judge *judge, size_t unidentified)
 {
-    if (silent)
+    if (unidentified)
         findings_report(&judge->about, "comms_silent",
                         judge->counted ? FINDING_NOTE : FINDING_DOUBT,
                         "%zu ranks began, but NCCL reported no calls; before 2.27 their "
                         "communicator is then unknown.",
-                        silent);
+                        unidentified);
 }
 
 int comms_judge(const struct comms_logs *logs, const struct comms *comms, struct findings *findings,
@@ -219,7 +219,7 @@ int comms_judge(const struct comms_logs *logs, const struct comms *comms, struct
     for (size_t i = 0; i < comms->n; i++)
         judge.counted |= comms->communicator[i].ndone > 0;
     judge_logs(&judge, logs);
-    judge_silent(&judge, comms->silent);
+    judge_unidentified(&judge, comms->unidentified);
     for (size_t i = 0; i < comms->n && !judge.about.rc; i++) {
         judge.communicator = &comms->communicator[i];
         (void)comms_call_communicator(judge.communicator, i, subject, sizeof(subject));

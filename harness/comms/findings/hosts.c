@@ -89,8 +89,8 @@ static int add(struct aliases *aliases, const char *name, const uint8_t *boot,
     return strcmp(alias.called, name) == 0 ? 0 : report(&alias, !known, findings, err);
 }
 
-static int settle(struct aliases *aliases, char host[static COMMS_HOST_MAX], const uint8_t *boot,
-                  struct findings *findings, struct err *err)
+static int rename_host(struct aliases *aliases, char host[static COMMS_HOST_MAX],
+                       const uint8_t *boot, struct findings *findings, struct err *err)
 {
     int rc = add(aliases, host, boot, findings, err);
     if (!rc)
@@ -105,14 +105,14 @@ int comms_hosts_settle(const struct comms_hosts *hosts, struct findings *finding
     int rc = 0;
     for (size_t i = 0; hosts->logs && i < hosts->logs->n && !rc; i++) {
         struct comms_header *header = &hosts->logs->log[i].header;
-        rc = settle(&aliases, header->host, header->boot, findings, err);
+        rc = rename_host(&aliases, header->host, header->boot, findings, err);
     }
     for (size_t i = 0; hosts->counters && i < hosts->counters->n && !rc; i++) {
         struct comms_counted *counted = &hosts->counters->counted[i];
-        rc = settle(&aliases, counted->host, counted->boot, findings, err);
+        rc = rename_host(&aliases, counted->host, counted->boot, findings, err);
     }
     for (size_t i = 0; hosts->ports && i < hosts->ports->n && !rc; i++)
-        rc = settle(&aliases, hosts->ports->port[i].host, unknown, findings, err);
+        rc = rename_host(&aliases, hosts->ports->port[i].host, unknown, findings, err);
     free(aliases.all);
     return rc;
 }

@@ -53,8 +53,8 @@ static int list_gpus(const struct comms_counters *counters, struct comms_nvlink_
 }
 
 /* True: a sum exceeds 64 bits. */
-static bool lay(struct comms_nvlink_check *nvlink_check, struct comms_nvlink_check_gpu *from,
-                struct comms_nvlink_check_gpu *to, uint64_t bytes, uint64_t flags)
+static bool add_pair(struct comms_nvlink_check *nvlink_check, struct comms_nvlink_check_gpu *from,
+                     struct comms_nvlink_check_gpu *to, uint64_t bytes, uint64_t flags)
 {
     if (!from || !to || strcmp(from->host, to->host) != 0)
         return __builtin_add_overflow(nvlink_check->elsewhere, bytes, &nvlink_check->elsewhere);
@@ -86,8 +86,8 @@ int comms_nvlink_check_make(const struct comms_total *total, const struct comms_
     }
     for (size_t at = 0; at < (size_t)matrix->n * matrix->n; at++)
         if (at / matrix->n != at % matrix->n)
-            over |= lay(nvlink_check, gpus[at / matrix->n], gpus[at % matrix->n], matrix->wire[at],
-                        matrix->flags[at]);
+            over |= add_pair(nvlink_check, gpus[at / matrix->n], gpus[at % matrix->n],
+                             matrix->wire[at], matrix->flags[at]);
     free(gpus);
     return over ? err_set(err, -EOVERFLOW, "more bytes than 64 bits hold: logs are corrupted") : 0;
 }
@@ -121,7 +121,7 @@ struct side {
     uint64_t called, flags, counted;
 };
 
-static uint64_t beyond(uint64_t more, uint64_t less)
+static uint64_t excess(uint64_t more, uint64_t less)
 {
     const uint64_t slack = 1u << 20;
     uint64_t by = more > less ? more - less : 0;
@@ -160,8 +160,8 @@ int comms_nvlink_check_judge(const struct comms_nvlink_check *nvlink_check,
             {gpu, "has received", gpu->sum.received, gpu->sum.received_flags,
              gpu->sum.counted_received}};
         for (int s = 0; s < 2; s++) {
-            uint64_t over = beyond(sides[s].counted, sides[s].called + sides[s].flags);
-            uint64_t under = beyond(sides[s].called, sides[s].counted);
+            uint64_t over = excess(sides[s].counted, sides[s].called + sides[s].flags);
+            uint64_t under = excess(sides[s].called, sides[s].counted);
             more = over > most_more ? sides[s] : more;
             less = under > most_less ? sides[s] : less;
             most_more = over > most_more ? over : most_more;

@@ -7,17 +7,17 @@
 #include "harness/store/json/findings.h"
 #include "harness/store/json/value.h"
 
-static json_t *whole(uint64_t value)
+static json_t *uint_to_json(uint64_t value)
 {
     return json_integer((json_int_t)value);
 }
 
 /* The smallest size of a bucket; null if the size was not kept. */
-static json_t *least_of(uint32_t bucket)
+static json_t *bucket_to_json(uint32_t bucket)
 {
     if (bucket > 64)
         return json_null();
-    return whole(bucket ? 1ull << (bucket - 1) : 0);
+    return uint_to_json(bucket ? 1ull << (bucket - 1) : 0);
 }
 
 /* Calls by size. */
@@ -26,21 +26,22 @@ static json_t *sizes_to_json(const uint64_t *calls)
     json_t *sizes = json_array();
     for (uint32_t b = 0; b < COMMS_SIZES; b++)
         if (calls[b])
-            (void)json_array_append_new(sizes, json_pack("{s:o, s:o}", "from_bytes", least_of(b),
-                                                         "calls", whole(calls[b])));
+            (void)json_array_append_new(sizes,
+                                        json_pack("{s:o, s:o}", "from_bytes", bucket_to_json(b),
+                                                  "calls", uint_to_json(calls[b])));
     return sizes;
 }
 
 static json_t *log_to_json(const struct comms_log *log)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "file",
-                     json_value_text(log->name), "host", json_value_text(log->header.host), "pid",
-                     whole((uint64_t)log->header.pid), "program",
-                     json_value_text(log->header.program), "interface", (int)log->header.interface,
-                     "start_ns", whole(log->header.start_ns), "events", whole(log->all_events),
-                     "events_dropped", whole(log->dropped), "unknown_events",
-                     whole(log->header.unknown_events), "timed_every",
-                     whole(log->header.timed_every), "untimed", whole(log->header.untimed));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "file",
+        json_value_text(log->name), "host", json_value_text(log->header.host), "pid",
+        uint_to_json((uint64_t)log->header.pid), "program", json_value_text(log->header.program),
+        "interface", (int)log->header.interface, "start_ns", uint_to_json(log->header.start_ns),
+        "events", uint_to_json(log->all_events), "events_dropped", uint_to_json(log->dropped),
+        "unknown_events", uint_to_json(log->header.unknown_events), "timed_every",
+        uint_to_json(log->header.timed_every), "untimed", uint_to_json(log->header.untimed));
 }
 
 static json_t *present_to_json(const struct comms_communicator *communicator)
@@ -58,28 +59,31 @@ static json_t *line_to_json(const struct comms_line *line, uint32_t nranks)
     return json_pack("{s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
                      "collective", comms_func_name(line->func), "algorithm",
                      comms_algo_name(line->algo), "protocol", comms_proto_name(line->proto),
-                     "captured", line->captured, "calls", whole(line->calls), "bytes",
-                     whole(line->bytes), "calls_least", whole(line->least), "calls_most",
-                     whole(line->most), "sizes", sizes_to_json(line->sizes), "timed_calls",
-                     whole(line->timed_calls), "time_s", json_value_real(speed.time), "algbw",
-                     json_value_real(speed.algbw), "busbw", json_value_real(speed.busbw));
+                     "captured", line->captured, "calls", uint_to_json(line->calls), "bytes",
+                     uint_to_json(line->bytes), "calls_least", uint_to_json(line->least),
+                     "calls_most", uint_to_json(line->most), "sizes", sizes_to_json(line->sizes),
+                     "timed_calls", uint_to_json(line->timed_calls), "time_s",
+                     json_value_real(speed.time), "algbw", json_value_real(speed.algbw), "busbw",
+                     json_value_real(speed.busbw));
 }
 
 static json_t *done_to_json(const struct comms_done *done)
 {
     const struct comms_key *key = &done->count.key;
-    return json_pack(
-        "{s:i, s:s, s:s, s:s, s:s, s:i, s:b, s:o, s:o, s:o, s:o}", "rank", (int)done->rank,
-        "collective", comms_func_name(key->func), "datatype", comms_datatype_name(key->datatype),
-        "algorithm", comms_algo_name(key->algo), "protocol", comms_proto_name(key->proto),
-        "channels", (int)key->channels, "captured", (int)key->captured, "peer",
-        key->peer < 0 ? json_null() : json_integer(key->peer), "from_bytes", least_of(key->bucket),
-        "calls", whole(done->count.calls), "bytes", whole(done->count.bytes));
+    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:i, s:b, s:o, s:o, s:o, s:o}", "rank",
+                     (int)done->rank, "collective", comms_func_name(key->func), "datatype",
+                     comms_datatype_name(key->datatype), "algorithm", comms_algo_name(key->algo),
+                     "protocol", comms_proto_name(key->proto), "channels", (int)key->channels,
+                     "captured", (int)key->captured, "peer",
+                     key->peer < 0 ? json_null() : json_integer(key->peer), "from_bytes",
+                     bucket_to_json(key->bucket), "calls", uint_to_json(done->count.calls), "bytes",
+                     uint_to_json(done->count.bytes));
 }
 
 static json_t *row_to_json(const uint64_t *cells, size_t n, bool log)
 {
-    return JSON_LIST(cell, cells, n, log ? json_value_real(comms_log10(*cell)) : whole(*cell));
+    return JSON_LIST(cell, cells, n,
+                     log ? json_value_real(comms_log10(*cell)) : uint_to_json(*cell));
 }
 
 static json_t *cells_to_json(const struct comms_matrix *matrix, const uint64_t *cells, bool log)
@@ -98,7 +102,8 @@ static json_t *matrix_to_json(const struct comms_matrix *matrix)
     return json_pack("{s:s, s:o, s:o, s:o, s:o}", "how", comms_how_name(matrix->how), "bytes",
                      cells_to_json(matrix, matrix->bytes, false), "calls",
                      cells_to_json(matrix, matrix->calls, false), "unknown_calls",
-                     whole(matrix->unknown_calls), "unknown_bytes", whole(matrix->unknown_bytes));
+                     uint_to_json(matrix->unknown_calls), "unknown_bytes",
+                     uint_to_json(matrix->unknown_bytes));
 }
 
 /*
@@ -130,8 +135,8 @@ static json_t *communicator_to_json(const struct comms_communicator *communicato
     return json_pack("{s:s, s:o, s:i, s:i, s:b, s:o, s:o, s:o, s:o, s:o}", "id", id, "name",
                      json_value_text_or_null(communicator->name), "ranks",
                      (int)communicator->nranks, "nodes", (int)communicator->nodes, "ranks_told",
-                     communicator->told, "present", present_to_json(communicator), "calls", calls,
-                     "matrix", matrix_to_json(&communicator->matrix), "arrival",
+                     communicator->size_known, "present", present_to_json(communicator), "calls",
+                     calls, "matrix", matrix_to_json(&communicator->matrix), "arrival",
                      arrival_to_json(&communicator->arrival), "done", done);
 }
 
@@ -144,7 +149,7 @@ static json_t *gpu_to_json(const struct comms_total *total, const struct comms_g
                      json_value_text(comms_call_gpu(gpu, name, sizeof(name))), "pci",
                      json_value_text_or_null(gpu->pci), "host",
                      json_value_text_or_null(gpu->log ? gpu->log->header.host : ""), "pid",
-                     gpu->log ? whole((uint64_t)gpu->log->header.pid) : json_null());
+                     gpu->log ? uint_to_json((uint64_t)gpu->log->header.pid) : json_null());
 }
 
 /* The GPU of each rank. */
@@ -166,16 +171,16 @@ static json_t *total_to_json(const struct comms_view *view)
     const struct comms_matrix *matrix = &view->total.matrix;
     if (view->total_note[0])
         return json_null();
-    return json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "how",
-                     comms_how_name(matrix->how), "assumed", view->total.assumed, "left_out",
-                     whole(view->total.left_out), "gpus",
-                     JSON_LIST(gpu, view->total.gpu, matrix->n, gpu_to_json(&view->total, gpu)),
-                     "ranks", ranks_to_json(view), "bytes",
-                     cells_to_json(matrix, matrix->bytes, false), "calls",
-                     cells_to_json(matrix, matrix->calls, false), "bytes_log10",
-                     cells_to_json(matrix, matrix->bytes, true), "calls_log10",
-                     cells_to_json(matrix, matrix->calls, true), "unknown_calls",
-                     whole(matrix->unknown_calls), "unknown_bytes", whole(matrix->unknown_bytes));
+    return json_pack(
+        "{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "how",
+        comms_how_name(matrix->how), "assumed", view->total.assumed, "left_out",
+        uint_to_json(view->total.left_out), "gpus",
+        JSON_LIST(gpu, view->total.gpu, matrix->n, gpu_to_json(&view->total, gpu)), "ranks",
+        ranks_to_json(view), "bytes", cells_to_json(matrix, matrix->bytes, false), "calls",
+        cells_to_json(matrix, matrix->calls, false), "bytes_log10",
+        cells_to_json(matrix, matrix->bytes, true), "calls_log10",
+        cells_to_json(matrix, matrix->calls, true), "unknown_calls",
+        uint_to_json(matrix->unknown_calls), "unknown_bytes", uint_to_json(matrix->unknown_bytes));
 }
 
 static json_t *link_to_json(const struct comms_view *view, const struct comms_link *link)
@@ -183,7 +188,7 @@ static json_t *link_to_json(const struct comms_view *view, const struct comms_li
     char name[120];
     return json_pack("{s:o, s:i, s:o, s:o, s:o}", "name",
                      json_value_text(comms_call_link(&view->total, link, name, sizeof(name))),
-                     "gpu", (int)link->gpu, "bytes", whole(link->bytes), "gbps",
+                     "gpu", (int)link->gpu, "bytes", uint_to_json(link->bytes), "gbps",
                      link->gbps > 0 ? json_real(link->gbps) : json_null(), "share",
                      json_value_real(comms_link_share(&view->links, link)));
 }
@@ -252,7 +257,7 @@ json_t *comms_to_json(const struct comms_view *view)
     json_t *links = JSON_LIST(link, view->links.link, view->links.n, link_to_json(view, link));
     return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema_version", 1, "logs", files,
                      "communicators", all, "total", total_to_json(view), "links", links,
-                     "links_unknown_bytes", whole(view->links.unknown_bytes), "nvlink",
+                     "links_unknown_bytes", uint_to_json(view->links.unknown_bytes), "nvlink",
                      nvlink_check_to_json(&view->nvlink_check, &view->counters), "findings",
                      findings_to_json(&view->findings));
 }

@@ -39,7 +39,7 @@ struct comms_header preload_header(const struct preload_file *file, uint32_t int
     header.pid = getpid();
     header.start_ns = preload_now_ns(CLOCK_REALTIME);
     header.start_mono_ns = preload_now_ns(CLOCK_MONOTONIC);
-    header.copied_ns = file->apart ? header.start_mono_ns : 0;
+    header.copied_ns = file->is_private ? header.start_mono_ns : 0;
     (void)snprintf(header.host, sizeof(header.host), "%s", file->host);
     (void)snprintf(header.program, sizeof(header.program), "%s", program_invocation_short_name);
     comms_boot_find(header.boot);
@@ -47,7 +47,7 @@ struct comms_header preload_header(const struct preload_file *file, uint32_t int
 }
 
 /* True on file systems that keep allocated blocks: no page of a mapped file fails later. */
-static bool keeps_blocks(int fd)
+static bool keeps_mapped_blocks(int fd)
 {
     enum { XFS_MAGIC = 0x58465342 }; /* linux/magic.h has it since 5.4 only */
     const char *wanted = getenv("CONTEND_COMMS_MAPPED");
@@ -69,14 +69,14 @@ static bool is_within_limit(size_t size)
  * it. A copied log needs none: each copy is a new file, and on NFS each block would be a write. */
 static bool map(int fd, struct preload_file *file)
 {
-    file->apart = !keeps_blocks(fd);
+    file->is_private = !keeps_mapped_blocks(fd);
     int code = !is_within_limit(file->size) ? EFBIG
-               : file->apart                ? 0
+               : file->is_private           ? 0
                                             : posix_fallocate(fd, 0, (off_t)file->size);
     if (!code) {
-        file->bytes =
-            mmap(NULL, file->size, PROT_READ | PROT_WRITE,
-                 file->apart ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, file->apart ? -1 : fd, 0);
+        file->bytes = mmap(NULL, file->size, PROT_READ | PROT_WRITE,
+                           file->is_private ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED,
+                           file->is_private ? -1 : fd, 0);
         code = file->bytes == MAP_FAILED ? errno : 0;
     }
     if (!code)
@@ -113,7 +113,7 @@ bool preload_file_create(struct preload_file *file, const char *suffix, size_t s
 
 bool preload_file_name(struct preload_file *file)
 {
-    int code = file->apart                            ? preload_file_save(file)
+    int code = file->is_private                       ? preload_file_save(file)
                : rename(file->unfinished, file->path) ? errno
                                                       : 0;
     if (code)
@@ -179,37 +179,37 @@ static struct timespec in_ms(long ms)
     return until;
 }
 
-int preload_thread_start(struct preload_thread *ours, void *(*run)(void *arg))
+int preload_thread_start(struct preload_thread *saver, void *(*run)(void *arg))
 {
     pthread_condattr_t clock;
     int code = pthread_condattr_init(&clock);
     code = code ? code : pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    code = code ? code : pthread_cond_init(&ours->changed, &clock);
-    return code ? code : start(&ours->thread, run);
+    code = code ? code : pthread_cond_init(&saver->changed, &clock);
+    return code ? code : start(&saver->thread, run);
 }
 
-bool preload_thread_pause(struct preload_thread *ours, long ms)
+bool preload_thread_pause(struct preload_thread *saver, long ms)
 {
     const struct timespec until = in_ms(ms);
     int code = 0;
-    (void)pthread_mutex_lock(&ours->lock);
-    while (!ours->ends && !ours->wanted && !code)
-        code = pthread_cond_timedwait(&ours->changed, &ours->lock, &until);
-    ours->wanted = false;
-    bool ends = ours->ends;
-    (void)pthread_mutex_unlock(&ours->lock);
+    (void)pthread_mutex_lock(&saver->lock);
+    while (!saver->ends && !saver->wanted && !code)
+        code = pthread_cond_timedwait(&saver->changed, &saver->lock, &until);
+    saver->wanted = false;
+    bool ends = saver->ends;
+    (void)pthread_mutex_unlock(&saver->lock);
     return ends;
 }
 
-void preload_thread_end(struct preload_thread *ours, long ms)
+void preload_thread_end(struct preload_thread *saver, long ms)
 {
     const struct timespec until = in_ms(ms);
-    (void)pthread_mutex_lock(&ours->lock);
-    ours->ends = true;
-    (void)pthread_cond_signal(&ours->changed);
-    (void)pthread_mutex_unlock(&ours->lock);
+    (void)pthread_mutex_lock(&saver->lock);
+    saver->ends = true;
+    (void)pthread_cond_signal(&saver->changed);
+    (void)pthread_mutex_unlock(&saver->lock);
     /* Joined, as LeakSanitizer reports a thread that is still ending when the program ends. */
-    (void)pthread_clockjoin_np(ours->thread, NULL, CLOCK_MONOTONIC, &until);
+    (void)pthread_clockjoin_np(saver->thread, NULL, CLOCK_MONOTONIC, &until);
 }
 
 bool preload_find_symbols(void *library, const struct preload_symbol *symbols, size_t n,

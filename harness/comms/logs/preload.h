@@ -30,7 +30,7 @@ struct preload_file {
     char path[PATH_MAX], unfinished[PATH_MAX + 8];
     size_t size;
     void *bytes; /* zeroed, whole words; shared with the file, which has all its blocks, unless: */
-    bool apart;  /* private memory, which preload_file_save copies */
+    bool is_private; /* private memory, which preload_file_save copies */
 };
 
 /* The header of the log in `file`; `interface` as in struct comms_header. */
@@ -59,12 +59,12 @@ struct preload_thread {
     bool wanted, ends; /* under the lock: end the pause; this is the last time */
 };
 /* Starts it; 0 or an errno. */
-int preload_thread_start(struct preload_thread *ours, void *(*run)(void *arg));
+int preload_thread_start(struct preload_thread *saver, void *(*run)(void *arg));
 /* Called in the thread: pauses up to `ms`, or until `wanted`, and clears that. True: the program
  * ends. */
-bool preload_thread_pause(struct preload_thread *ours, long ms);
+bool preload_thread_pause(struct preload_thread *saver, long ms);
 /* Called when the program ends: sets `ends`, and waits up to `ms` for the thread. */
-void preload_thread_end(struct preload_thread *ours, long ms);
+void preload_thread_end(struct preload_thread *saver, long ms);
 
 /* A function of a library, and its offset in a table of function pointers. */
 struct preload_symbol {

@@ -51,7 +51,7 @@ struct folder {
     struct err *err;
 };
 
-static int hand_over(const struct folder *folder, const char *name)
+static int pass_file(const struct folder *folder, const char *name)
 {
     char *text = NULL;
     size_t size;
@@ -71,7 +71,7 @@ static int hand_over(const struct folder *folder, const char *name)
 }
 
 /* `below`: "", or the name of a task's directory. */
-static int read_in(const struct folder *folder, const char *below)
+static int read_folder(const struct folder *folder, const char *below)
 {
     struct dirent **entries = NULL;
     char name[COMMS_TASK_MAX + NAME_MAX + 2];
@@ -82,9 +82,9 @@ static int read_in(const struct folder *folder, const char *below)
     for (int i = 0; i < n; i++) {
         (void)snprintf(name, sizeof(name), "%s%s%s", below, *below ? "/" : "", entries[i]->d_name);
         if (!rc && !*below && comms_is_task(name, 0))
-            rc = read_in(folder, name);
+            rc = read_folder(folder, name);
         else if (!rc && has_suffix(name, folder->suffix))
-            rc = hand_over(folder, name);
+            rc = pass_file(folder, name);
         free(entries[i]);
     }
     free(entries);
@@ -99,7 +99,7 @@ int comms_folder_read(const char *directory, const char *suffix, size_t most, co
     folder.fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder.fd < 0)
         return err_sys(err, -errno, "cannot open the directory '%.150s'", directory);
-    int rc = read_in(&folder, "");
+    int rc = read_folder(&folder, "");
     (void)close(folder.fd);
     return rc;
 }

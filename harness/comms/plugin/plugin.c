@@ -42,10 +42,10 @@ static void set_timing(unsigned interface)
 }
 
 static int join(void **context, int *mask, unsigned interface, int wanted,
-                const struct comms_member *told)
+                const struct comms_member *reported)
 {
     bool on = plugin_log_open(interface);
-    struct comms_member joining = *told;
+    struct comms_member joining = *reported;
     if (on) /* the rank's GPU is now the current device of this thread */
         plugin_cuda_find_gpu(joining.gpu);
     int member = on ? plugin_log_join(&joining) : -1;
@@ -53,7 +53,7 @@ static int join(void **context, int *mask, unsigned interface, int wanted,
         set_timing(interface);
     if (member >= 0)
         contexts[member] = (struct context){.member = member};
-    if (told->rank == 0 && told->nodes == 1)
+    if (reported->rank == 0 && reported->nodes == 1)
         plugin_log_take_graph(member);
     if (context)
         *context = member >= 0 ? &contexts[member] : NULL;
@@ -64,17 +64,18 @@ static int join(void **context, int *mask, unsigned interface, int wanted,
 }
 
 /* The fields that interfaces 4 and later report about a communicator. */
-static struct comms_member told_of(uint64_t id, const char *name, int nodes, int nranks, int rank)
+static struct comms_member reported_member(uint64_t id, const char *name, int nodes, int nranks,
+                                           int rank)
 {
     bool known = nranks > 0 && nranks <= COMMS_PEERS && rank >= 0 && rank < nranks;
-    struct comms_member told = {.id = id,
-                                .rank = known ? rank : -1,
-                                .nranks = known ? (uint32_t)nranks : 0,
-                                .nodes =
-                                    known && nodes > 0 && nodes <= nranks ? (uint32_t)nodes : 0};
-    for (size_t i = 0; name && name[i] && i + 1 < sizeof(told.name); i++)
-        told.name[i] = name[i];
-    return told;
+    struct comms_member reported = {.id = id,
+                                    .rank = known ? rank : -1,
+                                    .nranks = known ? (uint32_t)nranks : 0,
+                                    .nodes = known && nodes > 0 && nodes <= nranks ? (uint32_t)nodes
+                                                                                   : 0};
+    for (size_t i = 0; name && name[i] && i + 1 < sizeof(reported.name); i++)
+        reported.name[i] = name[i];
+    return reported;
 }
 
 static int finalize(void *context)
@@ -226,7 +227,7 @@ static int start_1(void *context, void **handle, struct abi_event_1 *event)
 }
 
 /* Interfaces 2 and 3 have the collective at the same offset, but not the algorithm. */
-static void count_told(void *context, const struct abi_event_1 *event, const struct abi_way *way)
+static void count_event(void *context, const struct abi_event_1 *event, const struct abi_way *way)
 {
     if (event->type == ABI_COLL) {
         plugin_log_learn(member_of(context), event->coll_3.comm_hash, event->rank);
@@ -238,14 +239,14 @@ static void count_told(void *context, const struct abi_event_1 *event, const str
 static int start_2(void *context, void **handle, struct abi_event_1 *event)
 {
     if (may_count_in_group(handle, event))
-        count_told(context, event, &event->coll_2.way);
+        count_event(context, event, &event->coll_2.way);
     return ABI_SUCCESS;
 }
 
 static int start_3(void *context, void **handle, struct abi_event_1 *event)
 {
     if (may_count_in_group(handle, event))
-        count_told(context, event, &event->coll_3.way);
+        count_event(context, event, &event->coll_3.way);
     return ABI_SUCCESS;
 }
 
@@ -332,48 +333,48 @@ enum {
 };
 
 /* Interfaces 1 to 3 report nothing here: see plugin_log_learn. */
-static const struct comms_member not_told = {.rank = -1};
+static const struct comms_member unreported_member = {.rank = -1};
 
 static int init_1(void **context, int *mask)
 {
-    return join(context, mask, 1, WORK, &not_told);
+    return join(context, mask, 1, WORK, &unreported_member);
 }
 
 static int init_2(void **context, int *mask)
 {
-    return join(context, mask, 2, WORK, &not_told);
+    return join(context, mask, 2, WORK, &unreported_member);
 }
 
 static int init_3(void **context, int *mask)
 {
-    return join(context, mask, 3, WORK, &not_told);
+    return join(context, mask, 3, WORK, &unreported_member);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): so NCCL calls it */
 static int init_4(void **context, int *mask, const char *name, uint64_t hash, int nodes, int nranks,
                   int rank, void *log)
 {
-    const struct comms_member told = told_of(hash, name, nodes, nranks, rank);
+    const struct comms_member reported = reported_member(hash, name, nodes, nranks, rank);
     (void)log;
-    return join(context, mask, 4, WORK, &told);
+    return join(context, mask, 4, WORK, &reported);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): so NCCL calls it */
 static int init_5(void **context, uint64_t id, int *mask, const char *name, int nodes, int nranks,
                   int rank, void *log)
 {
-    const struct comms_member told = told_of(id, name, nodes, nranks, rank);
+    const struct comms_member reported = reported_member(id, name, nodes, nranks, rank);
     (void)log;
-    return join(context, mask, 5, WORK | CALLS | ABI_LAUNCH, &told);
+    return join(context, mask, 5, WORK | CALLS | ABI_LAUNCH, &reported);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): so NCCL calls it */
 static int init_6(void **context, uint64_t id, int *mask, const char *name, int nodes, int nranks,
                   int rank, void *log)
 {
-    const struct comms_member told = told_of(id, name, nodes, nranks, rank);
+    const struct comms_member reported = reported_member(id, name, nodes, nranks, rank);
     (void)log;
-    return join(context, mask, 6, WORK | CALLS | ABI_LAUNCH | ABI_COPY_COLL, &told);
+    return join(context, mask, 6, WORK | CALLS | ABI_LAUNCH | ABI_COPY_COLL, &reported);
 }
 
 #define EXPORTED __attribute__((visibility("default")))

@@ -38,10 +38,10 @@ static bool said_child;
  */
 enum { PAUSE_MS = 1000, PAUSE_MOST_MS = 30000, END_WAITS_MS = 5000 };
 
-static struct preload_file kept;
+static struct preload_file saved_file;
 static pid_t owner; /* that started the thread; 0 = none. A forked child has no such thread */
-static struct preload_thread ours = {.lock = PTHREAD_MUTEX_INITIALIZER};
-static bool over; /* the thread has copied for the last time; under its lock */
+static struct preload_thread saver = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static bool saver_ended; /* the thread has copied for the last time; under its lock */
 
 /* The first pause, in ms. CONTEND_COMMS_PERIOD_MS, for tests, sets it; pauses then do not grow. */
 static long first_pause(bool *grows)
@@ -56,73 +56,73 @@ static long first_pause(bool *grows)
 static uint64_t sum_up(void)
 {
     const size_t time_of_copy = offsetof(struct comms_header, copied_ns) / sizeof(uint64_t);
-    const uint64_t *word = kept.bytes;
+    const uint64_t *word = saved_file.bytes;
     uint64_t sum = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < kept.size / sizeof(*word); i++)
+    for (size_t i = 0; i < saved_file.size / sizeof(*word); i++)
         if (i != time_of_copy)
             sum = (sum ^ __atomic_load_n(&word[i], __ATOMIC_RELAXED)) * 0x100000001b3u;
     return sum;
 }
 
 /* `last`: the program ends, so nothing is missing after this copy. */
-static void copy_changes(bool last)
+static void save_changes(bool last)
 {
     static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
     static uint64_t saved; /* sum_up of the copy in the file */
-    static bool told_end, said;
-    struct comms_header *header = kept.bytes;
+    static bool saved_end, warned;
+    struct comms_header *header = saved_file.bytes;
     (void)pthread_mutex_lock(&one);
     const uint64_t sum = sum_up();
-    if (sum != saved || told_end != last) {
+    if (sum != saved || saved_end != last) {
         const uint64_t time = last ? 0 : preload_now_ns(CLOCK_MONOTONIC);
         __atomic_store_n(&header->copied_ns, time, __ATOMIC_RELAXED);
-        int code = preload_file_save(&kept);
+        int code = preload_file_save(&saved_file);
         saved = code ? saved : sum;
-        told_end = code ? told_end : last;
-        if (code && last && !said)
-            preload_report_off("cannot write the last of ", kept.path, code);
-        said |= code && last;
+        saved_end = code ? saved_end : last;
+        if (code && last && !warned)
+            preload_report_off("cannot write the last of ", saved_file.path, code);
+        warned |= code && last;
     }
     (void)pthread_mutex_unlock(&one);
 }
 
-/* True: the thread has made its last copy, and further copies are made by keep_now. */
-static bool is_over(bool last)
+/* True: the thread has made its last copy, and further copies are made by save_now. */
+static bool is_last_save(bool last)
 {
-    (void)pthread_mutex_lock(&ours.lock);
-    over = last && !ours.wanted;
-    bool now = over;
-    (void)pthread_mutex_unlock(&ours.lock);
+    (void)pthread_mutex_lock(&saver.lock);
+    saver_ended = last && !saver.wanted;
+    bool now = saver_ended;
+    (void)pthread_mutex_unlock(&saver.lock);
     return now;
 }
 
-static void *keep(void *arg)
+static void *save_periodically(void *arg)
 {
     bool grows, last;
     long pause = first_pause(&grows);
     (void)arg;
     do {
-        last = preload_thread_pause(&ours, pause);
-        copy_changes(last);
+        last = preload_thread_pause(&saver, pause);
+        save_changes(last);
         if (grows)
             pause = pause < PAUSE_MOST_MS / 2 ? 2 * pause : PAUSE_MOST_MS;
-    } while (!is_over(last));
+    } while (!is_last_save(last));
     return NULL;
 }
 
 static void end(void)
 {
     if (owner == getpid())
-        preload_thread_end(&ours, END_WAITS_MS);
+        preload_thread_end(&saver, END_WAITS_MS);
 }
 
-static bool start_keeping(const struct preload_file *file)
+static bool start_saving(const struct preload_file *file)
 {
-    kept = *file;
-    int code = preload_thread_start(&ours, keep);
+    saved_file = *file;
+    int code = preload_thread_start(&saver, save_periodically);
     if (code) {
-        (void)unlink(kept.path);
-        preload_file_drop(&kept, code);
+        (void)unlink(saved_file.path);
+        preload_file_drop(&saved_file, code);
         return false;
     }
     __atomic_store_n(&owner, getpid(), __ATOMIC_RELEASE);
@@ -130,24 +130,24 @@ static bool start_keeping(const struct preload_file *file)
     return true;
 }
 
-static void keep_now(void)
+static void save_now(void)
 {
     if (__atomic_load_n(&owner, __ATOMIC_ACQUIRE) != getpid())
         return;
-    (void)pthread_mutex_lock(&ours.lock);
-    ours.wanted = true;
-    bool ourselves = over;
-    (void)pthread_cond_signal(&ours.changed);
-    (void)pthread_mutex_unlock(&ours.lock);
-    if (ourselves)
-        copy_changes(true);
+    (void)pthread_mutex_lock(&saver.lock);
+    saver.wanted = true;
+    bool must_save = saver_ended;
+    (void)pthread_cond_signal(&saver.changed);
+    (void)pthread_mutex_unlock(&saver.lock);
+    if (must_save)
+        save_changes(true);
 }
 
 /* Exit handlers that the program registered earlier run after end; this destructor runs after all
  * handlers. */
 __attribute__((destructor)) static void copy_what_is_left(void)
 {
-    keep_now();
+    save_now();
 }
 
 /* ---- what is counted ---- */
@@ -173,7 +173,7 @@ static void open_log(void)
     int code = pthread_atfork(NULL, NULL, forget_in_child);
     if (code)
         preload_file_drop(&file, code);
-    if (code || !preload_file_name(&file) || (file.apart && !start_keeping(&file)))
+    if (code || !preload_file_name(&file) || (file.is_private && !start_saving(&file)))
         return;
     (void)snprintf(log_path, sizeof(log_path), "%s", file.path);
     __atomic_store_n(&the_log, log, __ATOMIC_RELEASE);
@@ -191,7 +191,7 @@ bool plugin_log_open(unsigned interface)
     return running() != NULL;
 }
 
-int plugin_log_join(const struct comms_member *told)
+int plugin_log_join(const struct comms_member *reported)
 {
     struct log *log = running();
     if (!log)
@@ -200,7 +200,7 @@ int plugin_log_join(const struct comms_member *told)
     if (number >= COMMS_MEMBERS)
         return -1;
     struct comms_member *member = &log->members[number];
-    *member = *told;
+    *member = *reported;
     member->begin_ns = preload_now_ns(CLOCK_MONOTONIC);
     __atomic_store_n(&member->state, (uint32_t)COMMS_ALIVE, __ATOMIC_RELEASE);
     return (int)number;
@@ -236,7 +236,7 @@ void plugin_log_leave(int member)
         return;
     log->members[member].end_ns = preload_now_ns(CLOCK_MONOTONIC);
     __atomic_store_n(&log->members[member].state, (uint32_t)COMMS_FINALIZED, __ATOMIC_RELEASE);
-    keep_now();
+    save_now();
 }
 
 /* The counter of the key among `n` from `first` on, claimed if it is new; NULL: no free slot. */

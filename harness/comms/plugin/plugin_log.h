@@ -20,7 +20,7 @@ bool plugin_log_open(unsigned interface);
 void plugin_log_report_timing(uint64_t every);
 
 /* Adds a rank of a communicator. Returns its number for keys; -1: the log is off or full. */
-int plugin_log_join(const struct comms_member *told);
+int plugin_log_join(const struct comms_member *reported);
 
 /* Called when NCCL has just written the graph of this member's communicator: renames its file for
  * the log, if the user has not set another name. */

@@ -43,7 +43,7 @@ static const struct preload_symbol timing[] = {
 static struct plugin_cuda *found;
 
 /* Does not close the library: NCCL and the program use it to the end. */
-static void look(void)
+static void find_driver(void)
 {
     struct plugin_cuda api = {0}, *mine = malloc(sizeof(*mine)), *none = NULL;
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
@@ -63,7 +63,7 @@ static void look(void)
 static const struct plugin_cuda *plugin_cuda(void)
 {
     if (!__atomic_load_n(&found, __ATOMIC_ACQUIRE))
-        look();
+        find_driver();
     return __atomic_load_n(&found, __ATOMIC_ACQUIRE);
 }
 
@@ -114,19 +114,19 @@ void plugin_timing_set(uint64_t every)
     __atomic_store_n(&timed_every, every, __ATOMIC_RELAXED);
 }
 
-static bool take(struct sample *sample, int from)
+static bool claim(struct sample *sample, int from)
 {
     return __atomic_load_n(&sample->state, __ATOMIC_RELAXED) == from &&
            __atomic_compare_exchange_n(&sample->state, &from, TAKEN, false, __ATOMIC_ACQUIRE,
                                        __ATOMIC_RELAXED);
 }
 
-static void give(struct sample *sample, int state)
+static void release(struct sample *sample, int state)
 {
     __atomic_store_n(&sample->state, state, __ATOMIC_RELEASE);
 }
 
-static bool is_of(const struct sample *sample, int member)
+static bool belongs_to(const struct sample *sample, int member)
 {
     return __atomic_load_n(&sample->member, __ATOMIC_RELAXED) == member;
 }
@@ -164,8 +164,8 @@ static bool collect(const struct plugin_cuda *cuda, struct sample *sample)
 static void collect_all(const struct plugin_cuda *cuda, int member)
 {
     for (size_t i = 0; i < SAMPLES; i++)
-        if (is_of(&samples[i], member) && take(&samples[i], WAITING))
-            give(&samples[i], collect(cuda, &samples[i]) ? IDLE : WAITING);
+        if (belongs_to(&samples[i], member) && claim(&samples[i], WAITING))
+            release(&samples[i], collect(cuda, &samples[i]) ? IDLE : WAITING);
 }
 
 static bool make_events(const struct plugin_cuda *cuda, struct sample *sample)
@@ -183,20 +183,20 @@ static struct sample *find(const struct plugin_cuda *cuda, int member)
 {
     int own = 0;
     for (size_t i = 0; i < SAMPLES; i++) {
-        if (!is_of(&samples[i], member))
+        if (!belongs_to(&samples[i], member))
             continue;
         own += __atomic_load_n(&samples[i].state, __ATOMIC_RELAXED) != FREE;
-        if (take(&samples[i], IDLE))
+        if (claim(&samples[i], IDLE))
             return &samples[i];
     }
     for (size_t i = 0; i < SAMPLES && own < SAMPLES_OF_MEMBER; i++) {
-        if (!take(&samples[i], FREE))
+        if (!claim(&samples[i], FREE))
             continue;
         if (make_events(cuda, &samples[i])) {
             __atomic_store_n(&samples[i].member, member, __ATOMIC_RELAXED);
             return &samples[i];
         }
-        give(&samples[i], FREE);
+        release(&samples[i], FREE);
         return NULL;
     }
     return NULL;
@@ -215,7 +215,7 @@ static struct sample *begin(const struct plugin_cuda *cuda, int member, void *st
     sample->stream = stream;
     if (!cuda->event_record(sample->start, stream))
         return sample;
-    give(sample, IDLE);
+    release(sample, IDLE);
     plugin_log_untimed();
     return NULL;
 }
@@ -235,7 +235,7 @@ static void forget_launch(void)
 {
     if (!launched.sample)
         return;
-    give(launched.sample, IDLE);
+    release(launched.sample, IDLE);
     launched.sample = NULL;
     plugin_log_untimed();
 }
@@ -274,7 +274,7 @@ void plugin_timing_launched(void *handle)
 bool plugin_timing_begin_work(int member)
 {
     launched.works = 0;
-    launched.is_open = launched.sample && is_of(launched.sample, member);
+    launched.is_open = launched.sample && belongs_to(launched.sample, member);
     return launched.is_open;
 }
 
@@ -298,7 +298,7 @@ void plugin_timing_end_work(void)
     }
     launched.sample = NULL;
     sample->counted = launched.counted;
-    give(sample, WAITING);
+    release(sample, WAITING);
 }
 
 void plugin_timing_leave(int member)
@@ -311,14 +311,14 @@ void plugin_timing_leave(int member)
     collect_all(cuda, member);
     for (size_t i = 0; i < SAMPLES; i++) {
         struct sample *sample = &samples[i];
-        bool was_waiting = is_of(sample, member) && take(sample, WAITING);
-        if (!was_waiting && !(is_of(sample, member) && take(sample, IDLE)))
+        bool was_waiting = belongs_to(sample, member) && claim(sample, WAITING);
+        if (!was_waiting && !(belongs_to(sample, member) && claim(sample, IDLE)))
             continue;
         if (was_waiting)
             plugin_log_untimed();
         (void)cuda->event_destroy(sample->start);
         (void)cuda->event_destroy(sample->end);
-        give(sample, FREE);
+        release(sample, FREE);
     }
     exchange_mode(cuda, &mode);
 }

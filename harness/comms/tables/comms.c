@@ -224,13 +224,13 @@ static void add_arrival(const struct comms_arrival *arrival, struct doc *doc)
     doc_column(table, DOC_LABEL, "rank");
     doc_columns(table, DOC_NUMBER, "last", "late", "waited", NULL);
     for (size_t i = 0; i < arrival->n && i < RANKS_MOST; i++) {
-        struct comms_arrival_said said;
-        comms_arrival_report(arrival, &arrival->rank[i], &said);
+        struct comms_arrival_text text;
+        comms_arrival_report(arrival, &arrival->rank[i], &text);
         doc_row(table, DOC_PLAIN);
         doc_cell(table, "%u", arrival->rank[i].rank);
-        doc_cell(table, "%s", said.last);
-        doc_cell(table, "%s", said.late);
-        doc_cell(table, "%s", said.waited);
+        doc_cell(table, "%s", text.last);
+        doc_cell(table, "%s", text.late);
+        doc_cell(table, "%s", text.waited);
     }
     add_rest(arrival->n, RANKS_MOST, "ranks", doc);
 }

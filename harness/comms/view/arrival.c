@@ -41,7 +41,7 @@ static int fill(struct track *track, const struct comms_rank *rank)
 }
 
 /* Advances all tracks to the next call that all ranks have; false: there is none. */
-static bool meet(struct track *tracks, size_t n)
+static bool next_common_call(struct track *tracks, size_t n)
 {
     uint64_t wanted = 0;
     for (size_t i = 0; i < n;) {
@@ -84,7 +84,7 @@ static void add_times(const struct track *tracks, struct comms_arrival *arrival)
 static void compare(struct track *tracks, struct comms_arrival *arrival)
 {
     uint64_t begin = UINT64_MAX, end = 0;
-    while (meet(tracks, arrival->n)) {
+    while (next_common_call(tracks, arrival->n)) {
         for (size_t i = 0; i < arrival->n; i++) {
             uint64_t time = tracks[i].event[tracks[i].at]->time_ns;
             begin = time < begin ? time : begin;
@@ -152,15 +152,15 @@ double comms_arrival_waited(const struct comms_arrival *arrival)
 }
 
 void comms_arrival_report(const struct comms_arrival *arrival,
-                          const struct comms_arrival_rank *rank, struct comms_arrival_said *said)
+                          const struct comms_arrival_rank *rank, struct comms_arrival_text *text)
 {
     double calls = (double)arrival->calls;
-    (void)text_percent((double)rank->last / calls, said->last, sizeof(said->last));
-    (void)units_format_seconds((double)rank->late_ns / calls / 1e9, said->late, sizeof(said->late));
-    (void)strcpy(said->waited, "-");
+    (void)text_percent((double)rank->last / calls, text->last, sizeof(text->last));
+    (void)units_format_seconds((double)rank->late_ns / calls / 1e9, text->late, sizeof(text->late));
+    (void)strcpy(text->waited, "-");
     if (rank->timed_ns)
-        (void)text_percent((double)rank->waited_ns / (double)rank->timed_ns, said->waited,
-                           sizeof(said->waited));
+        (void)text_percent((double)rank->waited_ns / (double)rank->timed_ns, text->waited,
+                           sizeof(text->waited));
 }
 
 /* NULL: no rank is late. */

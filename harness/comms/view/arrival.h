@@ -42,11 +42,11 @@ double comms_arrival_waited(const struct comms_arrival *arrival);
 
 /* A rank's figures for people: the share of calls to which it came last, its mean delay, and the
  * share of its GPU time that it waited ("-": not timed). The arrival must have calls. */
-struct comms_arrival_said {
+struct comms_arrival_text {
     char last[16], late[24], waited[16];
 };
 void comms_arrival_report(const struct comms_arrival *arrival,
-                          const struct comms_arrival_rank *rank, struct comms_arrival_said *said);
+                          const struct comms_arrival_rank *rank, struct comms_arrival_text *text);
 
 /*
  * Reports comms_late for a rank that came last to 80% of at least 20 calls, by more than 1% of the

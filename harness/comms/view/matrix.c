@@ -49,7 +49,7 @@ static void add(struct maker *maker, const struct comms_key *key, int64_t from, 
     matrix->calls[at] += calls;
 }
 
-static void rely_on(struct maker *maker, enum comms_how how)
+static void lower_certainty(struct maker *maker, enum comms_how how)
 {
     if (how > maker->matrix->how)
         maker->matrix->how = how;
@@ -64,10 +64,10 @@ struct place {
 static struct place place_in(const struct maker *maker, size_t ring, uint32_t rank)
 {
     uint32_t n = maker->matrix->n;
-    const struct comms_order *told = &maker->communicator->order;
-    if (!told->nrings)
+    const struct comms_order *known_order = &maker->communicator->order;
+    if (!known_order->nrings)
         return (struct place){rank, (rank + 1) % n};
-    const uint32_t *order = &told->rank[ring * n];
+    const uint32_t *order = &known_order->rank[ring * n];
     uint32_t at = 0;
     while (at + 1 < n && order[at] != rank)
         at++;
@@ -116,7 +116,7 @@ static bool add_ring(struct maker *maker, const struct comms_done *done)
             add(maker, key, done->rank, place.next, bytes, share == 0 ? done->count.calls : 0);
     }
     if (n > 2) /* two ranks have only one ring */
-        rely_on(maker, rings ? COMMS_FROM_NCCL : COMMS_MODELLED);
+        lower_certainty(maker, rings ? COMMS_FROM_NCCL : COMMS_MODELLED);
     return true;
 }
 
@@ -182,7 +182,7 @@ struct comms_tree comms_tree_of(uint32_t rank, uint32_t nranks, uint32_t nodes, 
     return tree;
 }
 
-static bool is_beside(const struct comms_tree *tree, int64_t rank)
+static bool is_tree_neighbour(const struct comms_tree *tree, int64_t rank)
 {
     return tree->parent == rank || tree->child[0] == rank || tree->child[1] == rank ||
            tree->child[2] == rank;
@@ -198,17 +198,19 @@ static bool add_tree(struct maker *maker, const struct comms_done *done)
     for (int second = 0; second < 2; second++) {
         uint64_t half = done->count.bytes / 2 + (second ? 0 : done->count.bytes % 2);
         struct comms_tree tree = comms_tree_of(done->rank, n, nodes, second);
-        const int64_t beside[] = {tree.parent, tree.child[0], tree.child[1], tree.child[2]};
+        const int64_t tree_neighbours[] = {tree.parent, tree.child[0], tree.child[1],
+                                           tree.child[2]};
         for (int i = 0; i < 4; i++) {
             bool counted =
-                second && is_beside(&first, beside[i]); /* one call, though in both trees */
-            add(maker, &done->count.key, done->rank, beside[i], half,
+                second &&
+                is_tree_neighbour(&first, tree_neighbours[i]); /* one call, though in both trees */
+            add(maker, &done->count.key, done->rank, tree_neighbours[i], half,
                 counted ? 0 : done->count.calls);
         }
     }
     maker->matrix->trees = true;
     if (n > 2)
-        rely_on(maker, COMMS_MODELLED);
+        lower_certainty(maker, COMMS_MODELLED);
     return true;
 }
 

@@ -12,8 +12,8 @@ static struct comms_communicator *find(struct comms *comms, const struct comms_m
 {
     for (size_t i = 0; i < comms->n; i++) {
         struct comms_communicator *known = &comms->communicator[i];
-        if (known->id == member->id && known->told == (member->nranks > 0) &&
-            (!known->told || known->nranks == member->nranks))
+        if (known->id == member->id && known->size_known == (member->nranks > 0) &&
+            (!known->size_known || known->nranks == member->nranks))
             return known;
     }
     struct comms_communicator *added = array_add(comms->communicator, comms->n, comms->capacity);
@@ -22,7 +22,7 @@ static struct comms_communicator *find(struct comms *comms, const struct comms_m
     *added = (struct comms_communicator){.id = member->id,
                                          .nranks = member->nranks,
                                          .nodes = member->nodes,
-                                         .told = member->nranks > 0};
+                                         .size_known = member->nranks > 0};
     (void)snprintf(added->name, sizeof(added->name), "%s", member->name);
     return added;
 }
@@ -127,7 +127,7 @@ static void arrange(struct comms *comms)
         struct comms_communicator *each = &comms->communicator[i];
         qsort(each->present, each->npresent, sizeof(*each->present), by_rank);
         qsort(each->done, each->ndone, sizeof(*each->done), by_rank_and_key);
-        if (!each->told)
+        if (!each->size_known)
             find_size(each);
     }
     if (comms->n)
@@ -142,7 +142,7 @@ int comms_merge(const struct comms_logs *logs, struct comms *comms, struct err *
         for (size_t m = 0; m < logs->log[l].nmembers && !rc; m++) {
             const struct comms_member *member = &logs->log[l].member[m];
             if (member->state == COMMS_NONE || !member->id || member->rank < 0) {
-                comms->silent++;
+                comms->unidentified++;
                 continue;
             }
             struct comms_communicator *communicator = find(comms, member);

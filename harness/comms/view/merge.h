@@ -32,10 +32,10 @@ struct comms_order {
 
 struct comms_communicator {
     uint64_t id;
-    /* Not reported by interfaces 1 to 3 (`told` is false). Then 1 + the highest rank that was seen
-     * or named, and the number of hosts. */
+    /* Not reported by interfaces 1 to 3 (`size_known` is false). Then 1 + the highest rank that was
+     * seen or named, and the number of hosts. */
     uint32_t nranks, nodes;
-    bool told;
+    bool size_known;
     char name[COMMS_NAME_MAX];
     size_t npresent, ndone;
     struct comms_rank *present; /* owned, by rank; a rank in two logs is there twice */
@@ -50,7 +50,7 @@ struct comms_communicator {
 struct comms {
     size_t n, capacity;
     struct comms_communicator *communicator; /* owned, in the order in which they began */
-    size_t silent; /* ranks of an unknown communicator: NCCL reported no call of theirs */
+    size_t unidentified; /* ranks of an unknown communicator: NCCL reported no call of theirs */
 };
 
 /* Borrows the logs. -ENOMEM only. */

@@ -13,14 +13,14 @@
 #include "harness/lib/files/file.h"
 #include "harness/lib/sys/affinity.h"
 
-static int not_same(pid_t pid, const char *name, struct err *err)
+static int err_other_process(pid_t pid, const char *name, struct err *err)
 {
     return err_set(err, -ESRCH, "process %d (%.15s) has ended, or its PID is reused", (int)pid,
                    name);
 }
 
 /* Calls `each` for every listed thread; threads that start meanwhile may be missed. */
-static int each_task(pid_t pid, int (*each)(pid_t pid, pid_t tid, void *arg), void *arg)
+static int for_each_task(pid_t pid, int (*each)(pid_t pid, pid_t tid, void *arg), void *arg)
 {
     char path[48];
     int rc = 0;
@@ -65,7 +65,7 @@ static int write_state(const struct apply_process *processes, size_t n, enum app
     apply_state_head(out, purpose);
     for (size_t i = 0; i < n; i++)
         if (is_there(&processes[i]))
-            (void)each_task(processes[i].pid, write_task, out);
+            (void)for_each_task(processes[i].pid, write_task, out);
     int rc = fclose(out) ? -ENOMEM : file_replace(AT_FDCWD, path, text, size);
     free(text);
     return rc ? err_sys(err, rc, "cannot write the state to %.150s", path) : 0;
@@ -109,11 +109,11 @@ static int bind_process(const struct apply_process *process, size_t *bound, stru
     char list[BITSET_LIST_MAX];
     for (int pass = 0; pass < 2; pass++) {
         if (!is_there(process))
-            return process->is_lead ? not_same(process->pid, process->name, err) : 0;
-        (void)each_task(process->pid, bind_task, &binding);
+            return process->is_lead ? err_other_process(process->pid, process->name, err) : 0;
+        (void)for_each_task(process->pid, bind_task, &binding);
     }
     if (!binding.rc)
-        (void)each_task(process->pid, compare_task, &binding);
+        (void)for_each_task(process->pid, compare_task, &binding);
     *bound += !binding.rc;
     (void)bitset_format(&process->cpus, list, sizeof(list));
     if (binding.rc == -EIO)
@@ -138,9 +138,10 @@ static size_t find_listed(const struct view *view, const struct view_process *pr
 }
 
 /* Calls `each` for descendants of the listed processes that are not listed themselves. */
-static int each_stray(const pid_t *pids, size_t n,
-                      void (*each)(void *arg, const struct view_process *stray, size_t of),
-                      void *arg, struct err *err)
+static int for_each_late_child(const pid_t *pids, size_t n,
+                               void (*each)(void *arg, const struct view_process *late_child,
+                                            size_t of),
+                               void *arg, struct err *err)
 {
     struct reader reader;
     const struct view *view = &reader.view;
@@ -161,15 +162,16 @@ struct bindings {
 };
 
 /* Leaves the process out if memory is short. */
-static void add_stray(void *arg, const struct view_process *stray, size_t of)
+static void add_late_child(void *arg, const struct view_process *late_child, size_t of)
 {
     struct bindings *bindings = arg;
     struct apply_process *added = array_add(bindings->all, bindings->n, bindings->capacity);
     if (!added)
         return;
-    *added = (struct apply_process){
-        .pid = stray->pid, .start_ticks = stray->start_ticks, .cpus = bindings->all[of].cpus};
-    memcpy(added->name, stray->name, sizeof(added->name));
+    *added = (struct apply_process){.pid = late_child->pid,
+                                    .start_ticks = late_child->start_ticks,
+                                    .cpus = bindings->all[of].cpus};
+    memcpy(added->name, late_child->name, sizeof(added->name));
 }
 
 /* Lists the given processes and the children that they started meanwhile. */
@@ -184,7 +186,7 @@ static int list_all(const struct apply_process *processes, size_t n, struct bind
         bindings->all[i] = processes[i];
     }
     if (!rc)
-        rc = each_stray(pids, n, add_stray, bindings, err);
+        rc = for_each_late_child(pids, n, add_late_child, bindings, err);
     free(pids);
     return rc;
 }
@@ -199,7 +201,7 @@ int apply_bind(const struct apply_process *processes, size_t n, enum apply_purpo
                        "%.150s is of an earlier --apply: undo that first, with --undo", state_path);
     for (size_t i = 0; i < n; i++)
         if (processes[i].is_lead && !is_there(&processes[i]))
-            return not_same(processes[i].pid, processes[i].name, err);
+            return err_other_process(processes[i].pid, processes[i].name, err);
     int rc = list_all(processes, n, &bindings, err);
     if (!rc)
         rc = write_state(bindings.all, bindings.n, purpose, state_path, err);
@@ -209,7 +211,7 @@ int apply_bind(const struct apply_process *processes, size_t n, enum apply_purpo
     return rc;
 }
 
-static int put_back(pid_t pid, const struct binding *done, struct err *err)
+static int err_not_restored(pid_t pid, const struct binding *done, struct err *err)
 {
     return done->rc ? err_sys(err, done->rc, "cannot restore the mask of thread %d of %d",
                               (int)done->tid, (int)pid)
@@ -220,7 +222,7 @@ static int put_back(pid_t pid, const struct binding *done, struct err *err)
 static void restore_tasks(pid_t pid, struct binding *binding)
 {
     for (int pass = 0; pass < 2; pass++)
-        (void)each_task(pid, bind_task, binding);
+        (void)for_each_task(pid, bind_task, binding);
 }
 
 /* The first thread's line restores all threads, so new ones too; other lines restore their own. */
@@ -231,7 +233,7 @@ static int restore(const struct apply_mask *kept, struct err *err)
         restore_tasks(kept->pid, &binding);
     else if (apply_is_same(kept->pid, kept->tid, kept->task_start_ticks))
         (void)bind_task(kept->pid, kept->tid, &binding);
-    return put_back(kept->pid, &binding, err);
+    return err_not_restored(kept->pid, &binding, err);
 }
 
 struct restoring {
@@ -244,18 +246,18 @@ struct restoring {
  * A child started since the change inherits the bound mask. Restores it unless the child chose
  * another mask.
  */
-static void restore_stray(void *arg, const struct view_process *stray, size_t of)
+static void restore_late_child(void *arg, const struct view_process *late_child, size_t of)
 {
     struct restoring *restoring = arg;
     const struct apply_mask *first = restoring->firsts[of];
     struct binding binding = {.cpus = first->mask};
     struct bitset above, mask;
-    if (affinity_get(first->pid, &above) || affinity_get(stray->pid, &mask) ||
+    if (affinity_get(first->pid, &above) || affinity_get(late_child->pid, &mask) ||
         !bitset_equal(&above, &mask))
         return;
-    restore_tasks(stray->pid, &binding);
+    restore_tasks(late_child->pid, &binding);
     if (!restoring->rc)
-        restoring->rc = put_back(stray->pid, &binding, restoring->err);
+        restoring->rc = err_not_restored(late_child->pid, &binding, restoring->err);
 }
 
 static int restore_all(const struct apply_state *state, struct err *err)
@@ -271,8 +273,9 @@ static int restore_all(const struct apply_state *state, struct err *err)
         restoring.firsts[n] = kept;
         pids[n++] = kept->pid;
     }
-    int rc = restoring.firsts && pids ? each_stray(pids, n, restore_stray, &restoring, err)
-                                      : err_sys(err, -ENOMEM, "cannot undo");
+    int rc = restoring.firsts && pids
+                 ? for_each_late_child(pids, n, restore_late_child, &restoring, err)
+                 : err_sys(err, -ENOMEM, "cannot undo");
     rc = rc ? rc : restoring.rc;
     for (size_t i = 0; i < state->n; i++) {
         const struct apply_mask *kept = &state->masks[i];

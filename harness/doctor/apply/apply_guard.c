@@ -24,21 +24,21 @@ static int guard_trial(void *arg)
     struct err err;
     char byte;
     uint64_t end_ns = clock_now_ns() + (uint64_t)(of->limit_s * 1e9);
-    struct pollfd news = {.fd = of->fds[0], .events = POLLIN};
+    struct pollfd events = {.fd = of->fds[0], .events = POLLIN};
     int n;
     process_outlive_parent();
     (void)close(of->fds[1]);
     do {
         uint64_t at_ns = clock_now_ns();
-        n = poll(&news, 1, at_ns < end_ns ? (int)((end_ns - at_ns) / 1000000) + 1 : 0);
+        n = poll(&events, 1, at_ns < end_ns ? (int)((end_ns - at_ns) / 1000000) + 1 : 0);
     } while (n < 0 && errno == EINTR);
     if (n > 0 && read(of->fds[0], &byte, 1) == 1)
         return 0;
     int rc = apply_undo(of->state_path, of->owner, &left, &err);
     if (!rc)
         log_warn("contend doctor --verify %s: undone, %zu process%s may run where %s could before",
-                 n > 0 ? "was killed" : "did not end in its time", left.live,
-                 left.live == 1 ? "" : "es", left.live == 1 ? "it" : "they");
+                 n > 0 ? "was killed" : "did not end in its time", left.nlive,
+                 left.nlive == 1 ? "" : "es", left.nlive == 1 ? "it" : "they");
     else if (rc != -ENOENT)
         log_error("%s", err.msg);
     return rc != 0;

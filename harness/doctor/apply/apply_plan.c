@@ -83,16 +83,16 @@ static int sort_leads(const struct view *view, const struct topo *topo,
 
 /* Removes busy CPUs that neither this process's initial mask nor the jobs use: they may belong to
  * another user. Idle ones stay. */
-static void keep_ours_and_idle(const struct view *view, const struct view_process *const *leads,
-                               size_t n, struct bitset *cpus)
+static void keep_usable(const struct view *view, const struct view_process *const *leads, size_t n,
+                        struct bitset *cpus)
 {
-    struct bitset ours = *affinity_at_start();
+    struct bitset usable = *affinity_at_start();
     for (size_t w = 0; w < n; w++)
-        view_add_cpus(view, leads[w], &ours);
+        view_add_cpus(view, leads[w], &usable);
     for (int cpu = bitset_next(cpus, 0); cpu >= 0; cpu = bitset_next(cpus, (unsigned)cpu + 1)) {
         struct bitset one = {0};
         bitset_set(&one, (unsigned)cpu);
-        if (!bitset_test(&ours, (unsigned)cpu) && !allocate_is_idle(view, &one))
+        if (!bitset_test(&usable, (unsigned)cpu) && !allocate_is_idle(view, &one))
             bitset_andnot(cpus, &one);
     }
 }
@@ -107,7 +107,7 @@ static int find_cpus(const struct view *view, const struct topo *topo,
         view_allowed_cpus(view, leads[w], &allowed);
         bitset_and(cpus, &allowed);
     }
-    keep_ours_and_idle(view, leads, n, cpus);
+    keep_usable(view, leads, n, cpus);
     return bitset_empty(cpus)
                ? err_set(err, -EINVAL,
                          "the processes have no allowed CPU in common: bind them one by one")

@@ -142,8 +142,8 @@ static int parse_masks(char *text, bool rebooted, struct apply_state *state, str
         if (rebooted)
             mask->start_ticks = mask->task_start_ticks = 0;
         if (mask->pid == mask->tid)
-            *(apply_is_same(mask->pid, mask->pid, mask->start_ticks) ? &state->left.live
-                                                                     : &state->left.gone) += 1;
+            *(apply_is_same(mask->pid, mask->pid, mask->start_ticks) ? &state->left.nlive
+                                                                     : &state->left.nended) += 1;
         state->n++;
     }
     return 0;

@@ -34,8 +34,8 @@ enum apply_left_kind {
 
 struct apply_left {
     enum apply_left_kind kind;
-    pid_t owner;       /* the contend that wrote it */
-    size_t live, gone; /* processes of the file that still run, and that have ended */
+    pid_t owner;          /* the contend that wrote it */
+    size_t nlive, nended; /* processes of the file that still run, and that have ended */
 };
 
 /* One line of the file. start_ticks: clock ticks since boot. */

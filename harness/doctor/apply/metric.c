@@ -256,8 +256,8 @@ static ssize_t read_answer(int fd, char *answer, size_t size)
     uint64_t end_ns = clock_now_ns() + COMMAND_LONGEST_MS * 1000000ull;
     for (;;) {
         uint64_t at_ns = clock_now_ns();
-        struct pollfd news = {.fd = fd, .events = POLLIN};
-        if (at_ns >= end_ns || !poll(&news, 1, (int)((end_ns - at_ns) / 1000000) + 1))
+        struct pollfd events = {.fd = fd, .events = POLLIN};
+        if (at_ns >= end_ns || !poll(&events, 1, (int)((end_ns - at_ns) / 1000000) + 1))
             return -ETIME;
         ssize_t n = read(fd, answer + used, size - 1 - used);
         if (n < 0 && (errno == EINTR || errno == EAGAIN))
@@ -334,7 +334,7 @@ double metric_rate(const struct metric *metric, double from_s, double to_s)
                  : gain_mean(metric->samples, metric->n, from_s, to_s, metric->kind == METRIC_FILE);
 }
 
-bool metric_has_news(const struct metric *metric)
+bool metric_has_progress(const struct metric *metric)
 {
     bool grows = metric->kind == METRIC_LINES || metric->kind == METRIC_COUNTER;
     return metric->n > (grows ? 1 : 0);

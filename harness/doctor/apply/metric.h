@@ -78,6 +78,6 @@ int metric_look(struct metric *metric, struct err *err);
 double metric_rate(const struct metric *metric, double from_s, double to_s);
 
 /* True if there was progress since the block began. */
-bool metric_has_news(const struct metric *metric);
+bool metric_has_progress(const struct metric *metric);
 
 #endif

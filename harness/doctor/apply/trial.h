@@ -2,7 +2,7 @@
 #ifndef CONTEND_DOCTOR_APPLY_TRIAL_H
 #define CONTEND_DOCTOR_APPLY_TRIAL_H
 
-#include "harness/doctor/apply/beside.h"
+#include "harness/doctor/apply/bystanders.h"
 #include "harness/doctor/apply/gain.h"
 
 struct trial {
@@ -11,7 +11,7 @@ struct trial {
     const char *unit; /* of the rates, such as "lines/s"; "" = unknown */
     struct gain_pairs pairs;
     struct gain gain;
-    struct beside beside;
+    struct bystanders bystanders;
     bool kept; /* else it was undone */
 };
 

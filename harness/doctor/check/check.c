@@ -25,7 +25,7 @@ const struct check checks[] = {
      "cpu.max of all cgroups above, times and libraries of the process", check_team_over_quota},
     {3, "throttled", "stopped by a quota of CPU time", "cpu.stat", check_throttled},
     {5, "idle_beside_queue", "waiting while allowed CPUs are idle",
-     "schedstat, masks, time of each CPU", check_idle_beside},
+     "schedstat, masks, time of each CPU", check_idle_cpus},
     {4, "run_queue", "waiting in the run queue, and the cause",
      "schedstat, time of each CPU, cpu.stat, steal", check_queue},
     {7, "leader_alone", "the first thread is bound, the others are not", "masks of tasks",
@@ -51,7 +51,7 @@ const struct check checks[] = {
     {24, "gpu", "GPUs that are held back or unwell", "NVML, kernel log", check_gpus},
     {26, "hung", "processes that hang: all threads wait", "syscall and status of threads",
      check_hung},
-    {.looks = NULL},
+    {.finds = NULL},
 };
 
 struct check_gain check_gain_of_more(double oncpu_s, double more_s, bool is_team_waiting)
@@ -99,7 +99,7 @@ const char *check_sudo(const struct view *view, const struct view_process *proce
     return process->uid == view->uid ? "" : check_root(view);
 }
 
-bool check_may_touch(const struct view *view, const struct view_process *process, char *told,
+bool check_may_touch(const struct view *view, const struct view_process *process, char *footnote,
                      size_t size)
 {
     char user[32] = "root";
@@ -107,8 +107,8 @@ bool check_may_touch(const struct view *view, const struct view_process *process
         return true;
     if (process->uid)
         (void)snprintf(user, sizeof(user), "user %u", process->uid);
-    (void)check_append(told, size, " %s (%d) belongs to %s%s.", process->name, process->pid, user,
-                       view->is_root ? "" : ": ask them");
+    (void)check_append(footnote, size, " %s (%d) belongs to %s%s.", process->name, process->pid,
+                       user, view->is_root ? "" : ": ask them");
     return view->is_root;
 }
 
@@ -142,43 +142,44 @@ bool check_append_taskset(const struct checker *checker, size_t group, const str
     return fits;
 }
 
-static void name_subject(const struct said *said, char *buf, size_t size)
+static void name_subject(const struct finding_parts *parts, char *buf, size_t size)
 {
     buf[0] = '\0';
-    if (said->subject)
-        (void)snprintf(buf, size, "%s", said->subject);
-    for (size_t i = 0; i < said->nwho && !said->subject; i++)
+    if (parts->subject)
+        (void)snprintf(buf, size, "%s", parts->subject);
+    for (size_t i = 0; i < parts->nwho && !parts->subject; i++)
         if (!check_append(buf, size - sizeof(", ..."), "%s%s (%d)", i ? ", " : "",
-                          said->who[i]->name, (int)said->who[i]->pid)) {
+                          parts->who[i]->name, (int)parts->who[i]->pid)) {
             (void)check_append(buf, size, ", ...");
             break;
         }
 }
 
-static void format_gain(const struct said *said, char *sentence, size_t size)
+static void format_gain(const struct finding_parts *parts, char *sentence, size_t size)
 {
-    const struct check_gain *gain = &said->gain;
+    const struct check_gain *gain = &parts->gain;
     if (!isfinite(gain->times))
         (void)check_append(sentence, size, " Its gain is not known.");
     else if (gain->times > 0)
         (void)check_append(sentence, size, " That makes %s %s %.1fx as fast%s%s.",
-                           said->nwho > 1 ? "them" : "it", gain->at_least ? "at least" : "about",
+                           parts->nwho > 1 ? "them" : "it", gain->at_least ? "at least" : "about",
                            gain->times, gain->at_least ? ": " : "",
                            gain->at_least ? gain->at_least : "");
 }
 
-struct said said_bad(double cost, const struct view_process *const *who, size_t nwho,
-                     const char *evidence, const char *command)
+struct finding_parts finding_parts_bad(double cost, const struct view_process *const *who,
+                                       size_t nwho, const char *evidence, const char *command)
 {
-    return (struct said){.severity = FINDING_BAD,
-                         .cost = cost,
-                         .who = who,
-                         .nwho = nwho,
-                         .evidence = evidence,
-                         .command = command};
+    return (struct finding_parts){.severity = FINDING_BAD,
+                                  .cost = cost,
+                                  .who = who,
+                                  .nwho = nwho,
+                                  .evidence = evidence,
+                                  .command = command};
 }
 
-void checker_report(struct checker *checker, const struct said *said, const char *fmt, ...)
+void checker_report(struct checker *checker, const struct finding_parts *parts, const char *fmt,
+                    ...)
 {
     struct diagnosis *diagnosis = checker->diagnosis;
     struct found *found = array_add(diagnosis->all, diagnosis->n, diagnosis->capacity);
@@ -187,29 +188,29 @@ void checker_report(struct checker *checker, const struct said *said, const char
             err_set(checker->err, -ENOMEM, "out of memory for %zu findings", diagnosis->n + 1);
         return;
     }
-    *found = (struct found){.check = checker->check, .cost = said->cost, .gain = said->gain};
-    if (said->cure)
-        found->cure = *said->cure;
+    *found = (struct found){.check = checker->check, .cost = parts->cost, .gain = parts->gain};
+    if (parts->env_changes)
+        found->env_changes = *parts->env_changes;
     struct finding *finding = &found->finding;
-    finding->severity = said->severity;
-    finding->value = said->cost;
+    finding->severity = parts->severity;
+    finding->value = parts->cost;
     finding->low = finding->high = NAN;
     (void)snprintf(finding->id, sizeof(finding->id), "%s",
-                   said->id ? said->id : checker->check->id);
-    name_subject(said, finding->subject, sizeof(finding->subject));
+                   parts->id ? parts->id : checker->check->id);
+    name_subject(parts, finding->subject, sizeof(finding->subject));
     va_list ap;
     va_start(ap, fmt);
     (void)vsnprintf(finding->sentence, sizeof(finding->sentence), fmt, ap);
     va_end(ap);
-    format_gain(said, finding->sentence, sizeof(finding->sentence));
-    if (said->tail)
-        (void)check_append(finding->sentence, sizeof(finding->sentence), "%s", said->tail);
+    format_gain(parts, finding->sentence, sizeof(finding->sentence));
+    if (parts->tail)
+        (void)check_append(finding->sentence, sizeof(finding->sentence), "%s", parts->tail);
     (void)snprintf(finding->evidence, sizeof(finding->evidence), "%s",
-                   said->evidence ? said->evidence : "");
+                   parts->evidence ? parts->evidence : "");
     (void)snprintf(finding->command, sizeof(finding->command), "%s",
-                   said->command ? said->command : "");
-    for (size_t i = 0; i < said->nwho && i < FOUND_PIDS_MAX; i++)
-        found->pids[found->npids++] = said->who[i]->pid;
+                   parts->command ? parts->command : "");
+    for (size_t i = 0; i < parts->nwho && i < FOUND_PIDS_MAX; i++)
+        found->pids[found->npids++] = parts->who[i]->pid;
 }
 
 static void add_to_group(struct checker *checker, const struct view_process *process,
@@ -231,8 +232,8 @@ static int make_groups(struct checker *checker)
     size_t n = view->nprocesses;
     checker->groups = calloc(n + 1, sizeof(checker->groups[0]));
     checker->group_of = calloc(n + 1, sizeof(checker->group_of[0]));
-    checker->explained = calloc(n + 1, sizeof(checker->explained[0]));
-    if (!checker->groups || !checker->group_of || !checker->explained)
+    checker->has_cause = calloc(n + 1, sizeof(checker->has_cause[0]));
+    if (!checker->groups || !checker->group_of || !checker->has_cause)
         return err_set(checker->err, -ENOMEM, "out of memory for %zu processes", n);
     for (size_t i = 0; i < n; i++) {
         const struct view_process *process = &view->processes[i];
@@ -260,8 +261,8 @@ static int by_cost(const void *a, const void *b)
     if (one->finding.severity != other->finding.severity)
         return one->finding.severity > other->finding.severity ? -1 : 1;
     /* The finding that a group waits comes after those that say why. */
-    if ((one->check->look == check_queue) != (other->check->look == check_queue))
-        return one->check->look == check_queue ? 1 : -1;
+    if ((one->check->run == check_queue) != (other->check->run == check_queue))
+        return one->check->run == check_queue ? 1 : -1;
     if (costs != others)
         return costs > others ? -1 : 1;
     return (one->check > other->check) - (one->check < other->check);
@@ -278,8 +279,8 @@ void checker_close(struct checker *checker)
 {
     free(checker->groups);
     free(checker->group_of);
-    free(checker->explained);
-    checker->explained = NULL;
+    free(checker->has_cause);
+    checker->has_cause = NULL;
     checker->groups = NULL;
     checker->group_of = NULL;
 }
@@ -289,9 +290,9 @@ int diagnosis_make(const struct view *view, struct diagnosis *diagnosis, struct 
     struct checker checker;
     (void)checker_open(view, &checker, err);
     checker.diagnosis = diagnosis;
-    for (const struct check *check = checks; check->looks && !checker.rc; check++) {
+    for (const struct check *check = checks; check->finds && !checker.rc; check++) {
         checker.check = check;
-        check->look(&checker);
+        check->run(&checker);
     }
     if (diagnosis->n)
         qsort(diagnosis->all, diagnosis->n, sizeof(diagnosis->all[0]), by_cost);
@@ -314,12 +315,12 @@ int diagnosis_findings(const struct diagnosis *diagnosis, struct findings *findi
     return rc;
 }
 
-struct cure diagnosis_cure(const struct diagnosis *diagnosis)
+struct env_changes diagnosis_env_changes(const struct diagnosis *diagnosis)
 {
-    struct cure cure = {0};
+    struct env_changes env_changes = {0};
     for (size_t i = 0; i < diagnosis->n; i++)
-        cure_join(&cure, &diagnosis->all[i].cure);
-    return cure;
+        env_changes_join(&env_changes, &diagnosis->all[i].env_changes);
+    return env_changes;
 }
 
 bool diagnosis_is_bad(const struct diagnosis *diagnosis)

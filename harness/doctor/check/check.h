@@ -15,7 +15,7 @@
 #define CONTEND_DOCTOR_CHECK_CHECK_H
 
 #include "harness/contract/finding.h"
-#include "harness/doctor/check/cure.h"
+#include "harness/doctor/check/env_changes.h"
 #include "harness/doctor/view/view.h"
 
 struct checker;
@@ -23,9 +23,9 @@ struct checker;
 struct check {
     unsigned number;
     const char *id;    /* of its findings */
-    const char *looks; /* what it finds, in a few words; NULL ends the table */
+    const char *finds; /* what it finds, in a few words; NULL ends the table */
     const char *reads; /* the files or interfaces that it reads */
-    void (*look)(struct checker *checker);
+    void (*run)(struct checker *checker);
 };
 extern const struct check checks[];
 
@@ -43,7 +43,8 @@ struct found {
     struct check_gain gain;
     unsigned npids;
     int pids[FOUND_PIDS_MAX];
-    struct cure cure; /* settings for the next start; the command may contain them too */
+    struct env_changes
+        env_changes; /* settings for the next start; the command may contain them too */
     struct finding finding;
 };
 
@@ -59,7 +60,7 @@ void diagnosis_free(struct diagnosis *diagnosis);
 int diagnosis_findings(const struct diagnosis *diagnosis, struct findings *findings,
                        struct err *err);
 /* The settings for the next start from all findings; the first finding wins a conflict. */
-struct cure diagnosis_cure(const struct diagnosis *diagnosis);
+struct env_changes diagnosis_env_changes(const struct diagnosis *diagnosis);
 /* True if a finding is bad. */
 bool diagnosis_is_bad(const struct diagnosis *diagnosis);
 
@@ -81,9 +82,9 @@ struct checker {
     const struct check *check;
     size_t ngroups;
     struct check_group *groups;
-    int *group_of;       /* group of each process of the view, -1 = none */
-    bool *explained;     /* per group: a finding explains why it waits */
-    struct bitset given; /* CPUs that earlier commands hand out, see cpu_allocator.h */
+    int *group_of;            /* group of each process of the view, -1 = none */
+    bool *has_cause;          /* per group: a finding explains why it waits */
+    struct bitset cpus_given; /* CPUs that earlier commands hand out, see cpu_allocator.h */
     struct err *err;
     int rc;
 };
@@ -96,7 +97,7 @@ void checker_close(struct checker *checker);
 void check_format_cause(const struct checker *checker, size_t group, char *buf, size_t size);
 
 /* The parts of a finding other than its sentence. */
-struct said {
+struct finding_parts {
     enum finding_severity severity;
     double cost;
     struct check_gain gain; /* printed after the sentence */
@@ -106,13 +107,13 @@ struct said {
     const char *id;      /* overrides the id of the check; NULL = the check's */
     const char *subject; /* overrides `who`, for what is not a process */
     const char *evidence, *command;
-    const struct cure *cure; /* NULL = none */
+    const struct env_changes *env_changes; /* NULL = none */
 };
 /* A bad finding about these processes, with that cost. */
-struct said said_bad(double cost, const struct view_process *const *who, size_t nwho,
-                     const char *evidence, const char *command);
-void checker_report(struct checker *checker, const struct said *said, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+struct finding_parts finding_parts_bad(double cost, const struct view_process *const *who,
+                                       size_t nwho, const char *evidence, const char *command);
+void checker_report(struct checker *checker, const struct finding_parts *parts, const char *fmt,
+                    ...) __attribute__((format(printf, 3, 4)));
 
 /* Appends to `text` if it fits in `size`; else leaves it as it was and returns false. */
 bool check_append(char *text, size_t size, const char *fmt, ...)
@@ -129,9 +130,9 @@ const char *check_sudo(const struct view *view, const struct view_process *proce
 
 /*
  * True if a command may touch a process outside the job: it belongs to the user of contend, or that
- * user is root. Appends the owner to `told` if it is another user.
+ * user is root. Appends the owner to `footnote` if it is another user.
  */
-bool check_may_touch(const struct view *view, const struct view_process *process, char *told,
+bool check_may_touch(const struct view *view, const struct view_process *process, char *footnote,
                      size_t size);
 
 /* "sudo " for what only root may do; "" for root, as containers may lack sudo. */
@@ -194,7 +195,7 @@ struct check_gain check_gain_of_spin(double share);
 /* The checks, by what they look at. */
 void check_overlap(struct checker *checker);
 void check_queue(struct checker *checker);
-void check_idle_beside(struct checker *checker);
+void check_idle_cpus(struct checker *checker);
 void check_inherited_mask(struct checker *checker);
 void check_narrowed_children(struct checker *checker);
 void check_leader_alone(struct checker *checker);

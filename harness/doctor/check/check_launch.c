@@ -159,11 +159,11 @@ static bool find_unit(const struct view *view, const struct view_process *proces
 }
 
 /* Adds each NAME=VALUE after `before`, with `behind` in place of '='. */
-static void add_each(const struct cure *cure, const char *before, char behind, char *buf,
-                     size_t size)
+static void add_changes(const struct env_changes *env_changes, const char *before, char behind,
+                        char *buf, size_t size)
 {
-    for (unsigned i = 0; i < cure->n; i++) {
-        const char *setting = cure->settings[i], *value = strchr(setting, '=');
+    for (unsigned i = 0; i < env_changes->n; i++) {
+        const char *setting = env_changes->settings[i], *value = strchr(setting, '=');
         if (value)
             (void)check_append(buf, size, "%s%.*s%c%s", before, (int)(value - setting), setting,
                                behind, value + 1);
@@ -171,8 +171,8 @@ static void add_each(const struct cure *cure, const char *before, char behind, c
 }
 
 /* Adds the variables of view_carried that the process was started with, each after `before`. */
-static void carry(const struct view_process *process, bool is_container, const char *before,
-                  struct launch *launch)
+static void add_carried(const struct view_process *process, bool is_container, const char *before,
+                        struct launch *launch)
 {
     enum { MOST = 300 }; /* leaves room for the rest of the line */
     char carried[MOST] = "", missing[160] = "";
@@ -193,34 +193,35 @@ static void carry(const struct view_process *process, bool is_container, const c
 }
 
 /* Adds what a typed line does not carry over. */
-static void report_typed(struct launch *launch)
+static void note_lost_by_shell_line(struct launch *launch)
 {
     (void)check_append(launch->how, sizeof(launch->how),
                        "The line carries neither its directory nor the rest of its environment. To "
                        "undo it, start it as before.");
 }
 
-static void write_typed(const struct view_process *process, const struct cure *cure,
-                        const struct bitset *cpus, struct launch *launch)
+static void write_shell_line(const struct view_process *process,
+                             const struct env_changes *env_changes, const struct bitset *cpus,
+                             struct launch *launch)
 {
     char list[BITSET_LIST_MAX], *out = launch->command;
     const size_t size = sizeof(launch->command);
-    report_typed(launch);
-    add_each(cure, " ", '=', out, size);
-    carry(process, false, " ", launch);
+    note_lost_by_shell_line(launch);
+    add_changes(env_changes, " ", '=', out, size);
+    add_carried(process, false, " ", launch);
     if (cpus)
         (void)check_append(out, size, " taskset -c %s", bitset_format(cpus, list, sizeof(list)));
     add_words(process, next_word(process, NULL), NULL, out, size);
 }
 
-static void write_unit(const char *unit, const struct cure *cure, const struct bitset *cpus,
-                       struct launch *launch)
+static void write_unit(const char *unit, const struct env_changes *env_changes,
+                       const struct bitset *cpus, struct launch *launch)
 {
     char list[BITSET_LIST_MAX], *out = launch->command;
     const size_t size = sizeof(launch->command);
     (void)check_append(out, size,
                        "sudo mkdir -p /etc/systemd/system/%s.service.d && printf '[Service]", unit);
-    add_each(cure, "\\nEnvironment=", '=', out, size);
+    add_changes(env_changes, "\\nEnvironment=", '=', out, size);
     if (cpus)
         (void)check_append(out, size, "\\nCPUAffinity=%s", bitset_format(cpus, list, sizeof(list)));
     (void)check_append(out, size,
@@ -234,34 +235,35 @@ static void write_unit(const char *unit, const struct cure *cure, const struct b
 }
 
 /* Writes the line for a container, a pod or a unit. False: it was started by hand. */
-static bool write_outer(const struct view *view, const struct view_process *process,
-                        const struct view_process *started, const struct cure *cure,
-                        const struct bitset *cpus, struct launch *launch)
+static bool write_outside_shell(const struct view *view, const struct view_process *process,
+                                const struct view_process *started,
+                                const struct env_changes *env_changes, const struct bitset *cpus,
+                                struct launch *launch)
 {
     char name[160], list[BITSET_LIST_MAX], *out = launch->command;
     const size_t size = sizeof(launch->command);
     if (is_in_kubernetes(view, process)) {
         (void)check_append(out, size, "kubectl set env deployment/NAME");
-        add_each(cure, " ", '=', out, size);
+        add_changes(env_changes, " ", '=', out, size);
         (void)snprintf(launch->how, sizeof(launch->how),
                        "Kubernetes starts it: NAME is its deployment (or statefulset/, or 'env' in "
                        "the spec of the pod). To undo it, give each name with a '-' behind it "
                        "in place of its value.");
     } else if (find_container(view, process, name, sizeof(name))) {
         (void)check_append(out, size, "%s run", is_podman(view, process) ? "podman" : "docker");
-        add_each(cure, " -e ", '=', out, size);
+        add_changes(env_changes, " -e ", '=', out, size);
         (void)snprintf(launch->how, sizeof(launch->how),
                        "It runs in container %.12s: give 'run' the options that it had, and these. "
                        "To undo it, start it as before.",
                        name);
-        carry(started, true, " -e ", launch);
+        add_carried(started, true, " -e ", launch);
         if (cpus)
             (void)check_append(out, size, " --cpuset-cpus=%s",
                                bitset_format(cpus, list, sizeof(list)));
         (void)check_append(out, size, " ... IMAGE");
         add_words(started, next_word(started, NULL), NULL, out, size);
     } else if (find_unit(view, process, name, sizeof(name)))
-        write_unit(name, cure, cpus, launch);
+        write_unit(name, env_changes, cpus, launch);
     else
         return false;
     return true;
@@ -269,20 +271,20 @@ static bool write_outer(const struct view *view, const struct view_process *proc
 
 /* Inserts the settings after the name of mpirun, before the options that it had. */
 static void write_mpirun(const struct view_process *above, const char *name, bool is_openmpi,
-                         const struct cure *cure, struct launch *launch)
+                         const struct env_changes *env_changes, struct launch *launch)
 {
     char *out = launch->command;
     const size_t size = sizeof(launch->command);
     (void)snprintf(launch->how, sizeof(launch->how), "%s starts it. ", base_of(name));
-    report_typed(launch);
-    carry(above, false, " ", launch);
+    note_lost_by_shell_line(launch);
+    add_carried(above, false, " ", launch);
     add_words(above, next_word(above, NULL), next_word(above, name), out, size);
-    add_each(cure, is_openmpi ? " -x " : " -genv ", is_openmpi ? '=' : ' ', out, size);
+    add_changes(env_changes, is_openmpi ? " -x " : " -genv ", is_openmpi ? '=' : ' ', out, size);
     add_words(above, next_word(above, name), NULL, out, size);
 }
 
 /* srun sets ranks and GPUs for its tasks; without srun, the line must carry them over. */
-static void write_slurm(const struct view_process *started, const struct cure *cure,
+static void write_slurm(const struct view_process *started, const struct env_changes *env_changes,
                         unsigned threads, struct launch *launch)
 {
     char *out = launch->command;
@@ -291,16 +293,16 @@ static void write_slurm(const struct view_process *started, const struct cure *c
                    "Slurm starts it: so in the job script, with #SBATCH --cpus-per-task=%u. To "
                    "undo it, submit the script as before.",
                    threads);
-    add_each(cure, " ", '=', out, size);
+    add_changes(env_changes, " ", '=', out, size);
     if (!view_setting(started, "SLURM_STEP_ID"))
-        carry(started, false, " ", launch);
+        add_carried(started, false, " ", launch);
     (void)check_append(out, size, " srun --cpus-per-task=%u", threads);
     add_words(started, next_word(started, NULL), NULL, out, size);
 }
 
 void launch_write(const struct view *view, const struct view_process *process,
-                  const struct cure *cure, const struct bitset *cpus, unsigned threads,
-                  struct launch *launch)
+                  const struct env_changes *env_changes, const struct bitset *cpus,
+                  unsigned threads, struct launch *launch)
 {
     static const char *const mpi[] = {"mpirun",  "mpiexec",       "orterun",
                                       "prterun", "mpiexec.hydra", NULL};
@@ -314,16 +316,16 @@ void launch_write(const struct view *view, const struct view_process *process,
         return;
     if ((is_openmpi || view_setting(process, "PMI_SIZE")) &&
         (above = find_above(view, process, mpi))) {
-        write_mpirun(above, find_word(above, mpi), is_openmpi, cure, launch);
+        write_mpirun(above, find_word(above, mpi), is_openmpi, env_changes, launch);
     } else if (view_setting(process, "TORCHELASTIC_RUN_ID") &&
                (above = find_above(view, process, torch))) {
         (void)snprintf(launch->how, sizeof(launch->how),
                        "torchrun starts it, and passes its environment on. ");
-        write_typed(above, cure, NULL, launch);
+        write_shell_line(above, env_changes, NULL, launch);
     } else if (view_setting(process, "SLURM_JOB_ID")) {
-        write_slurm(started, cure, threads, launch);
-    } else if (!write_outer(view, process, started, cure, cpus, launch)) {
-        write_typed(started, cure, cpus, launch);
+        write_slurm(started, env_changes, threads, launch);
+    } else if (!write_outside_shell(view, process, started, env_changes, cpus, launch)) {
+        write_shell_line(started, env_changes, cpus, launch);
     }
     if (out[0] == ' ')
         (void)memmove(out, out + 1, strlen(out));

@@ -8,7 +8,7 @@
 #ifndef CONTEND_DOCTOR_CHECK_CHECK_LAUNCH_H
 #define CONTEND_DOCTOR_CHECK_CHECK_LAUNCH_H
 
-#include "harness/doctor/check/cure.h"
+#include "harness/doctor/check/env_changes.h"
 #include "harness/doctor/view/view.h"
 
 enum { LAUNCH_COMMAND_MAX = 600, LAUNCH_HOW_MAX = 400 };
@@ -19,11 +19,11 @@ struct launch {
 };
 
 /*
- * `cure`: variables to set; unset entries are ignored. `cpus`: CPUs to start on; NULL = no change.
- * `threads`: threads that it will have, for Slurm.
+ * `env_changes`: variables to set; unset entries are ignored. `cpus`: CPUs to start on; NULL = no
+ * change. `threads`: threads that it will have, for Slurm.
  */
 void launch_write(const struct view *view, const struct view_process *process,
-                  const struct cure *cure, const struct bitset *cpus, unsigned threads,
-                  struct launch *launch);
+                  const struct env_changes *env_changes, const struct bitset *cpus,
+                  unsigned threads, struct launch *launch);
 
 #endif

@@ -133,19 +133,19 @@ struct check_team check_team_of(const struct view *view, const struct view_proce
 }
 
 void check_team_set(const struct view_process *process, const struct check_team *team,
-                    unsigned threads, struct cure *cure)
+                    unsigned threads, struct env_changes *env_changes)
 {
     const char *own = team->runtime ? team->runtime->variable : NULL;
-    *cure = (struct cure){0};
+    *env_changes = (struct env_changes){0};
     if (!own)
         return;
-    cure_set(cure, own, threads);
+    env_changes_set(env_changes, own, threads);
     for (size_t i = 0; i < sizeof(overruling) / sizeof(overruling[0]); i++) {
         const char *value = view_setting(process, overruling[i].name);
         unsigned libraries = process->about ? process->about->libraries : 0;
         if (value && strtol(value, NULL, 10) > threads &&
             (!overruling[i].library || overruling[i].library & libraries))
-            cure_set(cure, overruling[i].name, threads);
+            env_changes_set(env_changes, overruling[i].name, threads);
     }
 }
 
@@ -162,10 +162,10 @@ void check_team_format(const struct check_team *team, char *buf, size_t size)
         (void)snprintf(buf, size, "Their runtime is %s%s, which reads %s%s%s",
                        team->is_seen ? "" : "probably ", runtime->name,
                        runtime->variable ? runtime->variable : "no variable",
-                       !runtime->otherwise ? ""
-                       : runtime->variable ? "; or use "
-                                           : ": use ",
-                       runtime->otherwise ? runtime->otherwise : "");
+                       !runtime->other_setting ? ""
+                       : runtime->variable     ? "; or use "
+                                               : ": use ",
+                       runtime->other_setting ? runtime->other_setting : "");
 }
 
 bool check_team_spins(const struct view_process *process, const struct check_team *team)

@@ -3,22 +3,22 @@
  * Pure.
  *
  *   struct check_team team = check_team_of(view, process);
- *   check_team_set(process, &team, 8, &cure);   // OMP_NUM_THREADS=8
+ *   check_team_set(process, &team, 8, &env_changes);   // OMP_NUM_THREADS=8
  */
 #ifndef CONTEND_DOCTOR_CHECK_CHECK_RUNTIME_H
 #define CONTEND_DOCTOR_CHECK_CHECK_RUNTIME_H
 
-#include "harness/doctor/check/cure.h"
+#include "harness/doctor/check/env_changes.h"
 #include "harness/doctor/view/view.h"
 
 /* A runtime, one line of a table; sources are in check_runtime.c. */
 struct check_runtime {
-    const char *file;      /* prefix of a path component of its code */
-    const char *name;      /* as printed */
-    const char *variable;  /* that it reads at start; NULL = none */
-    const char *otherwise; /* what else sets the number of threads; NULL = nothing */
-    unsigned library;      /* its enum view_library, or 0 */
-    bool spins;            /* its threads spin while they wait, by default */
+    const char *file;          /* prefix of a path component of its code */
+    const char *name;          /* as printed */
+    const char *variable;      /* that it reads at start; NULL = none */
+    const char *other_setting; /* what else sets the number of threads; NULL = nothing */
+    unsigned library;          /* its enum view_library, or 0 */
+    bool spins;                /* its threads spin while they wait, by default */
 };
 
 struct check_team {
@@ -31,11 +31,11 @@ struct check_team {
 struct check_team check_team_of(const struct view *view, const struct view_process *process);
 
 /*
- * Sets `cure` to the variables for `threads` threads: that of the runtime, and those in the
+ * Sets `env_changes` to the variables for `threads` threads: that of the runtime, and those in the
  * process's environment that would overrule it. Leaves it empty if the runtime reads no variable.
  */
 void check_team_set(const struct view_process *process, const struct check_team *team,
-                    unsigned threads, struct cure *cure);
+                    unsigned threads, struct env_changes *env_changes);
 
 /* "Their runtime is libgomp, which reads OMP_NUM_THREADS" */
 void check_team_format(const struct check_team *team, char *buf, size_t size);

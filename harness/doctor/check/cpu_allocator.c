@@ -77,7 +77,7 @@ bool allocate_idle(struct checker *checker, size_t group, unsigned want, struct 
 {
     const struct view *view = checker->view;
     const struct topo *topo = host_topo(view);
-    struct bitset home, taken = checker->given, found = {0};
+    struct bitset home, taken = checker->cpus_given, found = {0};
     unsigned n = 0;
     allocate_home(checker, group, &home);
     add_taken(checker, group, &taken);
@@ -97,7 +97,7 @@ bool allocate_idle(struct checker *checker, size_t group, unsigned want, struct 
     if (n < want)
         return false;
     bitset_or(room, &found);
-    bitset_or(&checker->given, &found);
+    bitset_or(&checker->cpus_given, &found);
     return true;
 }
 
@@ -150,7 +150,7 @@ bool allocate_slices(struct checker *checker, const size_t *groups, size_t n,
     const struct topo *topo = host_topo(checker->view);
     int gpus[ALLOCATE_MOST];
     size_t with_gpu = 0;
-    bool dealt = false;
+    bool allocated = false;
     if (!topo || n > ALLOCATE_MOST)
         return false;
     for (size_t i = 0; i < n; i++) {
@@ -164,15 +164,16 @@ bool allocate_slices(struct checker *checker, const size_t *groups, size_t n,
         if (bitset_test(pool, topo->cpus[i].os_cpu))
             bitset_set(&request.cpus, topo->cpus[i].os_cpu);
     if (!bitset_empty(&request.cpus)) {
-        dealt = make_plan(topo, &request, slices) && are_at_home(checker, groups, n, pool, slices);
+        allocated =
+            make_plan(topo, &request, slices) && are_at_home(checker, groups, n, pool, slices);
         bool anywhere = are_at_home(checker, groups, n, pool, NULL);
         request.placement = PLACE_PARTITION;
         request.cores_each = PLAN_CORES_ALL;
-        dealt = dealt || (anywhere && make_plan(topo, &request, slices));
+        allocated = allocated || (anywhere && make_plan(topo, &request, slices));
         request.cores_each = 0;
-        dealt = dealt || (anywhere && make_plan(topo, &request, slices));
+        allocated = allocated || (anywhere && make_plan(topo, &request, slices));
     }
-    for (size_t i = 0; dealt && i < n; i++)
-        bitset_or(&checker->given, &slices[i]);
-    return dealt;
+    for (size_t i = 0; allocated && i < n; i++)
+        bitset_or(&checker->cpus_given, &slices[i]);
+    return allocated;
 }

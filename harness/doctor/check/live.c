@@ -58,7 +58,7 @@ static void add_task(const struct view *view, const struct live *live, const str
     if (!isnan(task->migrations))
         worker->migrations =
             (isnan(worker->migrations) ? 0 : worker->migrations) + task->migrations / view->wall_s;
-    for (size_t c = 0; task->close && task->cpu >= 0 && c < live->ncpus; c++)
+    for (size_t c = 0; task->is_detailed && task->cpu >= 0 && c < live->ncpus; c++)
         if (live->os_cpu[c] == (unsigned)task->cpu)
             worker->used[c] = fmin(worker->used[c] + task->oncpu_s / view->wall_s, 1);
 }
@@ -94,7 +94,7 @@ static int find_causes(const struct view *view, const pid_t *pids, size_t npids,
             if (!top || top->pid != worker->pid || group->wait_s <= most_s)
                 continue;
             most_s = group->wait_s;
-            check_format_cause(&checker, g, worker->because, sizeof(worker->because));
+            check_format_cause(&checker, g, worker->wait_cause, sizeof(worker->wait_cause));
         }
     }
     checker_close(&checker);

@@ -22,15 +22,15 @@ struct live_worker {
     char name[VIEW_NAME_MAX];
     unsigned nprocesses, nthreads;
     double oncpu;
-    double queue;       /* in the run queue */
-    double blocked;     /* blocked time of threads that also ran or waited */
-    char because[32];   /* the cause of the wait: "4711 nvtop", "itself"; "" = it hardly waits */
-    double migrations;  /* between CPUs, per second, of its busy threads */
-    double throttled;   /* share of periods in which a cgroup quota stopped it */
-    uint64_t gpus;      /* bit i: view.gpus[i] */
-    double gpu_busy;    /* share of the time, mean of its GPUs: live_set_gpus */
-    struct bitset cpus; /* CPUs that it may run on */
-    double *used;       /* owned, [ncpus]: share of each CPU's time that its threads used */
+    double queue;        /* in the run queue */
+    double blocked;      /* blocked time of threads that also ran or waited */
+    char wait_cause[32]; /* the cause of the wait: "4711 nvtop", "itself"; "" = it hardly waits */
+    double migrations;   /* between CPUs, per second, of its busy threads */
+    double throttled;    /* share of periods in which a cgroup quota stopped it */
+    uint64_t gpus;       /* bit i: view.gpus[i] */
+    double gpu_busy;     /* share of the time, mean of its GPUs: live_set_gpus */
+    struct bitset cpus;  /* CPUs that it may run on */
+    double *used;        /* owned, [ncpus]: share of each CPU's time that its threads used */
 };
 
 struct live {

@@ -141,27 +141,27 @@ static const struct bitset *find_slice(const struct checker *checker, const stru
  * use.
  */
 static void write_starts(const struct checker *checker, const struct teams *teams, char *command,
-                         size_t size, char *how, size_t how_size, struct cure *cure)
+                         size_t size, char *how, size_t how_size, struct env_changes *env_changes)
 {
     unsigned left = 0;
     struct launch *before = calloc(teams->nwho, sizeof(*before));
     for (size_t i = 0; before && i < teams->nwho; i++) {
         struct launch *launch = &before[i];
         const struct bitset *slice = find_slice(checker, teams, teams->who[i]);
-        struct cure its;
-        bool is_told = false;
-        check_team_set(teams->who[i], &teams->team[i], teams->each, &its);
-        cure_join(cure, &its);
-        if (its.n || slice)
-            launch_write(checker->view, teams->who[i], &its, its.n ? NULL : slice, teams->each,
-                         launch);
+        struct env_changes changes;
+        bool is_listed = false;
+        check_team_set(teams->who[i], &teams->team[i], teams->each, &changes);
+        env_changes_join(env_changes, &changes);
+        if (changes.n || slice)
+            launch_write(checker->view, teams->who[i], &changes, changes.n ? NULL : slice,
+                         teams->each, launch);
         for (size_t b = 0; b < i; b++)
-            is_told = is_told || strcmp(before[b].command, launch->command) == 0;
-        if (!launch->command[0] || is_told)
+            is_listed = is_listed || strcmp(before[b].command, launch->command) == 0;
+        if (!launch->command[0] || is_listed)
             continue;
         if (!how[0])
             (void)snprintf(how, how_size, " %s%s",
-                           its.n ? "" : "If it counts its CPUs, the command suffices. ",
+                           changes.n ? "" : "If it counts its CPUs, the command suffices. ",
                            launch->how);
         left += !check_append(command, size, "%s%s", command[0] ? " & " : "", launch->command);
     }
@@ -196,11 +196,11 @@ static void format_size(const struct teams *teams, char *buf, size_t size)
 }
 
 /* Writes that pinning alone does not help, with its command, to buf. Sets the slices of teams. */
-static void report_now(struct checker *checker, const bool *in, struct teams *teams, char *buf,
-                       size_t size)
+static void format_pinning(struct checker *checker, const bool *in, struct teams *teams, char *buf,
+                           size_t size)
 {
     char command[COMMAND_MAX] = "";
-    struct bitset pool = {0}, given = checker->given;
+    struct bitset pool = {0}, given = checker->cpus_given;
     buf[0] = '\0';
     if (teams->ngroups < 2)
         return;
@@ -212,7 +212,7 @@ static void report_now(struct checker *checker, const bool *in, struct teams *te
         (void)snprintf(buf, size,
                        " Pinning alone (%s) will not help: each still has %u threads on %u CPU%s.",
                        command, teams->most, cpus, cpus == 1 ? "" : "s");
-    checker->given = given;
+    checker->cpus_given = given;
 }
 
 static void report_crowd(struct checker *checker, const bool *in, struct teams *teams)
@@ -220,33 +220,34 @@ static void report_crowd(struct checker *checker, const bool *in, struct teams *
     enum { TAIL_MOST = 480 }; /* fits after the sentence */
     char command[COMMAND_MAX] = "", evidence[200], how[LAUNCH_HOW_MAX + 160] = "", runtime[200];
     char now[LAUNCH_HOW_MAX + COMMAND_MAX];
-    struct cure cure = {0};
+    struct env_changes env_changes = {0};
     const double spun = spin_share(teams);
     const bool is_loss = !isnan(spun) || teams->spin_by_kind;
     format_size(teams, evidence, sizeof(evidence));
     check_team_format(&teams->team[0], runtime, sizeof(runtime));
-    report_now(checker, in, teams, now, sizeof(now));
-    write_starts(checker, teams, command, sizeof(command), how, sizeof(how), &cure);
+    format_pinning(checker, in, teams, now, sizeof(now));
+    write_starts(checker, teams, command, sizeof(command), how, sizeof(how), &env_changes);
     if (strlen(now) + strlen(how) > TAIL_MOST)
         now[0] = '\0';
     (void)check_append(now, sizeof(now), "%s", how);
-    const struct said said = {.severity = is_loss ? FINDING_BAD : FINDING_DOUBT,
-                              .cost = isnan(spun) ? 1 - fmin(teams->room / teams->wanted, 1) : spun,
-                              .gain = gain_of(teams),
-                              .tail = now,
-                              .who = teams->who,
-                              .nwho = teams->nwho,
-                              .evidence = evidence,
-                              .command = command,
-                              .cure = &cure};
-    checker_report(checker, &said, "too many threads: %s. %s. Start %s with %u thread%s.", evidence,
-                   runtime, teams->nprocesses > 1 ? "each process" : "it", teams->each,
+    const struct finding_parts parts = {
+        .severity = is_loss ? FINDING_BAD : FINDING_DOUBT,
+        .cost = isnan(spun) ? 1 - fmin(teams->room / teams->wanted, 1) : spun,
+        .gain = gain_of(teams),
+        .tail = now,
+        .who = teams->who,
+        .nwho = teams->nwho,
+        .evidence = evidence,
+        .command = command,
+        .env_changes = &env_changes};
+    checker_report(checker, &parts, "too many threads: %s. %s. Start %s with %u thread%s.",
+                   evidence, runtime, teams->nprocesses > 1 ? "each process" : "it", teams->each,
                    teams->each == 1 ? "" : "s");
     for (size_t g = 0; g < checker->ngroups; g++)
-        checker->explained[g] |= is_loss && in[g];
+        checker->has_cause[g] |= is_loss && in[g];
 }
 
-static bool is_crowd(const struct teams *teams)
+static bool is_oversubscribed(const struct teams *teams)
 {
     const double worth = check_gain_of_spin(check_spinning_least).times;
     const double times = gain_of(teams).times;
@@ -270,7 +271,7 @@ void check_crowd(struct checker *checker)
         for (size_t i = 0; i < checker->ngroups; i++)
             done[i] = done[i] || in[i];
         find_teams(checker, in, teams);
-        if (is_crowd(teams))
+        if (is_oversubscribed(teams))
             report_crowd(checker, in, teams);
     }
     free(teams);
@@ -310,9 +311,9 @@ void check_narrow(struct checker *checker)
         char command[COMMAND_MAX] = "", evidence[200], list[BITSET_LIST_MAX];
         struct bitset idle = {0}, room = group->cpus;
         memset(in, 0, checker->ngroups * sizeof(*in));
-        const bool is_own = group->lead->mask >= 0 && /* masks of its threads: check_idle_beside */
+        const bool is_own = group->lead->mask >= 0 && /* masks of its threads: check_idle_cpus */
                             !bitset_subset(&view->masks[group->lead->mask], &group->cpus);
-        if (!ncpus || is_own || view_is_throttled(view, group->lead) || checker->explained[g] ||
+        if (!ncpus || is_own || view_is_throttled(view, group->lead) || checker->has_cause[g] ||
             threads <= ncpus || wanted < crowded * ncpus ||
             check_find_overlapping(checker, g, in) > 1)
             continue;
@@ -326,12 +327,12 @@ void check_narrow(struct checker *checker)
         (void)snprintf(evidence, sizeof(evidence),
                        "%u threads need %.1f CPUs at a time, but may use %u (%.60s)", threads,
                        wanted, ncpus, bitset_format(&group->cpus, list, sizeof(list)));
-        struct said said = said_bad(check_wait_share(group->oncpu_s, group->wait_s), &group->lead,
-                                    1, evidence, command);
-        said.gain = find_gain(checker, in, group, threads, bitset_count(&room));
-        checker_report(checker, &said, "its mask is too narrow: %s, while CPU %s idles.", evidence,
+        struct finding_parts parts = finding_parts_bad(
+            check_wait_share(group->oncpu_s, group->wait_s), &group->lead, 1, evidence, command);
+        parts.gain = find_gain(checker, in, group, threads, bitset_count(&room));
+        checker_report(checker, &parts, "its mask is too narrow: %s, while CPU %s idles.", evidence,
                        bitset_format(&idle, list, sizeof(list)));
-        checker->explained[g] = true;
+        checker->has_cause[g] = true;
     }
     free(in);
 }

@@ -48,7 +48,7 @@ static void report_wanted(struct checker *checker, const struct findings *all, c
     char command[160];
     for (size_t i = 0; i < all->n; i++) {
         const struct finding *finding = &all->all[i];
-        const struct said said = {
+        const struct finding_parts parts = {
             .severity = finding->severity,
             .cost = NAN,
             .id = finding->id,
@@ -56,7 +56,7 @@ static void report_wanted(struct checker *checker, const struct findings *all, c
             .evidence = finding->evidence,
             .command = gpu_command(checker->view, finding->id, bdf, command, sizeof(command))};
         if (is_wanted(finding))
-            checker_report(checker, &said, "%s", finding->sentence);
+            checker_report(checker, &parts, "%s", finding->sentence);
     }
 }
 
@@ -71,14 +71,15 @@ static void check_log(struct checker *checker)
         if (event->kind != EVENT_XID || event->last_s < checker->view->now_s - hour_s)
             continue;
         (void)snprintf(subject, sizeof(subject), "GPU %s", event->unit);
-        const struct said said = {.severity = FINDING_BAD,
-                                  .cost = NAN,
-                                  .id = "gpu_xid",
-                                  .subject = subject,
-                                  .evidence = event->line,
-                                  .command = gpu_command(checker->view, "gpu_xid", event->unit,
-                                                         command, sizeof(command))};
-        checker_report(checker, &said,
+        const struct finding_parts parts = {
+            .severity = FINDING_BAD,
+            .cost = NAN,
+            .id = "gpu_xid",
+            .subject = subject,
+            .evidence = event->line,
+            .command =
+                gpu_command(checker->view, "gpu_xid", event->unit, command, sizeof(command))};
+        checker_report(checker, &parts,
                        "Xid %d in the kernel log (%u lines, the last within an hour)",
                        event->number, event->count);
     }

@@ -37,9 +37,10 @@ void check_numa_balancing(struct checker *checker)
                    host->a_second.numa_faults, moved);
     (void)snprintf(command, sizeof(command), "echo 0 | %stee /proc/sys/kernel/numa_balancing",
                    check_root(checker->view));
-    const struct said said = said_bad(host_share(checker, cpus), NULL, 0, evidence, command);
+    const struct finding_parts parts =
+        finding_parts_bad(host_share(checker, cpus), NULL, 0, evidence, command);
     checker_report(
-        checker, &said,
+        checker, &parts,
         "Automatic NUMA balancing is active (%s): it unmaps pages to find their users, and moves "
         "them to the threads. Workers whose memory is bound to their node do not need it.",
         evidence);
@@ -57,8 +58,9 @@ void check_throttling(struct checker *checker)
         return;
     (void)snprintf(evidence, sizeof(evidence), "%.1f events/s, %.2f CPUs' time", events,
                    isnan(s) ? 0 : s);
-    const struct said said = said_bad(isnan(s) ? (double)NAN : share, NULL, 0, evidence, "sensors");
-    checker_report(checker, &said, "CPUs slow down by heat (%s): check fans and air flow.",
+    const struct finding_parts parts =
+        finding_parts_bad(isnan(s) ? (double)NAN : share, NULL, 0, evidence, "sensors");
+    checker_report(checker, &parts, "CPUs slow down by heat (%s): check fans and air flow.",
                    evidence);
 }
 
@@ -105,14 +107,14 @@ void check_governor(struct checker *checker)
     (void)snprintf(command, sizeof(command), "%s%s", check_root(checker->view),
                    saves ? "cpupower frequency-set -g performance"
                          : "turbostat --quiet --show Busy%,Bzy_MHz,PkgWatt");
-    const struct said said = said_bad(1 - share, NULL, 0, evidence, command);
-    checker_report(checker, &said, "CPUs of busy workers run below their base clock%s (%s).",
+    const struct finding_parts parts = finding_parts_bad(1 - share, NULL, 0, evidence, command);
+    checker_report(checker, &parts, "CPUs of busy workers run below their base clock%s (%s).",
                    saves ? ", because the governor saves power"
                          : ": a power limit, heat, or what they run",
                    evidence);
 }
 
-static bool is_tight(const struct host_memory *memory)
+static bool is_near_limit(const struct host_memory *memory)
 {
     bool known = !isnan(memory->some);
     return memory->kills > 0 || (known && memory->some >= HOST_LEAST) ||
@@ -149,10 +151,10 @@ static void report_memory(struct checker *checker, const struct host_memory *mem
         (void)snprintf(command, sizeof(command), "grep -s . %s/memory.*", memory->path);
     else
         (void)snprintf(command, sizeof(command), "ps -eo pid,rss,comm --sort=-rss | head");
-    const struct said said =
-        said_bad(fmin(isnan(memory->some) ? memory->refaults * refault_s : memory->some, 1), who,
-                 find_members(checker->view, memory, who), evidence, command);
-    checker_report(checker, &said,
+    const struct finding_parts parts = finding_parts_bad(
+        fmin(isnan(memory->some) ? memory->refaults * refault_s : memory->some, 1), who,
+        find_members(checker->view, memory, who), evidence, command);
+    checker_report(checker, &parts,
                    "%s short of memory (%s): pages are dropped and read again. Add memory, or use "
                    "less: smaller batches, fewer workers, less prefetching.",
                    memory->path[0] ? "its cgroup is" : "The machine is", evidence);
@@ -163,11 +165,11 @@ void check_memory(struct checker *checker)
     const struct host *host = checker->view->host;
     bool any = false;
     for (size_t i = 1; host && i < host->nmemories; i++)
-        if (is_tight(&host->memories[i])) {
+        if (is_near_limit(&host->memories[i])) {
             any = true;
             report_memory(checker, &host->memories[i]);
         }
     /* The machine's counters include those of its cgroups: reported only if no cgroup was. */
-    if (host && host->nmemories && !any && is_tight(&host->memories[0]))
+    if (host && host->nmemories && !any && is_near_limit(&host->memories[0]))
         report_memory(checker, &host->memories[0]);
 }

@@ -10,21 +10,21 @@ void check_hung(struct checker *checker)
     for (size_t i = 0; host && i < host->hung.n; i++) {
         const struct hung_process *hung = &host->hung.found[i];
         const struct view_process *who = view_find(checker->view, hung->pid);
-        char spy[48] = "", command[160], evidence[80], threads[48] = "its only thread waits";
+        char py_spy[48] = "", command[160], evidence[80], threads[48] = "its only thread waits";
         if (!who)
             continue;
         if (hung->is_python)
-            (void)snprintf(spy, sizeof(spy), "py-spy dump --pid %d; ", hung->pid);
+            (void)snprintf(py_spy, sizeof(py_spy), "py-spy dump --pid %d; ", hung->pid);
         (void)snprintf(command, sizeof(command), "%sgdb -p %d -batch -ex 'thread apply all bt'",
-                       spy, hung->pid);
+                       py_spy, hung->pid);
         (void)snprintf(evidence, sizeof(evidence), "no thread ran for %.1f s",
                        checker->view->now_s - hung->then_s);
         if (hung->threads > 1)
             (void)snprintf(threads, sizeof(threads), "all %u threads wait", hung->threads);
-        struct said said = said_bad(1, &who, 1, evidence, command);
-        said.severity = host->hung.named ? FINDING_BAD : FINDING_DOUBT;
+        struct finding_parts parts = finding_parts_bad(1, &who, 1, evidence, command);
+        parts.severity = host->hung.named ? FINDING_BAD : FINDING_DOUBT;
         checker_report(
-            checker, &said,
+            checker, &parts,
             "hangs: %s in futex(2) without a time-out, and no other thread is left to wake %s "
             "(%s).%s The command shows where each thread waits; it stops the process briefly.",
             threads, hung->threads > 1 ? "one" : "it", evidence,

@@ -17,25 +17,25 @@ struct check_gain check_gain_of_idle(const struct view *view, const struct bitse
 }
 
 /* Waiting of tasks while CPUs idle that the task, or the first thread, may use. */
-struct idle_beside {
+struct waits_beside_idle {
     double oncpu_s, wait_s;
     struct bitset wide; /* CPUs where all of them could run */
 };
 
-static void add_idle_beside(const struct view *view, const struct view_process *process,
-                            const struct view_task *task, struct idle_beside *sum)
+static void add_wait_beside_idle(const struct view *view, const struct view_process *process,
+                                 const struct view_task *task, struct waits_beside_idle *sum)
 {
     static const double idle_cpus = 0.5;
     if (task->mask < 0 || process->mask < 0 || !check_waits(view, task->oncpu_s, task->wait_s))
         return;
-    struct bitset beside = view->masks[process->mask];
+    struct bitset usable = view->masks[process->mask];
     const struct bitset *mask = &view->masks[task->mask];
-    bool narrow = !bitset_subset(&beside, mask) && bitset_subset(mask, &beside);
+    bool narrow = !bitset_subset(&usable, mask) && bitset_subset(mask, &usable);
     if (narrow)
-        bitset_andnot(&beside, mask);
+        bitset_andnot(&usable, mask);
     else
-        beside = *mask;
-    double idle = view_idle_s(view, &beside) / view->wall_s;
+        usable = *mask;
+    double idle = view_idle_s(view, &usable) / view->wall_s;
     /* Without a narrower mask, all its CPUs must idle that often: a queue is on one of them. */
     if (idle < (narrow ? idle_cpus : idle_cpus * bitset_count(mask)))
         return;
@@ -44,17 +44,17 @@ static void add_idle_beside(const struct view *view, const struct view_process *
     bitset_or(&sum->wide, &view->masks[process->mask]);
 }
 
-void check_idle_beside(struct checker *checker)
+void check_idle_cpus(struct checker *checker)
 {
     const struct view *view = checker->view;
     for (size_t i = 0; i < view->nprocesses; i++) {
         const struct view_process *process = &view->processes[i];
-        struct idle_beside sum = {0};
+        struct waits_beside_idle sum = {0};
         char command[COMMAND_MAX] = "", evidence[160], list[BITSET_LIST_MAX], percent[16];
         if (checker->group_of[i] < 0 || view_is_throttled(view, process))
             continue;
         for (size_t t = 0; t < process->ntasks; t++)
-            add_idle_beside(view, process, &process->tasks[t], &sum);
+            add_wait_beside_idle(view, process, &process->tasks[t], &sum);
         if (!check_waits(view, sum.oncpu_s, sum.wait_s))
             continue;
         double share = check_wait_share(sum.oncpu_s, sum.wait_s);
@@ -64,12 +64,12 @@ void check_idle_beside(struct checker *checker)
                        text_percent(share, percent, sizeof(percent)), list,
                        view_idle_s(view, &sum.wide) / view->wall_s);
         (void)check_append_bind(view, process, 0, &sum.wide, command, sizeof(command));
-        struct said said = said_bad(share, &process, 1, evidence, command);
-        said.gain = check_gain_of_idle(view, &sum.wide, sum.oncpu_s, sum.wait_s,
-                                       check_team_waits(view, process));
-        checker->explained[checker->group_of[i]] = true;
+        struct finding_parts parts = finding_parts_bad(share, &process, 1, evidence, command);
+        parts.gain = check_gain_of_idle(view, &sum.wide, sum.oncpu_s, sum.wait_s,
+                                        check_team_waits(view, process));
+        checker->has_cause[checker->group_of[i]] = true;
         checker_report(
-            checker, &said,
+            checker, &parts,
             "its threads wait while CPUs that it may use idle: they %s. Their own masks "
             "are narrower than that of the process, or the scheduler does not spread them.",
             evidence);
@@ -135,18 +135,19 @@ static struct children find_children(const struct checker *checker, size_t i, ch
 }
 
 /* Writes the command that gives the children these CPUs. */
-static struct said widen(struct checker *checker, const struct children *children,
-                         const struct bitset *cpus, const char *evidence, char *command)
+static struct finding_parts widen(struct checker *checker, const struct children *children,
+                                  const struct bitset *cpus, const char *evidence, char *command)
 {
     const double oncpu_s = children->oncpu_s, wait_s = children->wait_s;
     for (size_t c = 0; c < children->n; c++) {
-        checker->explained[checker->group_of[children->at[c]]] = true;
+        checker->has_cause[checker->group_of[children->at[c]]] = true;
         (void)check_append_bind(checker->view, children->who[c], 0, cpus, command, COMMAND_MAX);
     }
-    struct said said =
-        said_bad(check_wait_share(oncpu_s, wait_s), children->who, children->n, evidence, command);
-    said.gain = check_gain_of_idle(checker->view, cpus, oncpu_s, wait_s, children->is_team_waiting);
-    return said;
+    struct finding_parts parts = finding_parts_bad(check_wait_share(oncpu_s, wait_s), children->who,
+                                                   children->n, evidence, command);
+    parts.gain =
+        check_gain_of_idle(checker->view, cpus, oncpu_s, wait_s, children->is_team_waiting);
+    return parts;
 }
 
 void check_inherited_mask(struct checker *checker)
@@ -166,8 +167,8 @@ void check_inherited_mask(struct checker *checker)
                        "CPU %d of %u that its cgroup allows; waited %s of its runnable time",
                        bitset_next(&view->masks[process->mask], 0), bitset_count(&allowed),
                        text_percent(share, percent, sizeof(percent)));
-        const struct said said = widen(checker, &children, &allowed, evidence, command);
-        checker_report(checker, &said,
+        const struct finding_parts parts = widen(checker, &children, &allowed, evidence, command);
+        checker_report(checker, &parts,
                        "may use one CPU only, inherited from its parent %s (%d): %s. Start the "
                        "parent without that binding too.",
                        children.parent ? children.parent->name : "?", process->parent, evidence);
@@ -193,8 +194,8 @@ void check_narrowed_children(struct checker *checker)
                        bitset_format(&view->masks[process->mask], list, sizeof(list)),
                        bitset_format(wide, parents, sizeof(parents)),
                        text_percent(share, percent, sizeof(percent)));
-        const struct said said = widen(checker, &children, wide, evidence, command);
-        checker_report(checker, &said,
+        const struct finding_parts parts = widen(checker, &children, wide, evidence, command);
+        checker_report(checker, &parts,
                        "%zu children of %s (%d), %s. Something narrowed their mask after they were "
                        "started, as OpenMP runtimes and worker_init_fn do.",
                        children.n, children.parent->name, children.parent->pid, evidence);
@@ -259,9 +260,10 @@ void check_leader_alone(struct checker *checker)
                        "%s of its CPU time is of threads that may leave CPUs %.60s",
                        text_percent(wider.oncpu_s / all_s, percent, sizeof(percent)), list);
         write_together(view, process, &wider, command, sizeof(command));
-        const struct said said = said_bad(wider.oncpu_s / all_s, &process, 1, evidence, command);
+        const struct finding_parts parts =
+            finding_parts_bad(wider.oncpu_s / all_s, &process, 1, evidence, command);
         checker_report(
-            checker, &said,
+            checker, &parts,
             "its first thread is bound, the others are not: %s. taskset without -a binds "
             "one thread only.",
             evidence);

@@ -46,8 +46,8 @@ static bool is_far(const struct view *view, const struct view_process *process, 
     return n > 0;
 }
 
-static void each_far(struct checker *checker, bool reachable,
-                     void (*tell)(struct checker *checker, const struct far *far))
+static void for_each_far(struct checker *checker, bool reachable,
+                         void (*tell)(struct checker *checker, const struct far *far))
 {
     const struct view *view = checker->view;
     const struct view_process *process;
@@ -70,9 +70,9 @@ static void report_far(struct checker *checker, const struct far *far)
                    bitset_format(&cpus, is, sizeof(is)), far->gpus,
                    bitset_format(&far->near, list, sizeof(list)));
     (void)check_append_bind(checker->view, far->process, 0, &can, command, sizeof(command));
-    const struct said said = said_bad(NAN, &far->process, 1, evidence, command);
+    const struct finding_parts parts = finding_parts_bad(NAN, &far->process, 1, evidence, command);
     checker_report(
-        checker, &said,
+        checker, &parts,
         "it is far from its GPU: %s. Its memory stays where it is; started there, it has "
         "its memory near too. 'contend run numa_matrix' measures the cost.",
         evidence);
@@ -80,7 +80,7 @@ static void report_far(struct checker *checker, const struct far *far)
 
 void check_far_from_gpu(struct checker *checker)
 {
-    each_far(checker, true, report_far);
+    for_each_far(checker, true, report_far);
 }
 
 static void report_shut_out(struct checker *checker, const struct far *far)
@@ -91,9 +91,9 @@ static void report_shut_out(struct checker *checker, const struct far *far)
     (void)snprintf(evidence, sizeof(evidence), "its cgroup has CPUs %.40s, near %.31s are %.40s",
                    bitset_format(&allowed, is, sizeof(is)), far->gpus,
                    bitset_format(&far->near, list, sizeof(list)));
-    const struct said said = said_bad(NAN, &far->process, 1, evidence, NULL);
+    const struct finding_parts parts = finding_parts_bad(NAN, &far->process, 1, evidence, NULL);
     checker_report(
-        checker, &said,
+        checker, &parts,
         "it may use no CPU near its GPU: %s. The scheduler or container that gave it these "
         "CPUs must give it others.",
         evidence);
@@ -101,7 +101,7 @@ static void report_shut_out(struct checker *checker, const struct far *far)
 
 void check_shut_out_of_gpu(struct checker *checker)
 {
-    each_far(checker, false, report_shut_out);
+    for_each_far(checker, false, report_shut_out);
 }
 
 /*
@@ -149,8 +149,8 @@ static void report_pages(struct checker *checker, const struct view_process *pro
         (void)check_append(command, sizeof(command), "%smigratepages %d %s %s",
                            check_sudo(view, process), (int)process->pid,
                            bitset_format(&others, from, sizeof(from)), to);
-    const struct said said = said_bad(NAN, &process, 1, evidence, command);
-    checker_report(checker, &said,
+    const struct finding_parts parts = finding_parts_bad(NAN, &process, 1, evidence, command);
+    checker_report(checker, &parts,
                    "it runs on one node and has memory on another: %s.%s migratepages is of the "
                    "package numactl.",
                    evidence,

@@ -54,7 +54,7 @@ unsigned check_find_pool(const struct checker *checker, const bool *in, struct b
     const struct bitset homes = find_common(checker, in, pool);
     const unsigned most = bitset_count(pool);
     bitset_and(pool, &homes);
-    bitset_andnot(pool, &checker->given);
+    bitset_andnot(pool, &checker->cpus_given);
     for (size_t g = 0; g < checker->ngroups; g++)
         if (!in[g])
             bitset_andnot(pool, &checker->groups[g].cpus);
@@ -68,7 +68,7 @@ void check_find_idle(const struct checker *checker, const bool *in, struct bitse
     const struct bitset homes = find_common(checker, in, idle);
     bitset_and(idle, &view->online);
     bitset_and(idle, &homes);
-    bitset_andnot(idle, &checker->given);
+    bitset_andnot(idle, &checker->cpus_given);
     for (size_t g = 0; g < checker->ngroups; g++)
         bitset_andnot(idle, &checker->groups[g].cpus);
     for (int cpu = bitset_next(idle, 0); cpu >= 0; cpu = bitset_next(idle, (unsigned)cpu + 1)) {
@@ -109,13 +109,13 @@ static bool write_wide(struct checker *checker, const bool *in, const struct bit
     for (size_t g = 0; g < checker->ngroups && fits; g++)
         if (in[g])
             fits = check_append_taskset(checker, g, cpus, command, size);
-    bitset_or(&checker->given, cpus);
+    bitset_or(&checker->cpus_given, cpus);
     return fits;
 }
 
 /* Sums over some groups. */
 struct crowd {
-    size_t n, told;
+    size_t n, nleads;
     const struct view_process *leads[FOUND_PIDS_MAX];
     struct bitset cpus;
     double oncpu_s, wait_s;
@@ -129,8 +129,8 @@ static struct crowd sum_up(const struct checker *checker, const bool *in)
         if (!in[g])
             continue;
         crowd.n++;
-        if (crowd.told < FOUND_PIDS_MAX)
-            crowd.leads[crowd.told++] = group->lead;
+        if (crowd.nleads < FOUND_PIDS_MAX)
+            crowd.leads[crowd.nleads++] = group->lead;
         crowd.oncpu_s += group->oncpu_s;
         crowd.wait_s += group->wait_s;
         bitset_or(&crowd.cpus, &group->cpus);
@@ -153,7 +153,8 @@ bool check_teams_wait(const struct checker *checker, const bool *in)
  */
 static void report_overlap(struct checker *checker, const bool *in)
 {
-    char command[COMMAND_MAX] = "", evidence[160], list[BITSET_LIST_MAX], beside[96] = "", cost[16];
+    char command[COMMAND_MAX] = "", evidence[160], list[BITSET_LIST_MAX], idle_text[96] = "",
+         cost[16];
     struct bitset pool = {0}, idle = {0}, slices[ALLOCATE_MOST];
     size_t groups[ALLOCATE_MOST];
     const struct crowd crowd = sum_up(checker, in);
@@ -161,14 +162,14 @@ static void report_overlap(struct checker *checker, const bool *in)
     const unsigned most = check_find_pool(checker, in, &pool);
     check_find_idle(checker, in, &idle);
     const unsigned room = bitset_count(&crowd.cpus) + bitset_count(&idle);
-    const bool is_beside = !bitset_empty(&idle);
+    const bool has_idle = !bitset_empty(&idle);
     const double more_s = fmin(crowd.wait_s, room * wall_s - crowd.oncpu_s);
-    if (is_beside)
-        (void)snprintf(beside, sizeof(beside), " while CPU %.60s idles",
+    if (has_idle)
+        (void)snprintf(idle_text, sizeof(idle_text), " while CPU %.60s idles",
                        bitset_format(&idle, list, sizeof(list)));
     const size_t n = check_allocate(checker, in, &pool, groups, slices);
     bool fits = check_write_slices(checker, groups, n, slices, command, sizeof(command));
-    if (!fits && is_beside) {
+    if (!fits && has_idle) {
         command[0] = '\0';
         bitset_or(&idle, &crowd.cpus);
         fits = write_wide(checker, in, &idle, command, sizeof(command));
@@ -179,25 +180,25 @@ static void report_overlap(struct checker *checker, const bool *in)
                    "they need %.1f of the %u CPUs %.60s, and waited %s of that time",
                    (crowd.oncpu_s + crowd.wait_s) / wall_s, bitset_count(&crowd.cpus), list,
                    text_percent(share, cost, sizeof(cost)));
-    const struct said said = {
-        .severity = is_beside ? FINDING_BAD : FINDING_NOTE,
+    const struct finding_parts parts = {
+        .severity = has_idle ? FINDING_BAD : FINDING_NOTE,
         .cost = share,
-        .gain = is_beside ? check_gain_of_more(crowd.oncpu_s, more_s, check_teams_wait(checker, in))
-                          : (struct check_gain){0},
+        .gain = has_idle ? check_gain_of_more(crowd.oncpu_s, more_s, check_teams_wait(checker, in))
+                         : (struct check_gain){0},
         .who = crowd.leads,
-        .nwho = crowd.told,
+        .nwho = crowd.nleads,
         .evidence = evidence,
         .command = fits ? command : ""};
-    const char *cure =
-        is_beside ? "; let them use it"
+    const char *fix_text =
+        has_idle ? "; let them use it"
         : most < crowd.n
             ? "; there are fewer CPUs than processes. Fewer processes at a time are faster each, "
               "with the same total"
             : "; each could have its own. No CPU idles, so the total gain is not known";
-    checker_report(checker, &said, "%zu busy processes share CPUs%s: %s%s.", crowd.n, beside,
-                   evidence, cure);
+    checker_report(checker, &parts, "%zu busy processes share CPUs%s: %s%s.", crowd.n, idle_text,
+                   evidence, fix_text);
     for (size_t g = 0; g < checker->ngroups; g++)
-        checker->explained[g] |= in[g];
+        checker->has_cause[g] |= in[g];
 }
 
 /* True if other groups on its CPUs ran for at least 20% of the time that it waited; or of the time
@@ -205,14 +206,14 @@ static void report_overlap(struct checker *checker, const bool *in)
 static bool is_kept_waiting(const struct checker *checker, size_t group)
 {
     const struct check_group *one = &checker->groups[group];
-    double beside_s = 0;
+    double others_s = 0;
     if (!check_waits(checker->view, one->oncpu_s, one->wait_s) ||
         view_is_throttled(checker->view, one->lead))
         return false;
     for (size_t g = 0; g < checker->ngroups; g++)
         if (g != group && bitset_intersects(&one->cpus, &checker->groups[g].cpus))
-            beside_s += checker->groups[g].oncpu_s;
-    return beside_s >= 0.2 * fmin(one->wait_s, one->oncpu_s);
+            others_s += checker->groups[g].oncpu_s;
+    return others_s >= 0.2 * fmin(one->wait_s, one->oncpu_s);
 }
 
 void check_overlap(struct checker *checker)
@@ -227,7 +228,7 @@ void check_overlap(struct checker *checker)
         size_t n = check_find_overlapping(checker, g, in);
         for (size_t i = 0; i < checker->ngroups; i++) {
             done[i] = done[i] || in[i];
-            waits = waits || (in[i] && !checker->explained[i] && is_kept_waiting(checker, i));
+            waits = waits || (in[i] && !checker->has_cause[i] && is_kept_waiting(checker, i));
         }
         if (n > 1 && waits)
             report_overlap(checker, in);

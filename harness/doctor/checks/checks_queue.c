@@ -64,7 +64,7 @@ static void find_hogs(const struct checker *checker, size_t group, struct blame 
 }
 
 /* Time that other watched groups ran on its CPUs. */
-static double beside_s(const struct checker *checker, size_t group)
+static double other_groups_s(const struct checker *checker, size_t group)
 {
     double sum = 0;
     for (size_t g = 0; g < checker->ngroups; g++)
@@ -88,7 +88,7 @@ static void find_blame(const struct checker *checker, size_t group, struct blame
     double busy_s = view_busy_s(view, &one->cpus), stolen_s = view_steal_s(view, &one->cpus);
     double n = fmax(one->nrunnable, (one->oncpu_s + one->wait_s) / view->wall_s);
     double self_s = n > 1 ? one->oncpu_s * (1 - 1 / n) : 0;
-    double others_s = busy_s > 0 ? fmax(busy_s - one->oncpu_s, 0) : beside_s(checker, group);
+    double others_s = busy_s > 0 ? fmax(busy_s - one->oncpu_s, 0) : other_groups_s(checker, group);
     double all_s = self_s + others_s + stolen_s;
     double rest = 1 - quota_share(view, one->lead, one->wait_s);
     blame->quota = 1 - rest;
@@ -154,8 +154,8 @@ static void suggest_renice(const struct view_process *hog, char *command, size_t
  * GPU is probably a worker too, such as another rank of the job, so it is left alone. Other checks
  * have commands against watched processes.
  */
-static void suggest(const struct checker *checker, const struct blame *blame, char *told,
-                    size_t told_size, char *command, size_t size)
+static void suggest(const struct checker *checker, const struct blame *blame, char *footnote,
+                    size_t footnote_size, char *command, size_t size)
 {
     const struct view *view = checker->view;
     const struct view_process *hog = blame->nhogs ? blame->hogs[0] : NULL;
@@ -169,12 +169,12 @@ static void suggest(const struct checker *checker, const struct blame *blame, ch
     for (size_t g = 0; g < checker->ngroups; g++)
         bitset_andnot(&free, &checker->groups[g].cpus);
     bool is_bound = !bitset_subset(&all, &view->masks[hog->mask]);
-    if ((bitset_empty(&free) && is_bound) || !check_may_touch(view, hog, told, told_size))
+    if ((bitset_empty(&free) && is_bound) || !check_may_touch(view, hog, footnote, footnote_size))
         return;
     if (bitset_empty(&free) || !check_append_bind(view, hog, 0, &free, command, size))
         suggest_renice(hog, command, size);
     if (command[0])
-        (void)check_append(told, told_size,
+        (void)check_append(footnote, footnote_size,
                            " The command touches %s (%d), which is not part of this job.",
                            hog->name, hog->pid);
 }
@@ -184,7 +184,7 @@ static void report_queue(struct checker *checker, size_t group)
     const struct check_group *one = &checker->groups[group];
     struct blame blame;
     char evidence[192], hogs[160] = "", waited[16], self[16], others[16], quota[16], stolen[16];
-    char command[COMMAND_MAX] = "", told[200] = "";
+    char command[COMMAND_MAX] = "", footnote[200] = "";
     double share = check_wait_share(one->oncpu_s, one->wait_s);
     find_blame(checker, group, &blame);
     for (size_t i = 0; i < blame.nhogs; i++)
@@ -196,27 +196,28 @@ static void report_queue(struct checker *checker, size_t group)
                    text_percent(blame.others, others, sizeof(others)),
                    text_percent(blame.quota, quota, sizeof(quota)),
                    text_percent(blame.hypervisor, stolen, sizeof(stolen)));
-    if (beside_s(checker, group) < (blame.nhogs ? blame.hogs[0]->cpu_s : 0))
-        suggest(checker, &blame, told, sizeof(told), command, sizeof(command));
+    if (other_groups_s(checker, group) < (blame.nhogs ? blame.hogs[0]->cpu_s : 0))
+        suggest(checker, &blame, footnote, sizeof(footnote), command, sizeof(command));
     const bool is_own = is_main_cause_own(&blame);
     const struct check_gain alone = check_gain_of_more(one->oncpu_s, blame.others * one->wait_s,
                                                        check_team_waits(checker->view, one->lead));
     if (!command[0] && blame.others > fmax(blame.self, blame.quota) && isfinite(alone.times))
-        (void)check_append(told, sizeof(told), " Alone on its CPUs it would be %s %.1fx as fast.",
+        (void)check_append(footnote, sizeof(footnote),
+                           " Alone on its CPUs it would be %s %.1fx as fast.",
                            alone.at_least ? "at least" : "about", alone.times);
-    if (checker->explained[group] && !command[0])
+    if (checker->has_cause[group] && !command[0])
         return;
-    const struct said said = {.severity =
-                                  is_own || checker->explained[group] ? FINDING_NOTE : FINDING_BAD,
-                              .cost = share,
-                              .gain = command[0] ? find_gain(one, &blame) : (struct check_gain){0},
-                              .tail = told,
-                              .who = &one->lead,
-                              .nwho = 1,
-                              .evidence = evidence,
-                              .command = command};
+    const struct finding_parts parts = {
+        .severity = is_own || checker->has_cause[group] ? FINDING_NOTE : FINDING_BAD,
+        .cost = share,
+        .gain = command[0] ? find_gain(one, &blame) : (struct check_gain){0},
+        .tail = footnote,
+        .who = &one->lead,
+        .nwho = 1,
+        .evidence = evidence,
+        .command = command};
     checker_report(
-        checker, &said,
+        checker, &parts,
         "it waits in the run queue for %s of the time that it wants to run, mostly because "
         "%s (%s%s).%s",
         text_percent(share, waited, sizeof(waited)), find_main_cause(&blame), evidence, hogs,
@@ -239,10 +240,10 @@ static void report_steal(struct checker *checker)
     (void)snprintf(evidence, sizeof(evidence),
                    "steal is %s of the time that these CPUs were needed",
                    text_percent(share, percent, sizeof(percent)));
-    const struct said said = {
+    const struct finding_parts parts = {
         .severity = FINDING_BAD, .cost = share, .subject = "hypervisor", .evidence = evidence};
     checker_report(
-        checker, &said,
+        checker, &parts,
         "it runs others on the CPUs of this machine: %s. Nothing here fixes that; ask for "
         "dedicated CPUs.",
         evidence);

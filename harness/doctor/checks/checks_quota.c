@@ -31,27 +31,27 @@ static void report_team(struct checker *checker, const struct view_process *proc
     const double spun = view_spin_share(process);
     const struct check_team team = check_team_of(checker->view, process);
     struct launch launch = {0};
-    struct cure cure;
+    struct env_changes env_changes;
     const bool is_loss = check_team_waits(checker->view, process);
     check_team_format(&team, runtime, sizeof(runtime));
-    check_team_set(process, &team, fit, &cure);
-    if (cure.n)
-        launch_write(checker->view, process, &cure, NULL, fit, &launch);
+    check_team_set(process, &team, fit, &env_changes);
+    if (env_changes.n)
+        launch_write(checker->view, process, &env_changes, NULL, fit, &launch);
     (void)snprintf(evidence, sizeof(evidence), "%u busy threads, %.3g CPUs granted by %.80s",
                    threads, quota, cgroup->path);
     (void)snprintf(tail, sizeof(tail), "%s%s", launch.how[0] ? " " : "", launch.how);
-    const struct said said = {.severity = is_loss ? FINDING_BAD : FINDING_NOTE,
-                              .cost = (threads - quota) / threads,
-                              .gain = isnan(spun) || is_loss ? check_gain_of_spin(spun)
-                                                             : (struct check_gain){0},
-                              .tail = tail,
-                              .who = &process,
-                              .nwho = 1,
-                              .evidence = evidence,
-                              .command = launch.command,
-                              .cure = &cure};
+    const struct finding_parts parts = {.severity = is_loss ? FINDING_BAD : FINDING_NOTE,
+                                        .cost = (threads - quota) / threads,
+                                        .gain = isnan(spun) || is_loss ? check_gain_of_spin(spun)
+                                                                       : (struct check_gain){0},
+                                        .tail = tail,
+                                        .who = &process,
+                                        .nwho = 1,
+                                        .evidence = evidence,
+                                        .command = launch.command,
+                                        .env_changes = &env_changes};
     checker_report(
-        checker, &said,
+        checker, &parts,
         "it has more threads than its cgroup's quota: %s. Together they use up the period, and "
         "then all are stopped; they spin for %s of their CPU time. %s. Start it with %u.",
         evidence, isnan(spun) ? "an unknown share" : text_percent(spun, now, sizeof(now)), runtime,
@@ -120,9 +120,9 @@ void check_throttled(struct checker *checker)
                        text_percent(share, percent, sizeof(percent)), cgroup->throttled_s,
                        cgroup->quota_cpus, cgroup->path);
         write_lift(view, cgroup, command, sizeof(command));
-        struct said said =
-            said_bad(check_wait_share(oncpu_s, cgroup->throttled_s), who, n, evidence, command);
-        said.gain = check_gain_of_idle(view, &cpus, oncpu_s, wait_s, is_team_waiting);
-        checker_report(checker, &said, "stopped by a quota of CPU time: %s.", evidence);
+        struct finding_parts parts = finding_parts_bad(
+            check_wait_share(oncpu_s, cgroup->throttled_s), who, n, evidence, command);
+        parts.gain = check_gain_of_idle(view, &cpus, oncpu_s, wait_s, is_team_waiting);
+        checker_report(checker, &parts, "stopped by a quota of CPU time: %s.", evidence);
     }
 }

@@ -13,8 +13,8 @@
  */
 struct setting {
     const char *name, *values;
-    const char *beside, *beside_values; /* NULL = alone */
-    unsigned libraries;                 /* libraries that read it; 0 = any */
+    const char *other, *other_values; /* NULL = alone */
+    unsigned libraries;               /* libraries that read it; 0 = any */
     enum finding_severity severity;
     const char *sentence;
 };
@@ -88,17 +88,18 @@ static void report_setting(struct checker *checker, const struct view_process *p
                            const char *sentence)
 {
     char command[COMMAND_MAX];
-    struct cure cure = {0};
+    struct env_changes env_changes = {0};
     if (drop)
-        cure_unset(&cure, drop);
-    const struct said said = {.severity = severity,
-                              .cost = NAN,
-                              .who = &process,
-                              .nwho = 1,
-                              .evidence = evidence,
-                              .command = cure_format(&cure, command, sizeof(command)),
-                              .cure = &cure};
-    checker_report(checker, &said, "%s.%s", sentence,
+        env_changes_unset(&env_changes, drop);
+    const struct finding_parts parts = {
+        .severity = severity,
+        .cost = NAN,
+        .who = &process,
+        .nwho = 1,
+        .evidence = evidence,
+        .command = env_changes_format(&env_changes, command, sizeof(command)),
+        .env_changes = &env_changes};
+    checker_report(checker, &parts, "%s.%s", sentence,
                    drop ? " Restart it without that setting." : "");
 }
 
@@ -111,16 +112,16 @@ static void find_settings(struct checker *checker, const struct view_process *pr
         char evidence[176] = "";
         bool is_read = !one->libraries || !about->maps_known || about->libraries & one->libraries;
         if (!is_read || !is_on(process, one->name, one->values) ||
-            (one->beside && !is_on(process, one->beside, one->beside_values)))
+            (one->other && !is_on(process, one->other, one->other_values)))
             continue;
-        if (one->beside)
-            (void)check_append(evidence, sizeof(evidence), "%s=%.48s, ", one->beside,
-                               view_setting(process, one->beside));
+        if (one->other)
+            (void)check_append(evidence, sizeof(evidence), "%s=%.48s, ", one->other,
+                               view_setting(process, one->other));
         (void)check_append(evidence, sizeof(evidence), "%s=%.48s", one->name,
                            view_setting(process, one->name));
         report_setting(checker, process, one->severity, one->name, text_one_line(evidence),
                        one->sentence);
-        if (one->beside)
+        if (one->other)
             return;
     }
 }
@@ -164,7 +165,7 @@ void check_debugging(struct checker *checker)
 /* Runs all the time, in user mode only: it computes, or it polls the GPU. */
 static bool is_spinning(const struct view *view, const struct view_task *task)
 {
-    return task->close && task->oncpu_s + task->wait_s >= 0.9 * view->wall_s &&
+    return task->is_detailed && task->oncpu_s + task->wait_s >= 0.9 * view->wall_s &&
            task->user_s >= 0.9 * (task->user_s + task->system_s);
 }
 
@@ -236,14 +237,14 @@ void check_spin_wait(struct checker *checker)
             "wanted to run waited",
             n, n == 1 ? "" : "s", text_percent(share, percent, sizeof(percent)));
         widen_spinning(checker, (size_t)checker->group_of[i], process, command, sizeof(command));
-        const struct said said = {.severity = FINDING_DOUBT,
-                                  .cost = share,
-                                  .who = &process,
-                                  .nwho = 1,
-                                  .evidence = evidence,
-                                  .command = command};
+        const struct finding_parts parts = {.severity = FINDING_DOUBT,
+                                            .cost = share,
+                                            .who = &process,
+                                            .nwho = 1,
+                                            .evidence = evidence,
+                                            .command = command};
         checker_report(
-            checker, &said,
+            checker, &parts,
             "it seems to spin while it waits for its GPU, on CPUs that others need: %s. Give it "
             "its own CPUs, or let it sleep (cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync)).",
             evidence);

@@ -39,7 +39,7 @@ static void find_beside(const struct topo *topo, const struct bitset *of, const 
 static void find_free_cores(const struct checker *checker, size_t group, struct bitset *cpus)
 {
     const struct topo *topo = host_topo(checker->view);
-    struct bitset used = checker->given, taken = {0}, home;
+    struct bitset used = checker->cpus_given, taken = {0}, home;
     allocate_home(checker, group, &home);
     for (size_t g = 0; g < checker->ngroups; g++)
         bitset_or(&used, &checker->groups[g].cpus);
@@ -60,7 +60,7 @@ static struct bitset unshared(struct checker *checker, size_t group, const struc
     for (int cpu = bitset_next(free_cores, 0); cpu >= 0 && added < n;
          cpu = bitset_next(free_cores, (unsigned)cpu + 1), added++) {
         bitset_set(&mask, (unsigned)cpu);
-        bitset_set(&checker->given, (unsigned)cpu);
+        bitset_set(&checker->cpus_given, (unsigned)cpu);
     }
     return mask;
 }
@@ -83,8 +83,8 @@ static void report_siblings(struct checker *checker, size_t a, size_t b,
         command[0] = '\0';
     (void)snprintf(evidence, sizeof(evidence), "siblings: CPUs %s of %d",
                    bitset_format(shared, list, sizeof(list)), (int)other->lead->pid);
-    const struct said said = said_bad(fmin(share, 1), who, 2, evidence, command);
-    checker_report(checker, &said,
+    const struct finding_parts parts = finding_parts_bad(fmin(share, 1), who, 2, evidence, command);
+    checker_report(checker, &parts,
                    "they share %u core%s as SMT siblings, though %u core%s no worker (%s).", n,
                    n == 1 ? "" : "s", bitset_count(&free_cores),
                    bitset_count(&free_cores) == 1 ? " has" : "s have", evidence);

@@ -54,7 +54,7 @@ static int choose(const struct doctor_args *args, pid_t job, struct reader *read
 }
 
 /* On a terminal, prints what the first second shows. */
-static void say_so_far(const struct doctor_args *args, const struct reader *reader)
+static void report_so_far(const struct doctor_args *args, const struct reader *reader)
 {
     struct diagnosis diagnosis = {0};
     struct err ignored = {0};
@@ -72,7 +72,7 @@ static int watch(const struct doctor_args *args, struct reader *reader, struct h
 {
     const double whole_s = look_s(args);
     double left_s = whole_s;
-    bool told = false;
+    bool printed = false;
     int rc = reader_mark(reader, err);
     for (; !rc && left_s > 0; left_s -= 1) {
         /* At least two ticks: a task is looked at closely only from its first tick on. */
@@ -83,9 +83,9 @@ static int watch(const struct doctor_args *args, struct reader *reader, struct h
             rc = reader_tick(reader, left_s > 1 ? READER_WATCHED : READER_WHOLE, err);
         if (!rc)
             host_look(&reader->view, host);
-        if (!rc && !told)
-            say_so_far(args, reader);
-        told = true;
+        if (!rc && !printed)
+            report_so_far(args, reader);
+        printed = true;
     }
     return rc ? rc : host_finish(&reader->view, host, err);
 }
@@ -115,9 +115,9 @@ static int report(const struct doctor_args *args, const struct reader *reader,
                                doctor_format_unread(&reader->view, unread, sizeof(unread)));
     else
         rc = doctor_print(&reader->view, diagnosis, stdout, terminal_has_color(STDOUT_FILENO), err);
-    *code = diagnosis_is_bad(diagnosis)                    ? EXIT_VERDICT
-            : doctor_saw_nothing(&reader->view, diagnosis) ? EXIT_NOT_RUN
-                                                           : EXIT_GOOD;
+    *code = diagnosis_is_bad(diagnosis)                        ? EXIT_VERDICT
+            : doctor_sees_no_process(&reader->view, diagnosis) ? EXIT_NOT_RUN
+                                                               : EXIT_GOOD;
     return rc;
 }
 
@@ -270,7 +270,7 @@ static int doctor_main(const struct cmd_env *env, int argc, char **argv)
     if (!rc && args.live)
         return doctor_live(&args);
     if (!rc && !args.undo && !args.root)
-        doctor_tidy(&args.applied);
+        doctor_undo_stale_trial(&args.applied);
     if (!rc && args.undo) {
         rc = doctor_undo(&args.applied, &err);
         code = cmd_finish();

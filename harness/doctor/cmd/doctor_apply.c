@@ -59,37 +59,38 @@ static void show(const struct view *view, const struct view_process *const *lead
     }
 }
 
-static void report_more(const struct beside *beside, FILE *out)
+static void report_more(const struct bystanders *bystanders, FILE *out)
 {
-    if (beside->n > NAMED)
-        (void)fprintf(out, "  and %zu more\n", beside->n - NAMED);
+    if (bystanders->n > NAMED)
+        (void)fprintf(out, "  and %zu more\n", bystanders->n - NAMED);
 }
 
-void doctor_show_beside(const struct beside *beside, FILE *out)
+void doctor_print_bystanders(const struct bystanders *bystanders, FILE *out)
 {
     char user[80];
-    if (beside->n)
+    if (bystanders->n)
         (void)fprintf(out, "Other busy processes:\n");
-    for (size_t i = 0; i < beside->n && i < NAMED; i++)
-        (void)fprintf(out, "  %s (%d)%s: %.2f CPUs\n", beside->all[i].name, beside->all[i].pid,
-                      whose(beside->all[i].uid, user, sizeof(user)), beside->all[i].cpus);
-    report_more(beside, out);
+    for (size_t i = 0; i < bystanders->n && i < NAMED; i++)
+        (void)fprintf(out, "  %s (%d)%s: %.2f CPUs\n", bystanders->all[i].name,
+                      bystanders->all[i].pid, whose(bystanders->all[i].uid, user, sizeof(user)),
+                      bystanders->all[i].cpus);
+    report_more(bystanders, out);
 }
 
-void doctor_report_cost(const struct beside *beside, FILE *out)
+void doctor_report_cost(const struct bystanders *bystanders, FILE *out)
 {
     char user[80];
-    double before = beside_cpus(beside, SIZE_MAX, false),
-           after = beside_cpus(beside, SIZE_MAX, true);
-    if (!beside->n || isnan(before) || isnan(after))
+    double before = bystanders_cpus(bystanders, SIZE_MAX, false),
+           after = bystanders_cpus(bystanders, SIZE_MAX, true);
+    if (!bystanders->n || isnan(before) || isnan(after))
         return;
     (void)fprintf(out, "The other busy processes had %.2f CPUs before and %.2f with it:\n", before,
                   after);
-    for (size_t i = 0; i < beside->n && i < NAMED; i++)
-        (void)fprintf(out, "  %s (%d)%s: %.2f -> %.2f CPUs\n", beside->all[i].name,
-                      beside->all[i].pid, whose(beside->all[i].uid, user, sizeof(user)),
-                      beside_cpus(beside, i, false), beside_cpus(beside, i, true));
-    report_more(beside, out);
+    for (size_t i = 0; i < bystanders->n && i < NAMED; i++)
+        (void)fprintf(out, "  %s (%d)%s: %.2f -> %.2f CPUs\n", bystanders->all[i].name,
+                      bystanders->all[i].pid, whose(bystanders->all[i].uid, user, sizeof(user)),
+                      bystanders_cpus(bystanders, i, false), bystanders_cpus(bystanders, i, true));
+    report_more(bystanders, out);
 }
 
 /* Waits for a signal too, so that Ctrl-C answers the question. */
@@ -102,10 +103,10 @@ int doctor_ask(const char *question, const char *option, struct signals *signals
                        option);
     (void)printf("%s? [y/N] ", question);
     (void)fflush(stdout);
-    struct pollfd news[] = {{.fd = STDIN_FILENO, .events = POLLIN},
-                            {.fd = signals->fd, .events = POLLIN}};
-    while (!news[0].revents) {
-        (void)poll(news, 2, -1);
+    struct pollfd events[] = {{.fd = STDIN_FILENO, .events = POLLIN},
+                              {.fd = signals->fd, .events = POLLIN}};
+    while (!events[0].revents) {
+        (void)poll(events, 2, -1);
         if (signals_take(signals))
             return err_set(err, -EINTR, "interrupted");
     }
@@ -129,20 +130,20 @@ static size_t leave_out_foreign(const struct view *view, const struct view_proce
     return kept;
 }
 
-struct meant {
+struct targets {
     const struct view *view;
     const struct view_process *const *leads;
     size_t n;
 };
 
-static bool is_meant(const void *arg, const struct view_process *process)
+static bool is_target(const void *arg, const struct view_process *process)
 {
-    const struct meant *meant = arg;
-    return doctor_means_none(NULL, process) ||
-           apply_worker_of(meant->view, process, meant->leads, meant->n) < meant->n;
+    const struct targets *targets = arg;
+    return doctor_targets_none(NULL, process) ||
+           apply_worker_of(targets->view, process, targets->leads, targets->n) < targets->n;
 }
 
-bool doctor_means_none(const void *arg, const struct view_process *process)
+bool doctor_targets_none(const void *arg, const struct view_process *process)
 {
     (void)arg;
     return process->pid == getpid() || process->parent == getpid();
@@ -210,13 +211,13 @@ int doctor_change_make(const struct view *view, const struct doctor_apply_option
     if (!rc)
         n = leave_out_foreign(view, leads, n, out);
     if (!rc && n) {
-        const struct meant meant = {view, leads, n};
+        const struct targets targets = {view, leads, n};
         rc = plan_and_show(view, leads, n, options, out, &plan, err);
         if (!rc)
             rc = list_processes(view, leads, n, &plan, change, err);
-        beside_find(view, is_meant, &meant, &change->beside);
+        bystanders_find(view, is_target, &targets, &change->bystanders);
         if (!rc)
-            doctor_show_beside(&change->beside, out);
+            doctor_print_bystanders(&change->bystanders, out);
     }
     plan_free(&plan);
     free(leads);
@@ -244,10 +245,10 @@ int doctor_change_do(const struct doctor_change *change, enum apply_purpose purp
 }
 
 /* Measures the bystanders after the change; their use before it is known. */
-static int report_cost(struct reader *reader, struct beside *beside, struct signals *signals,
-                       struct err *err)
+static int report_cost(struct reader *reader, struct bystanders *bystanders,
+                       struct signals *signals, struct err *err)
 {
-    if (!beside->n)
+    if (!bystanders->n)
         return 0;
     int rc = reader_mark(reader, err);
     if (!rc)
@@ -257,9 +258,9 @@ static int report_cost(struct reader *reader, struct beside *beside, struct sign
     if (!rc)
         rc = reader_tick(reader, READER_WHOLE, err);
     if (!rc)
-        beside_note(beside, &reader->view, true);
+        bystanders_add_block(bystanders, &reader->view, true);
     if (!rc)
-        doctor_report_cost(beside, stdout);
+        doctor_report_cost(bystanders, stdout);
     return rc;
 }
 
@@ -276,7 +277,7 @@ int doctor_apply(struct reader *reader, const struct doctor_apply_options *optio
     if (!rc && change.n && !wanted)
         rc = doctor_ask("Bind them", "--apply", signals, &wanted, err);
     if (!rc && change.n && wanted) {
-        beside_note(&change.beside, &reader->view, false);
+        bystanders_add_block(&change.bystanders, &reader->view, false);
         rc = doctor_change_do(&change, APPLY_KEPT, &bound, err);
         *done = !rc;
     }
@@ -284,7 +285,7 @@ int doctor_apply(struct reader *reader, const struct doctor_apply_options *optio
         (void)printf("bound %zu process%s; contend doctor --undo restores what they had\n", bound,
                      bound == 1 ? "" : "es");
         (void)fflush(stdout);
-        rc = report_cost(reader, &change.beside, signals, err);
+        rc = report_cost(reader, &change.bystanders, signals, err);
     }
     doctor_change_free(&change);
     return rc;
@@ -299,13 +300,13 @@ int doctor_undo(const struct doctor_apply_options *options, struct err *err)
         rc = apply_undo(state, 0, &left, err);
     if (!rc)
         (void)printf("%zu process%s may run where %s could before; %zu ended meanwhile\n",
-                     left.live, left.live == 1 ? "" : "es", left.live == 1 ? "it" : "they",
-                     left.gone);
+                     left.nlive, left.nlive == 1 ? "" : "es", left.nlive == 1 ? "it" : "they",
+                     left.nended);
     return rc;
 }
 
 /* Only logs errors: none of them stops the diagnosis. */
-void doctor_tidy(const struct doctor_apply_options *options)
+void doctor_undo_stale_trial(const struct doctor_apply_options *options)
 {
     char path[PATH_MAX];
     struct apply_state state = {0};
@@ -315,7 +316,7 @@ void doctor_tidy(const struct doctor_apply_options *options)
     int rc = apply_state_read(path, &state, &err);
     struct apply_left *left = &state.left;
     bool behind = !rc && left->kind == APPLY_LEFT_BEHIND;
-    bool over = !rc && left->kind == APPLY_LEFT_KEPT && !left->live;
+    bool over = !rc && left->kind == APPLY_LEFT_KEPT && !left->nlive;
     if (behind || over)
         rc = apply_undo(path, 0, left, &err);
     if (rc && rc != -ENOENT)
@@ -323,11 +324,11 @@ void doctor_tidy(const struct doctor_apply_options *options)
     else if (behind)
         log_warn("an earlier 'contend doctor --verify' was killed: undone, %zu process%s may run "
                  "where %s could before; %zu ended meanwhile",
-                 left->live, left->live == 1 ? "" : "es", left->live == 1 ? "it" : "they",
-                 left->gone);
+                 left->nlive, left->nlive == 1 ? "" : "es", left->nlive == 1 ? "it" : "they",
+                 left->nended);
     else if (left->kind == APPLY_LEFT_KEPT && !over)
         log_info("%zu process%s still bound by an earlier --apply; 'contend doctor --undo' "
                  "restores what they had",
-                 left->live, left->live == 1 ? " is" : "es are");
+                 left->nlive, left->nlive == 1 ? " is" : "es are");
     free(state.masks);
 }

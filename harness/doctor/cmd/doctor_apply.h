@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "harness/doctor/apply/apply.h"
-#include "harness/doctor/apply/beside.h"
+#include "harness/doctor/apply/bystanders.h"
 #include "harness/doctor/reader/reader.h"
 #include "harness/lib/base/err.h"
 #include "harness/lib/sys/signals.h"
@@ -19,14 +19,14 @@ struct doctor_apply_options {
     bool yes;              /* do not ask */
 };
 
-/* The planned change, and the bystanders (beside.h). Zeroed = empty. */
+/* The planned change, and the bystanders (bystanders.h). Zeroed = empty. */
 struct doctor_change {
     size_t n;
     struct apply_process *processes; /* owned */
     bool is_new;                     /* some processes have other masks now */
     char state[PATH_MAX];
     bool makes_folder; /* make the folder of `state`, if that is the usual path */
-    struct beside beside;
+    struct bystanders bystanders;
 };
 
 /*
@@ -42,11 +42,11 @@ int doctor_change_do(const struct doctor_change *change, enum apply_purpose purp
                      struct err *err);
 
 /* Prints a line per bystander, such as "busy (4711) of alice: 0.98 CPUs". */
-void doctor_show_beside(const struct beside *beside, FILE *out);
+void doctor_print_bystanders(const struct bystanders *bystanders, FILE *out);
 /* Prints the CPUs that bystanders used before and after; nothing if there are none. */
-void doctor_report_cost(const struct beside *beside, FILE *out);
-/* For beside_find: the change targets only contend itself and its children. */
-bool doctor_means_none(const void *arg, const struct view_process *process);
+void doctor_report_cost(const struct bystanders *bystanders, FILE *out);
+/* For bystanders_find: the change targets only contend itself and its children. */
+bool doctor_targets_none(const void *arg, const struct view_process *process);
 
 /* Asks `question` on a terminal. -EINVAL: there is no terminal; -EINTR. */
 int doctor_ask(const char *question, const char *option, struct signals *signals, bool *wanted,
@@ -61,6 +61,6 @@ int doctor_apply(struct reader *reader, const struct doctor_apply_options *optio
 int doctor_undo(const struct doctor_apply_options *options, struct err *err);
 
 /* At the start: undoes the trial of a killed contend, reports on stderr what --apply left bound. */
-void doctor_tidy(const struct doctor_apply_options *options);
+void doctor_undo_stale_trial(const struct doctor_apply_options *options);
 
 #endif

@@ -10,15 +10,15 @@ enum { GRACE_TRIES = 150, GRACE_PAUSE_US = 20000 };
 
 struct job_line {
     const char *line;
-    struct cure *cure;
+    struct env_changes *env_changes;
     int output_fd;
 };
 
 static int run_shell(void *arg)
 {
     const struct job_line *job = arg;
-    for (unsigned i = 0; job->cure && i < job->cure->n; i++) {
-        char *setting = job->cure->settings[i];
+    for (unsigned i = 0; job->env_changes && i < job->env_changes->n; i++) {
+        char *setting = job->env_changes->settings[i];
         if (strchr(setting, '=') ? putenv(setting) : unsetenv(setting))
             return 127;
     }
@@ -26,7 +26,7 @@ static int run_shell(void *arg)
 }
 
 /* Runs as the parent of the job, and ends all of it when the job or contend ends. */
-static int hold_job(void *arg)
+static int supervise_job(void *arg)
 {
     struct process shell;
     int status;
@@ -39,11 +39,11 @@ static int hold_job(void *arg)
     return 0;
 }
 
-int doctor_launch_begin(const char *line, struct cure *cure, int output_fd,
+int doctor_launch_begin(const char *line, struct env_changes *env_changes, int output_fd,
                         struct doctor_launch *launch, struct err *err)
 {
-    struct job_line job = {line, cure, output_fd};
-    int rc = process_start(&launch->process, true, hold_job, &job);
+    struct job_line job = {line, env_changes, output_fd};
+    int rc = process_start(&launch->process, true, supervise_job, &job);
     return rc ? err_sys(err, rc, "cannot start '%.100s'", line) : 0;
 }
 

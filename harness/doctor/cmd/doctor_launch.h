@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "harness/doctor/check/cure.h"
+#include "harness/doctor/check/env_changes.h"
 #include "harness/lib/base/err.h"
 #include "harness/lib/sys/process.h"
 
@@ -13,8 +13,9 @@ struct doctor_launch {
     struct process process; /* parent of the job: ends the job if contend is killed */
 };
 
-/* Runs `line` in a shell, with the settings of `cure` (or NULL). Output goes to `output_fd`. */
-int doctor_launch_begin(const char *line, struct cure *cure, int output_fd,
+/* Runs `line` in a shell, with the settings of `env_changes` (or NULL). Output goes to `output_fd`.
+ */
+int doctor_launch_begin(const char *line, struct env_changes *env_changes, int output_fd,
                         struct doctor_launch *launch, struct err *err);
 
 bool doctor_launch_runs(const struct doctor_launch *launch);

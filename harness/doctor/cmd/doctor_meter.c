@@ -129,10 +129,10 @@ int meter_await(struct meter *meter, double until_s, bool (*alive)(void *arg), v
 {
     struct err why = {.msg = "it reported nothing"};
     for (;;) {
-        size_t told = 0;
+        size_t nready = 0;
         for (size_t i = 0; i < meter->n; i++)
-            told += !metric_look(&meter->all[i], &why) && metric_has_news(&meter->all[i]);
-        if (told == meter->n)
+            nready += !metric_look(&meter->all[i], &why) && metric_has_progress(&meter->all[i]);
+        if (nready == meter->n)
             return 0;
         if (!alive(arg))
             return err_set(err, -ECHILD, "the job ended before it reported its speed (%.120s)",

@@ -61,13 +61,13 @@ int doctor_verify_check_job(const struct doctor_verify *verify, int rc, struct e
         err_set(err, -ECHILD, "the job ended while it was measured: it must run for longer"), err);
 }
 
-static int start_job(struct doctor_verify *verify, struct cure *cure, struct err *err)
+static int start_job(struct doctor_verify *verify, struct env_changes *env_changes, struct err *err)
 {
     struct err ignored; /* the job's log may not exist yet */
     for (size_t i = 0; i < verify->meter.n; i++)
         (void)metric_begin(&verify->meter.all[i], &ignored);
-    int rc =
-        doctor_launch_begin(verify->options->restart, cure, verify->output_fd, &verify->job, err);
+    int rc = doctor_launch_begin(verify->options->restart, env_changes, verify->output_fd,
+                                 &verify->job, err);
     if (!rc)
         rc = meter_await(&verify->meter, verify->end_s, job_runs, &verify->job, verify->signals,
                          err);
@@ -87,8 +87,8 @@ int doctor_verify_start(struct doctor_verify *verify, struct reader *reader, pid
         rc = open_output(verify, err);
     if (rc)
         return rc;
-    beside_find(&reader->view, doctor_means_none, NULL, &verify->trial.beside);
-    doctor_show_beside(&verify->trial.beside, verify->out);
+    bystanders_find(&reader->view, doctor_targets_none, NULL, &verify->trial.bystanders);
+    doctor_print_bystanders(&verify->trial.bystanders, verify->out);
     if (!*wanted)
         rc = doctor_ask("Start the job repeatedly", "--restart", verify->signals, wanted, err);
     if (rc || !*wanted)
@@ -112,7 +112,7 @@ static int set_job(struct doctor_verify *verify, bool changed, struct err *err)
     if (fresh)
         return 0;
     doctor_launch_end(&verify->job);
-    return start_job(verify, changed ? &verify->cure : NULL, err);
+    return start_job(verify, changed ? &verify->env_changes : NULL, err);
 }
 
 int doctor_verify_restart(struct doctor_verify *verify, struct reader *reader, struct err *err)

@@ -82,7 +82,7 @@ static int measure_block(struct doctor_verify *verify, struct reader *reader, do
     *longest_s = fmax(*longest_s, clock_now_s() - from_s);
     rc = check_workers(verify, rc, err);
     if (!rc)
-        beside_note(&verify->trial.beside, &reader->view, changed);
+        bystanders_add_block(&verify->trial.bystanders, &reader->view, changed);
     return rc;
 }
 
@@ -125,7 +125,7 @@ static int set_masks(struct doctor_verify *verify, bool changed, struct err *err
     if (changed)
         return doctor_change_do(&verify->change, APPLY_TRIAL, &bound, err);
     int rc = apply_undo(verify->change.state, getpid(), &left, err);
-    if (!rc && !left.live)
+    if (!rc && !left.nlive)
         return err_set(err, -ESRCH, "all processes ended while they were measured");
     return rc == -ENOENT ? 0 : rc; /* the guard has undone it */
 }
@@ -173,13 +173,13 @@ static void print(const struct doctor_verify *verify)
               "the spread of such starts\n"
             : "\n%zu pairs of blocks, without it and with it in alternation; 95%% interval\n",
         verify->trial.pairs.n);
-    doctor_report_cost(&verify->trial.beside, verify->out);
-    if (verify->cure.n && !verify->options->restart) {
+    doctor_report_cost(&verify->trial.bystanders, verify->out);
+    if (verify->env_changes.n && !verify->options->restart) {
         char settings[1024];
         (void)fprintf(verify->out,
                       "Not tried: %s, which needs a restart. --verify METRIC --restart COMMAND "
                       "measures it.\n",
-                      cure_format(&verify->cure, settings, sizeof(settings)));
+                      env_changes_format(&verify->env_changes, settings, sizeof(settings)));
     }
 }
 
@@ -198,7 +198,7 @@ static void report_redo(struct doctor_verify *verify)
 }
 
 /* Keeps a proven gain if --keep or the answer on the terminal says so. */
-static int keep_or_not(struct doctor_verify *verify, struct err *err)
+static int keep_if_wanted(struct doctor_verify *verify, struct err *err)
 {
     bool proven = verify->trial.gain.verdict == GAIN_PROVEN, wanted = verify->options->keep;
     size_t bound;
@@ -241,7 +241,7 @@ static int verify_live(struct doctor_verify *verify, struct reader *reader, bool
 {
     bool wanted = verify->apply->yes;
     int rc = doctor_change_make(&reader->view, verify->apply, verify->out, &verify->change, err);
-    verify->trial.beside = verify->change.beside;
+    verify->trial.bystanders = verify->change.bystanders;
     if (rc)
         return rc;
     if (!verify->change.n || !verify->change.is_new) {
@@ -259,7 +259,7 @@ static int verify_live(struct doctor_verify *verify, struct reader *reader, bool
     report_redo(verify);
     rc = try_live(verify, reader, err);
     if (!rc)
-        rc = keep_or_not(verify, err);
+        rc = keep_if_wanted(verify, err);
     *done = !rc;
     return rc;
 }
@@ -268,13 +268,13 @@ int doctor_verify_run(struct doctor_verify *verify, struct reader *reader,
                       const struct diagnosis *diagnosis, bool *done, struct err *err)
 {
     *done = false;
-    verify->cure = diagnosis_cure(diagnosis);
+    verify->env_changes = diagnosis_env_changes(diagnosis);
     if (!verify->options->restart)
         return verify_live(verify, reader, done, err);
     int rc = doctor_verify_check_job(verify, 0, err);
     if (rc)
         return rc;
-    if (!verify->cure.n) {
+    if (!verify->env_changes.n) {
         (void)fprintf(
             verify->out, "no finding names a setting for a restart: nothing to try%s\n",
             diagnosis->n && diagnosis->all[0].finding.command[0]
@@ -282,7 +282,7 @@ int doctor_verify_run(struct doctor_verify *verify, struct reader *reader,
                 : "");
         return 0;
     }
-    (void)cure_format(&verify->cure, verify->trial.redo, sizeof(verify->trial.redo));
+    (void)env_changes_format(&verify->env_changes, verify->trial.redo, sizeof(verify->trial.redo));
     (void)snprintf(verify->trial.what, sizeof(verify->trial.what), "started with '%.600s'",
                    verify->trial.redo);
     rc = doctor_verify_restart(verify, reader, err);

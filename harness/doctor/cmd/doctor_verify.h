@@ -9,7 +9,7 @@
 
 #include "harness/doctor/apply/trial.h"
 #include "harness/doctor/check/check.h"
-#include "harness/doctor/check/cure.h"
+#include "harness/doctor/check/env_changes.h"
 #include "harness/doctor/cmd/doctor_apply.h"
 #include "harness/doctor/cmd/doctor_launch.h"
 #include "harness/doctor/cmd/doctor_meter.h"
@@ -38,7 +38,7 @@ struct doctor_verify {
     double change_s;          /* longest time that a change took */
     int output_fd;            /* output of the job */
 
-    struct cure cure; /* settings for the next start that the findings name */
+    struct env_changes env_changes; /* settings for the next start that the findings name */
     struct trial trial;
 };
 

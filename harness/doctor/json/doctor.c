@@ -70,16 +70,16 @@ static json_t *pairs_to_json(const struct gain_pairs *pairs)
     return array;
 }
 
-static json_t *beside_to_json(const struct beside *beside)
+static json_t *bystanders_to_json(const struct bystanders *bystanders)
 {
     json_t *array = json_array();
-    for (size_t i = 0; array && i < beside->n; i++) {
-        const struct beside_one *one = &beside->all[i];
+    for (size_t i = 0; array && i < bystanders->n; i++) {
+        const struct bystander *one = &bystanders->all[i];
         (void)json_array_append_new(
             array, json_pack("{s:i, s:o, s:I, s:o, s:o}", "pid", one->pid, "name",
                              json_value_text(one->name), "uid", (json_int_t)one->uid, "cpus_before",
-                             json_value_real(beside_cpus(beside, i, false)), "cpus_after",
-                             json_value_real(beside_cpus(beside, i, true))));
+                             json_value_real(bystanders_cpus(bystanders, i, false)), "cpus_after",
+                             json_value_real(bystanders_cpus(bystanders, i, true))));
     }
     return array;
 }
@@ -96,5 +96,5 @@ json_t *trial_to_json(const struct trial *trial)
                      json_value_real(gain->high), "before", json_value_real(gain->before), "after",
                      json_value_real(gain->after), "unit", json_value_text_or_null(trial->unit),
                      "kept", (int)trial->kept, "pairs", pairs_to_json(&trial->pairs), "others",
-                     beside_to_json(&trial->beside));
+                     bystanders_to_json(&trial->bystanders));
 }

@@ -25,7 +25,7 @@ static json_t *worker_to_json(const struct live *live, const struct live_worker 
         (int)worker->pid, "name", json_value_text(worker->name), "processes",
         (int)worker->nprocesses, "threads", (int)worker->nthreads, "oncpu",
         json_value_real(worker->oncpu), "queue", json_value_real(worker->queue), "blocked",
-        json_value_real(worker->blocked), "because", json_value_text_or_null(worker->because),
+        json_value_real(worker->blocked), "because", json_value_text_or_null(worker->wait_cause),
         "migrations", json_value_real(worker->migrations), "throttled",
         json_value_real(worker->throttled), "gpu_busy", json_value_real(worker->gpu_busy), "cpus",
         bitset_format(&worker->cpus, list, sizeof(list)), "used", used_to_json(live, worker));

@@ -70,7 +70,7 @@ static void add_runtime(struct view_about *about, const char *path)
 static void read_maps(struct reader *reader, const struct view_process *process,
                       struct view_about *about)
 {
-    char *rest = NULL, *text = reader_read_long(reader, process->at.dir_fd, "maps");
+    char *rest = NULL, *text = reader_read_long(reader, process->source.dir_fd, "maps");
     about->maps_known = text && text[0];
     if (!about->maps_known)
         return;
@@ -98,7 +98,7 @@ static uint64_t read_status(const struct view_process *process, struct view_abou
 {
     char text[8192];
     int once = -1;
-    if (!reader_read(process->at.dir_fd, "status", &once, text, sizeof(text)))
+    if (!reader_read(process->source.dir_fd, "status", &once, text, sizeof(text)))
         return 0;
     uint64_t resident_bytes = find_kib(text, "\nVmRSS:");
     char *at = strstr(text, "\nMems_allowed_list:");
@@ -140,7 +140,7 @@ static void read_pages(struct reader *reader, const struct view_process *process
         reader->view.pages_skipped++;
         return;
     }
-    char *text = reader_read_long(reader, process->at.dir_fd, "numa_maps");
+    char *text = reader_read_long(reader, process->source.dir_fd, "numa_maps");
     about->pages_known = text && text[0];
     for (char *line = about->pages_known ? strtok_r(text, "\n", &rest) : NULL; line;
          line = strtok_r(NULL, "\n", &rest))

@@ -104,7 +104,7 @@ int reader_add_cgroups(struct reader *reader, struct view_process *process, stru
 {
     char text[4096], *rest = NULL;
     int once = -1, rc = 0;
-    if (!reader_read(process->at.dir_fd, "cgroup", &once, text, sizeof(text)))
+    if (!reader_read(process->source.dir_fd, "cgroup", &once, text, sizeof(text)))
         return 0;
     for (char *line = strtok_r(text, "\n", &rest); line && !rc; line = strtok_r(NULL, "\n", &rest))
         rc = add_line(reader, process, line, err);

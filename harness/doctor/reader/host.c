@@ -104,9 +104,9 @@ int host_mark(const struct view *view, const struct topo *topo, const char *root
 void host_look(const struct view *view, struct host *host)
 {
     gpu_watch_sample(&host->gpu_watch);
-    if (!host->looked)
+    if (!host->hung_was_read)
         hung_look(view, host->root, &host->hung);
-    host->looked = true;
+    host->hung_was_read = true;
 }
 
 int host_finish(const struct view *view, struct host *host, struct err *err)

@@ -68,7 +68,7 @@ struct host {
     size_t ncpus;
     struct host_cpu cpus[HOST_CPUS_MAX];
 
-    bool looked;
+    bool hung_was_read;
     struct hung hung; /* the caller sets .named after host_mark */
 
     struct gpu_watch gpu_watch;

@@ -42,8 +42,8 @@ static bool has_thread(struct proc_sampler *at, uint32_t number)
     return false;
 }
 
-static bool waits_for_ever(struct proc_sampler *at, int tid, bool has_ended,
-                           struct hung_process *seen)
+static bool waits_without_end(struct proc_sampler *at, int tid, bool has_ended,
+                              struct hung_process *seen)
 {
     char text[4096];
     uint32_t joins = 0;
@@ -61,7 +61,7 @@ static bool waits_for_ever(struct proc_sampler *at, int tid, bool has_ended,
 }
 
 /* False, with errno EACCES or EPERM, if it may not be traced. */
-static bool hangs(const char *root, const struct view_process *process, struct hung_process *seen)
+static bool is_hung(const char *root, const struct view_process *process, struct hung_process *seen)
 {
     struct proc_sampler at;
     *seen = (struct hung_process){.pid = process->pid, .start_ticks = process->start_ticks};
@@ -71,7 +71,7 @@ static bool hangs(const char *root, const struct view_process *process, struct h
     bool all = proc_sampler_list(&at);
     for (size_t i = 0; i < at.ntasks && all; i++) {
         int tid = at.tasks[i].tid;
-        all = waits_for_ever(&at, tid, tid == process->pid && process->state == 'Z', seen);
+        all = waits_without_end(&at, tid, tid == process->pid && process->state == 'Z', seen);
     }
     int cause = errno;
     proc_sampler_close(&at);
@@ -97,7 +97,7 @@ void hung_look(const struct view *view, const char *root, struct hung *hung)
         if (process->kernel || (!process->watched && hung->named) ||
             (!process->watched && !view->is_root && process->uid != view->uid))
             continue;
-        if (hangs(root, process, seen)) {
+        if (is_hung(root, process, seen)) {
             seen->then_s = view->now_s;
             seen->is_python = is_python(root, process->pid);
             hung->n++;
@@ -113,7 +113,7 @@ void hung_finish(const struct view *view, const char *root, struct hung *hung)
         const struct hung_process then = hung->found[i];
         const struct view_process *process = view_find(view, then.pid);
         struct hung_process now;
-        if (process && process->start_ticks == then.start_ticks && hangs(root, process, &now) &&
+        if (process && process->start_ticks == then.start_ticks && is_hung(root, process, &now) &&
             now.threads == then.threads && now.switches == then.switches)
             hung->found[kept++] = then;
     }

@@ -113,13 +113,13 @@ static bool read_process(struct reader *reader, struct view_process *process, bo
     char name[32], buf[READER_STAT_MAX];
     struct reader_stat stat = {0};
     (void)snprintf(name, sizeof(name), "%d/stat", (int)process->pid);
-    if (!reader_read(reader->proc_fd, name, &process->at.stat_fd, buf, sizeof(buf)) ||
+    if (!reader_read(reader->proc_fd, name, &process->source.stat_fd, buf, sizeof(buf)) ||
         !reader_parse_stat(buf, &stat))
         return false;
     if (process->start_ticks && process->start_ticks != stat.start_ticks)
         return false;
     bool is_new = !process->start_ticks;
-    struct view_process_source *at = &process->at;
+    struct view_process_source *source = &process->source;
     memcpy(process->name, stat.name, sizeof(process->name));
     process->start_ticks = stat.start_ticks ? stat.start_ticks : 1;
     process->parent = stat.parent;
@@ -129,25 +129,26 @@ static bool read_process(struct reader *reader, struct view_process *process, bo
     process->cpu = stat.cpu;
     process->realtime = stat.realtime;
     process->nicest = stat.nicest;
-    at->ticks = stat.user_ticks + stat.system_ticks;
+    source->ticks = stat.user_ticks + stat.system_ticks;
     if (mark)
-        at->then_ticks = at->ticks;
-    if (is_new && at->stat_fd > 0) {
+        source->then_ticks = source->ticks;
+    if (is_new && source->stat_fd > 0) {
         struct stat file;
-        process->uid = fstat(at->stat_fd, &file) == 0 ? file.st_uid : 0;
+        process->uid = fstat(source->stat_fd, &file) == 0 ? file.st_uid : 0;
     }
-    process->cpu_s =
-        at->ticks > at->then_ticks ? (double)(at->ticks - at->then_ticks) / reader->hertz : 0;
+    process->cpu_s = source->ticks > source->then_ticks
+                         ? (double)(source->ticks - source->then_ticks) / reader->hertz
+                         : 0;
     return true;
 }
 
 static void close_process(struct view_process *process)
 {
     reader_close_tasks(process);
-    if (process->at.stat_fd > 0)
-        (void)close(process->at.stat_fd);
-    if (process->at.dir_fd > 0)
-        (void)close(process->at.dir_fd);
+    if (process->source.stat_fd > 0)
+        (void)close(process->source.stat_fd);
+    if (process->source.dir_fd > 0)
+        (void)close(process->source.dir_fd);
     free(process->about);
     free(process->command);
     free(process->settings);
@@ -174,7 +175,7 @@ static int add_process(struct reader *reader, pid_t pid, struct err *err)
     *process = (struct view_process){.pid = pid, .mask = -1, .parent_mask = -1};
     for (int kind = 0; kind < CGROUP_KINDS; kind++)
         process->cgroup[kind] = -1;
-    process->at.seen = true;
+    process->source.is_listed = true;
     if (read_process(reader, process, true))
         view->nprocesses++;
     else
@@ -183,11 +184,11 @@ static int add_process(struct reader *reader, pid_t pid, struct err *err)
 }
 
 /* Removes ended processes and closes the gaps. */
-static void drop_gone(struct view *view)
+static void drop_ended(struct view *view)
 {
     size_t kept = 0;
     for (size_t i = 0; i < view->nprocesses; i++) {
-        if (view->processes[i].at.seen)
+        if (view->processes[i].source.is_listed)
             view->processes[kept++] = view->processes[i];
         else
             close_process(&view->processes[i]);
@@ -201,8 +202,8 @@ static int list_processes(struct reader *reader, bool mark, struct err *err)
     size_t before = view->nprocesses;
     int rc = 0;
     for (size_t i = 0; i < before; i++)
-        view->processes[i].at.seen = read_process(reader, &view->processes[i], mark);
-    drop_gone(view);
+        view->processes[i].source.is_listed = read_process(reader, &view->processes[i], mark);
+    drop_ended(view);
     before = view->nprocesses;
     rewinddir(reader->proc);
     for (struct dirent *entry = readdir(reader->proc); entry && !rc;
@@ -294,10 +295,10 @@ static int watch(struct reader *reader, struct view_process *process, struct err
     if (process->watched || is_self)
         return 0;
     (void)snprintf(name, sizeof(name), "%d", (int)process->pid);
-    process->at.dir_fd = openat(reader->proc_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (process->at.dir_fd < 0 && errno == EMFILE)
+    process->source.dir_fd = openat(reader->proc_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (process->source.dir_fd < 0 && errno == EMFILE)
         return err_sys(err, -EMFILE, "too many processes to watch (ulimit -n)");
-    if (process->at.dir_fd < 0 || !reader_list_tasks(process))
+    if (process->source.dir_fd < 0 || !reader_list_tasks(process))
         return 0;
     process->watched = true;
     reader_read_tasks(reader, process, true);
@@ -401,8 +402,8 @@ int reader_watch_busy(struct reader *reader, double share, size_t *n, struct err
 static void read_one(struct reader *reader, struct view_process *process, enum reader_scope scope,
                      bool mark)
 {
-    bool slept = process->at.read_ticks == process->at.ticks;
-    bool listed = process->threads == process->ntasks && !process->at.lost_task;
+    bool slept = process->source.read_ticks == process->source.ticks;
+    bool listed = process->threads == process->ntasks && !process->source.lost_task;
     if (slept && listed) {
         if (mark)
             reader_mark_tasks(reader, process);
@@ -412,7 +413,7 @@ static void read_one(struct reader *reader, struct view_process *process, enum r
         (void)reader_list_tasks(process);
     reader_read_tasks(reader, process, mark);
     /* Same number and none lost means the same tasks. Listing is expensive, so it is avoided. */
-    if (process->at.lost_task && scope == READER_WHOLE && reader_list_tasks(process))
+    if (process->source.lost_task && scope == READER_WHOLE && reader_list_tasks(process))
         reader_read_tasks(reader, process, mark);
     if (scope == READER_WHOLE)
         read_masks(reader, process);
@@ -486,7 +487,7 @@ void reader_roll(struct reader *reader)
 {
     struct view *view = &reader->view;
     for (size_t i = 0; i < view->nprocesses; i++) {
-        view->processes[i].at.then_ticks = view->processes[i].at.ticks;
+        view->processes[i].source.then_ticks = view->processes[i].source.ticks;
         reader_mark_tasks(reader, &view->processes[i]);
     }
     reader_roll_machine(reader);

@@ -70,25 +70,25 @@ static void open_sample(struct view_task *task)
                                    .sample_regs_user = next_instruction,
                                    .exclude_hv = 1};
     do
-        task->at.sample_fd =
+        task->source.sample_fd =
             (int)syscall(SYS_perf_event_open, &attr, task->tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    while (task->at.sample_fd < 0 && !attr.exclude_kernel++);
-    if (task->at.sample_fd < 0)
+    while (task->source.sample_fd < 0 && !attr.exclude_kernel++);
+    if (task->source.sample_fd < 0)
         return;
     void *ring =
-        mmap(NULL, ring_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, task->at.sample_fd, 0);
-    task->at.sample_ring = ring == MAP_FAILED ? NULL : ring;
-    task->at.sampled_since_ns = task->at.oncpu_ns;
+        mmap(NULL, ring_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, task->source.sample_fd, 0);
+    task->source.sample_ring = ring == MAP_FAILED ? NULL : ring;
+    task->source.sampled_since_ns = task->source.oncpu_ns;
 }
 
 void reader_close_sample(struct view_task *task)
 {
-    if (task->at.sample_ring)
-        (void)munmap(task->at.sample_ring, ring_bytes());
-    if (task->at.sample_fd > 0)
-        (void)close(task->at.sample_fd);
-    task->at.sample_ring = NULL;
-    task->at.sample_fd = 0;
+    if (task->source.sample_ring)
+        (void)munmap(task->source.sample_ring, ring_bytes());
+    if (task->source.sample_fd > 0)
+        (void)close(task->source.sample_fd);
+    task->source.sample_ring = NULL;
+    task->source.sample_fd = 0;
 }
 
 void reader_begin_samples(struct reader *reader)
@@ -100,11 +100,11 @@ void reader_begin_samples(struct reader *reader)
         unsigned its = 0;
         for (size_t t = 0; process->watched && t < process->ntasks; t++) {
             struct view_task *task = &process->tasks[t];
-            if (!task->close || its == TASKS_EACH || opened == TASKS_MOST)
+            if (!task->is_detailed || its == TASKS_EACH || opened == TASKS_MOST)
                 continue;
             its++;
             opened++;
-            if (!task->at.sample_fd)
+            if (!task->source.sample_fd)
                 open_sample(task);
         }
     }
@@ -118,7 +118,7 @@ struct segment {
 
 /* The memory map of one process. */
 struct memory {
-    struct proc_sampler at;
+    struct proc_sampler sampler;
     size_t n, capacity;
     struct segment *segments; /* owned, sorted by address */
 };
@@ -126,7 +126,7 @@ struct memory {
 static bool read_segments(struct reader *reader, const struct view_process *process,
                           struct memory *memory)
 {
-    char *rest = NULL, *text = reader_read_long(reader, process->at.dir_fd, "maps");
+    char *rest = NULL, *text = reader_read_long(reader, process->source.dir_fd, "maps");
     for (char *line = text ? strtok_r(text, "\n", &rest) : NULL; line;
          line = strtok_r(NULL, "\n", &rest)) {
         char *at = line;
@@ -208,8 +208,8 @@ static enum waits waits_at(struct memory *memory, int tid, uint64_t address)
         return WAITS_NOT;
     if (is_openmp(segment->path))
         return WAITS_PAUSE;
-    return proc_sampler_read_memory(&memory->at, tid, (address & ~UINT64_C(3)) - NEAR_CODE, code,
-                                    sizeof(code))
+    return proc_sampler_read_memory(&memory->sampler, tid, (address & ~UINT64_C(3)) - NEAR_CODE,
+                                    code, sizeof(code))
                ? find_wait(code, sizeof(code))
                : WAITS_NOT;
 }
@@ -224,7 +224,7 @@ static int by_address(const void *a, const void *b)
 static void count_samples(struct memory *memory, const struct view_task *task,
                           struct view_process *process)
 {
-    const struct perf_event_mmap_page *page = task->at.sample_ring;
+    const struct perf_event_mmap_page *page = task->source.sample_ring;
     const char *data = (const char *)page + sysconf(_SC_PAGESIZE);
     struct sample {
         struct perf_event_header header;
@@ -254,9 +254,9 @@ static void count_samples(struct memory *memory, const struct view_task *task,
         process->calls += waits == WAITS_CALL;
     }
     const bool is_full = n == MOST || end + sizeof(struct sample) > page->data_size;
-    const uint64_t due = (task->at.oncpu_ns - task->at.sampled_since_ns) / PERIOD_NS;
+    const uint64_t due = (task->source.oncpu_ns - task->source.sampled_since_ns) / PERIOD_NS;
     if (!is_full && due > n)
-        process->unseen += (unsigned)(due - n);
+        process->missing_samples += (unsigned)(due - n);
 }
 
 /* Copies the last two components: for a Python library, the first one is its package. */
@@ -277,7 +277,7 @@ static void name_start(struct memory *memory, struct view_task *task, uint64_t s
     const struct segment *segment = find_segment(memory, start), *maker = NULL;
     uint64_t table;
     if (strstr(segment->path, "/libstdc++") &&
-        proc_sampler_read_memory(&memory->at, task->tid, argument, &table, sizeof(table)))
+        proc_sampler_read_memory(&memory->sampler, task->tid, argument, &table, sizeof(table)))
         maker = find_segment(memory, table);
     copy_end(maker && maker->path[0] == '/' ? maker->path : segment->path, task->from,
              sizeof(task->from));
@@ -286,9 +286,9 @@ static void name_start(struct memory *memory, struct view_task *task, uint64_t s
 static struct view_task *find_numbered(const struct memory *memory, struct view_process *process,
                                        uint32_t number)
 {
-    for (size_t i = 0; number && i < memory->at.ntasks; i++)
-        for (size_t t = 0; memory->at.tasks[i].number == number && t < process->ntasks; t++)
-            if (process->tasks[t].tid == memory->at.tasks[i].tid)
+    for (size_t i = 0; number && i < memory->sampler.ntasks; i++)
+        for (size_t t = 0; memory->sampler.tasks[i].number == number && t < process->ntasks; t++)
+            if (process->tasks[t].tid == memory->sampler.tasks[i].tid)
                 return &process->tasks[t];
     return NULL;
 }
@@ -308,11 +308,11 @@ static bool is_behind_head(const uint64_t *words, size_t at, uint64_t address)
 #endif
 }
 
-static void look_at_stack(struct memory *memory, struct view_process *process, uint64_t top)
+static void find_tids_on_stack(struct memory *memory, struct view_process *process, uint64_t top)
 {
     enum { WORDS = STACK_TOP / 8, BEHIND = 200 };
     uint64_t words[WORDS], address = top - STACK_TOP;
-    if (!proc_sampler_read_memory(&memory->at, process->pid, address, words, sizeof(words)))
+    if (!proc_sampler_read_memory(&memory->sampler, process->pid, address, words, sizeof(words)))
         return;
     for (size_t i = 0; i < WORDS; i++) {
         struct view_task *task = find_numbered(memory, process, (uint32_t)words[i]);
@@ -330,13 +330,13 @@ static void look_at_stack(struct memory *memory, struct view_process *process, u
 
 /* A mapping above a stack may be merged with it in maps. Then the stack is looked for at the usual
  * size too. */
-static void look_at_stacks(struct memory *memory, struct view_process *process,
-                           const struct segment *stack)
+static void find_tids_on_stacks(struct memory *memory, struct view_process *process,
+                                const struct segment *stack)
 {
     static const uint64_t usual_bytes = 8 << 20;
-    look_at_stack(memory, process, stack->end);
+    find_tids_on_stack(memory, process, stack->end);
     if (stack->end - stack->start > usual_bytes)
-        look_at_stack(memory, process, stack->start + usual_bytes);
+        find_tids_on_stack(memory, process, stack->start + usual_bytes);
 }
 
 /* True for a readable, writable segment after a guard without access rights. */
@@ -350,24 +350,24 @@ static bool is_stack(const struct memory *memory, size_t i)
 static void finish_process(struct reader *reader, struct view_process *process)
 {
     struct memory memory = {0};
-    if (!proc_sampler_open(process, reader->root, &memory.at))
+    if (!proc_sampler_open(process, reader->root, &memory.sampler))
         return;
-    if (proc_sampler_list(&memory.at) && read_segments(reader, process, &memory)) {
-        proc_sampler_number(&memory.at);
+    if (proc_sampler_list(&memory.sampler) && read_segments(reader, process, &memory)) {
+        proc_sampler_number(&memory.sampler);
         for (size_t t = 0; t < process->ntasks; t++)
-            if (process->tasks[t].at.sample_ring)
+            if (process->tasks[t].source.sample_ring)
                 count_samples(&memory, &process->tasks[t], process);
         /*
          * Without access to its memory (kernel.yama.ptrace_scope), spin loops are not recognized.
          */
-        if (memory.at.memory_fd < 0 && !process->spins)
+        if (memory.sampler.memory_fd < 0 && !process->spins)
             process->samples = 0;
         for (size_t i = 0; i < memory.n; i++)
             if (is_stack(&memory, i))
-                look_at_stacks(&memory, process, &memory.segments[i]);
+                find_tids_on_stacks(&memory, process, &memory.segments[i]);
     }
     free(memory.segments);
-    proc_sampler_close(&memory.at);
+    proc_sampler_close(&memory.sampler);
 }
 
 void reader_finish_samples(struct reader *reader)
@@ -375,7 +375,7 @@ void reader_finish_samples(struct reader *reader)
     struct view *view = &reader->view;
     for (size_t i = 0; i < view->nprocesses; i++) {
         struct view_process *process = &view->processes[i];
-        process->samples = process->spins = process->calls = process->unseen = 0;
+        process->samples = process->spins = process->calls = process->missing_samples = 0;
         if (process->watched && process->cpu_s >= busy_least * view->wall_s)
             finish_process(reader, process);
     }

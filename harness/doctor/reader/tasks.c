@@ -53,9 +53,9 @@ static struct view_task *find_task(struct view_process *process, pid_t tid, size
 
 static void close_task(struct view_task *task)
 {
-    if (task->at.fd > 0)
-        (void)close(task->at.fd);
-    task->at.fd = -1;
+    if (task->source.fd > 0)
+        (void)close(task->source.fd);
+    task->source.fd = -1;
     reader_close_sample(task);
 }
 
@@ -77,17 +77,17 @@ static void add_task(struct view_process *process, pid_t tid)
     *added = (struct view_task){.tid = tid,
                                 .mask = -1,
                                 .cpu = -1,
-                                .at = {.seen = true},
+                                .source = {.is_listed = true},
                                 .migrations = NAN,
                                 .user_s = NAN,
                                 .system_s = NAN};
 }
 
-static void drop_gone(struct view_process *process)
+static void drop_ended(struct view_process *process)
 {
     size_t kept = 0;
     for (size_t i = 0; i < process->ntasks; i++) {
-        if (process->tasks[i].at.seen)
+        if (process->tasks[i].source.is_listed)
             process->tasks[kept++] = process->tasks[i];
         else
             close_task(&process->tasks[i]);
@@ -98,23 +98,23 @@ static void drop_gone(struct view_process *process)
 bool reader_list_tasks(struct view_process *process)
 {
     size_t hint = 0;
-    DIR *dir = file_open_folder(process->at.dir_fd, "task");
+    DIR *dir = file_open_folder(process->source.dir_fd, "task");
     if (!dir)
         return false;
     for (size_t i = 0; i < process->ntasks; i++)
-        process->tasks[i].at.seen = false;
+        process->tasks[i].source.is_listed = false;
     for (struct dirent *entry; (entry = file_next(&dir));) {
         pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
         if (tid < 1)
             continue; /* . and .. */
         struct view_task *task = find_task(process, tid, hint);
         if (task) {
-            task->at.seen = true;
+            task->source.is_listed = true;
             hint = (size_t)(task - process->tasks) + 1;
         } else
             add_task(process, tid);
     }
-    drop_gone(process);
+    drop_ended(process);
     return process->ntasks > 0;
 }
 
@@ -125,7 +125,7 @@ static bool read_ticks(const struct view_process *process, const struct view_tas
     char name[48], buf[READER_STAT_MAX];
     int once = -1;
     (void)snprintf(name, sizeof(name), "task/%d/stat", (int)task->tid);
-    return reader_read(process->at.dir_fd, name, &once, buf, sizeof(buf)) &&
+    return reader_read(process->source.dir_fd, name, &once, buf, sizeof(buf)) &&
            reader_parse_stat(buf, stat);
 }
 
@@ -134,16 +134,16 @@ static bool read_times(struct reader *reader, struct view_process *process, stru
     char name[48], buf[96];
     struct reader_stat stat = {0};
     if (reader->view.has_schedstat) {
-        if (task->at.fd <= 0)
+        if (task->source.fd <= 0)
             (void)snprintf(name, sizeof(name), "task/%d/schedstat", (int)task->tid);
-        if (!reader_read(process->at.dir_fd, name, &task->at.fd, buf, sizeof(buf)))
+        if (!reader_read(process->source.dir_fd, name, &task->source.fd, buf, sizeof(buf)))
             return false;
-        (void)reader_number(reader_number(buf, &task->at.oncpu_ns), &task->at.wait_ns);
+        (void)reader_number(reader_number(buf, &task->source.oncpu_ns), &task->source.wait_ns);
         return true;
     }
     if (!read_ticks(process, task, &stat))
         return false;
-    task->at.oncpu_ns =
+    task->source.oncpu_ns =
         (uint64_t)((double)(stat.user_ticks + stat.system_ticks) / reader->hertz * 1e9);
     return true;
 }
@@ -160,44 +160,44 @@ static void read_migrations(struct view_process *process, struct view_task *task
     int once = -1;
     uint64_t now = 0;
     (void)snprintf(name, sizeof(name), "task/%d/sched", (int)task->tid);
-    if (!reader_read(process->at.dir_fd, name, &once, buf, sizeof(buf)))
+    if (!reader_read(process->source.dir_fd, name, &once, buf, sizeof(buf)))
         return;
     const char *at = strstr(buf, "se.nr_migrations"), *colon = at ? strchr(at, ':') : NULL;
     if (!colon)
         return;
     (void)reader_number(colon + 1, &now);
-    task->at.migrations = now + 1;
-    if (!task->at.migrations_then)
-        task->at.migrations_then = task->at.migrations;
-    task->migrations = (double)(task->at.migrations - task->at.migrations_then);
+    task->source.migrations = now + 1;
+    if (!task->source.migrations_then)
+        task->source.migrations_then = task->source.migrations;
+    task->migrations = (double)(task->source.migrations - task->source.migrations_then);
 }
 
-static void look_closely(struct reader *reader, struct view_process *process,
+static void read_details(struct reader *reader, struct view_process *process,
                          struct view_task *task)
 {
     struct reader_stat stat = {0};
     if (!read_ticks(process, task, &stat))
         return;
-    if (!task->at.close_at_ns || task->at.close_at_ns < reader->mark_ns) {
-        task->at.close_at_ns = reader->tick_ns;
-        task->at.user_ticks = stat.user_ticks;
-        task->at.system_ticks = stat.system_ticks;
+    if (!task->source.detailed_at_ns || task->source.detailed_at_ns < reader->mark_ns) {
+        task->source.detailed_at_ns = reader->tick_ns;
+        task->source.user_ticks = stat.user_ticks;
+        task->source.system_ticks = stat.system_ticks;
     }
     memcpy(task->name, stat.name, sizeof(task->name));
-    task->close = true;
+    task->is_detailed = true;
     task->cpu = stat.cpu;
-    task->user_s = (double)(stat.user_ticks - task->at.user_ticks) / reader->hertz;
-    task->system_s = (double)(stat.system_ticks - task->at.system_ticks) / reader->hertz;
+    task->user_s = (double)(stat.user_ticks - task->source.user_ticks) / reader->hertz;
+    task->system_s = (double)(stat.system_ticks - task->source.system_ticks) / reader->hertz;
 }
 
 void reader_mark_tasks(const struct reader *reader, struct view_process *process)
 {
     for (size_t i = 0; i < process->ntasks; i++) {
         struct view_task *task = &process->tasks[i];
-        task->at.oncpu_then_ns = task->at.oncpu_ns;
-        task->at.wait_then_ns = task->at.wait_ns;
-        task->at.migrations_then = task->at.migrations;
-        task->close = false;
+        task->source.oncpu_then_ns = task->source.oncpu_ns;
+        task->source.wait_then_ns = task->source.wait_ns;
+        task->source.migrations_then = task->source.migrations;
+        task->is_detailed = false;
         task->migrations = NAN;
         task->oncpu_s = 0;
         task->wait_s = reader->view.has_schedstat ? 0 : (double)NAN;
@@ -207,22 +207,23 @@ void reader_mark_tasks(const struct reader *reader, struct view_process *process
 void reader_read_tasks(struct reader *reader, struct view_process *process, bool mark)
 {
     unsigned looks = 0;
-    process->at.lost_task = false;
+    process->source.lost_task = false;
     for (size_t i = 0; i < process->ntasks; i++) {
         struct view_task *task = &process->tasks[i];
         if (!read_times(reader, process, task)) {
-            process->at.lost_task = true;
+            process->source.lost_task = true;
             continue;
         }
-        task->oncpu_s = since_s(task->at.oncpu_ns, task->at.oncpu_then_ns);
-        task->wait_s = reader->view.has_schedstat ? since_s(task->at.wait_ns, task->at.wait_then_ns)
-                                                  : (double)NAN;
+        task->oncpu_s = since_s(task->source.oncpu_ns, task->source.oncpu_then_ns);
+        task->wait_s = reader->view.has_schedstat
+                           ? since_s(task->source.wait_ns, task->source.wait_then_ns)
+                           : (double)NAN;
         if (task->oncpu_s > close_share * reader->view.wall_s && !mark && looks++ < CLOSE_MOST)
-            look_closely(reader, process, task);
-        if (reader->counts_migrations && task->close && looks <= COUNTED_MOST)
+            read_details(reader, process, task);
+        if (reader->counts_migrations && task->is_detailed && looks <= COUNTED_MOST)
             read_migrations(process, task);
     }
-    process->at.read_ticks = process->at.ticks;
+    process->source.read_ticks = process->source.ticks;
     if (mark)
         reader_mark_tasks(reader, process);
 }

@@ -30,7 +30,7 @@ static void format_hidden(const struct view *view, char *buf, size_t size)
                            "/proc hides processes of other users%s%s (hidepid%s%s); hidden ones "
                            "used up to %.1f of %u CPUs meanwhile. Root%s would see them. ",
                            pids[0] ? ", also" : "", pids, hidden->how[0] ? "=" : "", hidden->how,
-                           view->wall_s > 0 ? view_unseen_s(view) / view->wall_s : 0,
+                           view->wall_s > 0 ? view_unattributed_s(view) / view->wall_s : 0,
                            bitset_count(&view->online), group);
 }
 
@@ -75,7 +75,7 @@ static size_t count_watched(const struct view *view, size_t *tasks)
     return n;
 }
 
-bool doctor_saw_nothing(const struct view *view, const struct diagnosis *diagnosis)
+bool doctor_sees_no_process(const struct view *view, const struct diagnosis *diagnosis)
 {
     size_t tasks;
     return view->hidden.any && !diagnosis->n && !count_watched(view, &tasks);
@@ -121,14 +121,14 @@ void doctor_print_checks(bool markdown, FILE *out)
 {
     if (markdown)
         (void)fputs("| # | id | finds | reads |\n|---|---|---|---|\n", out);
-    for (const struct check *check = checks; check->looks; check++) {
+    for (const struct check *check = checks; check->finds; check++) {
         if (markdown) {
-            (void)fprintf(out, "| %u | `%s` | %s | %s |\n", check->number, check->id, check->looks,
+            (void)fprintf(out, "| %u | `%s` | %s | %s |\n", check->number, check->id, check->finds,
                           check->reads);
             continue;
         }
         int column = fprintf(out, "%3u %-22s ", check->number, check->id);
-        text_wrap(check->looks, column, column, out);
+        text_wrap(check->finds, column, column, out);
         (void)fprintf(out, "%*s", column, "");
         text_wrap(check->reads, column, column, out);
     }

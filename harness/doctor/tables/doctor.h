@@ -20,7 +20,7 @@ char *doctor_format_unread(const struct view *view, char *buf, size_t size);
 /* The sentence for a run without findings. */
 const char *doctor_format_none_found(const struct view *view);
 /* True if nothing was found because /proc hides the processes: that is no good result. */
-bool doctor_saw_nothing(const struct view *view, const struct diagnosis *diagnosis);
+bool doctor_sees_no_process(const struct view *view, const struct diagnosis *diagnosis);
 
 /* Prints every check. */
 void doctor_print_checks(bool markdown, FILE *out);

@@ -67,7 +67,7 @@ static void put_worker(const struct live_worker *worker, const struct live_style
                    worker->name, worker->nthreads, format_cpus(worker->oncpu, on),
                    format_cpus(worker->queue, queue), format_cpus(worker->blocked, blocked), moves,
                    format_share(worker->throttled, throttled), format_share(worker->gpu_busy, gpu),
-                   worker->because);
+                   worker->wait_cause);
     put_line(style, waits ? RED : "", line, out);
 }
 

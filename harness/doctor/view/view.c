@@ -149,7 +149,7 @@ double view_steal_s(const struct view *view, const struct bitset *cpus)
     return sum;
 }
 
-double view_unseen_s(const struct view *view)
+double view_unattributed_s(const struct view *view)
 {
     double seen_s = 0;
     for (size_t i = 0; i < view->nprocesses; i++)
@@ -232,8 +232,8 @@ double view_spin_share(const struct view_process *process)
         return NAN;
     bool waits = process->calls >= calls_least * process->samples ||
                  process->spins >= spins_least * process->samples;
-    return (double)(process->spins + (waits ? process->unseen : 0)) /
-           (process->samples + process->unseen);
+    return (double)(process->spins + (waits ? process->missing_samples : 0)) /
+           (process->samples + process->missing_samples);
 }
 
 bool view_is_busy(const struct view *view, const struct view_process *process)
@@ -256,7 +256,7 @@ const struct view_process *view_lead(const struct view *view, const struct view_
     return lead;
 }
 
-static const char *find_behind(const char *status, const char *label)
+static const char *find_after(const char *status, const char *label)
 {
     const char *at = strstr(status, label);
     return at ? at + strlen(label) : NULL;
@@ -264,8 +264,8 @@ static const char *find_behind(const char *status, const char *label)
 
 bool view_read_switches(const char *status, uint64_t *switches)
 {
-    const char *own = find_behind(status, "\nvoluntary_ctxt_switches:");
-    const char *others = find_behind(status, "\nnonvoluntary_ctxt_switches:");
+    const char *own = find_after(status, "\nvoluntary_ctxt_switches:");
+    const char *others = find_after(status, "\nnonvoluntary_ctxt_switches:");
     *switches = own && others ? strtoull(own, NULL, 10) + strtoull(others, NULL, 10) : 0;
     return own && others;
 }

@@ -26,9 +26,9 @@ struct view_task_source {
     uint64_t oncpu_ns, wait_ns;
     uint64_t oncpu_then_ns, wait_then_ns;
     uint64_t user_ticks, system_ticks;    /* at its first close look */
-    uint64_t close_at_ns;                 /* time of that look; 0 = none yet */
+    uint64_t detailed_at_ns;              /* time of that look; 0 = none yet */
     uint64_t migrations, migrations_then; /* count + 1; 0 = not read yet */
-    bool seen;                            /* found in the current listing */
+    bool is_listed;                       /* found in the current listing */
     int sample_fd;                        /* for samples.c; 0 = none, -1 = refused */
     void *sample_ring;
     uint64_t sampled_since_ns; /* oncpu_ns when sampling began */
@@ -37,16 +37,16 @@ struct view_task_source {
 struct view_task {
     int tid;
     char name[VIEW_NAME_MAX];
-    int mask;       /* index in view.masks */
-    double oncpu_s; /* time on a CPU */
-    double wait_s;  /* time in the run queue; NaN if the kernel has no schedstat */
-    bool close;     /* it was busy, so the fields below were read */
-    int cpu;        /* last CPU */
-    double user_s;  /* since its first close look; clock-tick resolution */
+    int mask;         /* index in view.masks */
+    double oncpu_s;   /* time on a CPU */
+    double wait_s;    /* time in the run queue; NaN if the kernel has no schedstat */
+    bool is_detailed; /* it was busy, so the fields below were read */
+    int cpu;          /* last CPU */
+    double user_s;    /* since its first close look; clock-tick resolution */
     double system_s;
     double migrations;        /* between CPUs; NaN = not read */
     char from[VIEW_FROM_MAX]; /* end of the path of the code that it began in; "" = unknown */
-    struct view_task_source at;
+    struct view_task_source source;
 };
 
 /* Libraries that checks know, by their mappings. */
@@ -78,7 +78,7 @@ struct view_process_source {
     uint64_t ticks, then_ticks;
     uint64_t read_ticks; /* value of `ticks` when its tasks were read last */
     bool lost_task;      /* a task could not be read then: it has ended */
-    bool seen;
+    bool is_listed;
 };
 
 enum { CGROUP_CPU, CGROUP_CPUSET, CGROUP_MEMORY, CGROUP_KINDS };
@@ -112,13 +112,13 @@ struct view_process {
     bool environ_refused;     /* permission to read the environment was refused */
     /*
      * samples: of its busy tasks. spins: samples in an OpenMP runtime, at a pause instruction, or
-     * in a call that yields or sleeps. calls: spins in such a call. unseen: samples missing for its
-     * CPU time, because the kernel was at work or switched threads.
+     * in a call that yields or sleeps. calls: spins in such a call. missing_samples: samples
+     * missing for its CPU time, because the kernel was at work or switched threads.
      */
     unsigned samples, spins;
     unsigned calls;
-    unsigned unseen;
-    struct view_process_source at;
+    unsigned missing_samples;
+    struct view_process_source source;
 };
 
 /* A cgroup. Its limits also hold for all cgroups below it. */
@@ -207,7 +207,7 @@ double view_wait_s(const struct view_process *process);
  * CPU time that no process of the view explains: of hidden processes, of processes outside the
  * container, and of those that ended. Clock-tick resolution.
  */
-double view_unseen_s(const struct view *view);
+double view_unattributed_s(const struct view *view);
 
 /* Time that tasks ran or waited for a CPU; an unknown (NaN) wait counts as 0. */
 double view_wanted_s(double oncpu_s, double wait_s);

@@ -34,7 +34,7 @@ struct validate {
     struct waivers waivers;
     struct topo topo;
     struct facts facts;
-    struct topo later_topo; /* read again after a burn-in */
+    struct topo topo_after_burn; /* read again after a burn-in */
     struct facts after_burn;
     struct findings findings;
     uint64_t start_ns;
@@ -94,7 +94,7 @@ static int check_args(struct validate *v, struct err *err)
     return rc;
 }
 
-static double gone_s(const struct validate *v)
+static double elapsed_s(const struct validate *v)
 {
     return (double)(clock_now_ns() - v->start_ns) / 1e9;
 }
@@ -112,7 +112,7 @@ static struct probes_request probes_of(const struct validate *v, unsigned wanted
                                    .wanted = wanted,
                                    .level = (enum probes_level)v->args->profile,
                                    .burn_s = v->args->burn_s,
-                                   .limit_s = fmax(limit_s(v) - gone_s(v), 0)};
+                                   .limit_s = fmax(limit_s(v) - elapsed_s(v), 0)};
 }
 
 static void leave_out_probes(struct facts *facts)
@@ -124,7 +124,7 @@ static void leave_out_probes(struct facts *facts)
 }
 
 /* Repeats the requested measurements, and judges them together with the earlier ones. */
-static int join_look(struct validate *v, const struct probes_request *request, struct err *err)
+static int repeat_probes(struct validate *v, const struct probes_request *request, struct err *err)
 {
     struct facts again = v->facts;
     memset(again.probes, 0, sizeof(again.probes));
@@ -140,15 +140,15 @@ static int join_look(struct validate *v, const struct probes_request *request, s
  * Repeats rates that fail or warn, and judges each by its best value. Effects of an earlier test or
  * a short disturbance by a neighbour only reduce a rate. The order of measurements alternates.
  */
-static int look_again(struct validate *v, struct err *err)
+static int repeat_rates(struct validate *v, struct err *err)
 {
-    enum { LOOKS_MOST = 4 };
+    enum { ATTEMPTS_MOST = 4 };
     int rc = 0;
-    for (unsigned look = 1; look < LOOKS_MOST && !rc; look++) {
-        struct probes_request request = probes_of(v, rules_doubted(&v->findings, &v->rules));
+    for (unsigned attempt = 1; attempt < ATTEMPTS_MOST && !rc; attempt++) {
+        struct probes_request request = probes_of(v, rules_to_repeat(&v->findings, &v->rules));
         if (!request.wanted || v->args->no_measure)
             break;
-        request.reverse_order = look % 2;
+        request.reverse_order = attempt % 2;
         const double limit_s = request.limit_s, fits_s = probes_expect(&request);
         request.limit_s = INFINITY;
         if (fits_s < probes_expect(&request)) {
@@ -156,8 +156,9 @@ static int look_again(struct validate *v, struct err *err)
             break;
         }
         request.limit_s = limit_s;
-        log_info("looking again at the rates that failed or warn (%u of %d)", look, LOOKS_MOST - 1);
-        rc = join_look(v, &request, err);
+        log_info("looking again at the rates that failed or warn (%u of %d)", attempt,
+                 ATTEMPTS_MOST - 1);
+        rc = repeat_probes(v, &request, err);
     }
     return rc;
 }
@@ -177,7 +178,7 @@ static void waive(struct validate *v)
 }
 
 /* Reads a GPU a second later: a process that just ended or a short slowdown does not count. */
-static void look_at_gpu_again(struct topo_gpu *gpu)
+static void reread_gpu(struct topo_gpu *gpu)
 {
     struct gpu_health *health = gpu->health, again;
     if (!health || (health->nprocesses < 1 && !health->throttle_reasons) ||
@@ -202,18 +203,18 @@ static int read_machine(struct validate *v, struct err *err)
         kinds_suggest(&v->topo, v->rules.suggested);
     rc = facts_read(&facts, &v->facts, err);
     for (unsigned i = 0; i < v->topo.ngpus && !rc && !v->args->root; i++)
-        look_at_gpu_again(&v->topo.gpus[i]);
+        reread_gpu(&v->topo.gpus[i]);
     return rc;
 }
 
 /* Reads the error counters again after a burn-in. */
-static int read_again(struct validate *v, struct err *err)
+static int reread_after_burn(struct validate *v, struct err *err)
 {
     const struct topo_options topo = {.probe_gpus = true};
-    const struct facts_request facts = {.root = v->args->root, .topo = &v->later_topo};
+    const struct facts_request facts = {.root = v->args->root, .topo = &v->topo_after_burn};
     if (v->facts.probes[PROBE_BURN].status != PROBE_DONE)
         return 0;
-    int rc = topo_load(&topo, &v->later_topo, err);
+    int rc = topo_load(&topo, &v->topo_after_burn, err);
     if (!rc)
         rc = facts_read(&facts, &v->after_burn, err);
     v->facts.after_burn = &v->after_burn;
@@ -231,11 +232,11 @@ static int judge(struct validate *v, struct err *err)
         rc = probes_measure(&request, &v->facts, err);
     }
     if (!rc)
-        rc = read_again(v, err);
+        rc = reread_after_burn(v, err);
     if (!rc)
         rc = rules_judge(&v->facts, &v->rules, &v->findings, err);
     if (!rc)
-        rc = look_again(v, err);
+        rc = repeat_rates(v, err);
     if (!rc)
         waive(v);
     rules_sort(&v->findings);
@@ -286,7 +287,7 @@ static int report(struct validate *v)
         .verdict = &verdict,
         .profile = v->args->no_measure ? "none" : validate_profiles[v->args->profile],
         .utc = text_utc(time(NULL), utc),
-        .took_s = gone_s(v)};
+        .took_s = elapsed_s(v)};
     validation_add_to_doc(&validation, &doc);
     int rc = validate_write(&v->args->outputs, &validation, &doc, &err);
     int code = v->args->json ? cmd_print_json(validation_to_json(&validation), 2)
@@ -375,7 +376,7 @@ static int validate_main(const struct cmd_env *env, int argc, char **argv)
     code = validate(&v);
     findings_free(&v.findings);
     facts_free(&v.after_burn);
-    topo_free(&v.later_topo);
+    topo_free(&v.topo_after_burn);
     facts_free(&v.facts);
     topo_free(&v.topo);
     waivers_free(&v.waivers);

@@ -146,7 +146,7 @@ static int add_result(struct reader *reader, const json_t *record, uint32_t *run
         rc = add_run(reader->fleet, record, name, started, run, why);
     if (rc || !*ended || strcmp(ended, "complete") == 0)
         return rc;
-    return fleet_add_trouble(
+    return fleet_add_missing_reason(
         reader->fleet, *run, all_arms, false,
         strcmp(ended, "failed") == 0 ? "the run failed" : "the run was interrupted", why);
 }
@@ -157,7 +157,7 @@ static const char *const *key_of(char **cells)
 }
 
 /* True if a comparison may fail on the figure; false for a benchmark that this version lacks. */
-static bool gates(const struct fleet *fleet, char **cells)
+static bool is_gating(const struct fleet *fleet, char **cells)
 {
     const struct bench *bench = bench_find(fleet->benches, cells[CELL_KEY + FLEET_BENCH]);
     const struct dims at = dims_parse(bench, row_key(cells[CELL_KEY + FLEET_PARAMS]));
@@ -165,28 +165,28 @@ static bool gates(const struct fleet *fleet, char **cells)
 }
 
 /* True if the figure counts; `length` 0: its key is too long. */
-static bool counts(struct reader *reader, char **cells, const char *key, size_t length)
+static bool is_counted(struct reader *reader, char **cells, const char *key, size_t length)
 {
     struct err none;
     uint32_t at;
-    if (length && intern_find(&reader->fleet->spelled, key, length) != INTERN_NONE)
+    if (length && intern_find(&reader->fleet->raw_keys, key, length) != INTERN_NONE)
         return true;
     if (length && intern_find(&reader->ignored, key, length) != INTERN_NONE)
         return false;
-    bool is = gates(reader->fleet, cells);
+    bool is = is_gating(reader->fleet, cells);
     if (!is && length)
         (void)intern_add(&reader->ignored, key, length, &at, &none); /* or decided again */
     return is;
 }
 
 /* Records why an arm could not be measured, or failed in some rounds. */
-static int add_trouble(struct reader *reader, uint32_t run, char **cells, struct err *why)
+static int add_missing_reason(struct reader *reader, uint32_t run, char **cells, struct err *why)
 {
     char text[160];
     (void)snprintf(text, sizeof(text), "%.40s: %.20s: %.90s", cells[CELL_KEY + FLEET_BENCH],
                    cells[CELL_STATUS], cells[CELL_REASON]);
-    return fleet_add_trouble(reader->fleet, run, key_of(cells),
-                             status_find(cells[CELL_STATUS]) != STATUS_SKIPPED, text, why);
+    return fleet_add_missing_reason(reader->fleet, run, key_of(cells),
+                                    status_find(cells[CELL_STATUS]) != STATUS_SKIPPED, text, why);
 }
 
 static int add_row(struct reader *reader, uint32_t run, const struct csv_reader *csv, char **cells,
@@ -198,13 +198,14 @@ static int add_row(struct reader *reader, uint32_t run, const struct csv_reader 
     char key[FLEET_KEY_MAX];
     struct err err;
     size_t length = fleet_key_join(key_of(cells), key);
-    if (!counts(reader, cells, key, length))
+    if (!is_counted(reader, cells, key, length))
         return 0;
     int rc = csv_number(csv, "median", cells[CELL_MEDIAN], &figure.value, why);
     if (rc || isnan(figure.value))
         return rc;
     if (status_find(cells[CELL_STATUS]) >= STATUS_SKIPPED)
-        return add_trouble(reader, run, cells, why); /* a failed arm's speed does not count */
+        return add_missing_reason(reader, run, cells,
+                                  why); /* a failed arm's speed does not count */
     if (!length)
         return csv_refuse(csv, why, "its columns are too long");
     rc = fleet_add_value(reader->fleet, run, key, length, &figure, &err);
@@ -222,7 +223,7 @@ static int add_rows(struct reader *reader, uint32_t run, char *text, size_t size
     while (!rc && (rc = csv_read(&csv, cells, CELLS, why)) == 1) {
         rc = 0;
         if (strcmp(cells[CELL_KEY + FLEET_METRIC], VALUE_STATUS) == 0)
-            rc = add_trouble(reader, run, cells, why);
+            rc = add_missing_reason(reader, run, cells, why);
         else if (strcmp(cells[CELL_KEY + FLEET_ROLE], "foreground") == 0 &&
                  strcmp(cells[CELL_BETTER], "none") != 0 &&
                  !strstr(cells[CELL_KEY + FLEET_PARAMS], ";variant="))
@@ -246,8 +247,8 @@ static int read_result(struct reader *reader, int dir_fd, struct err *why)
     }
     struct err none;
     if (rc && rows &&
-        fleet_add_trouble(reader->fleet, run, all_arms, false, "its " CSV_ROWS_NAME " is damaged",
-                          &none))
+        fleet_add_missing_reason(reader->fleet, run, all_arms, false,
+                                 "its " CSV_ROWS_NAME " is damaged", &none))
         rc = err_set(why, -ENOMEM, "%s", none.msg);
     json_decref(record);
     free(text);
@@ -318,7 +319,7 @@ static int add_validation(const json_t *json, struct fleet *fleet, struct err *w
 {
     char refused[96] = "";
     const char *name = text_in(json, "host"), *utc = text_in(json, "utc");
-    const char *verdict = text_in(json, "verdict"), *said = text_in(json, "text");
+    const char *verdict = text_in(json, "verdict"), *text = text_in(json, "text");
     const json_t *machine = json_object_get(json, "machine"), *one;
     size_t i;
     uint32_t run;
@@ -331,8 +332,8 @@ static int add_validation(const json_t *json, struct fleet *fleet, struct err *w
     bool skipped = finding_outcome_find(verdict) == OUTCOME_SKIP;
     bool judged = *verdict && (!skipped || count_in(json, "PASS") + count_in(json, "WARN") > 0);
     if (!rc && judged && strcmp(verdict, "PASS") != 0) {
-        (void)snprintf(refused, sizeof(refused), "%.90s", *said ? said : "did not pass");
-        rc = fleet_add_trouble(fleet, run, all_arms, false, text_one_line(refused), why);
+        (void)snprintf(refused, sizeof(refused), "%.90s", *text ? text : "did not pass");
+        rc = fleet_add_missing_reason(fleet, run, all_arms, false, text_one_line(refused), why);
     }
     if (!rc && judged)
         fleet_add_verdict(fleet, run, refused, skipped);
@@ -367,7 +368,7 @@ static int read_validation(struct reader *reader, int dir_fd, struct err *why)
     return rc;
 }
 
-static int look_at(void *arg, const char *path, int dir_fd, unsigned marks, struct err *err)
+static int read_directory(void *arg, const char *path, int dir_fd, unsigned marks, struct err *err)
 {
     struct reader *reader = arg;
     (void)err;
@@ -386,7 +387,7 @@ int fleet_read(const char *path, void (*report)(const char *line), struct fleet 
     struct reader reader = {.report = report, .fleet = fleet, .found = found, .err = err};
     const struct below_request below = {.marks = BELOW_RUN | BELOW_ROWS | BELOW_VALIDATION,
                                         .depth = FLEET_DEPTH,
-                                        .found = look_at,
+                                        .found = read_directory,
                                         .arg = &reader,
                                         .skip_unreadable = true};
     size_t before = found->results + found->damaged + found->again;

@@ -46,7 +46,7 @@ static double make_spread(double measured, unsigned n)
  * (4 df) of each (Fisher and Cornish 1960). The excess is taken at its upper end, one standard
  * error more. With small n it counts less, by n / (n + TAIL_KNOWN).
  */
-static double heavy_tail(const double *distances, size_t n, double chance)
+static double tail_quantile(const double *distances, size_t n, double chance)
 {
     double all = (double)n, far = fmax(10 / all, 0.001), near = 3 * far;
     double z_far = student_quantile(far / 2, NORMAL), z_near = student_quantile(near / 2, NORMAL);
@@ -65,7 +65,7 @@ static double distance_to_bound(const struct maker *maker, size_t n, double spre
     double most = fmax(-log(1 - BOUNDS_MOST), maker->normal * core);
     double away = BOUNDS_HEAVIER * maker->normal * spread;
     if (n >= BOUNDS_TAIL)
-        away = fmax(away, heavy_tail(distances, n, maker->chance));
+        away = fmax(away, tail_quantile(distances, n, maker->chance));
     return fmax(-log(1 - BOUNDS_LEAST), fmin(most, away));
 }
 
@@ -94,7 +94,7 @@ static int add_bound(const struct maker *maker, uint32_t at, struct bounds *boun
     n = stats_sort(maker->logs, n);
     double spread = make_spread(spread_of_distances(maker->logs, n), (unsigned)n);
     double away = distance_to_bound(maker, n, spread);
-    (void)snprintf(key, sizeof(key), "%s", intern_text(&fleet->spelled, metric->spelled));
+    (void)snprintf(key, sizeof(key), "%s", intern_text(&fleet->raw_keys, metric->raw_key));
     struct bound bound = {.key = key,
                           .higher = metric->higher,
                           .required = is_required(n, maker->nkept),

@@ -50,10 +50,10 @@ static void put_lacking(const struct fleet_judgement *judgement,
 {
     char part[PART_MAX];
     const char *key = judgement->bounds->all[offence->bound].key;
-    const char *trouble = fleet_trouble_of(judgement->fleet, offence->machine, key);
+    const char *reason = fleet_missing_reason_of(judgement->fleet, offence->machine, key);
     find_part(judgement, offence, part);
-    (void)snprintf(buf, size, "lacks %s%s%s%s", *part ? part : figure, *trouble ? " (" : "",
-                   trouble, *trouble ? ")" : "");
+    (void)snprintf(buf, size, "lacks %s%s%s%s", *part ? part : figure, *reason ? " (" : "", reason,
+                   *reason ? ")" : "");
 }
 
 /* "55.1 GB/s; 101 is usual, 90 to 110 passes", and the first run's value if there are many runs. */

@@ -139,21 +139,22 @@ static size_t join_arm(uint32_t machine, const char *scenario, const char *place
     return (size_t)length < size ? (size_t)length : size - 1;
 }
 
-int fleet_add_trouble(struct fleet *fleet, uint32_t run, const char *const columns[FLEET_COLUMNS],
-                      bool failed, const char *text, struct err *err)
+int fleet_add_missing_reason(struct fleet *fleet, uint32_t run,
+                             const char *const columns[FLEET_COLUMNS], bool failed,
+                             const char *text, struct err *err)
 {
     char arm[FLEET_KEY_MAX];
     uint32_t at, nbefore = fleet->arms.n;
     size_t length = join_arm(fleet->runs[run].machine, columns[FLEET_SCENARIO],
                              columns[FLEET_PLACEMENT], columns[FLEET_BENCH], arm, sizeof(arm));
-    struct fleet_trouble *grown =
-        array_grown(fleet->troubles, nbefore, &fleet->troubles_capacity, sizeof(*grown));
+    struct fleet_missing_reason *grown = array_grown(
+        fleet->missing_reasons, nbefore, &fleet->missing_reasons_capacity, sizeof(*grown));
     if (!grown)
         return err_set(err, -ENOMEM, "out of memory for %u reasons", nbefore + 1);
-    fleet->troubles = grown;
+    fleet->missing_reasons = grown;
     int rc = intern_add(&fleet->arms, arm, length, &at, err);
     if (!rc && at == nbefore)
-        grown[at] = (struct fleet_trouble){.text = INTERN_NONE};
+        grown[at] = (struct fleet_missing_reason){.text = INTERN_NONE};
     if (!rc && (grown[at].text == INTERN_NONE || (failed && !grown[at].failed)))
         rc = intern_add(&fleet->texts, text, strlen(text), &grown[at].text, err);
     if (!rc)
@@ -161,7 +162,7 @@ int fleet_add_trouble(struct fleet *fleet, uint32_t run, const char *const colum
     return rc;
 }
 
-const char *fleet_trouble_of(const struct fleet *fleet, uint32_t machine, const char *key)
+const char *fleet_missing_reason_of(const struct fleet *fleet, uint32_t machine, const char *key)
 {
     char scenario[FLEET_KEY_MAX], placement[FLEET_KEY_MAX], bench[FLEET_KEY_MAX];
     char arm[FLEET_KEY_MAX];
@@ -172,7 +173,7 @@ const char *fleet_trouble_of(const struct fleet *fleet, uint32_t machine, const 
     uint32_t at = intern_find(&fleet->arms, arm, length);
     if (at == INTERN_NONE) /* the reason of all arms */
         at = intern_find(&fleet->arms, arm, join_arm(machine, "", "", "", arm, sizeof(arm)));
-    return at == INTERN_NONE ? "" : intern_text(&fleet->texts, fleet->troubles[at].text);
+    return at == INTERN_NONE ? "" : intern_text(&fleet->texts, fleet->missing_reasons[at].text);
 }
 
 void fleet_add_verdict(struct fleet *fleet, uint32_t run, const char *text, bool inconclusive)
@@ -185,7 +186,7 @@ void fleet_add_verdict(struct fleet *fleet, uint32_t run, const char *text, bool
     machine->inconclusive = inconclusive;
 }
 
-static int add_metric(struct fleet *fleet, uint32_t metric, uint32_t spelled,
+static int add_metric(struct fleet *fleet, uint32_t metric, uint32_t raw_key,
                       const struct fleet_figure *figure, struct err *err)
 {
     struct fleet_metric *grown =
@@ -193,42 +194,42 @@ static int add_metric(struct fleet *fleet, uint32_t metric, uint32_t spelled,
     if (!grown)
         return err_set(err, -ENOMEM, "out of memory for %u figures", metric + 1);
     fleet->metrics = grown;
-    grown[metric] = (struct fleet_metric){.higher = figure->higher, .spelled = spelled};
+    grown[metric] = (struct fleet_metric){.higher = figure->higher, .raw_key = raw_key};
     (void)snprintf(grown[metric].unit, sizeof(grown[metric].unit), "%s", figure->unit);
     return 0;
 }
 
 /* Adds a key. Its figure may exist already, from a key with fewer parameters. */
-static int add_spelled(struct fleet *fleet, uint32_t spelled, const struct fleet_figure *figure,
+static int add_raw_key(struct fleet *fleet, uint32_t raw_key, const struct fleet_figure *figure,
                        struct err *err)
 {
     char plain[FLEET_KEY_MAX];
     uint32_t nbefore = fleet->keys.n;
     uint32_t *grown =
-        array_grown(fleet->metric_of, spelled, &fleet->metric_of_capacity, sizeof(*grown));
+        array_grown(fleet->metric_of, raw_key, &fleet->metric_of_capacity, sizeof(*grown));
     if (!grown)
-        return err_set(err, -ENOMEM, "out of memory for %u figures", spelled + 1);
+        return err_set(err, -ENOMEM, "out of memory for %u figures", raw_key + 1);
     fleet->metric_of = grown;
-    size_t length = fleet_key_plain(fleet->benches, intern_text(&fleet->spelled, spelled), plain);
-    int rc = intern_add(&fleet->keys, plain, length, &grown[spelled], err);
-    return rc || grown[spelled] < nbefore ? rc : add_metric(fleet, nbefore, spelled, figure, err);
+    size_t length = fleet_key_plain(fleet->benches, intern_text(&fleet->raw_keys, raw_key), plain);
+    int rc = intern_add(&fleet->keys, plain, length, &grown[raw_key], err);
+    return rc || grown[raw_key] < nbefore ? rc : add_metric(fleet, nbefore, raw_key, figure, err);
 }
 
 int fleet_add_value(struct fleet *fleet, uint32_t run, const char *key, size_t key_length,
                     const struct fleet_figure *figure, struct err *err)
 {
-    uint32_t spelled, nbefore = fleet->spelled.n;
+    uint32_t raw_key, nbefore = fleet->raw_keys.n;
     /* Checked before the key is added: every key needs a value, to have a place among the cells. */
     if (strlen(figure->unit) >= FLEET_UNIT_MAX)
         return err_set(err, -EINVAL, "unit '%.31s...' is too long", figure->unit);
     if (fabs(figure->value) > (double)FLT_MAX)
         return err_set(err, -EINVAL, "value %g is too large", figure->value);
-    int rc = intern_add(&fleet->spelled, key, key_length, &spelled, err);
-    if (!rc && spelled == nbefore)
-        rc = add_spelled(fleet, spelled, figure, err);
+    int rc = intern_add(&fleet->raw_keys, key, key_length, &raw_key, err);
+    if (!rc && raw_key == nbefore)
+        rc = add_raw_key(fleet, raw_key, figure, err);
     if (rc)
         return rc;
-    const uint32_t metric = fleet->metric_of[spelled];
+    const uint32_t metric = fleet->metric_of[raw_key];
     struct fleet_metric *of = &fleet->metrics[metric];
     if (of->last_run == run + 1)
         return err_set(err, -EEXIST, "a second row of the same figure");
@@ -304,14 +305,14 @@ int fleet_arrange(struct fleet *fleet, struct err *err)
 void fleet_free(struct fleet *fleet)
 {
     intern_free(&fleet->keys);
-    intern_free(&fleet->spelled);
+    intern_free(&fleet->raw_keys);
     free(fleet->metric_of);
     intern_free(&fleet->names);
     intern_free(&fleet->kinds);
     intern_free(&fleet->results);
     intern_free(&fleet->arms);
     intern_free(&fleet->texts);
-    free(fleet->troubles);
+    free(fleet->missing_reasons);
     free(fleet->metrics);
     free(fleet->machines);
     free(fleet->runs);

@@ -78,14 +78,14 @@ struct fleet_cell {
 struct fleet {
     const struct bench *const *benches; /* borrowed; benchmarks that count, and their defaults */
     struct intern keys, names, kinds;   /* keys: those of fleet_key_plain */
-    struct intern spelled;              /* keys as in the results */
+    struct intern raw_keys;             /* keys as in the results */
     uint32_t *metric_of;                /* owned: the number in `keys` of each spelled key */
     size_t metric_of_capacity;
     struct intern results; /* results added so far, as named by their reader */
     struct fleet_metric {
         char unit[FLEET_UNIT_MAX];
         bool higher;
-        uint32_t spelled;  /* first key of the figure, with all parameters */
+        uint32_t raw_key;  /* first key of the figure, with all parameters */
         uint32_t last_run; /* 1 + the last run with the figure, to detect a second value */
     } * metrics;           /* owned, as all arrays here; one per key */
     size_t metrics_capacity;
@@ -101,11 +101,11 @@ struct fleet {
     size_t machines_capacity;
 
     struct intern arms, texts; /* arms of machines */
-    struct fleet_trouble {
+    struct fleet_missing_reason {
         uint32_t text;
-        bool failed; /* else it was skipped */
-    } * troubles;    /* why an arm's figures are missing; one per arm */
-    size_t troubles_capacity;
+        bool failed;     /* else it was skipped */
+    } * missing_reasons; /* why an arm's figures are missing; one per arm */
+    size_t missing_reasons_capacity;
 
     struct fleet_run {
         uint32_t machine;
@@ -144,11 +144,12 @@ int fleet_add_run(struct fleet *fleet, const struct fleet_origin *origin, uint32
  * that arm only; "" in all columns: all arms of the machine. Failures count before skips, else the
  * first reason. -ENOMEM only.
  */
-int fleet_add_trouble(struct fleet *fleet, uint32_t run, const char *const columns[FLEET_COLUMNS],
-                      bool failed, const char *text, struct err *err);
+int fleet_add_missing_reason(struct fleet *fleet, uint32_t run,
+                             const char *const columns[FLEET_COLUMNS], bool failed,
+                             const char *text, struct err *err);
 
 /* Why the machine lacks that figure: the reason of its arm, else of all arms; or "". */
-const char *fleet_trouble_of(const struct fleet *fleet, uint32_t machine, const char *key);
+const char *fleet_missing_reason_of(const struct fleet *fleet, uint32_t machine, const char *key);
 
 /*
  * Records the verdict of a run that is a validation: its text if the machine did not pass, or "",

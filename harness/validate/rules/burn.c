@@ -59,7 +59,7 @@ static double mean_of(const struct series *series, unsigned from, unsigned n)
 }
 
 /* The last third's mean / the first third's, after settling; NaN with fewer than three values. */
-static double kept_of(const struct series *series)
+static double kept_share(const struct series *series)
 {
     unsigned settles = series->n > 3, third = (series->n - settles) / 3;
     return series->n < 3
@@ -68,7 +68,7 @@ static double kept_of(const struct series *series)
 }
 
 /* A wrong result is a FAIL, even if it ended the measurement. */
-static void judge_right(struct checks *checks, const char *passed)
+static void judge_correct(struct checks *checks, const char *passed)
 {
     const enum facts_probe_name name = check_probe(checks);
     const struct facts_probe *probe = &checks->facts->probes[name];
@@ -80,7 +80,7 @@ static void judge_right(struct checks *checks, const char *passed)
 
 static void judge_memory(struct checks *checks)
 {
-    judge_right(checks, "all that was free of the GPUs' memory reads back right");
+    judge_correct(checks, "all that was free of the GPUs' memory reads back right");
 }
 
 static void judge_burn(struct checks *checks)
@@ -98,7 +98,7 @@ static void judge_burn(struct checks *checks)
     else
         (void)snprintf(passed, sizeof(passed),
                        "no GPU: CPUs and memory alone, all right over %.0f s", cpus.end_s);
-    judge_right(checks, passed);
+    judge_correct(checks, passed);
 }
 
 /* The rates to judge; may_fail: a low rate may fail, others only warn. */
@@ -173,7 +173,7 @@ static void judge_steady(struct checks *checks)
             int gpu = rates[r].of_gpu ? topo->gpus[i].cuda_ordinal : -1;
             struct series series = series_of(checks->facts, rates[r].metric, rates[r].part, gpu);
             unsigned settles = series.n > 3, third = (series.n - settles) / 3;
-            if (isnan(kept_of(&series)))
+            if (isnan(kept_share(&series)))
                 continue;
             judged++;
             any |= report_sag(checks, &rates[r], gpu, mean_of(&series, series.n - third, third),
@@ -210,7 +210,7 @@ static bool report_gain(struct checks *checks, const char *unit, const char *wha
     return true;
 }
 
-static double lines_of(const struct facts *facts, enum facts_event_kind kind)
+static double count_log_lines(const struct facts *facts, enum facts_event_kind kind)
 {
     double n = 0;
     for (size_t i = 0; i < facts->nevents; i++)
@@ -232,8 +232,9 @@ static bool judge_log(struct checks *checks, const struct facts *later)
     bool any = report_gain(checks, NULL, "machine checks", checks->facts->machine_checks,
                            later->machine_checks, OUTCOME_FAIL);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        any |= report_gain(checks, NULL, kinds[i].what, lines_of(checks->facts, kinds[i].kind),
-                           lines_of(later, kinds[i].kind), kinds[i].outcome);
+        any |=
+            report_gain(checks, NULL, kinds[i].what, count_log_lines(checks->facts, kinds[i].kind),
+                        count_log_lines(later, kinds[i].kind), kinds[i].outcome);
     return any;
 }
 
@@ -335,7 +336,7 @@ bool burn_format(const struct facts *facts, char *buf, size_t size)
 {
     static const struct {
         struct number share;
-        const char *said;
+        const char *label;
     } held[] = {{MEASURED(PROBE_BURN, "burn_throttle", "reason=power"), "the power limit"},
                 {MEASURED(PROBE_BURN, "burn_throttle", "reason=thermal"), "heat"},
                 {MEASURED(PROBE_BURN, "burn_slowdown", ""), "a slowdown"}};
@@ -352,7 +353,7 @@ bool burn_format(const struct facts *facts, char *buf, size_t size)
     for (size_t i = 0; i < sizeof(held) / sizeof(held[0]); i++) {
         double share = unit_number(&held[i].share, &machine);
         if (!isnan(share))
-            text_append(buf, size, any ? ", " : "; clocks held by ", "%s %.0f%%", held[i].said,
+            text_append(buf, size, any ? ", " : "; clocks held by ", "%s %.0f%%", held[i].label,
                         100 * share);
         any = any || !isnan(share);
     }
@@ -364,10 +365,10 @@ bool burn_format(const struct facts *facts, char *buf, size_t size)
     return true;
 }
 
-#define HELD(metric, part, most, outcome, said)                                                    \
+#define HELD(metric, part, most, outcome, sentence)                                                \
     {                                                                                              \
         OF_GPU, MEASURED(PROBE_BURN, metric, part), ABOVE, NUMBER(most), outcome, metric, "share", \
-            said                                                                                   \
+            sentence                                                                               \
     }
 
 const struct rule rules_burn[] = {
@@ -396,7 +397,8 @@ const struct rule rules_burn[] = {
                 HELD("burn_throttle", "reason=thermal", HELD_WARN, OUTCOME_WARN,
                      "heat held its clock down for {%}% of the time"),
                 {OF_MACHINE, MADE(throttles_gained), ABOVE, NUMBER(0), OUTCOME_WARN,
-                 "throttle_events", "events", "heat throttled CPUs {v} times", .also = true}},
+                 "throttle_events", "events", "heat throttled CPUs {v} times",
+                 .independent = true}},
      .unknown = "neither GPUs nor CPUs report what holds their clocks down",
      .passed = "neither heat nor the hardware held a clock down"},
     {"burn_events", RULE_HEALTH, "hardware", ACTION_RESET, "--burn; kernel's log (root)",

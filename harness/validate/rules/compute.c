@@ -18,21 +18,22 @@ static bool none_lost(struct checks *checks)
     return !check_lost(checks, PROBE_GPU_MATMUL);
 }
 
-#define SHARE(type, op, bound, outcome, said, ...)                                                 \
+#define SHARE(type, op, bound, outcome, sentence, ...)                                             \
     {                                                                                              \
         OF_GPU, MEASURED(PROBE_GPU_MATMUL, "matmul_peak_share", "type=" type), op, NUMBER(bound),  \
-            outcome, "matmul_peak_share", "share", said, .part = (type), __VA_ARGS__               \
+            outcome, "matmul_peak_share", "share", sentence, .part = (type), __VA_ARGS__           \
     }
 #define PRODUCTS(type)                                                                             \
     SHARE(type, BELOW, PRODUCTS_LEAST, OUTCOME_FAIL,                                               \
-          "its products reach {%}% of the rate in its data sheet", .also = true),                  \
+          "its products reach {%}% of the rate in its data sheet", .independent = true),           \
         SHARE(type, ABOVE, PRODUCTS_MOST, OUTCOME_FAIL,                                            \
               "{%}% of the rate in its data sheet is not possible: another product?",              \
               .cause = "setup")
-#define HELD(reason, said)                                                                         \
+#define HELD(reason, sentence)                                                                     \
     {                                                                                              \
         OF_GPU, MEASURED(PROBE_GPU_MATMUL, "gpu_throttle", "reason=" reason), ABOVE,               \
-            NUMBER(HELD_MOST), OUTCOME_WARN, "throttled_by_" reason, "share", said, .also = true   \
+            NUMBER(HELD_MOST), OUTCOME_WARN, "throttled_by_" reason, "share", sentence,            \
+            .independent = true                                                                    \
     }
 
 const struct rule rules_compute[] = {

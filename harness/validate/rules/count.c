@@ -47,7 +47,7 @@ static bool is_for_guest(const struct unit *unit)
            strcmp(((const struct facts_device *)unit->at)->driver, "vfio-pci") == 0;
 }
 
-static bool is_kept_back(const struct unit *unit)
+static bool is_hidden_by_container(const struct unit *unit)
 {
     return is_hidden(unit) && unit->facts->container;
 }
@@ -67,12 +67,12 @@ static double gpus_on_bus(const struct unit *unit)
     return count_devices(unit->facts, FACTS_GPU);
 }
 
-static bool is_silent(const struct unit *unit)
+static bool shows_no_gpu(const struct unit *unit)
 {
     return is_hidden(unit) && gpus_shown(unit) < 1;
 }
 
-static const char *why_silent(const struct unit *unit, char buf[static 96])
+static const char *why_no_gpu(const struct unit *unit, char buf[static 96])
 {
     (void)buf;
     return unit->facts->why_no_gpus[0] ? unit->facts->why_no_gpus : "the driver shows none";
@@ -358,7 +358,7 @@ static bool judge_one(struct checks *checks, const struct expectable *of, double
 static void judge_expected(struct checks *checks)
 {
     const struct rules_request *request = checks->request;
-    char said[200] = "", bytes[32];
+    char sentence[200] = "", bytes[32];
     bool all = true;
     for (size_t i = 0; i < request->nexpected; i++) {
         const struct expectable *of = request->expected[i].of;
@@ -367,13 +367,13 @@ static void judge_expected(struct checks *checks)
         (void)snprintf(bytes, sizeof(bytes), "%.0f", count);
         if (of->is_size)
             (void)units_format_bytes((uint64_t)count, bytes, sizeof(bytes));
-        text_append(said, sizeof(said), ", ", "%s %s", bytes,
+        text_append(sentence, sizeof(sentence), ", ", "%s %s", bytes,
                     of->is_size ? "of memory" : of->shown);
     }
     if (!request->nexpected)
         check_report(checks, OUTCOME_SKIP, NULL, "needs --expect, such as gpus=8");
     else if (all)
-        check_report(checks, OUTCOME_PASS, NULL, "%s, as expected", said);
+        check_report(checks, OUTCOME_PASS, NULL, "%s, as expected", sentence);
 }
 
 /* Without a GPU the rules of GPUs skip. This rule prevents that a GPU server then passes. */
@@ -403,9 +403,9 @@ static void judge_gpus_judged(struct checks *checks)
                      facts->other_gpus);
 }
 
-#define GPUS(outcome, said, which)                                                                 \
+#define GPUS(outcome, sentence, which)                                                             \
     OF_DEVICE, MADE(gpus_shown), BELOW, MADE(gpus_on_bus), OUTCOME_##outcome, "gpus", "GPUs",      \
-        said, .when = (which)
+        sentence, .when = (which)
 
 const struct rule rules_count[] = {
     {RULES_EXPECTED_ID, RULE_COUNT, "hardware", ACTION_FIX, "--expect gpus=8,cpus=128,...",
@@ -424,9 +424,10 @@ const struct rule rules_count[] = {
      .limits =
          {{GPUS(WARN, "this GPU is bound to vfio-pci: it is meant for a guest", is_for_guest),
            .cause = "configuration"},
-          {GPUS(WARN, "this GPU of the host was not handed to the container", is_kept_back),
+          {GPUS(WARN, "this GPU of the host was not handed to the container",
+                is_hidden_by_container),
            .in_container = "docker run --gpus all ..."},
-          {GPUS(FAIL, "no GPU answers: {t}", is_silent), .text = why_silent,
+          {GPUS(FAIL, "no GPU answers: {t}", shows_no_gpu), .text = why_no_gpu,
            .cause = "configuration", .command = "lsmod | grep nvidia; sudo dmesg | grep -i nvrm"},
           {GPUS(FAIL,
                 "this GPU is on the PCI bus, and the driver does not show it: {v} of {b} GPUs",
@@ -494,7 +495,7 @@ const struct rule rules_count[] = {
                  .only = FIELD(facts_socket, populated)},
                 {OF_MACHINE, MADE(cores_enabled), BELOW, MADE(cores_installed), OUTCOME_WARN,
                  "cores_enabled", "cores",
-                 "the firmware has enabled {v} of the processors' {b} cores", .otherwise = true},
+                 "the firmware has enabled {v} of the processors' {b} cores", .fallback = true},
                 {OF_MACHINE, MADE(cores_seen), BELOW, MADE(cores_enabled), OUTCOME_WARN,
                  "cores_seen", "cores",
                  "the firmware has enabled {b} cores, and the kernel shows {v}",

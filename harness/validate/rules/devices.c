@@ -61,10 +61,10 @@ static double ports_down(const struct unit *unit)
 }
 
 #define PORT(name) FIELD(facts_port, name)
-#define PORT_ERRORS(field, said)                                                                   \
+#define PORT_ERRORS(field, sentence)                                                               \
     {                                                                                              \
         OF_PORT, PORT(field), ABOVE, NUMBER(PORT_ERRORS_MOST), OUTCOME_WARN, #field, "events",     \
-            said " since its counters were cleared"                                                \
+            sentence " since its counters were cleared"                                            \
     }
 
 const struct rule rules_devices[] = {
@@ -80,7 +80,7 @@ const struct rule rules_devices[] = {
                  .when = is_active},
                 {OF_PORT, MADE(ports_down), ABOVE, NUMBER(0), OUTCOME_WARN, "rdma_ports_down",
                  "ports", "this port is down: no cable, or its other end is off ({v} are down)",
-                 .when = is_down, .cause = "configuration", .also = true, .once = true}},
+                 .when = is_down, .cause = "configuration", .independent = true, .once = true}},
      .absent = "no RDMA device", .passed = "RDMA ports are active and as fast as their peers"},
     {"rdma_errors", RULE_HEALTH, "hardware", ACTION_WATCH, "sysfs, RDMA device",
      "No RDMA port has counted more than 10 errors of one kind.",

@@ -131,7 +131,7 @@ const struct rule rules_health[] = {
                  .text = name_of_mode, .command = "sudo nvidia-smi -c 0"},
                 {OF_GPU, GPU(mig), ABOVE, NUMBER(0), OUTCOME_WARN, NULL, NULL,
                  "MIG is on: only one instance was measured", .command = "nvidia-smi -L",
-                 .also = true}},
+                 .independent = true}},
      .unknown = NOT_TOLD, .passed = "default compute mode, and no MIG"},
     {"gpu_processes", RULE_HEALTH, "setup", ACTION_FIX, "driver",
      "No other process uses a GPU while it is validated.",

@@ -120,7 +120,7 @@ static bool find_unit(const struct facts *facts, enum limit_of of, size_t i, str
 }
 
 /* The most common value of all units of this kind; NaN = unknown. */
-static double usual(const struct number *number, const struct unit *unit)
+static double peer_mode(const struct number *number, const struct unit *unit)
 {
     double common = NAN;
     unsigned most = 0;
@@ -180,7 +180,7 @@ static void format_event(const struct facts_event *event, char *buf, size_t size
 }
 
 /* The comparison of a unit with a limit. */
-struct look {
+struct comparison {
     const struct limit *limit;
     const struct unit *unit;
     double value, bound, whole; /* whole: the bound without the share */
@@ -188,42 +188,44 @@ struct look {
 };
 
 /* False: a number is unknown, or the limit does not apply. */
-static bool look_at(struct look *look)
+static bool compare(struct comparison *comparison)
 {
-    const struct limit *limit = look->limit;
-    if (limit->of == OF_EVENT && ((const struct facts_event *)look->unit->at)->kind != limit->event)
+    const struct limit *limit = comparison->limit;
+    if (limit->of == OF_EVENT &&
+        ((const struct facts_event *)comparison->unit->at)->kind != limit->event)
         return false;
-    if (limit->when && !limit->when(look->unit))
+    if (limit->when && !limit->when(comparison->unit))
         return false;
-    if (limit->only.from != CONSTANT && !(unit_number(&limit->only, look->unit) > 0))
+    if (limit->only.from != CONSTANT && !(unit_number(&limit->only, comparison->unit) > 0))
         return false;
-    const char *setting = (const char *)look->unit->facts + limit->setting;
+    const char *setting = (const char *)comparison->unit->facts + limit->setting;
     if (limit->setting && (!setting[0] || (limit->is && strcmp(setting, limit->is) != 0) ||
                            (limit->is_not && strcmp(setting, limit->is_not) == 0)))
         return false;
-    look->value = unit_number(&limit->value, look->unit);
-    look->whole = limit->bound.from == PEER_VALUE ? usual(&limit->value, look->unit)
-                                                  : unit_number(&limit->bound, look->unit);
-    look->bound = look->whole * (limit->share > 0 ? limit->share : 1);
-    return !isnan(look->value) && !isnan(look->bound) &&
-           !((limit->op == BELOW || limit->op == NONE) && look->bound <= 0);
+    comparison->value = unit_number(&limit->value, comparison->unit);
+    comparison->whole = limit->bound.from == PEER_VALUE
+                            ? peer_mode(&limit->value, comparison->unit)
+                            : unit_number(&limit->bound, comparison->unit);
+    comparison->bound = comparison->whole * (limit->share > 0 ? limit->share : 1);
+    return !isnan(comparison->value) && !isnan(comparison->bound) &&
+           !((limit->op == BELOW || limit->op == NONE) && comparison->bound <= 0);
 }
 
-static bool is_beyond(const struct look *look)
+static bool is_beyond(const struct comparison *comparison)
 {
-    switch (look->limit->op) {
+    switch (comparison->limit->op) {
     case BELOW:
-        return look->value < look->bound;
+        return comparison->value < comparison->bound;
     case ABOVE:
-        return look->value > look->bound;
+        return comparison->value > comparison->bound;
     case EQUALS:
-        return look->value == look->bound;
+        return comparison->value == comparison->bound;
     case DIFFERS:
-        return look->value != look->bound;
+        return comparison->value != comparison->bound;
     case NONE:
-        return look->value == 0;
+        return comparison->value == 0;
     case HAS:
-        return (uint64_t)look->value & (uint64_t)look->bound;
+        return (uint64_t)comparison->value & (uint64_t)comparison->bound;
     case ANY:
         return true;
     case TOLD:
@@ -232,48 +234,52 @@ static bool is_beyond(const struct look *look)
     return false;
 }
 
-/* The number for a hole in a sentence; NaN: the hole takes a text. */
-static double number_of(const struct look *look, char hole)
+/* The number for a placeholder of a sentence; NaN: it takes a text. */
+static double number_of(const struct comparison *comparison, char placeholder)
 {
-    const double per = look->limit->per > 0 ? look->limit->per : 1;
-    switch (hole) {
+    const double per = comparison->limit->per > 0 ? comparison->limit->per : 1;
+    switch (placeholder) {
     case 'v':
-        return look->value / per;
+        return comparison->value / per;
     case 'b':
-        return look->bound / per;
+        return comparison->bound / per;
     case 'w':
-        return look->whole / per;
+        return comparison->whole / per;
     case 'd':
-        return (look->whole - look->value) / per;
+        return (comparison->whole - comparison->value) / per;
     case 'p':
-        return rint(100 * look->value / look->whole);
+        return rint(100 * comparison->value / comparison->whole);
     case '%':
-        return rint(1000 * look->value) / 10;
+        return rint(1000 * comparison->value) / 10;
     case 'n':
-        return look->known;
+        return comparison->known;
     default:
         return NAN;
     }
 }
 
-static const char *text_of(const struct look *look, char hole, char buf[static 96])
+static const char *text_of(const struct comparison *comparison, char placeholder,
+                           char buf[static 96])
 {
-    if (hole != 't')
-        return hole == 's' && look->known == 1 ? "" : hole == 's' ? "s" : "?";
-    return look->limit->text ? look->limit->text(look->unit, buf)
-                             : (const char *)look->unit->facts + look->limit->setting;
+    if (placeholder != 't')
+        return placeholder == 's' && comparison->known == 1 ? "" : placeholder == 's' ? "s" : "?";
+    return comparison->limit->text
+               ? comparison->limit->text(comparison->unit, buf)
+               : (const char *)comparison->unit->facts + comparison->limit->setting;
 }
 
-static void fill_in(const struct look *look, const char *sentence, char *buf, size_t size)
+static void fill_in(const struct comparison *comparison, const char *sentence, char *buf,
+                    size_t size)
 {
     buf[0] = '\0';
-    for (const char *hole; (hole = strchr(sentence, '{')); sentence = hole + strlen("{v}")) {
-        double number = number_of(look, hole[1]);
+    for (const char *placeholder; (placeholder = strchr(sentence, '{'));
+         sentence = placeholder + strlen("{v}")) {
+        double number = number_of(comparison, placeholder[1]);
         bool whole = number == rint(number) || fabs(number) >= 1000;
         char text[96] = "";
-        text_append(buf, size, "", "%.*s", (int)(hole - sentence), sentence);
+        text_append(buf, size, "", "%.*s", (int)(placeholder - sentence), sentence);
         if (isnan(number))
-            text_append(buf, size, "", "%s", text_of(look, hole[1], text));
+            text_append(buf, size, "", "%s", text_of(comparison, placeholder[1], text));
         else
             text_append(buf, size, "", whole ? "%.0f" : "%.4g", number);
     }
@@ -281,18 +287,18 @@ static void fill_in(const struct look *look, const char *sentence, char *buf, si
 }
 
 /* The number and bounds of a finding. */
-static struct check check_of(const struct look *look)
+static struct check check_of(const struct comparison *comparison)
 {
-    const struct limit *limit = look->limit;
-    const double per = limit->per > 0 ? limit->per : 1, bound = look->bound / per;
+    const struct limit *limit = comparison->limit;
+    const double per = limit->per > 0 ? limit->per : 1, bound = comparison->bound / per;
     bool is_shown = limit->shown.from != CONSTANT;
     struct check check = {.metric = limit->metric,
                           .in = limit->in,
-                          .value = look->value / per,
+                          .value = comparison->value / per,
                           .low = NAN,
                           .high = NAN};
     if (is_shown)
-        check.value = unit_number(&limit->shown, look->unit);
+        check.value = unit_number(&limit->shown, comparison->unit);
     else if (limit->op == ABOVE)
         check.high = bound;
     else if (limit->op != ANY && limit->op != TOLD)
@@ -302,20 +308,20 @@ static struct check check_of(const struct look *look)
     return check;
 }
 
-static void report_beyond(struct checks *checks, const struct look *look)
+static void report_beyond(struct checks *checks, const struct comparison *comparison)
 {
-    const struct limit *limit = look->limit;
+    const struct limit *limit = comparison->limit;
     const struct facts *facts = checks->facts;
-    struct check check = check_of(look);
+    struct check check = check_of(comparison);
     char name[160], evidence[200] = "", sentence[SENTENCE_MAX];
     bool warns =
         limit->outcome == OUTCOME_WARN || (limit->virtual_warns && machine_is_virtual(facts));
-    name_unit(look->unit, name, sizeof(name));
+    name_unit(comparison->unit, name, sizeof(name));
     if (limit->part)
         text_append(name, sizeof(name), " ", "%s", limit->part);
     if (limit->of == OF_EVENT)
-        format_event(look->unit->at, evidence, sizeof(evidence));
-    fill_in(look, limit->sentence, sentence, sizeof(sentence));
+        format_event(comparison->unit->at, evidence, sizeof(evidence));
+    fill_in(comparison, limit->sentence, sentence, sizeof(sentence));
     bool contained = limit->in_container && facts->container;
     check.unit = name;
     check.evidence = evidence;
@@ -337,17 +343,17 @@ static void judge_units(struct checks *checks, const struct limit *first, const 
          i++) {
         bool known = false, beyond = false; /* the first known limit gives the text of PASS */
         for (const struct limit *limit = first; unit.at && limit < end && !beyond; limit++) {
-            struct look look = {.limit = limit, .unit = &unit};
-            if (!look_at(&look))
+            struct comparison comparison = {.limit = limit, .unit = &unit};
+            if (!compare(&comparison))
                 continue;
-            look.known = tally->known + 1;
-            beyond = is_beyond(&look);
+            comparison.known = tally->known + 1;
+            beyond = is_beyond(&comparison);
             if (beyond)
-                report_beyond(checks, &look);
+                report_beyond(checks, &comparison);
             else if (!known) {
-                fill_in(&look, checks->rule->passed, tally->passed, sizeof(tally->passed));
+                fill_in(&comparison, checks->rule->passed, tally->passed, sizeof(tally->passed));
                 if (limit->of == OF_MACHINE || limit->once)
-                    tally->check = check_of(&look);
+                    tally->check = check_of(&comparison);
             }
             known = true;
         }
@@ -362,7 +368,7 @@ void limits_judge(struct checks *checks)
     const struct rule *rule = checks->rule;
     const struct facts *facts = checks->facts;
     const struct unit machine = {.facts = facts, .at = facts};
-    const struct look none = {.limit = rule->limits, .unit = &machine, .value = NAN};
+    const struct comparison none = {.limit = rule->limits, .unit = &machine, .value = NAN};
     struct tally tally = {0};
     const struct limit *end;
     if ((rule->ready && !rule->ready(checks)) ||
@@ -374,9 +380,9 @@ void limits_judge(struct checks *checks)
         return;
     }
     for (const struct limit *first = rule->limits; first->sentence; first = end) {
-        for (end = first + 1; end->sentence && end->of == first->of && !end->also;)
+        for (end = first + 1; end->sentence && end->of == first->of && !end->independent;)
             end++;
-        if (!first->otherwise || !tally.wrong)
+        if (!first->fallback || !tally.wrong)
             judge_units(checks, first, end, &tally);
     }
     if (tally.wrong)

@@ -120,8 +120,8 @@ struct limit {
     const char *in_container;    /* command in a container, which is then the cause */
     const char *part;            /* appended to the unit's name: "h2d" */
     enum facts_event_kind event; /* for OF_EVENT */
-    bool also;                   /* tried even if an earlier limit is exceeded */
-    bool otherwise;              /* tried if no unit exceeded an earlier limit */
+    bool independent;            /* tried even if an earlier limit is exceeded */
+    bool fallback;               /* tried if no unit exceeded an earlier limit */
     bool once;                   /* only the first unit beyond it is reported */
     bool virtual_warns;          /* only warns on a VM: its host may have to act */
 };

@@ -44,7 +44,7 @@ static bool is_of_hardware(const struct unit *unit)
     return xid_meaning(((const struct facts_event *)unit->at)->number);
 }
 
-static const char *xid_said(const struct unit *unit, char buf[static 96])
+static const char *format_xid(const struct unit *unit, char buf[static 96])
 {
     const struct facts_event *event = unit->at;
     const char *meaning = xid_meaning(event->number);
@@ -107,16 +107,16 @@ static bool has_switch(const struct facts *facts)
 }
 
 /* Lines of one kind in the log. */
-#define LINES(kind, result, name, said)                                                            \
-    OF_EVENT, FIELD(facts_event, count), ABOVE, NUMBER(0), OUTCOME_##result, name, "lines", said,  \
-        .event = EVENT_##kind
+#define LINES(kind, result, name, sentence)                                                        \
+    OF_EVENT, FIELD(facts_event, count), ABOVE, NUMBER(0), OUTCOME_##result, name, "lines",        \
+        sentence, .event = EVENT_##kind
 
 const struct rule rules_log[] = {
     {"xid", RULE_HEALTH, "hardware", ACTION_RESET, "kernel's log (root)",
      "The kernel's log has no Xid of a hardware error; Xids of programs are a warning.",
      "NVIDIA, XID Errors", "sudo dmesg -T | grep -i xid", .ready = can_read_log,
-     .limits = {{LINES(XID, FAIL, "xid", "{t}"), .when = is_of_hardware, .text = xid_said},
-                {LINES(XID, WARN, "xid", "{t}"), .text = xid_said, .cause = "setup"}},
+     .limits = {{LINES(XID, FAIL, "xid", "{t}"), .when = is_of_hardware, .text = format_xid},
+                {LINES(XID, WARN, "xid", "{t}"), .text = format_xid, .cause = "setup"}},
      .absent = "no GPU", .knows = has_gpu, .passed = "no Xid in the kernel's log"},
     {"sxid", RULE_HEALTH, "hardware", ACTION_RESET, "kernel's log (root), NVSwitch",
      "The kernel's log has no fatal SXid of an NVSwitch.",
@@ -137,7 +137,7 @@ const struct rule rules_log[] = {
                  "errors", "{v} corrected PCIe errors since boot"},
                 {LINES(AER_UNCORRECTED, FAIL, "log_lines",
                        "uncorrected PCIe errors in the kernel's log"),
-                 .otherwise = true},
+                 .fallback = true},
                 {LINES(AER_CORRECTED, WARN, "log_lines",
                        "corrected PCIe errors in the kernel's log")}},
      .unknown = "the machine does not report PCIe errors here", .knows = has_log,
@@ -147,7 +147,7 @@ const struct rule rules_log[] = {
      "sudo ras-mc-ctl --errors",
      .limits = {{LINES(MACHINE_CHECK, FAIL, "log_lines", "machine checks in the kernel's log")},
                 {OF_MACHINE, FACT(machine_checks), ABOVE, NUMBER(0), OUTCOME_FAIL, "machine_checks",
-                 "exceptions", "{v} machine check exceptions since boot", .otherwise = true}},
+                 "exceptions", "{v} machine check exceptions since boot", .fallback = true}},
      .unknown = "neither counters nor the kernel's log are readable here", .knows = has_log,
      .passed = "no machine checks since boot"},
     {"memory_errors", RULE_HEALTH, "hardware", ACTION_REPLACE, "EDAC",

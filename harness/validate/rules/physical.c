@@ -184,7 +184,7 @@ static bool none_lost(struct checks *checks)
     }
 #define COPY(dir)                                                                                  \
     WITHIN(OF_GPU, MEASURED(PROBE_GPU_COPY, "copy_bandwidth", "dir=" dir), PCIE_LEAST, link_gbps,  \
-           "pcie_copy", "{t}", .text = link_of, .part = (dir), .also = true)
+           "pcie_copy", "{t}", .text = link_of, .part = (dir), .independent = true)
 
 const struct rule rules_physical[] = {
     {"pcie_width", RULE_PHYSICAL, "hardware", ACTION_REPLACE, "PCI bus or driver",

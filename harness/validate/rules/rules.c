@@ -78,7 +78,7 @@ unsigned rules_probes(const struct rules_request *request)
 }
 
 /* A required rule that did not run is an error, for any reason. */
-static void hold_to_account(struct findings *findings, size_t from)
+static void fail_if_skipped(struct findings *findings, size_t from)
 {
     for (size_t i = from; i < findings->n; i++)
         if (findings->all[i].outcome == OUTCOME_SKIP) {
@@ -97,7 +97,7 @@ int rules_judge(const struct facts *facts, const struct rules_request *request,
             continue;
         (checks.rule->judge ? checks.rule->judge : limits_judge)(&checks);
         if (is_in(request->required, request->nrequired, checks.rule))
-            hold_to_account(findings, from);
+            fail_if_skipped(findings, from);
     }
     return checks.rc;
 }
@@ -107,7 +107,7 @@ static bool is_wrong(const struct finding *finding)
     return finding->outcome == OUTCOME_FAIL || finding->outcome == OUTCOME_WARN;
 }
 
-unsigned rules_doubted(const struct findings *findings, const struct rules_request *request)
+unsigned rules_to_repeat(const struct findings *findings, const struct rules_request *request)
 {
     unsigned probes = 0;
     for (size_t i = 0; i < findings->n; i++) {

@@ -33,8 +33,8 @@ struct alike {
     const char *metric, *part; /* part: of the key; "" = any */
     const char *unit, *shown;  /* "cpu" in the key, "CPU" in messages */
     const char *in;
-    bool same_kind;   /* compares CPUs only with the same kind of core */
-    const char *said; /* the metric's name in findings; NULL = `metric` */
+    bool same_kind;          /* compares CPUs only with the same kind of core */
+    const char *metric_name; /* the metric's name in findings; NULL = `metric` */
 };
 
 enum { RULE_LIMITS_MAX = 6 };
@@ -53,7 +53,7 @@ struct rule {
 
     /* Judges by limits (limit.h), or by a function of its own (`judge`). */
     struct limit limits[RULE_LIMITS_MAX + 1];
-    const char *passed; /* sentence of PASS; has {n} units, and the first limit's holes */
+    const char *passed; /* sentence of PASS; has {n} units, and placeholders of the first limit */
     /* If nothing is known the rule is skipped: `absent` if it does not apply, `unknown` if it could
      * not be judged. It passes if both are NULL, or `knows` holds. */
     const char *absent, *unknown;
@@ -123,7 +123,7 @@ int rules_judge(const struct facts *facts, const struct rules_request *request,
                 struct findings *findings, struct err *err);
 
 /* The measurements behind rates that failed or warn, to be repeated. */
-unsigned rules_doubted(const struct findings *findings, const struct rules_request *request);
+unsigned rules_to_repeat(const struct findings *findings, const struct rules_request *request);
 
 /* 0 = the worst: FAIL, ERROR, WARN, SKIP, PASS. */
 int rules_rank(enum finding_outcome outcome);

@@ -76,7 +76,7 @@ static int id_in_key(const char *key, const char *unit)
 
 static const char *metric_of(const struct alike *alike)
 {
-    return alike->said ? alike->said : alike->metric;
+    return alike->metric_name ? alike->metric_name : alike->metric;
 }
 
 /* Collects the best value of each unit. *left_out: set if there is no room for some units. */
@@ -223,7 +223,7 @@ static const char outlier_source[] =
 #define TRAIT(name, field, unit)                                                                   \
     {                                                                                              \
         OF_GPU, GPU(field), DIFFERS, PEERS, OUTCOME_FAIL, name, unit,                              \
-            name " is {v} " unit ", and {b} of its peers", .also = true                            \
+            name " is {v} " unit ", and {b} of its peers", .independent = true                     \
     }
 
 const struct rule rules_symmetry[] = {
@@ -263,11 +263,13 @@ const struct rule rules_symmetry[] = {
      .judge = judge_alike,
      .alike = {{"matmul_rate", "type=bf16;with=all", "gpu", "GPU", "TFLOP/s"},
                {"matmul_rate", "type=fp64;with=all", "gpu", "GPU", "TFLOP/s",
-                .said = "matmul_rate_fp64"}}},
+                .metric_name = "matmul_rate_fp64"}}},
     {"gpu_copies_alike", RULE_SYMMETRY, "hardware", ACTION_WATCH, "measurement, two GPUs",
      "Pinned copies to and from every GPU are as fast as its peers'.", outlier_source,
      "contend bench gpu_copy -p mem=pinned -p via=ce", .probes = 1u << PROBE_GPU_COPY,
      .of_gpus = true, .judge = judge_alike,
-     .alike = {{"copy_bandwidth", "dir=h2d", "gpu", "GPU", "GB/s", .said = "copy_bandwidth_h2d"},
-               {"copy_bandwidth", "dir=d2h", "gpu", "GPU", "GB/s", .said = "copy_bandwidth_d2h"}}},
+     .alike = {{"copy_bandwidth", "dir=h2d", "gpu", "GPU", "GB/s",
+                .metric_name = "copy_bandwidth_h2d"},
+               {"copy_bandwidth", "dir=d2h", "gpu", "GPU", "GB/s",
+                .metric_name = "copy_bandwidth_d2h"}}},
     {.id = NULL}};

@@ -29,8 +29,8 @@ static bool has_nodes(const struct unit *unit)
 }
 
 /* A setting that is a word; the limits for its words are tried in turn. */
-#define WORDS(name, op, outcome, said)                                                             \
-    OF_MACHINE, NUMBER(1), op, NUMBER(0), OUTCOME_##outcome, NULL, NULL, said,                     \
+#define WORDS(name, op, outcome, sentence)                                                         \
+    OF_MACHINE, NUMBER(1), op, NUMBER(0), OUTCOME_##outcome, NULL, NULL, sentence,                 \
         .setting = SETTING(name)
 #define SLOW_CLOCK(source)                                                                         \
     {                                                                                              \
@@ -38,9 +38,9 @@ static bool has_nodes(const struct unit *unit)
               "the clock source is {t}: reading the time takes a system call of a microsecond"),   \
             .is = (source)                                                                         \
     }
-#define MEMLOCK(least, outcome, said)                                                              \
+#define MEMLOCK(least, outcome, sentence)                                                          \
     OF_MACHINE, FACT(env.memlock_bytes), BELOW, NUMBER(least), OUTCOME_##outcome, "memlock",       \
-        "KiB", said, .per = 1024, .in_container = "docker run --ulimit memlock=-1 ..."
+        "KiB", sentence, .per = 1024, .in_container = "docker run --ulimit memlock=-1 ..."
 
 const struct rule rules_system[] = {
     {"steal", RULE_HEALTH, "setup", ACTION_WATCH, "/proc/stat, a second",

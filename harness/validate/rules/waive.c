@@ -8,7 +8,7 @@
 #include "harness/lib/base/text.h"
 
 /* True for characters inside a name such as "0000:3b:00.0": "GPU 1" is no word of "GPU 10". */
-static bool goes_on(char c)
+static bool is_name_char(char c)
 {
     return isalnum((unsigned char)c) || c == ':' || c == '.' || c == '_';
 }
@@ -17,12 +17,12 @@ static bool is_word_of(const char *subject, const char *word)
 {
     size_t length = strlen(word);
     for (const char *at = strstr(subject, word); at; at = strstr(at + 1, word))
-        if ((at == subject || !goes_on(at[-1])) && !goes_on(at[length]))
+        if ((at == subject || !is_name_char(at[-1])) && !is_name_char(at[length]))
             return true;
     return false;
 }
 
-static bool is_for(const struct waiver *waiver, const struct finding *finding)
+static bool waiver_matches(const struct waiver *waiver, const struct finding *finding)
 {
     return strcmp(waiver->rule, finding->id) == 0 &&
            (!waiver->unit[0] || is_word_of(finding->subject, waiver->unit));
@@ -57,6 +57,6 @@ void waive_findings(const struct waivers *waivers, const char *today, struct fin
 {
     for (size_t i = 0; i < findings->n; i++)
         for (size_t w = 0; w < waivers->n && is_open(&findings->all[i]); w++)
-            if (is_for(&waivers->all[w], &findings->all[i]))
+            if (waiver_matches(&waivers->all[w], &findings->all[i]))
                 waive(&waivers->all[w], today, &findings->all[i]);
 }

@@ -1,4 +1,4 @@
-/* The program's own name in commands that are to be pasted. */
+/* The program's own name in commands that users paste. */
 #include "harness/cmd/common/program.h"
 #include "tests/lib/unit.h"
 
@@ -22,7 +22,7 @@ TEST(program_is_what_was_typed)
     assert_named("./$(reboot)", "'./$(reboot)'");
 }
 
-/* ./contend starts the program by a path that nobody typed, and says so. */
+/* The front door ./contend starts the program by another path and passes the typed name. */
 TEST(program_is_the_front_door)
 {
     assert_int_equal(setenv("CONTEND_PROGRAM", "./contend", 1), 0);
@@ -32,7 +32,7 @@ TEST(program_is_the_front_door)
     assert_int_equal(unsetenv("CONTEND_PROGRAM"), 0);
 }
 
-/* Never half a path, and no line of its own. */
+/* A name that does not fit after quoting, or has a line end, is replaced as a whole, never cut. */
 TEST(program_that_cannot_be_pasted)
 {
     char longest[100];
@@ -46,7 +46,7 @@ TEST(program_that_cannot_be_pasted)
     assert_named(NULL, "contend");
 }
 
-/* As of an installation, whose bin is our folder of tests. */
+/* As in an installation whose bin is the folder of this test. */
 TEST(program_finds_what_it_was_installed_with)
 {
     char folder[3][4096], path[4096];

@@ -1,5 +1,4 @@
-/* Values of a fingerprint out of results made by hand, and the words of the runs that measure it.
- */
+/* Values of a fingerprint from results made by hand, and the arguments of its runs. */
 #include "harness/cmd/fingerprint/sources.h"
 
 #include <math.h>
@@ -61,7 +60,7 @@ TEST(source_runs_fit_their_time)
     assert_true(sum <= SOURCE_S);
 }
 
-/* One result of every run, none of which was measured, but those that a test fills in. */
+/* A result for every run. None counts as measured until a test fills it in. */
 struct results {
     struct source_result all[SOURCE_RUNS];
     struct run run[SOURCE_RUNS];
@@ -134,7 +133,7 @@ static const struct fingerprint_value *value_of(const struct results *results, c
     return NULL;
 }
 
-/* 200 items in 10 ms, and half, a third and half of it in the same rounds. */
+/* 200 items in 10 ms; under doses half, a third and half of that in the same rounds. */
 TEST(sources_throughput_and_what_is_kept_of_it)
 {
     struct results *results = open_results();
@@ -160,7 +159,7 @@ TEST(sources_throughput_and_what_is_kept_of_it)
     close_results(results);
 }
 
-/* Each dose has its own arm; one that was not held says nothing. */
+/* Each dose has its own arm; a dose that was not held gives no value. */
 TEST(sources_under_a_dose_that_was_held)
 {
     struct results *results = open_results();
@@ -191,7 +190,7 @@ static const struct bench_dim dims[] = {[BY_DIR] = {"dir", .labels = LABELS("h2d
                                         {.name = NULL}};
 static const struct bench scan = {.name = "scan", .dims = dims, .scan = fixture_no_scan};
 
-/* An arm of a scan that has these two rows: of the first one the value, its range 10% around it. */
+/* Adds a scan's arm with two rows: the first has `value`, with a range of 10% around it. */
 static void add_rows(struct recorded *recorded, size_t arm, const char *metric, const char *better,
                      const struct dims at[2], double value)
 {
@@ -213,7 +212,7 @@ static void add_rows(struct recorded *recorded, size_t arm, const char *metric, 
     }
 }
 
-/* A run of a scan under a dose, and its baseline. */
+/* Adds a run of a scan under a dose, and its baseline. */
 static void add_scan(struct results *results, const char *folder, const char *metric,
                      const char *better, const struct dims at[2], const double values[2],
                      struct dose dose)
@@ -227,7 +226,7 @@ static void add_scan(struct results *results, const char *folder, const char *me
         add_rows(recorded, arm, metric, better, at, values[arm]);
 }
 
-/* GPU 0 alone counts, not all at once; the loss of a rate and that of a latency. */
+/* GPU 0 alone counts, not all GPUs together; the loss of a rate and the loss of a latency. */
 TEST(sources_scans_where_they_stand_and_relative_to_their_baseline)
 {
     struct results *results = open_results();

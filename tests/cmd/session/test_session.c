@@ -1,4 +1,4 @@
-/* A round that was written stays in the result, whatever comes behind it. */
+/* A written round stays in the result, even if the run fails afterwards. */
 #include "harness/cmd/session/session.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ static int judge(const void *arg, const struct analysis *analysis, struct findin
     return findings_check(findings, err);
 }
 
-/* Of the lines of a file. */
+/* Number of lines in a file. */
 static size_t count_lines(const char *name)
 {
     char path[256];
@@ -63,7 +63,8 @@ static void test_session_keeps_the_round_before_a_failure(void **state)
     char *argv[] = {"contend",  "tune", "--workers",  "1",         "--placement", "passive",
                     "--time",   "0.01", "--max-time", "60",        "--out",       fixture_dir,
                     "--device", "sim",  "--",         "/bin/true", NULL};
-    int argc = sizeof(argv) / sizeof(argv[0]) - 2; /* without the program and the end */
+    int argc =
+        sizeof(argv) / sizeof(argv[0]) - 2; /* without the program's name and the final NULL */
     struct session s = {.env = &env, .task = &task, .argc = argc, .argv = argv + 1};
     const struct scenario *scenario;
     struct subject subject;
@@ -89,7 +90,7 @@ int main(int argc, char **argv)
                                         fixture_make_dir, fixture_remove_dir),
     };
     int code;
-    if (argc > 1 && start(&env, argc, argv, &code)) /* a worker */
+    if (argc > 1 && start(&env, argc, argv, &code)) /* this process is a worker */
         return code;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

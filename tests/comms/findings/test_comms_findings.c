@@ -1,4 +1,4 @@
-/* Each thing that logs should not have, planted alone into good ones: its finding, and no other. */
+/* Plants each fault of logs alone into good ones: exactly its finding must appear. */
 #include "harness/comms/findings/findings.h"
 
 #include "harness/comms/logs/names.h"
@@ -12,7 +12,7 @@ static struct comms_rank present[RANKS + 1];
 static struct comms_done done[RANKS];
 static struct comms_communicator communicator;
 
-/* Two ranks with a log each, which made three calls of one collective and destroyed it. */
+/* Two ranks with a log each, which made three calls of one collective and ended it. */
 static void begin(void)
 {
     const struct comms_key key = {.func = COMMS_ALL_GATHER,
@@ -31,7 +31,7 @@ static void begin(void)
     }
     communicator = (struct comms_communicator){.nranks = RANKS,
                                                .nodes = 1,
-                                               .told = true,
+                                               .size_known = true,
                                                .npresent = RANKS,
                                                .present = present,
                                                .ndone = RANKS,
@@ -50,7 +50,7 @@ static struct findings judged(void)
     return findings;
 }
 
-/* `id` of the only finding; "" = none. */
+/* Expects `id` as the only finding; "" = none. */
 static void expect(const char *id)
 {
     struct findings findings = judged();
@@ -71,7 +71,7 @@ TEST(ranks)
     begin();
     members[1].state = COMMS_ALIVE;
     expect("comms_alive");
-    members[0].state = COMMS_ALIVE; /* all of them: the program does not destroy it */
+    members[0].state = COMMS_ALIVE; /* all members: a program that destroys nothing */
     expect("");
 
     begin();
@@ -84,7 +84,7 @@ TEST(ranks)
     expect("comms_twice");
 
     begin();
-    communicator.told = false;
+    communicator.size_known = false;
     expect("comms_size_not_told");
 }
 
@@ -97,12 +97,12 @@ static void expect_severity(size_t at, const char *id, enum finding_severity sev
     findings_free(&findings);
 }
 
-/* Copies of logs are of different moments, unless their processes ended. */
+/* Copies of logs may be from different moments unless their processes ended. */
 TEST(copies_from_before_the_end)
 {
     begin();
     log_of[0].header.copied_ns = 1;
-    expect(""); /* finalized: what follows is no part of it */
+    expect(""); /* finalized: later calls do not count */
     members[0].state = members[1].state = COMMS_ALIVE;
     expect("comms_lacking");
     done[1].count.calls++;

@@ -1,4 +1,4 @@
-/* What is to be said of made-up programs, and that nothing is said of good ones. */
+/* What contend says about made-up programs; it says nothing about good ones. */
 #include "harness/comms/findings/findings.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ static int end(void **state)
     return 0;
 }
 
-/* Of one rank; calls of one size. In the order of ranks, as comms_merge has them. */
+/* Adds a rank's calls of one size. Call it in the order of ranks, as comms_merge has them. */
 static void did(uint32_t rank, uint32_t func, int32_t peer, uint64_t calls, uint64_t size)
 {
     const struct comms_key key = {.func = func,
@@ -60,7 +60,7 @@ static const char *judged(void)
     return findings.n ? findings.all[0].id : "";
 }
 
-/* Buckets of 25 MiB, one small one for the loss, a broadcast of every buffer when it begins. */
+/* Buckets of 25 MiB, a small one for the loss, a broadcast of every buffer at the start. */
 TEST_WITHIN(nothing_is_said_of_data_parallel_training, begin, end)
 {
     enum { STEPS = 1500, BUCKETS = 4 };
@@ -102,7 +102,7 @@ TEST_WITHIN(small_calls_apart_cannot_be_joined, begin, end)
     assert_int_equal(findings.n, 1);
 }
 
-/* 10 us whatever the size, up to 100 GB/s: both are equal at 1 MB. */
+/* 10 us for any size, and at most 100 GB/s: both take equally long at 1 MB. */
 TEST_WITHIN(the_knee_is_that_of_timed_calls, begin, end)
 {
     struct comms_knee knee;
@@ -138,7 +138,7 @@ TEST_WITHIN(even_exchanges_are_well, begin, end)
     assert_string_equal(judged(), "");
 }
 
-/* Forward and back through stages: those at the ends send half as much. */
+/* Forward and backward through pipeline stages: the first and the last send half as much. */
 TEST_WITHIN(a_pipeline_is_well, begin, end)
 {
     for (uint32_t rank = 0; rank < RANKS; rank++) {
@@ -153,7 +153,7 @@ TEST_WITHIN(a_pipeline_is_well, begin, end)
 TEST_WITHIN(an_uneven_pair_is_named, begin, end)
 {
     all_to_all(10 << 20);
-    done[7].count.bytes *= 3; /* of rank 2 its second peer: 1 */
+    done[7].count.bytes *= 3; /* rank 2's sends to its second peer, rank 1 */
     assert_string_equal(judged(), "comms_uneven_peers");
     assert_int_equal(findings.n, 1);
     assert_non_null(strstr(findings.all[0].evidence, "2 to 1"));

@@ -1,4 +1,4 @@
-/* Machines by their kernel, of files that call them one way or another. */
+/* Identifies machines by their kernel's boot id, from files that name them in different ways. */
 #include "harness/comms/findings/findings.h"
 
 #include "harness/comms/logs/host.h"
@@ -6,7 +6,7 @@
 
 enum { LOGS = 4 };
 
-/* Logs of machines: "NAME=B", B a digit of which their boot_id is made, or 0: not known. */
+/* Logs of machines, given as "NAME=B": B is the digit that fills the boot_id, or 0 = unknown. */
 static void settle(const char *const machines[LOGS], const char *counted, const char *port,
                    char called[LOGS + 2][COMMS_HOST_MAX], char findings[200])
 {

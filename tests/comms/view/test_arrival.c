@@ -1,4 +1,4 @@
-/* Who came late to calls of made-up ranks, who waited, and how fast calls were. */
+/* Which made-up ranks came late to calls, which waited, and how fast the calls were. */
 #include "harness/comms/view/merge.h"
 
 #include <math.h>
@@ -13,8 +13,7 @@ static struct comms_event events[RANKS][CALLS], all[RANKS * CALLS];
 static struct comms_log logs[RANKS];
 static struct comms_rank present[RANKS];
 
-/* Each call 1 ms behind the one before; rank r `late[r]` us behind that, `took[r]` us on its GPU.
- */
+/* Calls follow each other by 1 ms. Rank r is `late[r]` us late, needs `took[r]` us on its GPU. */
 static struct comms_communicator communicator_of(const unsigned late[RANKS],
                                                  const unsigned took[RANKS])
 {
@@ -57,7 +56,7 @@ TEST(arrival_names_who_is_late_and_who_waited)
         communicator_of((unsigned[]){0, 200, 50}, (unsigned[]){300, 100, 250});
     struct comms_arrival arrival;
     make(&communicator, &arrival);
-    assert_int_equal(arrival.calls, CALLS - 1); /* not the first */
+    assert_int_equal(arrival.calls, CALLS - 1); /* the first call does not count */
     assert_int_equal(arrival.span_ns, (CALLS - 2) * 1000000 + 200000);
     assert_int_equal(arrival.rank[0].last, 0);
     assert_int_equal(arrival.rank[1].last, CALLS - 1);
@@ -70,7 +69,7 @@ TEST(arrival_names_who_is_late_and_who_waited)
     comms_arrival_free(&arrival);
 }
 
-/* Always last in one process: its turn, unless another one is last at times. */
+/* Always last within one process: the ranks take turns, unless sometimes another rank is last. */
 TEST(arrival_tells_turns_from_lateness)
 {
     static const char *const ids[] = {"comms_in_turn", "comms_late"};
@@ -106,7 +105,7 @@ TEST(arrival_tells_turns_from_lateness)
     }
 }
 
-/* Last, but by next to nothing: no finding. Not timed: no share. */
+/* Last by a negligible time: no finding. Untimed calls: no share. */
 TEST(arrival_lets_trifles_be)
 {
     struct comms_communicator communicator =
@@ -120,7 +119,7 @@ TEST(arrival_lets_trifles_be)
     comms_arrival_free(&arrival);
 }
 
-/* Always last, and nobody waits: GPUs had work queued up. */
+/* Always last, but no rank waits: the GPUs had work queued. */
 TEST(arrival_lets_lateness_be_that_costs_nothing)
 {
     struct comms_communicator communicator =
@@ -131,7 +130,7 @@ TEST(arrival_lets_lateness_be_that_costs_nothing)
     comms_arrival_free(&arrival);
 }
 
-/* Calls that one rank lacks are left out; clocks of two machines are not compared. */
+/* Calls that a rank lacks are left out; clocks of two machines are not compared. */
 TEST(arrival_compares_the_same_calls_by_one_clock)
 {
     struct comms_communicator communicator =

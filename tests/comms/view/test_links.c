@@ -1,4 +1,4 @@
-/* Bytes between made-up GPUs, laid over links that are given. */
+/* Bytes between made-up GPUs, assigned to given links. */
 #include "harness/comms/view/links.h"
 #include "tests/lib/unit.h"
 
@@ -49,7 +49,7 @@ static uint64_t bytes_over(const struct comms_links *links, const char *called)
     return 0;
 }
 
-/* NVLink where it is, else PCIe, the network between hosts; a busy slow link is hotter. */
+/* NVLink if there is one, else PCIe, and the network between hosts; a busy slow link is hotter. */
 TEST(pairs_take_the_shortest_way)
 {
     struct comms_links links;

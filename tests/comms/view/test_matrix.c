@@ -1,4 +1,4 @@
-/* Matrices of made-up communicators: rings in an order of NCCL's, trees, and what is refused. */
+/* Matrices of made-up communicators: rings in an order of NCCL's, trees, and refused cases. */
 #include "harness/comms/view/merge.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@ enum { RANKS_MOST = 64 };
 static struct comms_done done[RANKS_MOST];
 static struct comms_rank present[RANKS_MOST];
 
-/* Every rank of n has made the same call. */
+/* A communicator of n ranks that all made the same call. */
 static struct comms_communicator communicator_of(uint32_t n, uint32_t nodes, uint32_t func,
                                                  uint32_t algo, uint64_t bytes)
 {
@@ -21,7 +21,7 @@ static struct comms_communicator communicator_of(uint32_t n, uint32_t nodes, uin
     }
     return (struct comms_communicator){.nranks = n,
                                        .nodes = nodes,
-                                       .told = true,
+                                       .size_known = true,
                                        .npresent = n,
                                        .ndone = n,
                                        .present = present,
@@ -30,7 +30,7 @@ static struct comms_communicator communicator_of(uint32_t n, uint32_t nodes, uin
 
 TEST(matrix_follows_the_order_of_nccl)
 {
-    static uint32_t rings[] = {0, 2, 1, 3, /* and the other way round */ 3, 1, 2, 0};
+    static uint32_t rings[] = {0, 2, 1, 3, /* and the reverse */ 3, 1, 2, 0};
     struct comms_communicator communicator =
         communicator_of(4, 1, COMMS_ALL_GATHER, COMMS_RING, 101);
     communicator.order = (struct comms_order){2, rings};
@@ -46,7 +46,7 @@ TEST(matrix_follows_the_order_of_nccl)
     comms_matrix_free(&matrix);
 }
 
-/* Of three channels two go one way round. */
+/* Three channels over two rings: two channels share a direction. */
 TEST(matrix_shares_bytes_over_channels)
 {
     static uint32_t rings[] = {0, 2, 1, 3, 3, 1, 2, 0};
@@ -83,7 +83,7 @@ TEST(matrix_adds_the_flags_of_protocols_to_the_wire)
     }
 }
 
-/* Of sends it is not told whether they went by LL; large ones never do. */
+/* The log does not say whether sends used LL; large sends never do. */
 TEST(matrix_tells_what_flags_small_sends_may_have)
 {
     static const struct {
@@ -108,7 +108,7 @@ TEST(matrix_tells_what_flags_small_sends_may_have)
     }
 }
 
-/* One parent but for the root, who is told as a child by it; and no more than one inner place. */
+/* Every rank except the one root is a child of its parent. */
 static void check_tree(uint32_t n, uint32_t nodes, bool second)
 {
     unsigned roots = 0;
@@ -133,7 +133,7 @@ static bool is_leaf(uint32_t rank, uint32_t n, bool second)
 }
 
 /* Sanders, Speck and Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and
- * scan", Parallel Computing 35 (2009): who has children in one tree has none in the other. */
+ * scan", Parallel Computing 35 (2009): a node with children in one tree has none in the other. */
 TEST(trees_are_a_pair)
 {
     for (uint32_t n = 2; n <= RANKS_MOST; n++)
@@ -182,7 +182,7 @@ TEST(matrix_guesses_nothing)
         {COMMS_ALL_REDUCE, COMMS_NVLS},       {COMMS_ALL_REDUCE, COMMS_NVLS_TREE},
         {COMMS_ALL_GATHER, COMMS_PAT},        {COMMS_ALL_REDUCE, COMMS_COLLNET_DIRECT},
         {COMMS_ALL_REDUCE, COMMS_ALGO_OTHER}, {COMMS_BROADCAST, COMMS_TREE},
-        {COMMS_BROADCAST, COMMS_RING}, /* without a root */
+        {COMMS_BROADCAST, COMMS_RING}, /* the root is missing */
         {COMMS_FUNC_OTHER, COMMS_RING},
     };
     for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
@@ -197,7 +197,7 @@ TEST(matrix_guesses_nothing)
             assert_int_equal(matrix.bytes[cell], 0);
         comms_matrix_free(&matrix);
     }
-    /* Nor are copies between nodes. */
+    /* Copies between nodes have no formula either. */
     struct comms_communicator communicator =
         communicator_of(4, 2, COMMS_ALL_GATHER, COMMS_COPY_ENGINE, 100);
     struct comms_matrix matrix;

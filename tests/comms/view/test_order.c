@@ -1,4 +1,4 @@
-/* Graphs as NCCL writes them, cut, and made up. */
+/* Graphs as NCCL writes them, truncated graphs, and made-up ones. */
 #include "harness/comms/view/order.h"
 
 #include "harness/lib/base/strbuf.h"
@@ -6,7 +6,7 @@
 
 #define RING "<channel><gpu dev=\"0\"/><gpu dev=\"0x1\"/></channel>"
 
-/* `rings` of them, and as many trees, with `more` at the end of each. */
+/* A graph with `rings` rings and as many trees, each followed by `more`. */
 static bool parse(unsigned rings, const char *more, struct comms_graph *graph)
 {
     struct strbuf text = {0};

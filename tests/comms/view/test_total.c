@@ -1,4 +1,4 @@
-/* Several communicators of made-up processes, from GPU to GPU. */
+/* Sums over several communicators of made-up processes, between GPUs. */
 #include "harness/comms/view/total.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 enum { PROCESSES = 3, SENDS_MOST = 8 };
 
-/* The last one is on another host. */
+/* The last process is on another host. */
 static struct comms_log logs[PROCESSES] = {
     {.header.pid = 100}, {.header.pid = 101}, {.header.pid = 102, .header.host = "b"}};
 static const struct comms_member member = {.state = COMMS_FINALIZED};
@@ -43,7 +43,7 @@ static void forget(struct comms *comms, struct comms_total *total)
     comms_total_free(total);
 }
 
-/* The same two processes as ranks 0 and 1 of one communicator, and 1 and 0 of another. */
+/* Two processes are ranks 0 and 1 of one communicator, and ranks 1 and 0 of another. */
 TEST(total_adds_up_by_process)
 {
     struct comms_rank world[] = {{0, &logs[0], &member}, {1, &logs[1], &member}};
@@ -66,7 +66,8 @@ TEST(total_adds_up_by_process)
     forget(&comms, &total);
 }
 
-/* A process with two ranks of a communicator has two GPUs; what they are in the next is assumed. */
+/* A process with two ranks of a communicator has two GPUs; which GPU it uses in the next
+ * communicator is assumed. */
 TEST(total_tells_gpus_of_a_process_apart)
 {
     struct comms_rank world[] = {
@@ -93,7 +94,7 @@ TEST(total_tells_gpus_of_a_process_apart)
     forget(&comms, &total);
 }
 
-/* Two processes on one GPU are one, and one process on two is two. */
+/* Two processes on one GPU count as one GPU, and one process on two GPUs as two. */
 TEST(total_goes_by_the_gpu_that_is_told)
 {
     struct comms_rank present[] = {{0, &logs[0], &member, "0000:01:00.0"},
@@ -107,7 +108,7 @@ TEST(total_goes_by_the_gpu_that_is_told)
     struct comms_total total;
     struct err err;
     assert_int_equal(total_of(&comms, &total, &err), 0);
-    assert_int_equal(total.matrix.n, 3); /* rank 3 is of another host */
+    assert_int_equal(total.matrix.n, 3); /* rank 3 is on another host */
     assert_int_equal(bytes_of(&total, 0, 1), 7);
     assert_int_equal(bytes_of(&total, 0, 2), 8);
     assert_int_equal(total.matrix.wire[1], 7);
@@ -115,7 +116,7 @@ TEST(total_goes_by_the_gpu_that_is_told)
     forget(&comms, &total);
 }
 
-/* Who left no log, and got something, is a GPU of its own; who got nothing, is none. */
+/* A rank without a log counts as a GPU of its own if it received something, else not at all. */
 TEST(total_knows_ranks_without_logs)
 {
     struct comms_rank present[] = {{2, &logs[0], &member}};

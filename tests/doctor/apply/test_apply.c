@@ -1,4 +1,4 @@
-/* Binding running processes, and what of them has ended meanwhile. */
+/* Binds running processes, some of which end meanwhile. */
 #include "harness/doctor/apply/apply.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ static void end(const struct apply_process *process)
     (void)waitpid(process->pid, NULL, 0);
 }
 
-/* The first CPU that we may run on, for all of them. */
+/* Chooses the first CPU that this process may use, for all of them. */
 static bool choose_cpu(struct apply_process *processes, size_t n)
 {
     struct bitset mine;
@@ -83,8 +83,8 @@ TEST_IN_DIR(apply_leaves_out_helpers_that_have_ended)
         assert_true(bitset_equal(&now, &all[i].cpus));
     }
     assert_int_equal(apply_undo(path, 0, &left, &err), 0);
-    assert_int_equal(left.live, 2);
-    assert_int_equal(left.gone, 0);
+    assert_int_equal(left.nlive, 2);
+    assert_int_equal(left.nended, 0);
     assert_int_equal(affinity_get(all[0].pid, &now), 0);
     assert_true(bitset_equal(&now, &before));
     end(&all[0]);
@@ -110,7 +110,7 @@ TEST_IN_DIR(apply_changes_nothing_without_a_lead)
     end(&all[0]);
 }
 
-/* A worker that starts another one whenever it is asked to, by a byte. */
+/* A worker that starts another worker whenever it reads a byte. */
 static struct apply_process start_parent(int *ask_fd, int *tell_fd)
 {
     struct apply_process process = {.name = "worker", .is_lead = true};
@@ -158,8 +158,8 @@ static void assert_mask(pid_t pid, const struct bitset *mask)
     assert_true(bitset_equal(&now, mask));
 }
 
-/* What a worker starts after it was listed is bound with it, and what it starts while it is bound
- * gets its masks back, too; but not what has chosen others. */
+/* Processes that the worker starts after it was listed are bound as well, and those that it starts
+ * while bound get their masks back, unless they chose other masks. */
 TEST_IN_DIR(apply_follows_what_is_started_meanwhile)
 {
     struct bitset before, other = {0};
@@ -195,7 +195,7 @@ TEST_IN_DIR(apply_follows_what_is_started_meanwhile)
     end(&worker);
 }
 
-/* Whose trial it is: at work, left behind, of before a reboot, and of another host. */
+/* Owners of a trial: at work, dead, from before a reboot, and on another host. */
 TEST_IN_DIR(apply_knows_whose_trial_it_is)
 {
     struct apply_process worker = start(true);
@@ -245,14 +245,14 @@ TEST_IN_DIR(apply_knows_whose_trial_it_is)
         assert_int_equal(apply_state_read(path, &kept, &err), 0);
         free(kept.masks);
         assert_int_equal(kept.left.kind, cases[i].kind);
-        assert_int_equal(kept.left.live, cases[i].live);
+        assert_int_equal(kept.left.nlive, cases[i].live);
     }
     assert_int_equal(apply_undo(path, getpid(), &left, &err), -EXDEV);
     assert_mask(worker.pid, &worker.cpus);
     end(&worker);
 }
 
-/* Two jobs on CPUs 0 and 1 get idle ones, and of busy ones only those that this process may use. */
+/* Two jobs on CPUs 0 and 1 get idle CPUs; of busy ones only those that this process may use. */
 TEST_IN_DIR(apply_plans_on_idle_cpus)
 {
     for (int busy = 0; busy < 2; busy++) {
@@ -284,7 +284,7 @@ TEST_IN_DIR(apply_plans_on_idle_cpus)
     }
 }
 
-/* Two GPUs of two nodes, and the process that was started first uses the second one. */
+/* Two GPUs on two nodes; the process that was started first uses the second GPU. */
 TEST_IN_DIR(apply_plans_near_gpus)
 {
     static const char *const placements[] = {"partition", "gpu-local"};

@@ -1,4 +1,4 @@
-/* Rates of blocks, gains of pairs, and the settings of the next start. */
+/* Rates of blocks, gains of pairs, and gains of the next start. */
 #include "harness/doctor/apply/gain.h"
 
 #include <math.h>
@@ -14,17 +14,17 @@ static void assert_near(double value, double expected)
         fail_msg("%.9g, expected %.9g", value, expected);
 }
 
-/* Steps that do not end with the block count in part: 0.8 a second is 0.8, not 2/3 or 1. */
+/* A step that does not end with the block counts in part: 0.8 a second is 0.8, not 2/3 or 1. */
 TEST(gain_growth_counts_parts_of_steps)
 {
     const struct gain_sample samples[] = {{100, 0}, {100.4, 1}, {101.65, 2}, {102.9, 3}};
     assert_near(gain_growth(samples, 4, 101, 104), 0.8);
-    /* In bursts, as what is buffered comes: ten lines a second. */
+    /* Bursts of buffered output: ten lines a second. */
     const struct gain_sample bursts[] = {{0, 0}, {2, 20}, {4, 40}};
     assert_near(gain_growth(bursts, 3, 1, 4), 10);
 }
 
-/* A job that stops is not as fast as it was before. */
+/* A job that stops gets a lower rate than before. */
 TEST(gain_growth_sees_a_job_that_stops)
 {
     const struct gain_sample samples[] = {{0, 0}, {0.9, 9}, {1.0, 10}, {1.1, 11}, {1.2, 12}};
@@ -42,7 +42,7 @@ TEST(gain_mean_leaves_out_what_spans_the_change)
     assert_true(isnan(gain_mean(samples, 5, 3, 4, true)));
 }
 
-/* Against scipy.stats.t.interval(0.95, n - 1, mean, sem) of the logarithms. */
+/* Compared with scipy.stats.t.interval(0.95, n - 1, mean, sem) of the logarithms. */
 TEST(gain_make_has_the_interval_of_pairs)
 {
     const struct gain_pairs twice = {4, false, {10, 12, 9, 11}, {20.5, 23, 18.4, 21.8}};
@@ -72,14 +72,14 @@ static double even(uint64_t *chance)
     return ((double)(random_next(chance) >> 11) + 0.5) / 9007199254740992.0;
 }
 
-/* Of a rate whose logarithm is normal (Box and Muller 1958). */
+/* A rate whose logarithm is normal (Box and Muller 1958). */
 static double draw_rate(double mean, double spread, uint64_t *chance)
 {
     const double pi = 3.14159265358979;
     return mean * exp(spread * sqrt(-2 * log(even(chance))) * cos(2 * pi * even(chance)));
 }
 
-/* Trials that call a change of that factor a gain; the machine drifts by `drift` a block. */
+/* How many trials call a change by `factor` a gain; the machine drifts by `drift` a block. */
 static unsigned call_gains(unsigned n, size_t pairs, double factor, double spread, double drift)
 {
     uint64_t chance = 7;
@@ -98,7 +98,8 @@ static unsigned call_gains(unsigned n, size_t pairs, double factor, double sprea
     return proven;
 }
 
-/* 12 -> 174 steps/s in two pairs was inconclusive: starts of one job differ by a third. */
+/* 12 -> 174 steps/s in two pairs was inconclusive on a real machine: starts of one job differ by a
+ * third. */
 TEST(gain_of_few_starts_is_found_where_it_is_large)
 {
     const unsigned n = trials(20000, 2000);
@@ -108,10 +109,12 @@ TEST(gain_of_few_starts_is_found_where_it_is_large)
         assert_true(call_gains(n, pairs, 1, 0.3, 0) <= trials_most(n, 0.025));
         assert_true(call_gains(n, pairs, 1, 0.3, 0.05) <= trials_most(n, 0.025));
     }
-    assert_true(call_gains(n, 6, 1.2, 0.05, 0) >= 95 * n / 100); /* small ones of many */
+    assert_true(call_gains(n, 6, 1.2, 0.05, 0) >=
+                95 * n / 100); /* small gains, found with many pairs */
 }
 
-/* By hand: the t interval of two samples with one variance; of two degrees of freedom 4.302653. */
+/* By hand: the t interval of two samples with one variance; t is 4.302653 at 2 degrees of freedom.
+ */
 TEST(gain_make_has_the_interval_of_starts)
 {
     const struct gain_pairs pairs = {2, true, {9.1, 15.3}, {214, 141}};
@@ -124,12 +127,12 @@ TEST(gain_make_has_the_interval_of_starts)
     assert_int_equal(gain_make(&live).verdict, GAIN_UNCLEAR);
 }
 
-/* Six pairs fit where the time has room for them, and else the blocks are short. */
+/* The time holds six pairs if possible; otherwise blocks are shortened. */
 TEST(gain_block_is_as_long_as_the_time_allows)
 {
     assert_near(gain_block_s(60, 0.25, 0, 1.5, 4), 4);
     assert_near(gain_block_s(39, 0.25, 0, 1.5, 4), 3);
-    assert_near(gain_block_s(20, 1, 4, 1.5, 10), 4); /* two pairs are left */
+    assert_near(gain_block_s(20, 1, 4, 1.5, 10), 4); /* two pairs fit */
     assert_near(gain_block_s(49, 6, 0, 1.5, 4), 1.5);
     assert_near(gain_block_s(20, 1, 9, 1.5, 4), 4);
 }
@@ -139,33 +142,34 @@ TEST(cure_keeps_the_first_of_each_name)
     struct found found[4] = {{.check = NULL}};
     const struct diagnosis diagnosis = {.n = 4, .all = found};
     char text[512];
-    struct cure cure = diagnosis_cure(&diagnosis);
-    assert_string_equal(cure_format(&cure, text, sizeof(text)), "");
-    cure_set(&found[0].cure, "OMP_NUM_THREADS", 8);
-    cure_set(&found[0].cure, "OMP_NUM_THREADS", 4);
-    cure = diagnosis_cure(&diagnosis);
-    assert_string_equal(cure_format(&cure, text, sizeof(text)), "export OMP_NUM_THREADS=8");
-    cure_unset(&found[1].cure, "OMP_PROC_BIND");
-    cure_unset(&found[1].cure, "OMP_NUM_THREADS");
-    cure_set(&found[2].cure, "OMP_NUM", 2);
-    cure_set(&found[3].cure, "OMP_PROC_BIND", 1);
-    cure_unset(&found[3].cure, "KMP_AFFINITY");
-    cure = diagnosis_cure(&diagnosis);
-    assert_string_equal(cure_format(&cure, text, sizeof(text)),
+    struct env_changes env_changes = diagnosis_env_changes(&diagnosis);
+    assert_string_equal(env_changes_format(&env_changes, text, sizeof(text)), "");
+    env_changes_set(&found[0].env_changes, "OMP_NUM_THREADS", 8);
+    env_changes_set(&found[0].env_changes, "OMP_NUM_THREADS", 4);
+    env_changes = diagnosis_env_changes(&diagnosis);
+    assert_string_equal(env_changes_format(&env_changes, text, sizeof(text)),
+                        "export OMP_NUM_THREADS=8");
+    env_changes_unset(&found[1].env_changes, "OMP_PROC_BIND");
+    env_changes_unset(&found[1].env_changes, "OMP_NUM_THREADS");
+    env_changes_set(&found[2].env_changes, "OMP_NUM", 2);
+    env_changes_set(&found[3].env_changes, "OMP_PROC_BIND", 1);
+    env_changes_unset(&found[3].env_changes, "KMP_AFFINITY");
+    env_changes = diagnosis_env_changes(&diagnosis);
+    assert_string_equal(env_changes_format(&env_changes, text, sizeof(text)),
                         "export OMP_NUM_THREADS=8 OMP_NUM=2 && unset OMP_PROC_BIND KMP_AFFINITY");
-    assert_string_equal(cure_format(&found[1].cure, text, sizeof(text)),
+    assert_string_equal(env_changes_format(&found[1].env_changes, text, sizeof(text)),
                         "unset OMP_PROC_BIND OMP_NUM_THREADS");
-    assert_string_equal(cure_format(&cure, text, 12), "export OMP_");
+    assert_string_equal(env_changes_format(&env_changes, text, 12), "export OMP_");
 }
 
 TEST(cure_has_an_end)
 {
-    struct cure cure = {0};
+    struct env_changes env_changes = {0};
     char name[32];
-    for (unsigned i = 0; i < 2 * CURE_MOST; i++) {
+    for (unsigned i = 0; i < 2 * ENV_CHANGES_MOST; i++) {
         (void)snprintf(name, sizeof(name), "NAME_%u", i);
-        cure_set(&cure, name, i);
+        env_changes_set(&env_changes, name, i);
     }
-    assert_int_equal(cure.n, CURE_MOST);
-    assert_string_equal(cure.settings[CURE_MOST - 1], "NAME_15=15");
+    assert_int_equal(env_changes.n, ENV_CHANGES_MOST);
+    assert_string_equal(env_changes.settings[ENV_CHANGES_MOST - 1], "NAME_15=15");
 }

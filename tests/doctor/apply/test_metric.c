@@ -1,4 +1,4 @@
-/* What tells how fast a job is: logs that grow, are rotated and cut, and commands. */
+/* Sources for the speed of a job: logs that grow, are rotated or truncated, and commands. */
 #include "harness/doctor/apply/metric.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ static void add(const char *path, const char *mode, const char *text)
 static void open_metric(struct metric *metric, const char *before, const char *path,
                         const char *behind)
 {
-    static char text[512]; /* borrowed */
+    static char text[512]; /* the metric points into it */
     struct err err = {.msg = ""};
     (void)snprintf(text, sizeof(text), "%s%s%s", before, path, behind);
     if (metric_parse(text, false, metric, &err))
@@ -35,7 +35,7 @@ static double last_of(struct metric *metric)
     return metric->n ? metric->samples[metric->n - 1].value : -1;
 }
 
-/* Those before the block are none of it; empty ones are no steps. */
+/* Lines before the block do not count; empty lines are no steps. */
 TEST_IN_DIR(metric_counts_lines_of_a_log)
 {
     struct metric metric;
@@ -45,17 +45,17 @@ TEST_IN_DIR(metric_counts_lines_of_a_log)
     (void)snprintf(next, sizeof(next), "%s/next", fixture_dir);
     add(path, "we", "old\nold\nhal");
     open_metric(&metric, "lines:", path, "");
-    assert_string_equal(metric.path, path); /* the colon is the file's */
+    assert_string_equal(metric.path, path); /* the colon belongs to the file's name */
     assert_int_equal((int)last_of(&metric), 0);
-    assert_false(metric_has_news(&metric));
+    assert_false(metric_has_progress(&metric));
     add(path, "ae", "f\none\r\n\n1%\r2%\r");
     assert_int_equal((int)last_of(&metric), 4);
-    assert_true(metric_has_news(&metric));
-    /* Rotated: another file has the name. */
+    assert_true(metric_has_progress(&metric));
+    /* Rotated: another file has the name now. */
     add(next, "we", "a\nb\n");
     assert_int_equal(rename(next, path), 0);
     assert_int_equal((int)last_of(&metric), 6);
-    /* Cut, as the shell's > does. */
+    /* Truncated, as by the shell's >. */
     add(path, "we", "c\n");
     assert_int_equal((int)last_of(&metric), 7);
     assert_int_equal(metric_begin(&metric, &err), 0);
@@ -98,7 +98,7 @@ TEST_IN_DIR(metric_asks_commands)
     add(path, "we", "10\n");
     open_metric(&metric, "counter:cat '", path, "' | head -1");
     assert_int_equal((int)last_of(&metric), 10);
-    assert_int_equal(metric.n, 1); /* it did not grow */
+    assert_int_equal(metric.n, 1); /* the file did not grow */
     add(path, "we", "12.5\n");
     assert_true(last_of(&metric) == 12.5);
     add(path, "we", "3\n");
@@ -137,7 +137,7 @@ TEST_IN_DIR(metric_refuses_what_is_no_metric)
             fail_msg("%s: %s", cases[i].text, err.msg);
         metric_free(&metric);
     }
-    /* A pipe would be read by us in place of its reader. */
+    /* Reading a pipe would take data from its real reader. */
     struct metric metric;
     struct err err;
     char path[256], text[300];

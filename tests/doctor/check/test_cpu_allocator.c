@@ -1,5 +1,4 @@
-/* Commands of contend doctor that give CPUs away: near what a worker uses, whole cores, none twice.
- */
+/* Commands of contend doctor that assign CPUs: near its data, whole cores, each CPU once. */
 #include "harness/doctor/check/cpu_allocator.h"
 
 #include <math.h>
@@ -18,7 +17,7 @@ static void crowd(struct machine *machine)
         view_occupy(machine, cpu, 10);
 }
 
-/* The command of the only finding of that id. */
+/* Expects this command in the only finding of that id. */
 static void expect(const struct machine *machine, const char *id, const char *command)
 {
     struct diagnosis diagnosis = view_judge(machine);
@@ -43,7 +42,7 @@ TEST(overlap_deals_nodes)
     topo_free(&machine.topo);
 }
 
-/* The first process has the GPU of the second node. */
+/* The first process uses the GPU of the second node. */
 TEST(overlap_deals_near_gpus)
 {
     struct machine machine;
@@ -65,7 +64,8 @@ TEST(overlap_deals_near_gpus)
     topo_free(&machine.topo);
 }
 
-/* Three have a GPU of a node with two cores, and the fourth one is anywhere: none is sent away. */
+/* Three workers have a GPU of a node with two cores, and the fourth has none: none moves away from
+ * its GPU. */
 TEST(overlap_sends_nobody_far_from_its_gpu)
 {
     struct machine machine;
@@ -86,7 +86,7 @@ TEST(overlap_sends_nobody_far_from_its_gpu)
     topo_free(&machine.topo);
 }
 
-/* A cgroup that keeps them away from their GPU leaves them the node on which they are. */
+/* If a cgroup keeps workers away from their GPU, they stay on their node. */
 TEST(overlap_inside_a_cpuset)
 {
     struct machine machine;
@@ -109,7 +109,7 @@ TEST(overlap_inside_a_cpuset)
     topo_free(&machine.topo);
 }
 
-/* Linux often numbers a core's second thread behind all first ones: 0 and 2 are one core. */
+/* Linux often numbers second threads after all first threads: 0 and 2 are one core. */
 TEST(overlap_deals_whole_cores)
 {
     struct machine machine;
@@ -119,12 +119,12 @@ TEST(overlap_deals_whole_cores)
     view_plant_topo(&machine, "core:2 pu:2(indexes=0,2,1,3)");
     expect(&machine, "masks_overlap", "taskset -acp 0,2 100 && taskset -acp 1,3 101");
     topo_free(&machine.topo);
-    view_plant_topo(&machine, "core:1 pu:4"); /* one core for both */
+    view_plant_topo(&machine, "core:1 pu:4"); /* one core for both workers */
     expect(&machine, "masks_overlap", "taskset -acp 0-1 100 && taskset -acp 2-3 101");
     topo_free(&machine.topo);
 }
 
-/* By their numbers alone CPUs may be anywhere. */
+/* Without a topology the numbers of CPUs say nothing about their places. */
 TEST(without_a_topology_nothing_is_dealt)
 {
     struct machine machine;
@@ -132,8 +132,8 @@ TEST(without_a_topology_nothing_is_dealt)
     expect(&machine, "masks_overlap", "");
 }
 
-/* Two processes spin on CPU 0: the idle one of their node goes to the first, and to its one thread.
- */
+/* Two processes spin on CPU 0: the idle CPU of their node goes to the first, which has one
+ * thread. */
 TEST(spinning_gets_room_once)
 {
     struct machine machine;
@@ -143,7 +143,7 @@ TEST(spinning_gets_room_once)
         view_add_task(&machine, w, MASK_LOW, 0.1, 0);
         view_add_task(&machine, w, 0, 5, 5);
         struct view_task *task = &machine.tasks[w][1];
-        task->close = true;
+        task->is_detailed = true;
         task->user_s = 5;
         machine.processes[w].gpu_device = true;
     }
@@ -158,7 +158,7 @@ TEST(spinning_gets_room_once)
     assert_string_equal(view_look_for(&diagnosis, "masks_overlap")->finding.command,
                         "taskset -acp 0-1 100 && taskset -acp 0-1 101");
     diagnosis_free(&diagnosis);
-    /* Near its GPU no CPU idles. */
+    /* No CPU near the GPU is idle. */
     view_use_gpu(&machine, 0, 1);
     view_use_gpu(&machine, 1, 1);
     view_occupy(&machine, 2, 10);
@@ -166,7 +166,7 @@ TEST(spinning_gets_room_once)
     expect(&machine, "spin_wait", "");
 }
 
-/* A team on CPU 2: CPU 3 idles, and no other is near. */
+/* A team on CPU 2: CPU 3 is idle, and no other CPU is near. */
 TEST(narrow_masks_get_room)
 {
     struct machine machine;
@@ -180,7 +180,7 @@ TEST(narrow_masks_get_room)
     expect(&machine, "narrow_mask", "taskset -acp 2-3 100");
 }
 
-/* CPUs that idle, but are another worker's. */
+/* Idle CPUs that belong to another worker. */
 TEST(room_is_not_taken_from_others)
 {
     struct machine machine;
@@ -196,7 +196,7 @@ TEST(room_is_not_taken_from_others)
     diagnosis_free(&diagnosis);
 }
 
-/* A child has the one CPU of its parent, and CPUs 2 and 3 are another worker's. */
+/* A child inherited the only CPU of its parent; CPUs 2 and 3 belong to another worker. */
 TEST(inherited_mask_is_not_widened_over_others)
 {
     struct machine machine;
@@ -209,7 +209,7 @@ TEST(inherited_mask_is_not_widened_over_others)
     expect(&machine, "inherited_mask", "taskset -acp 0-1 100");
 }
 
-/* Three loaders on CPU 0, whose parent, the last process, may run anywhere. */
+/* Three loaders on CPU 0; their parent, the last process, may run anywhere. */
 static void narrow_loaders(struct machine *machine, const char *parent)
 {
     view_plant(machine, 4);
@@ -237,11 +237,11 @@ TEST(narrowed_children_get_the_mask_of_their_parent)
     assert_true(fabs(found->gain.times - 30 / 9.9) < 1e-9);
     assert_null(view_look_for(&diagnosis, "masks_overlap"));
     diagnosis_free(&diagnosis);
-    view_add_task(&machine, 3, MASK_ALL, 9, 0); /* at work itself, it leads them */
+    view_add_task(&machine, 3, MASK_ALL, 9, 0); /* busy itself, so it leads them */
     expect(&machine, "narrowed_children", command);
 }
 
-/* Bound by a shell, on as many CPUs as they are, or with nobody above them: not narrowed. */
+/* Bound by a shell, to as many CPUs as loaders, or without a parent: not narrowed. */
 TEST(children_that_are_not_narrowed)
 {
     struct machine machine;
@@ -259,7 +259,7 @@ TEST(children_that_are_not_narrowed)
     }
 }
 
-/* CPU 0 is near its GPU, too, and is another rank's. */
+/* CPU 0 is near the GPU as well, but belongs to another rank. */
 TEST(far_from_gpu_goes_where_nobody_is)
 {
     struct machine machine;
@@ -268,11 +268,11 @@ TEST(far_from_gpu_goes_where_nobody_is)
     view_add_task(&machine, 1, 0, 9, 0);
     view_use_gpu(&machine, 0, 0);
     expect(&machine, "far_from_gpu", "taskset -acp 1 100");
-    view_add_task(&machine, 0, MASK_HIGH, 9, 0); /* two threads would be a crowd there */
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0); /* two threads need more than one CPU */
     expect(&machine, "far_from_gpu", "taskset -acp 0-1 100");
 }
 
-/* Its first thread is on CPU 2, the others may run anywhere. */
+/* The first thread is on CPU 2; the others may run anywhere. */
 TEST(leader_alone_gets_company)
 {
     struct machine machine;
@@ -281,13 +281,13 @@ TEST(leader_alone_gets_company)
     view_add_task(&machine, 0, MASK_HIGH, 9, 0);
     view_add_task(&machine, 0, MASK_ALL, 9, 0);
     expect(&machine, "leader_alone", "taskset -acp 2-3 100");
-    view_add_task(&machine, 0, MASK_ALL, 9, 0); /* three would be too many for two CPUs */
+    view_add_task(&machine, 0, MASK_ALL, 9, 0); /* three threads need more than two CPUs */
     expect(&machine, "leader_alone", "taskset -cp 0-3 100");
-    machine.tasks[0][1].mask = 3; /* one of a team, with a place of its own there */
+    machine.tasks[0][1].mask = 3; /* a member of a team, bound to its place */
     expect(&machine, "leader_alone", "taskset -cp 0-3 100");
 }
 
-/* As OMP_PROC_BIND leaves it: the team is bound, threads from before it are not. */
+/* As OMP_PROC_BIND does it: the team is bound, threads from before it are not. */
 TEST(team_that_is_bound_is_left_alone)
 {
     struct machine machine;
@@ -299,7 +299,7 @@ TEST(team_that_is_bound_is_left_alone)
     struct diagnosis diagnosis = view_judge(&machine);
     assert_null(view_look_for(&diagnosis, "leader_alone"));
     diagnosis_free(&diagnosis);
-    /* Others that are wide in two ways: which is meant, nobody knows. */
+    /* Other threads have two different wide masks, so the right one is unknown. */
     machine.tasks[0][1].mask = MASK_LOW;
     expect(&machine, "leader_alone", "");
 }

@@ -1,5 +1,5 @@
-/* Too many threads: whose they are, what sets them, whether they lose by it, and the line that
- * starts the job again, on views that are made up. */
+/* Too many threads, on made-up views: which runtime made them, which variable sets their number,
+ * whether they lose by it, and the command that restarts the job. */
 #include <math.h>
 
 #include "harness/doctor/check/check_launch.h"
@@ -7,11 +7,11 @@
 #include "tests/lib/fixture_view.h"
 #include "tests/lib/unit.h"
 
-/* Words with a 0 behind each, as /proc has them. */
+/* Words that end with a 0 byte each, as in /proc. */
 #define WORDS(process, words)                                                                      \
     ((process)->command = (words), (process)->command_size = sizeof(words))
 
-/* Workers as large as the machine each, whose threads began in that file. */
+/* `n` workers, each with a thread for every CPU; the threads began in the file `from`. */
 static void plant_n_teams(struct machine *machine, unsigned n, const char *from, unsigned spins)
 {
     static char train[] = "python3\0train.py";
@@ -41,7 +41,7 @@ static void set(struct machine *machine, size_t worker, char *settings, size_t s
     machine->processes[worker].settings_size = size;
 }
 
-/* As two plain PyTorch workers on one machine: pinning to halves gained nothing. */
+/* As two plain PyTorch workers on one machine, where pinning to halves gained nothing. */
 TEST(teams_that_spin_are_told_to_be_smaller)
 {
     struct machine machine;
@@ -54,8 +54,8 @@ TEST(teams_that_spin_are_told_to_be_smaller)
     assert_true(fabs(found->gain.times - 8) < 1e-9);
     assert_non_null(found->gain.at_least);
     assert_int_equal(found->npids, 2);
-    assert_int_equal(found->cure.n, 1);
-    assert_string_equal(found->cure.settings[0], "OMP_NUM_THREADS=2");
+    assert_int_equal(found->env_changes.n, 1);
+    assert_string_equal(found->env_changes.settings[0], "OMP_NUM_THREADS=2");
     assert_non_null(strstr(
         found->finding.sentence,
         "2 processes with 8 runnable threads share 4 CPUs (0-3), and spin for "
@@ -69,7 +69,7 @@ TEST(teams_that_spin_are_told_to_be_smaller)
     topo_free(&machine.topo);
 }
 
-/* Threads that compute lose nothing by being many: no finding that costs. */
+/* Threads that compute lose nothing by their number: no finding with a cost. */
 TEST(teams_that_compute_are_left_alone)
 {
     struct machine machine;
@@ -81,8 +81,8 @@ TEST(teams_that_compute_are_left_alone)
     topo_free(&machine.topo);
 }
 
-/* Three with a thread each leave one of four CPUs idle: what spins now is not all gained. Two that
- * fill all four gain that at the least. */
+/* Three workers with a thread each leave one of four CPUs idle, so not all the spinning is gained.
+ * Two workers fill all four CPUs and gain at least that much. */
 TEST(a_gain_is_what_fewer_threads_can_use)
 {
     static const struct {
@@ -103,7 +103,7 @@ TEST(a_gain_is_what_fewer_threads_can_use)
     }
 }
 
-/* Many that sleep at their barriers want a CPU for a part of the time each, and are a crowd. */
+/* Many threads that sleep at barriers each want a part of a CPU: too many threads as well. */
 TEST(a_team_that_sleeps_at_barriers_is_a_crowd)
 {
     struct machine machine;
@@ -121,7 +121,7 @@ TEST(a_team_that_sleeps_at_barriers_is_a_crowd)
     assert_string_equal(diagnosis.all[0].finding.id, "more_threads_than_cpus");
     assert_non_null(strstr(diagnosis.all[0].finding.sentence, "4 runnable threads share 1 CPU"));
     diagnosis_free(&diagnosis);
-    machine.processes[0].spins = 50; /* nor do they lose, who compute */
+    machine.processes[0].spins = 50; /* threads that compute do not lose by it */
     diagnosis = view_judge(&machine);
     assert_null(view_look_for(&diagnosis, "more_threads_than_cpus"));
     const struct found *found = view_look_for(&diagnosis, "run_queue");
@@ -129,15 +129,15 @@ TEST(a_team_that_sleeps_at_barriers_is_a_crowd)
     assert_non_null(
         strstr(found->finding.sentence, "mostly because it has more threads than CPUs"));
     diagnosis_free(&diagnosis);
-    /* A helper that is seldom at work is none of the team. */
+    /* A helper that is seldom busy does not belong to the team. */
     machine.processes[0].ntasks = 1;
     machine.tasks[0][0].wait_s = 5;
     view_add_task(&machine, 0, 0, 2, 1);
     assert_int_equal(check_team_of(&machine.view, &machine.processes[0]).threads, 1);
 }
 
-/* A team as large as the machine beside one busy thread: each barrier waits for who is shut out.
- * The thread alone keeps its CPU, and the team gets the others. */
+/* A team as large as the machine beside a busy thread: each barrier waits for the thread that lost
+ * its CPU. The single thread keeps its CPU, and the team gets the others. */
 TEST(a_spinning_team_leaves_room_for_single_threads)
 {
     struct machine machine;
@@ -159,21 +159,22 @@ TEST(a_spinning_team_leaves_room_for_single_threads)
     assert_non_null(strstr(found->finding.sentence, "2 processes with 5 runnable threads share 4"));
     assert_non_null(strstr(found->finding.sentence, "Start it with 3 threads"));
     diagnosis_free(&diagnosis);
-    machine.processes[0].spins = 200; /* so few are no crowd where they compute */
+    machine.processes[0].spins = 200; /* too few spinning samples: these threads compute */
     diagnosis = view_judge(&machine);
     assert_null(view_look_for(&diagnosis, "more_threads_than_cpus"));
     diagnosis_free(&diagnosis);
 }
 
-/* Looks that the kernel refused were at its own work: as for those that yield, at no other's. */
+/* Samples that the kernel refused count as the thread's own work, unless the thread yields: then
+ * they count as waiting. */
 TEST(the_kernels_time_is_waiting_for_those_that_call_it)
 {
     static const struct {
-        unsigned samples, spins, calls, unseen;
+        unsigned samples, spins, calls, missing_samples;
         double share;
     } cases[] = {
-        {100, 2, 2, 60, 62.0 / 160},  /* OpenBLAS: it yields, and computes else */
-        {100, 15, 0, 20, 35.0 / 120}, /* spins, and then sleeps */
+        {100, 2, 2, 60, 62.0 / 160},  /* OpenBLAS: yields, otherwise computes */
+        {100, 15, 0, 20, 35.0 / 120}, /* spins, then sleeps */
         {100, 2, 0, 60, 2.0 / 160},   /* reads a disk */
         {100, 80, 1, 0, 0.8},
     };
@@ -183,12 +184,12 @@ TEST(the_kernels_time_is_waiting_for_those_that_call_it)
         process.samples = cases[i].samples;
         process.spins = cases[i].spins;
         process.calls = cases[i].calls;
-        process.unseen = cases[i].unseen;
+        process.missing_samples = cases[i].missing_samples;
         assert_float_equal(view_spin_share(&process), cases[i].share, 1e-9);
     }
 }
 
-/* TBB reads no variable, but the mask that it starts with; of other code that may be so. */
+/* TBB reads no variable but starts threads by its mask; other code may do so as well. */
 TEST(without_a_variable_they_start_on_fewer_cpus)
 {
     static const char *const from[] = {"lib/libtbb.so.12", "bin/engine"};
@@ -206,7 +207,7 @@ TEST(without_a_variable_they_start_on_fewer_cpus)
     }
 }
 
-/* Nobody could look: libgomp's threads spin by their kind, unless they are told not to. */
+/* Without samples, libgomp's threads are assumed to spin, unless the environment says otherwise. */
 TEST(without_a_look_the_kind_decides)
 {
     static char passive[] = "OMP_WAIT_POLICY=PASSIVE";
@@ -246,16 +247,16 @@ static void expect_setting(const char *from, unsigned libraries, char *settings,
     machine.about[0].libraries = libraries;
     set(&machine, 0, settings, size);
     struct check_team team = check_team_of(&machine.view, &machine.processes[0]);
-    struct cure cure;
+    struct env_changes env_changes;
     assert_int_equal(team.threads, 4);
-    check_team_set(&machine.processes[0], &team, 2, &cure);
-    assert_string_equal(cure_format(&cure, buf, sizeof(buf)), words);
+    check_team_set(&machine.processes[0], &team, 2, &env_changes);
+    assert_string_equal(env_changes_format(&env_changes, buf, sizeof(buf)), words);
     check_team_format(&team, buf, sizeof(buf));
     assert_string_equal(buf, told);
     topo_free(&machine.topo);
 }
 
-/* The variable that this runtime reads, and those that were set and would overrule it. */
+/* The variable that each runtime reads, and variables that are set and would overrule it. */
 TEST(each_runtime_has_its_setting)
 {
     static char none[] = "", mkl[] = "MKL_NUM_THREADS=16\0OMP_NUM_THREADS=16";
@@ -294,14 +295,15 @@ struct words {
 };
 #define OF(literal) ((struct words){(char[]){literal}, sizeof(literal)})
 
-/* One job with that environment, cgroup and parent, which has another environment. */
+/* The launch line of a job with that environment and cgroup, whose parent has another
+ * environment. */
 static struct launch launch(struct words environment, const char *cgroup, struct words parent,
                             struct words parents, struct words own)
 {
     struct machine machine;
     struct launch launch;
-    struct cure cure = {0};
-    cure_set(&cure, "OMP_NUM_THREADS", 8);
+    struct env_changes env_changes = {0};
+    env_changes_set(&env_changes, "OMP_NUM_THREADS", 8);
     view_plant(&machine, 2);
     machine.processes[1].parent = 100;
     machine.processes[0].command = parent.text;
@@ -314,7 +316,7 @@ static struct launch launch(struct words environment, const char *cgroup, struct
     (void)snprintf(machine.group.path, sizeof(machine.group.path), "%s", cgroup);
     machine.view.ncgroups = 1;
     machine.processes[1].cgroup[CGROUP_CPU] = 0;
-    launch_write(&machine.view, &machine.processes[1], &cure, NULL, 8, &launch);
+    launch_write(&machine.view, &machine.processes[1], &env_changes, NULL, 8, &launch);
     return launch;
 }
 
@@ -379,8 +381,8 @@ TEST(the_next_start_is_that_of_its_launcher)
 
 #define SECOND "CUDA_VISIBLE_DEVICES=1\0LOCAL_RANK=1\0MASTER_ADDR=a b\0NVIDIA_VISIBLE_DEVICES=all"
 
-/* A line carries what chooses its GPU and rank, of the process that it starts: what a launcher sets
- * it leaves to that. */
+/* The line repeats the variables that choose GPU and rank of the process that it starts. It omits
+ * those that a launcher sets. */
 TEST(the_next_start_has_its_gpu_and_rank)
 {
     EXPECT_LAUNCH(SECOND, "/", "bash", "./job",
@@ -407,13 +409,13 @@ TEST(the_next_start_has_its_gpu_and_rank)
     struct launch unit = launch(OF(SECOND), "/sys/fs/cgroup/system.slice/infer.service",
                                 OF("systemd"), OF(""), OF("./job"));
     assert_null(strstr(unit.command, "RANK"));
-    /* What started the helper set its rank, and sets it again. */
+    /* The parent of the helper set its rank, and will set it again. */
     EXPECT_LAUNCH_OF("LOCAL_RANK=1", "/", "python3\0a.py", "CUDA_VISIBLE_DEVICES=4,5",
                      "python3\0-c\0from multiprocessing.spawn import spawn_main; spawn_main(3)",
                      "OMP_NUM_THREADS=8 CUDA_VISIBLE_DEVICES=4,5 python3 a.py", "");
 }
 
-/* Two workers of one script: a line for each, or as many as there is room for. */
+/* Two workers of one script: a line for each, until no more fit. */
 TEST(workers_of_one_script_start_apart)
 {
     char ranks[2][32] = {"LOCAL_RANK=0", "LOCAL_RANK=1"}, script[500];
@@ -439,13 +441,13 @@ TEST(workers_of_one_script_start_apart)
     topo_free(&machine.topo);
 }
 
-/* What others name their files is text for a shell and a terminal, and may be long. */
+/* Arguments of other users' processes are quoted for a shell and a terminal, and may be long. */
 TEST(arguments_of_others_are_text)
 {
     char many[900] = "job";
     struct machine machine;
     struct launch made;
-    const struct cure cure = {1, {"OMP_NUM_THREADS=8"}};
+    const struct env_changes env_changes = {1, {"OMP_NUM_THREADS=8"}};
     EXPECT_LAUNCH("", "/", "sh", "./job\0$(reboot)\0a;b\0it's",
                   "OMP_NUM_THREADS=8 ./job '$(reboot)' 'a;b' 'it'\\''s'", "");
     EXPECT_LAUNCH("", "/", "sh", "python3\0-c\0import os\nos.fork()\0x",
@@ -453,7 +455,7 @@ TEST(arguments_of_others_are_text)
     EXPECT_LAUNCH("", "/", "sh", "\033[2J", "OMP_NUM_THREADS=8 ...", "");
     EXPECT_LAUNCH("", "/sys/fs/cgroup/system.slice/a;reboot.service", "sh", "./job",
                   "OMP_NUM_THREADS=8 ./job", "");
-    /* A fork, and a helper of Python's, are started by their parent. */
+    /* A parent starts its forks and Python's helpers, so the line starts the parent. */
     EXPECT_LAUNCH("", "/", "python3\0a.py", "python3\0a.py", "OMP_NUM_THREADS=8 python3 a.py", "");
     EXPECT_LAUNCH("", "/", "python3\0a.py",
                   "python3\0-c\0from multiprocessing.spawn import spawn_main; spawn_main(3)",
@@ -462,21 +464,21 @@ TEST(arguments_of_others_are_text)
     for (size_t i = 4; i < sizeof(many) - 1; i++)
         many[i] = i % 10 ? 'x' : '\0';
     WORDS(&machine.processes[0], many);
-    launch_write(&machine.view, &machine.processes[0], &cure, NULL, 8, &made);
+    launch_write(&machine.view, &machine.processes[0], &env_changes, NULL, 8, &made);
     assert_true(strlen(made.command) < LAUNCH_COMMAND_MAX);
     assert_string_equal(made.command + strlen(made.command) - 4, " ...");
-    machine.processes[0].command_size = 0; /* not ours to read */
-    launch_write(&machine.view, &machine.processes[0], &cure, NULL, 8, &made);
+    machine.processes[0].command_size = 0; /* another user's process, which we may not read */
+    launch_write(&machine.view, &machine.processes[0], &env_changes, NULL, 8, &made);
     assert_string_equal(made.command, "");
 }
 
-/* So are their environments. */
+/* Environments of other users' processes are quoted as well. */
 TEST(environments_of_others_are_text)
 {
     char longest[400] = "TF_CONFIG={\"cluster\":\"";
     struct machine machine;
     struct launch made;
-    const struct cure cure = {1, {"OMP_NUM_THREADS=8"}};
+    const struct env_changes env_changes = {1, {"OMP_NUM_THREADS=8"}};
     EXPECT_LAUNCH("RANK=$(reboot)\0LOCAL_RANK=1;reboot\0MASTER_ADDR='`reboot`'", "/", "sh", "./job",
                   "OMP_NUM_THREADS=8 RANK='$(reboot)' LOCAL_RANK='1;reboot' "
                   "MASTER_ADDR=''\\''`reboot`'\\''' ./job",
@@ -491,15 +493,15 @@ TEST(environments_of_others_are_text)
     memset(longest + strlen(longest), 'x', sizeof(longest) - strlen(longest) - 1);
     WORDS(&machine.processes[0], longest);
     set(&machine, 0, longest, sizeof(longest));
-    launch_write(&machine.view, &machine.processes[0], &cure, NULL, 8, &made);
+    launch_write(&machine.view, &machine.processes[0], &env_changes, NULL, 8, &made);
     assert_non_null(strstr(made.how, "Also set TF_CONFIG as before."));
     machine.processes[0].environ_refused = true;
     machine.processes[0].settings_size = 0;
-    launch_write(&machine.view, &machine.processes[0], &cure, NULL, 8, &made);
+    launch_write(&machine.view, &machine.processes[0], &env_changes, NULL, 8, &made);
     assert_non_null(strstr(made.how, "not readable: set its GPU and rank."));
 }
 
-/* Three processes on CPU 0 of a machine with two CPUs there, and the other one idles. */
+/* Three processes on CPU 0 of a node with two CPUs; the other CPU is idle. */
 TEST(an_idle_cpu_is_given_before_fewer_are_run)
 {
     struct machine machine;
@@ -518,7 +520,7 @@ TEST(an_idle_cpu_is_given_before_fewer_are_run)
     assert_null(found->gain.at_least);
     assert_null(strstr(found->finding.sentence, "fewer"));
     diagnosis_free(&diagnosis);
-    /* It works for another: then there is nothing to give, and their sum cannot rise. */
+    /* If the second CPU is busy, there is none to give, and the total cannot rise. */
     view_occupy(&machine, 1, 10);
     diagnosis = view_judge(&machine);
     found = view_look_for(&diagnosis, "masks_overlap");
@@ -527,8 +529,7 @@ TEST(an_idle_cpu_is_given_before_fewer_are_run)
     diagnosis_free(&diagnosis);
 }
 
-/* Two threads of libgomp a worker, all on CPU 0 of which there are four; `spins` of 1000 samples.
- */
+/* Workers with two threads of libgomp each, all on CPU 0 of four; `spins` of 1000 samples spin. */
 static struct diagnosis judge_narrow(size_t workers, double oncpu_s, double wait_s, unsigned spins)
 {
     struct machine machine;
@@ -557,28 +558,28 @@ static void expect_gain(struct diagnosis diagnosis, const char *id, const char *
     diagnosis_free(&diagnosis);
 }
 
-/* Threads that compute gain what CPUs they get; those that wait for each other gain more: 2x was
- * told where 32x came. */
+/* Threads that compute gain as much as they get CPUs. Threads that wait for each other gain more:
+ * on a real machine 2x was promised and 32x came. */
 TEST(more_cpus_gain_the_least_where_threads_wait_for_each_other)
 {
     expect_gain(judge_narrow(1, 4.95, 5, 50), "narrow_mask", " That makes it about 2.0x as fast.");
     expect_gain(
         judge_narrow(1, 4.95, 5, 940), "narrow_mask",
         " That makes it at least 2.0x as fast: threads that wait for each other may gain more.");
-    /* Asleep at barriers, they want a part of a CPU each. */
+    /* Threads that sleep at barriers want a part of a CPU each. */
     expect_gain(judge_narrow(1, 4.95, 1.4, 50), "narrow_mask",
                 " That makes it at least 1.3x as fast:");
     expect_gain(judge_narrow(2, 2.4, 7.6, 50), "masks_overlap",
                 " That makes them about 4.2x as fast.");
     expect_gain(judge_narrow(2, 2.4, 7.6, 940), "masks_overlap",
                 " That makes them at least 4.2x as fast:");
-    /* The queue says what it is, however much: no sample of it is taken. */
+    /* The run queue alone decides, without samples. */
     expect_gain(judge_narrow(1, 0.5, 9.5, 50), "narrow_mask",
                 " That makes it about 20.0x as fast.");
 }
 
-/* A mapped driver is no context: NVML says who has one, and else an open device that is not the
- * parent's of a fork. */
+/* A mapped driver is no context. NVML reports which processes have one; without NVML an open device
+ * counts, unless a forked child shares it with its parent. */
 TEST(only_a_context_spins_for_a_gpu)
 {
     struct machine machine;
@@ -589,12 +590,12 @@ TEST(only_a_context_spins_for_a_gpu)
         for (size_t w = 0; w < 2; w++) {
             machine.about[w].libraries = LIBRARY_CUDA;
             view_add_task(&machine, w, 0, 5, 5);
-            machine.tasks[w][0].close = true;
+            machine.tasks[w][0].is_detailed = true;
             machine.tasks[w][0].user_s = 5;
             machine.processes[w].gpu_device = way != 0;
         }
         machine.processes[1].parent = way == 2 || way == 4 ? 100 : 1;
-        if (way == 4) { /* it was started, and is no fork */
+        if (way == 4) { /* started by exec, so not a fork */
             machine.processes[1].command = other;
             machine.processes[1].command_size = sizeof(other);
         }

@@ -1,5 +1,5 @@
-/* The checks of the machine beside its processes, on made-up views: each finds what is planted and
- * nothing below its threshold. */
+/* The checks of the machine apart from its processes, on made-up views: each check finds its
+ * planted fault, and nothing below its threshold. */
 #include "harness/doctor/check/host_checks.h"
 
 #include <math.h>
@@ -7,14 +7,14 @@
 #include "harness/machine/topo/topo.h"
 #include "tests/lib/unit.h"
 
-/* Eight CPUs, of which four worker threads each have one: pids 100 on CPUs 0-1, 200 on 2-3. */
+/* Eight CPUs, and four worker threads with one CPU each: pid 100 on CPUs 0-1, pid 200 on 2-3. */
 enum { CPUS = 8, PROCESSES = 3, WATCHED = 2 };
 
 static struct planted {
     struct view view;
     struct view_process processes[PROCESSES];
     struct view_task tasks[WATCHED][2];
-    struct bitset masks[PROCESSES]; /* the last one: of who is not watched */
+    struct bitset masks[PROCESSES]; /* the last mask belongs to a process that is not watched */
     struct view_cpu cpus[CPUS];
     struct view_cgroup groups[2];
     struct host host;
@@ -97,7 +97,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* The one of that id; NULL = there is none. */
+/* The finding of that id; NULL = none. */
 static const struct found *diagnose(const char *id)
 {
     struct err err;
@@ -148,15 +148,15 @@ TEST_WITHIN(host_clocks, set_up, tear_down)
 {
     struct host_cpu *cpus = planted.host.cpus;
     cpus[0] = (struct host_cpu){.os_cpu = 0, .now_mhz = 1700, .base_mhz = 2000};
-    cpus[1] = (struct host_cpu){.os_cpu = 6, .now_mhz = 800, .base_mhz = 2000}; /* an idle one */
+    cpus[1] = (struct host_cpu){.os_cpu = 6, .now_mhz = 800, .base_mhz = 2000}; /* an idle CPU */
     planted.host.ncpus = 2;
-    assert_calm(); /* 85%, and nobody asked to save power */
+    assert_calm(); /* 85%, and no setting saves power */
     (void)snprintf(planted.host.preference, sizeof(planted.host.preference), "balance_power");
     assert_true(fabs(diagnose("clock_governor")->cost - 0.15) < 1e-9);
     (void)snprintf(planted.host.governor, sizeof(planted.host.governor), "powersave");
     (void)snprintf(planted.host.clock_driver, sizeof(planted.host.clock_driver), "intel_pstate");
     planted.host.preference[0] = '\0';
-    assert_calm(); /* its powersave is no such setting */
+    assert_calm(); /* powersave of this driver is no such setting */
     cpus[0].now_mhz = 1200;
     assert_non_null(strstr(diagnose("clock_governor")->finding.sentence, "a power limit"));
     cpus[0].now_mhz = 2600;
@@ -175,15 +175,15 @@ TEST_WITHIN(host_memory, set_up, tear_down)
     memories[0] = (struct host_memory){.some = 0.3, .limit_bytes = NAN};
     memories[1] = (struct host_memory){
         .path = "/sys/fs/cgroup/job", .some = 0.3, .refaults = 900, .limit_bytes = 1 << 30};
-    const struct found *found = diagnose("memory_pressure"); /* once, of the cgroup */
+    const struct found *found = diagnose("memory_pressure"); /* reported once, for the cgroup */
     assert_non_null(found);
     assert_int_equal(found->npids, 2);
     assert_true(found->cost == 0.3);
     assert_non_null(strstr(found->finding.evidence, "900 pages/s read again; limit 1 GiB"));
     memories[1].some = 0.01;
-    assert_string_equal(diagnose("memory_pressure")->finding.subject, ""); /* of the machine */
+    assert_string_equal(diagnose("memory_pressure")->finding.subject, ""); /* the machine's own */
     memories[0].some = 0.01;
-    assert_calm(); /* pages that are read again, and nobody waits for them */
+    assert_calm(); /* pages are read again, but nothing waits for them */
     memories[1].some = NAN;
     memories[1].refaults = 100;
     assert_calm();
@@ -206,7 +206,7 @@ TEST_WITHIN(host_shared_cores, set_up, tear_down)
 {
     struct topo topo;
     plant_topo("package:1 l3:1 core:4 pu:2", &topo);
-    assert_calm(); /* a core each */
+    assert_calm(); /* one core for each thread */
     planted.view.nnodes = 1;
     planted.view.node_cpus[0] = planted.view.online;
     planted.masks[0] = planted.masks[1] = (struct bitset){0};
@@ -218,11 +218,12 @@ TEST_WITHIN(host_shared_cores, set_up, tear_down)
     assert_non_null(found);
     assert_int_equal(found->npids, 2);
     assert_string_equal(found->finding.command, "taskset -acp 4,6 200");
-    assert_true(fabs(found->cost - 0.35) < 1e-9); /* 2 cores do the work of 2.6 threads, not of 4 */
+    assert_true(fabs(found->cost - 0.35) <
+                1e-9); /* 2 cores do the work of 2.6 threads instead of 4 */
     bitset_parse("4,6", &planted.masks[1], NULL);
-    assert_calm(); /* as the command leaves it */
+    assert_calm(); /* after the command was applied */
     topo_free(&topo);
-    /* Where every core has a worker there is nothing better. */
+    /* With a worker on every core, no better placement exists. */
     plant_topo("package:1 l3:1 core:2 pu:2", &topo);
     bitset_parse("1,3", &planted.masks[1], NULL);
     assert_null(diagnose("shared_cores"));
@@ -242,13 +243,13 @@ TEST_WITHIN(host_gpus, set_up, tear_down)
     health.ecc_corrected = 3;
     planted.host.topo = &topo;
     planted.host.gpus = &health;
-    assert_calm(); /* who uses it, and what was corrected, is nothing to mend */
+    assert_calm(); /* users of the GPU and corrected errors need no fix */
     health.pcie_width = 8;
     health.pcie_width_max = 16;
     health.persistence = 0;
     assert_non_null(strstr(diagnose("gpu_pcie")->finding.sentence, "x8 of x16"));
     assert_string_equal(diagnose("gpu_persistence")->finding.command, "sudo nvidia-smi -pm 1");
-    planted.view.is_root = true; /* who may have no sudo */
+    planted.view.is_root = true; /* root may lack sudo */
     assert_string_equal(diagnose("gpu_persistence")->finding.command, "nvidia-smi -pm 1");
     health.rows_pending = 1; /* the other GPUs are not reset */
     assert_string_equal(diagnose("gpu_memory")->finding.command,
@@ -262,7 +263,7 @@ TEST_WITHIN(host_gpus, set_up, tear_down)
                                     .line = "NVRM: Xid"},
                                    {.kind = EVENT_XID, .number = 13, .count = 1, .last_s = 100}};
     planted.host.log.nevents = 2;
-    planted.host.log.events = events; /* one of them is older than an hour */
+    planted.host.log.events = events; /* one event is older than an hour */
     assert_non_null(strstr(diagnose("gpu_xid")->finding.sentence, "Xid 79"));
     topo_free(&topo);
 }

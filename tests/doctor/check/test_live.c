@@ -1,4 +1,4 @@
-/* Workers as they are right now, of made-up views, and how they are drawn. */
+/* The live view of workers, from made-up views, and its drawing. */
 #include "harness/doctor/check/live.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 enum { CPUS = 4, PROCESSES = 3 };
 
-/* A worker (100) with a helper (101), which share CPU 1, and a process apart (200) on all. */
+/* A worker (100) with a helper (101), which share CPU 1; a separate one (200) on all CPUs. */
 static struct planted {
     struct view view;
     struct view_process processes[PROCESSES];
@@ -27,21 +27,21 @@ static int set_up(void **state)
          .mask = 0,
          .oncpu_s = 1.2,
          .wait_s = 0.6,
-         .close = true,
+         .is_detailed = true,
          .cpu = 1,
          .migrations = 4},
         {.tid = 101,
          .mask = 0,
          .oncpu_s = 0.6,
          .wait_s = 1.4,
-         .close = true,
+         .is_detailed = true,
          .cpu = 1,
          .migrations = NAN},
         {.tid = 200,
          .mask = 1,
          .oncpu_s = 1,
          .wait_s = 0,
-         .close = true,
+         .is_detailed = true,
          .cpu = 3,
          .migrations = NAN},
     };
@@ -109,14 +109,14 @@ TEST_WITHIN(live_trees, set_up, NULL)
     make(NULL, 0, &live);
     assert_int_equal(live.nworkers, 2);
     const struct live_worker *one = &live.workers[0], *other = &live.workers[1];
-    assert_int_equal(one->pid, 100); /* wants most */
+    assert_int_equal(one->pid, 100); /* wants most CPU time */
     assert_int_equal(one->nprocesses, 2);
     assert_true(fabs(one->oncpu - 0.9) < 1e-9 && fabs(one->queue - 1) < 1e-9);
     assert_true(fabs(one->blocked - 0.1) < 1e-9);
     assert_true(one->migrations == 2 && isnan(one->throttled));
     assert_true(fabs(one->used[1] - 0.9) < 1e-9 && one->used[3] == 0);
-    assert_string_equal(one->because, "itself");
-    assert_string_equal(other->because, "");
+    assert_string_equal(one->wait_cause, "itself");
+    assert_string_equal(other->wait_cause, "");
     assert_true(other->throttled == 0.25 && isnan(other->migrations));
     live_set_gpus(&live, busy, 2);
     assert_true(isnan(one->gpu_busy) && other->gpu_busy == 0.5);
@@ -128,11 +128,12 @@ TEST_WITHIN(live_named_processes, set_up, NULL)
 {
     struct live live;
     const pid_t pids[] = {101};
-    planted.tasks[1].oncpu_s = planted.tasks[1].wait_s = 0; /* named, so shown though it is calm */
+    planted.tasks[1].oncpu_s = planted.tasks[1].wait_s =
+        0; /* named on the command line, so shown although it is idle */
     make(pids, 1, &live);
     assert_int_equal(live.nworkers, 1);
     assert_int_equal(live.workers[0].pid, 101);
-    assert_string_equal(live.workers[0].because, "");
+    assert_string_equal(live.workers[0].wait_cause, "");
     live_free(&live);
     make(NULL, 0, &live);
     assert_int_equal(live.workers[0].nprocesses, 1);
@@ -146,12 +147,12 @@ TEST_WITHIN(live_because_of_another, set_up, NULL)
                                                              .mask = 0,
                                                              .oncpu_s = 0.1,
                                                              .wait_s = 1.9,
-                                                             .close = true,
+                                                             .is_detailed = true,
                                                              .cpu = 1,
                                                              .migrations = NAN};
     planted.processes[0].cpu_s = planted.processes[1].cpu_s = 0.1;
     make(NULL, 0, &live);
-    assert_string_equal(live.workers[0].because, "200 other");
+    assert_string_equal(live.workers[0].wait_cause, "200 other");
     live_free(&live);
 }
 
@@ -204,7 +205,7 @@ TEST_WITHIN(top_fits_any_terminal, set_up, NULL)
                 assert_in_range(strlen(line), 0, columns);
             free(text);
         }
-    /* Two CPUs a mark: the busiest counts. */
+    /* One mark for two CPUs shows the busier one. */
     char *text = drawn(&(struct live_style){.columns = 11, .line_end = "\n"});
     assert_non_null(strstr(text, "     100 #\n"));
     assert_non_null(strstr(text, "     200 .+\n"));

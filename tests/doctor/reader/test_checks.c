@@ -1,4 +1,4 @@
-/* Checks of contend doctor on views that are made up, where no machine here has the fault. */
+/* Checks of contend doctor on made-up views, for faults that test machines lack. */
 #include <math.h>
 
 #include "harness/doctor/tables/doctor.h"
@@ -21,7 +21,7 @@ TEST(workers_on_cpus_of_their_own_have_no_finding)
     diagnosis_free(&diagnosis);
 }
 
-/* As two processes of one thread on a large machine: they share all CPUs, and nobody waits. */
+/* Two processes of one thread each on a large machine: they share all CPUs, and neither waits. */
 TEST(masks_that_overlap_without_waiting_are_no_finding)
 {
     struct machine machine;
@@ -52,7 +52,8 @@ TEST(who_may_not_bind_others_is_told_to_ask_root)
     topo_free(&machine.topo);
 }
 
-/* What is hidden is told once, with the CPU time of what was not seen, and is no good news. */
+/* Hidden processes are reported once, with the CPU time that was not attributed; the verdict is not
+ * "no problem". */
 TEST(what_is_hidden_is_told)
 {
     struct machine machine;
@@ -62,7 +63,7 @@ TEST(what_is_hidden_is_told)
     view_occupy(&machine, 0, 10);
     view_occupy(&machine, 1, 5);
     machine.processes[0].cpu_s = 5;
-    assert_float_equal(view_unseen_s(&machine.view), 10, 1e-9);
+    assert_float_equal(view_unattributed_s(&machine.view), 10, 1e-9);
     assert_string_equal(doctor_format_unread(&machine.view, unread, sizeof(unread)), "");
     assert_string_equal(doctor_format_none_found(&machine.view), "Nothing found that costs time.");
     machine.view.hidden = (struct view_hidden){
@@ -73,14 +74,14 @@ TEST(what_is_hidden_is_told)
                         "process that this user may not read. /proc hides processes of other "
                         "users, also 7, 9 (hidepid=invisible); hidden ones used up to 1.0 of 4 "
                         "CPUs meanwhile. Root or a member of group adm (4) would see them.");
-    assert_false(doctor_saw_nothing(&machine.view, &none));
+    assert_false(doctor_sees_no_process(&machine.view, &none));
     machine.processes[0].watched = false;
-    assert_true(doctor_saw_nothing(&machine.view, &none));
+    assert_true(doctor_sees_no_process(&machine.view, &none));
     assert_string_equal(doctor_format_none_found(&machine.view), "No visible process was busy.");
 }
 
-/* While its CPU was with others for half of the time: each of its threads waited for them, and for
- * the other one. */
+/* Another process had the CPU for half of the time: each thread of the worker waited for that
+ * process and for the other thread. */
 TEST(blame_is_split_as_the_cpu_was)
 {
     struct machine machine;
@@ -114,13 +115,13 @@ TEST(no_thread_waits_for_itself)
     diagnosis_free(&diagnosis);
 }
 
-/* Under lxcfs CPU 2 has another number: no time of it is told, and yet each waits for the other. */
+/* Under lxcfs CPU 2 has another number, so its times are unknown. Still both wait. */
 TEST(on_a_cpu_without_times_those_that_are_watched_are_to_blame)
 {
     struct machine machine;
     struct checker checker;
     struct err err;
-    char because[32];
+    char wait_cause[32];
     view_plant(&machine, 2);
     machine.view.ncpus = 1;
     for (size_t w = 0; w < 2; w++) {
@@ -129,22 +130,22 @@ TEST(on_a_cpu_without_times_those_that_are_watched_are_to_blame)
         (void)snprintf(machine.processes[w].name, VIEW_NAME_MAX, "python3");
     }
     assert_int_equal(checker_open(&machine.view, &checker, &err), 0);
-    check_format_cause(&checker, 0, because, sizeof(because));
-    assert_string_equal(because, "101 python3");
+    check_format_cause(&checker, 0, wait_cause, sizeof(wait_cause));
+    assert_string_equal(wait_cause, "101 python3");
     checker_close(&checker);
 }
 
 struct away {
-    int mask; /* of `backup` */
+    int mask; /* of `backup`, the process in the way */
     uint64_t gpus;
-    bool everywhere;        /* the worker uses all CPUs */
-    unsigned backups, user; /* whose they are: backup, and who looks */
-    unsigned threads;       /* of backup, whose first one was on CPU 0, and sleeps */
+    bool everywhere;        /* the worker may run on all CPUs */
+    unsigned backups, user; /* numbers of users: of backup, and of doctor */
+    unsigned threads;       /* of backup, whose first thread was on CPU 0 and sleeps */
     bool is_root;
     const char *told;
 };
 
-/* One worker on CPU 2, with `backup` in its way, which is not watched: all that differs. */
+/* One worker on CPU 2, and `backup`, which is not watched, in its way; `away` says what differs. */
 static void expect_away_of(const struct away *away, const char *command)
 {
     struct machine machine;
@@ -185,8 +186,8 @@ static void expect_away(int mask, uint64_t gpus, bool everywhere, const char *co
     expect_away_of(&(struct away){.mask = mask, .gpus = gpus, .everywhere = everywhere}, command);
 }
 
-/* Another process on the CPU of a worker goes to where no worker is; where there is no such CPU it
- * runs when they do not. Nobody gets CPUs that he did not have, and another worker no command. */
+/* Another process on a worker's CPU moves to CPUs without workers; if there are none, it runs with
+ * lower priority. It gets no CPUs that it may not use, and another worker gets no command. */
 TEST(who_is_in_the_way_is_sent_away)
 {
     expect_away(MASK_ALL, 0, false, "taskset -acp 0-1,3 900");
@@ -200,7 +201,7 @@ TEST(who_is_in_the_way_is_sent_away)
     expect_away_of(&(struct away){.mask = MASK_LOW, .threads = 3}, "");
 }
 
-/* Nobody is told to touch what is another's; root may, and is told whose it is. */
+/* Users get no command for another user's process; root does, with the owner's name. */
 TEST(whose_is_in_the_way_is_told)
 {
     expect_away_of(&(struct away){.mask = MASK_ALL,
@@ -226,12 +227,12 @@ TEST(whose_is_in_the_way_is_told)
                                   .is_root = true,
                                   .told = " backup (900) belongs to user 1001."},
                    "renice -n 19 -p 900");
-    /* Somebody's worker, as it is bound there. */
+    /* Another user's worker, which is bound there. */
     expect_away_of(&(struct away){.mask = 2, .told = "Alone on its CPUs it would be about 2.0x"},
                    "");
 }
 
-/* Linux gives each thread a niceness of its own; it means nothing to real time, and ends at 19. */
+/* Linux has a niceness for each thread. Real-time threads ignore it, and its maximum is 19. */
 TEST(renice_is_told_where_it_helps)
 {
     struct machine machine;
@@ -291,8 +292,8 @@ TEST(quota_and_hypervisor_are_blamed)
     diagnosis_free(&diagnosis);
 }
 
-/* Four threads on two CPUs: each CPU was stopped for 80% of the time, and two threads waited on it.
- * Who else ran there is not to blame. */
+/* Four threads on two CPUs: each CPU was stopped for 80% of the time while two threads waited on
+ * it. Other processes on these CPUs are not to blame. */
 TEST(quota_that_was_used_up_is_to_blame)
 {
     struct machine machine;
@@ -315,13 +316,13 @@ TEST(quota_that_was_used_up_is_to_blame)
     assert_non_null(queue);
     assert_non_null(strstr(queue->finding.sentence, "mostly because of the quota of its cgroup"));
     assert_non_null(strstr(queue->finding.evidence, "quota 96%"));
-    /* And its team is not told two sizes. */
+    /* The report does not recommend two sizes for the team. */
     assert_non_null(
         strstr(view_look_for(&diagnosis, "team_over_quota")->finding.sentence, "Start it with 1."));
     diagnosis_free(&diagnosis);
 }
 
-/* Four threads under a quota of so many CPUs, which stops them now and then. */
+/* Four threads under a quota of `quota` CPUs, which stops them now and then. */
 static bool is_over(double quota)
 {
     struct machine machine;
@@ -376,13 +377,13 @@ TEST(far_from_its_gpu)
     assert_string_equal(found->finding.command, "taskset -acp 0-1 100");
     assert_null(view_look_for(&diagnosis, "shut_out_of_gpu"));
     diagnosis_free(&diagnosis);
-    machine.tasks[0][0].mask = MASK_LOW; /* as its command says */
+    machine.tasks[0][0].mask = MASK_LOW; /* the state after the command */
     diagnosis = view_judge(&machine);
     assert_int_equal(diagnosis.n, 0);
     diagnosis_free(&diagnosis);
 }
 
-/* One that drives GPUs of both nodes is near one of them, wherever it is. */
+/* A process that drives GPUs of both nodes is near one of them, on any CPU. */
 TEST(near_one_of_its_gpus)
 {
     struct machine machine;
@@ -432,7 +433,7 @@ TEST(pages_on_another_node)
     diagnosis_free(&diagnosis);
 }
 
-/* The memory of a GPU is a node without CPUs: pages that it has fetched are to stay there. */
+/* A GPU's memory is a node without CPUs; pages that the GPU fetched should stay there. */
 TEST(pages_on_a_node_without_cpus)
 {
     struct machine machine;
@@ -455,7 +456,7 @@ TEST(pages_on_a_node_without_cpus)
     diagnosis_free(&diagnosis);
 }
 
-/* A launcher that only waits leads nobody; a worker leads those that load its data. */
+/* A launcher that only waits leads no processes; a worker leads its loaders. */
 TEST(busy_parents_lead)
 {
     struct machine machine;
@@ -488,7 +489,7 @@ TEST(what_costs_most_comes_first)
     diagnosis_free(&diagnosis);
 }
 
-/* Without schedstat nobody knows who waits: no finding may come of that. */
+/* Without schedstat run-queue waits are unknown, so no finding may follow from them. */
 TEST(unknown_waits_are_no_finding)
 {
     struct machine machine;

@@ -5,7 +5,7 @@
 #include "tests/lib/fixture_driver.h"
 #include "tests/lib/unit.h"
 
-/* The GPUs of the process that has started this child. */
+/* The GPUs of this child's parent. */
 static int read_gpus(uint64_t *gpus)
 {
     struct reader reader;
@@ -52,13 +52,13 @@ TEST(gpus_all_of_a_process)
     check("used0=40000000000 used1=80000000000 used2=50000000000", check_all);
 }
 
-/* As when PyTorch has loaded a checkpoint onto GPU 0, or a barrier ran there. */
+/* As when PyTorch loaded a checkpoint onto GPU 0, or ran a barrier there. */
 TEST(gpus_stray_contexts_are_not_counted)
 {
     check("used0=500000000 used1=80000000000 used2=600000000", check_second);
 }
 
-/* A virtual machine, or MIG: the driver does not tell. */
+/* In a virtual machine or with MIG the driver does not report memory. */
 TEST(gpus_unknown_memory_counts)
 {
     check("used=0xffffffffffffffff", check_all);

@@ -1,4 +1,4 @@
-/* What doctor reads of the machine beside its processes, on made-up files. */
+/* What doctor reads about the machine apart from its processes, from made-up files. */
 #include "harness/doctor/reader/host.h"
 
 #include <math.h>
@@ -54,7 +54,7 @@ TEST_IN_DIR(host_differences)
     assert_true(host.a_second.numa_faults == 50 && host.a_second.numa_moved == 0);
     assert_true(host.a_second.throttles == 2 && isnan(host.a_second.throttled_s));
     assert_int_equal(host.nmemories, 2);       /* the machine, and the job */
-    assert_true(isnan(host.memories[0].some)); /* no PSI of the whole */
+    assert_true(isnan(host.memories[0].some)); /* no PSI of the machine */
     assert_true(host.memories[1].some == 0.2 && host.memories[1].refaults == 5);
     assert_true(host.memories[1].kills == 1);
     assert_true(host.memories[1].limit_bytes == 1048576);

@@ -1,4 +1,4 @@
-/* What a thread waits in, as the kernel tells it, and which processes hang by it. */
+/* What a thread waits in, by the kernel's report, and which processes hang because of it. */
 #include "harness/doctor/reader/hung.h"
 
 #include <sys/syscall.h>
@@ -6,7 +6,8 @@
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"
 
-/* A line of the kernel: the call, where it waits, how, for what, and until when. */
+/* A line of /proc/PID/syscall: the call, the address, the operation, the value, and the
+ * time-out. */
 static const char *call(long number, unsigned operation, unsigned value, unsigned timeout)
 {
     static char text[160];
@@ -25,13 +26,13 @@ TEST(waits_without_an_end_are_read)
     } cases[] = {
         {0x80, 2, 0, true, 0},  /* a mutex */
         {0x189, 0, 0, true, 0}, /* a semaphore */
-        {0x86, 0, 0, true, 0},  /* a lock that inherits priorities */
-        {0x8d, 0, 0, true, 0},  /* the newer call for it */
+        {0x86, 0, 0, true, 0},  /* a priority-inheriting lock */
+        {0x8d, 0, 0, true, 0},  /* the newer call for such a lock */
         {0x109, 77, 0, true, 77} /* pthread_join */,
         {0x80, 2, 0x7ffd, false, 0}, /* a time-out */
-        {0, 0, 0, false, 0},         /* a semaphore that other processes may post */
-        {6, 0, 0, false, 0},         /* such a lock that inherits */
-        {0x81, 1, 0, false, 0},      /* wakes others */
+        {0, 0, 0, false, 0},         /* a semaphore shared with other processes */
+        {6, 0, 0, false, 0},         /* such a lock, shared */
+        {0x81, 1, 0, false, 0},      /* wakes other threads */
     };
     uint32_t joins;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -90,7 +91,7 @@ TEST_IN_DIR(hung_processes_are_found)
     assert_int_equal(look(&process, NULL), 2);
     assert_int_equal(look(&process, add_third), 0);
     assert_int_equal(look(&process, NULL), 3);
-    put_thread(7, call(SYS_futex, 0x109, 99, 0), 1, 5); /* 99 is none of its threads */
+    put_thread(7, call(SYS_futex, 0x109, 99, 0), 1, 5); /* the process has no thread 99 */
     assert_int_equal(look(&process, NULL), 0);
     put_thread(7, "-1 0x0 0x0\n", 1, 5);
     assert_int_equal(look(&process, NULL), 0);

@@ -1,4 +1,4 @@
-/* What the reader sees of processes of this machine. */
+/* What the reader sees of this machine's processes. */
 #include "harness/doctor/reader/reader_parts.h"
 
 #include <pthread.h>
@@ -40,8 +40,8 @@ static void end(pid_t child)
     (void)waitpid(child, NULL, 0);
 }
 
-/* A thread computes until the next byte comes; another one takes its place then. It tells its tid.
- */
+/* A thread computes until the next byte arrives; then another thread replaces it. Each reports its
+ * tid. */
 struct relay {
     int orders, tids;
 };
@@ -93,7 +93,7 @@ static void tick_until_listed(struct reader *reader, pid_t pid, pid_t tid)
     assert_true(is_listed(reader, pid, tid));
 }
 
-/* As many threads as before, and yet another one: nothing is listed where none has gone. */
+/* As many threads as before, but another one: no thread is listed in place of one that ended. */
 TEST(reader_threads_that_take_turns)
 {
     struct reader reader;
@@ -127,7 +127,7 @@ TEST(reader_threads_that_take_turns)
     }
 }
 
-/* It is known where others may run that did, and nothing is asked of those that slept. */
+/* Masks of other processes are read if they ran; those that slept are not queried. */
 TEST(reader_masks_of_others_that_ran)
 {
     struct reader reader;
@@ -177,7 +177,7 @@ TEST(class_is_read_from_stat)
     }
 }
 
-/* "0 0.2+0.1, 2 0+0": of each CPU what it was busy and idle, s. */
+/* Expects, for each CPU, its busy and idle time in s, as in "0 0.2+0.1, 2 0+0". */
 static void expect_cpus(const struct view *view, const char *expected)
 {
     char said[200] = "";
@@ -193,7 +193,7 @@ static void expect_cpus(const struct view *view, const char *expected)
     assert_int_equal(bitset_count(&view->online), view->ncpus);
 }
 
-/* CPUs that go, that come (back), and that are others of the same number, tell no wrong times. */
+/* CPUs that disappear, appear, come back, or change their number give no wrong times. */
 TEST_IN_DIR(reader_cpus_that_change)
 {
     static const struct {
@@ -201,14 +201,14 @@ TEST_IN_DIR(reader_cpus_that_change)
     } looks[] = {
         {"cpu0 100 0 0 500 0 0 0 0\ncpu1 7 0 0 90 0 0 0 0\ncpu2 5 0 0 50 0 0 0 0\n",
          "0 0+0, 1 0+0, 2 0+0"},
-        /* CPU 1 goes offline, CPU 2 is another one under lxcfs, CPU 4 comes online. */
+        /* CPU 1 goes offline, lxcfs shows another CPU as CPU 2, and CPU 4 comes online. */
         {"cpu0 120 0 0 510 0 0 0 0\ncpu2 90000 0 0 990000 0 0 0 0\ncpu4 800 0 0 1 0 0 0 0\n",
          "0 0.2+0.1, 2 0+0, 4 0+0"},
-        /* CPU 0 is another one, with less on its clocks; CPU 1 comes back with fewer idle ticks. */
+        /* CPU 0 is another CPU with smaller counters; CPU 1 comes back with fewer idle ticks. */
         {"cpu0 9 0 0 9 0 0 0 0\ncpu1 8 0 0 10 0 0 0 0\ncpu2 90010 0 0 990000 0 0 0 0\n"
          "cpu4 800 0 0 2 0 0 0 0\n",
          "0 0+0, 1 0+0, 2 0.1+0, 4 0+0.01"},
-        /* And all go on as they are; a tick of waiting for I/O that is taken back is nothing. */
+        /* All continue unchanged; an I/O-wait tick that the kernel takes back counts as nothing. */
         {"cpu0 19 0 0 10 0 0 0 0\ncpu1 9 0 0 9 0 0 0 0\ncpu2 90010 0 0 990020 0 0 0 0\n"
          "cpu4 801 0 0 2 0 0 0 0\n",
          "0 0.1+0.01, 1 0.01+0, 2 0+0.2, 4 0.01+0"},

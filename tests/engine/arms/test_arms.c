@@ -1,11 +1,11 @@
-/* Which slice a baseline has in which round, and which baselines are measured once. */
+/* The slice of a baseline in each round, and baselines that are measured once for several arms. */
 #include "harness/engine/arms/arms.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
 
 enum { SLOTS = 4, ROUNDS = 12 };
 
-/* How often each slot of the arm's has its turn, as "3330". */
+/* The number of turns of each of the arm's slots, as in "3330". */
 static const char *turns(const struct arm *arm, uint64_t seed)
 {
     static char text[SLOTS + 1];
@@ -49,7 +49,7 @@ TEST(arms_smaller_slices_have_no_turn)
     fixture_result_free(&result);
 }
 
-/* Unpinned workers differ by their GPUs alone, of which two may share one. */
+/* Unpinned workers differ only in their GPUs, and two workers may share a GPU. */
 TEST(arms_equal_slices_have_one_turn)
 {
     struct result result;
@@ -71,8 +71,7 @@ TEST(arms_only_baselines_take_turns)
     fixture_result_free(&result);
 }
 
-/* Baselines of none for any number of workers are one; of same and partition, the first slice is.
- */
+/* All baselines of `none` are one; those of `same` and `partition` share the first slice. */
 TEST(arms_same_slices_are_measured_once)
 {
     static const struct bench bench = {.name = "bench"};
@@ -100,7 +99,8 @@ TEST(arms_same_slices_are_measured_once)
     topo_free(&topo);
 }
 
-/* Baselines are on the idle machine, also of one worker: under a dose it is not alone. */
+/* Baselines run on the idle machine, also those of one worker: under a dose a worker is not
+ * alone. */
 TEST(arms_have_a_dose_but_baselines)
 {
     static const struct bench bench = {.name = "bench"};
@@ -132,7 +132,7 @@ TEST(arms_have_a_dose_but_baselines)
     assert_null(result_dose(&result));
     arms_free(&result);
 
-    request.dose.level = 0; /* nothing beside them */
+    request.dose.level = 0; /* no dose */
     if (arms_add(&topo, &request, &result, &err))
         fail_msg("%s", err.msg);
     assert_int_equal(result.narms, 3);

@@ -1,4 +1,4 @@
-/* When a round of workers that own their CPUs is disturbed. */
+/* When a round of workers that own their CPUs counts as disturbed. */
 #include "harness/engine/arms/collect.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
 
-/* The status of a round of two workers, of which the second waited that share. */
+/* The status of a round of two workers, of which the second waited in the run queue for `share`. */
 static enum status judge(enum placement placement, unsigned threads, double share, const char *why)
 {
     struct result result;
@@ -30,14 +30,15 @@ TEST(collect_waits_for_ones_own_cpus_are_noise)
     assert_int_equal(judge(PLACE_PARTITION, 4, 0.05, said), STATUS_NOISY);
     assert_int_equal(judge(PLACE_PARTITION, 4, 0.015, ""), STATUS_OK);
     assert_int_equal(judge(PLACE_PARTITION, 8, 0.5, ""), STATUS_OK); /* more threads than CPUs */
-    assert_int_equal(judge(PLACE_NONE, 8, 0.5, ""), STATUS_OK);      /* that is what it measures */
+    assert_int_equal(judge(PLACE_NONE, 8, 0.5, ""),
+                     STATUS_OK); /* `none` and `same` measure just that */
     assert_int_equal(judge(PLACE_SAME, 4, 0.5, ""), STATUS_OK);
 }
 
 /*
- * While workers are read and killed they go on: a step that ended, or began, behind the moment
- * counts as none, where it was one of 584 years. Who was ended before it was first looked at has
- * used what nobody knows.
+ * Workers continue while they are read and killed. A step that ended or began after that moment
+ * does not count; it once lasted 584 years. The usage of a worker that ended before the first
+ * reading is unknown.
  */
 TEST(collect_no_step_behind_the_kill)
 {
@@ -61,7 +62,7 @@ TEST(collect_no_step_behind_the_kill)
     }
 }
 
-/* The verdict on a round with a GPU whose clock heat held back for that share of the time. */
+/* The status of a round with a GPU that heat throttled for that share of the time. */
 static enum status judge_heat(double heat, const char *why)
 {
     struct result result;

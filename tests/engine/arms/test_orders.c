@@ -1,4 +1,4 @@
-/* What workers are told of the round that they are in. */
+/* The orders that workers get for a round. */
 #include <unistd.h>
 
 #include "harness/engine/arms/arms.h"
@@ -7,7 +7,7 @@
 
 enum { WORKERS = 2 };
 
-/* The orders of two workers: their round_seed, which is one, and their seeds. */
+/* The orders of two workers: returns their common round_seed and stores their own seeds. */
 static uint64_t orders_of(uint64_t run_seed, unsigned round, uint64_t seeds[WORKERS])
 {
     static const struct bench bench = {.name = "none"};
@@ -41,13 +41,14 @@ TEST(orders_draw_a_seed_for_each_round)
     assert_true(first != second);
     assert_true(first == orders_of(5, 0, seeds_then));
     assert_true(second != orders_of(6, 1, seeds_then));
-    /* A worker's own is that of the run. */
+    /* A worker's own seed depends on the run alone. */
     assert_true(second == orders_of(5, 1, seeds_then));
     assert_true(seeds[0] != seeds[1]);
     assert_memory_equal(seeds, seeds_then, sizeof(seeds));
 }
 
-/* The slice of another slot, but the data and the place in the team of one who is alone. */
+/* A baseline gets the slice of another slot, but data and team position of a worker that is
+ * alone. */
 TEST(orders_give_a_baseline_its_slice)
 {
     static const struct bench bench = {.name = "none"};

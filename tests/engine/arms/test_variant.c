@@ -1,4 +1,4 @@
-/* The variants of a command line: what they are taken for, and what is refused. */
+/* The variants of a command line: their parsing, and what is refused. */
 #include "harness/engine/arms/variant.h"
 #include "tests/lib/unit.h"
 

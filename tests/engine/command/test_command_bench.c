@@ -38,7 +38,7 @@ static int begin(const struct command_options *options, const char *script)
     return w.bench->setup(&w.ctx);
 }
 
-/* One step of it from the beginning to the end. */
+/* One whole step of the command. */
 static int step(const struct command_options *options, const char *script, struct sample *sample)
 {
     *sample = (struct sample){0};
@@ -146,7 +146,7 @@ TEST_IN_DIR(command_leaves_its_number_in_a_file)
     (void)snprintf(script, sizeof(script), "echo 12.5 > '%s'", path);
     assert_int_equal(step(&options, script, &sample), 0);
     assert_true(sample.rate == 12.5);
-    assert_true(step(&options, "true", &sample) < 0); /* that of the run before is none of it */
+    assert_true(step(&options, "true", &sample) < 0); /* the previous run's metric does not count */
     assert_non_null(strstr(w.err.msg, "left no metric in"));
 }
 

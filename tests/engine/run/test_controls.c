@@ -1,4 +1,4 @@
-/* harness/engine/run/controls.c: what watches the machine beside which arms. */
+/* harness/engine/run/canaries.c: which controls run beside which arms. */
 #include "harness/engine/run/controls.h"
 
 #include "tests/lib/fixture_result.h"
@@ -77,7 +77,7 @@ TEST_WITHIN(controls_use_the_gpus_that_the_arms_use, set_up, tear_down)
 }
 #endif
 
-/* A test's, which nobody can use. */
+/* A test's GPU, which no process can use. */
 TEST_WITHIN(controls_use_no_gpu_that_is_not_there, set_up, tear_down)
 {
     const struct run_options pretended = {.topo.fake_gpus = "0000:01:00.0"};
@@ -92,12 +92,12 @@ TEST_WITHIN(controls_may_be_none, set_up, tear_down)
     assert_int_equal(add(benches, &(struct run_options){.ranks = 2}), 0);
     assert_int_equal(add(bare, &(struct run_options){0}), 0);
     assert_true(controls_seconds(&result) < 1e-9);
-    result.arms[0].bench = &watcher; /* it is what the run measures */
+    result.arms[0].bench = &watcher; /* the run measures it itself */
     result.device = DEVICE_SIM;
     assert_int_equal(add(benches, &(struct run_options){0}), 0);
 }
 
-/* A plan on two of the CPUs is one for these arms too. */
+/* A plan for two of the CPUs holds for the controls as well. */
 TEST_WITHIN(controls_stay_on_the_cpus_told, set_up, tear_down)
 {
     char list[BITSET_LIST_MAX];

@@ -1,4 +1,4 @@
-/* What becomes of workers that are ended for another one's sake. */
+/* What happens to workers that are ended because another one failed. */
 #include <errno.h>
 #include <signal.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include "harness/lib/sys/clock.h"
 #include "tests/lib/unit.h"
 
-/* A worker that moves itself on again and again, as one does that is caught between two states. */
+/* A worker that changes its state again and again, like one that is caught between two states. */
 static int be_restless(void *arg)
 {
     struct shared *shared = arg;
@@ -48,7 +48,8 @@ static void end_restless_worker(void)
     (void)close(fd);
 }
 
-/* Whether it moves on between being told and being killed is luck: once in many times it does. */
+/* Whether it changes its state between the request and the kill is chance; with many tries it does
+ * once. */
 TEST(observer_cancels_who_moves_on_meanwhile)
 {
     for (int i = 0; i < 100; i++)
@@ -62,7 +63,7 @@ static int pause_for_ever(void *arg)
     return 0;
 }
 
-/* As one in the kernel: signals do not reach it, here since they go to another. */
+/* Like a worker in the kernel, which signals do not reach; here another process gets them. */
 TEST(observer_waits_for_nobody_for_ever)
 {
     struct err err = {0};

@@ -1,4 +1,4 @@
-/* Rounds: how many, where there is not time for all. No arm here runs; the hook takes the time. */
+/* The number of rounds when time is short. No arm runs; the hook takes the time. */
 #include "harness/engine/run/run.h"
 #include "tests/lib/unit.h"
 
@@ -38,7 +38,7 @@ TEST(run_rounds_are_all_measured)
     assert_int_equal(measure(ROUNDS, 1e-6, &result), ROUNDS);
 }
 
-/* However slow the machine, never fewer than the least; the rest only in time. */
+/* However slow the machine, the minimum of rounds runs; further rounds only if time is left. */
 TEST(run_rounds_that_take_too_long_are_fewer)
 {
     struct result result;

@@ -16,7 +16,7 @@ struct rank {
     bool slow;
 };
 
-/* Only the pages that ranks touch exist. */
+/* Only pages that ranks touch are allocated. */
 static struct barrier *barrier_map(void)
 {
     void *barrier = mmap(NULL, sizeof(struct barrier), PROT_READ | PROT_WRITE,
@@ -86,7 +86,7 @@ static void wake_nobody(void *arg)
     (void)arg;
 }
 
-/* The rank of this node; the main thread is its parent and adds what the other node gave. */
+/* This node's rank. The main thread is its parent and adds the other node's data. */
 static void *attend_by_relay(void *arg)
 {
     struct rank *rank = arg;

@@ -1,4 +1,4 @@
-/* Ranks as threads that meet in every step, some of them late: all must leave at the same one. */
+/* Ranks as threads that meet in every step, some of them late: all must leave at the same step. */
 #include <pthread.h>
 #include <time.h>
 

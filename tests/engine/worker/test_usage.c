@@ -1,5 +1,4 @@
-/* What a worker used between two moments: what was not read at both is unknown, and nothing else.
- */
+/* What a worker used between two readings: a value that either reading lacks is unknown. */
 #include <math.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -36,7 +35,7 @@ TEST(usage_diff_knows_what_both_moments_know)
     assert_int_equal(usage.team_threads, 1);
 }
 
-/* A second of two threads, of which each ran 0.25 s and waited 0.5 s. */
+/* One second of two threads, each of which ran 0.25 s and waited 0.5 s. */
 static struct usage usage_with_quota(double own_s, double shared_s, unsigned sharers,
                                      bool has_schedstat)
 {
@@ -56,7 +55,7 @@ static struct usage usage_with_quota(double own_s, double shared_s, unsigned sha
     double parts_s = usage.oncpu_s + usage.blocked_s;
     parts_s += isnan(usage.runqueue_s) ? 0 : usage.runqueue_s;
     parts_s += isnan(usage.throttled_s) ? 0 : usage.throttled_s;
-    assert_true(fabs(parts_s - 1) < 1e-9); /* whatever they are */
+    assert_true(fabs(parts_s - 1) < 1e-9); /* for all values */
     return usage;
 }
 
@@ -64,21 +63,23 @@ TEST(usage_throttled_is_taken_out_of_the_wait)
 {
     struct usage usage = usage_with_quota(0.4, NAN, 2, true);
     assert_true(fabs(usage.throttled_s - 0.2) < 1e-9 && fabs(usage.runqueue_s - 0.3) < 1e-9);
-    usage = usage_with_quota(NAN, 0.4, 2, true); /* half of it is of the other worker */
+    usage = usage_with_quota(NAN, 0.4, 2, true); /* half of it stopped the other worker */
     assert_true(fabs(usage.throttled_s - 0.1) < 1e-9 && fabs(usage.runqueue_s - 0.4) < 1e-9);
-    usage = usage_with_quota(0.4, 1.2, 2, true); /* nested ones stop at once: not their sum */
+    usage =
+        usage_with_quota(0.4, 1.2, 2, true); /* nested cgroups stop at the same time: not the sum */
     assert_true(fabs(usage.throttled_s - 0.3) < 1e-9 && fabs(usage.runqueue_s - 0.2) < 1e-9);
-    usage = usage_with_quota(9, NAN, 1, true); /* other threads of the worker's were stopped, too */
+    usage =
+        usage_with_quota(9, NAN, 1, true); /* the cgroup also stopped other threads of the worker */
     assert_true(fabs(usage.throttled_s - 0.5) < 1e-9 && fabs(usage.runqueue_s) < 1e-9);
-    usage = usage_with_quota(0.4, NAN, 1, false); /* the wait lies in what was blocked */
+    usage = usage_with_quota(0.4, NAN, 1, false); /* run-queue wait is part of blocked time */
     assert_true(fabs(usage.throttled_s - 0.2) < 1e-9 && fabs(usage.blocked_s - 0.55) < 1e-9);
     usage = usage_with_quota(NAN, NAN, 2, true);
     assert_true(isnan(usage.throttled_s) && fabs(usage.runqueue_s - 0.5) < 1e-9);
-    usage = usage_with_quota(0.4, NAN, 0, true); /* nobody has read it */
+    usage = usage_with_quota(0.4, NAN, 0, true); /* no reading */
     assert_true(isnan(usage.throttled_s) && fabs(usage.runqueue_s - 0.5) < 1e-9);
 }
 
-/* Of a field that is not read at all, a difference would be a number. */
+/* A field that is never read must stay unknown; a difference of zeros would look like a value. */
 TEST(usage_read_leaves_counters_unknown)
 {
     struct usage_snapshot snapshot;
@@ -94,7 +95,7 @@ TEST(usage_read_leaves_counters_unknown)
     assert_true(isnan(snapshot.so_far.wall_s) && isnan(snapshot.so_far.cache_misses));
 }
 
-/* Long, since a virtual machine may count as CPU time while it is not run. */
+/* Long, since a virtual machine may count time in which it did not run as CPU time. */
 enum { HELPER_NS = 100000000 };
 
 static void burn(uint64_t cpu_ns)
@@ -111,7 +112,7 @@ static void *help(void *arg)
     (void)arg;
     burn(HELPER_NS);
     (void)pthread_barrier_wait(&burnt);
-    (void)pthread_barrier_wait(&seen); /* one that has ended is in no list */
+    (void)pthread_barrier_wait(&seen); /* threads that ended are in no list */
     return NULL;
 }
 
@@ -121,7 +122,7 @@ static void *work(void *cpu_samples)
     return help(NULL);
 }
 
-/* CPU time of threads that the benchmark did not make: not of the first, nor of the team. */
+/* CPU time of threads that the benchmark did not make: neither the first thread nor the team. */
 static double helper_s(void *(*thread)(void *), struct cpu_samples *cpu_samples)
 {
     static struct usage_snapshot go, end;
@@ -133,7 +134,7 @@ static double helper_s(void *(*thread)(void *), struct cpu_samples *cpu_samples)
     assert_int_equal(pthread_create(&other, NULL, thread, cpu_samples), 0);
     burn(2 * (uint64_t)HELPER_NS);
     (void)pthread_barrier_wait(&burnt);
-    burn(HELPER_NS / 3); /* by then the other one sleeps, and what it used is known */
+    burn(HELPER_NS / 3); /* the other thread sleeps by then, so its usage is known */
     usage_read(0, cpu_samples, &end);
     (void)pthread_barrier_wait(&seen);
     assert_int_equal(pthread_join(other, NULL), 0);
@@ -168,7 +169,7 @@ TEST(usage_fields_name_their_values)
     assert_true(wall_s == 1 && cpus == 2 && misses == 3);
 }
 
-/* Seconds of all CPUs together, idle or not, as the system has added them up. */
+/* Seconds of all CPUs together, busy or idle, from the total of /proc/stat. */
 static double total_cpu_s(void)
 {
     double t[8], total = 0;
@@ -183,7 +184,7 @@ static double total_cpu_s(void)
     return total / (double)sysconf(_SC_CLK_TCK);
 }
 
-/* All CPUs one by one are what the system says of all, but for what passes between the readings. */
+/* The sum over all CPUs equals the system's total, except for the time between the readings. */
 TEST(usage_machine_is_of_the_cpus_asked_for)
 {
     struct bitset all = {0}, first = {0};
@@ -199,7 +200,7 @@ TEST(usage_machine_is_of_the_cpus_asked_for)
     assert_true(sum.cpu_s > 0.98 * whole_s && sum.cpu_s < 1.02 * whole_s + 1);
     if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
         assert_true(one.cpu_s > 0 && one.cpu_s < 0.9 * sum.cpu_s);
-    bitset_set(&first, BITSET_BITS - 1); /* whose line is of another CPU, under lxcfs */
+    bitset_set(&first, BITSET_BITS - 1); /* lxcfs shows another CPU under that number */
     usage_machine_read(&first, &one);
     assert_true(isnan(one.cpu_s) && isnan(one.busy_s) && isnan(one.steal_s));
 }

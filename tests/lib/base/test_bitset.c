@@ -1,4 +1,5 @@
-/* Sets of CPU numbers: the operations against a plain array, the list form in and out. */
+/* Sets of CPU numbers: the operations compared with a plain array; parsing and printing of
+ * lists. */
 #include "harness/lib/base/bitset.h"
 #include "tests/lib/unit.h"
 
@@ -148,7 +149,7 @@ TEST(bitset_round_trip)
         struct bitset again = parse(bitset_format(&set, text, sizeof(text)));
         assert_true(bitset_equal(&set, &again));
     }
-    /* The longest list there is: no two neighbours. */
+    /* The set with the longest list: no two CPUs are adjacent. */
     struct bitset even = {0};
     for (unsigned i = 1; i < BITSET_BITS; i += 2)
         bitset_set(&even, i);

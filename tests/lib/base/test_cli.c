@@ -73,7 +73,7 @@ TEST(cli_flags)
     assert_true(PARSE("-v").values.verbose);
     assert_true(PARSE("--verbose").values.verbose);
     assert_false(PARSE("-v", "--verbose=0").values.verbose);
-    struct parsed got = PARSE("--verbose", "pipeline"); /* a flag takes no value behind it */
+    struct parsed got = PARSE("--verbose", "pipeline"); /* a flag takes no value */
     assert_true(got.values.verbose);
     assert_string_equal(got.cli.positional[0], "pipeline");
 }

@@ -1,4 +1,4 @@
-/* harness/lib/base/intern.h: equal strings have one number. */
+/* harness/lib/base/intern.h: equal strings have the same number. */
 #include "harness/lib/base/intern.h"
 #include "tests/lib/unit.h"
 

@@ -1,4 +1,4 @@
-/* Option tables: every kind in and out, ranges, defaults, pairs and the help. */
+/* Option tables: parsing and printing of every kind, ranges, defaults, pairs and the help. */
 #include "harness/lib/base/opt.h"
 #include "tests/lib/unit.h"
 
@@ -162,7 +162,7 @@ TEST(opt_help_fits_80_columns)
     assert_non_null(strstr(text, "  -n, --count N           how many there are (default 4)\n"));
     assert_non_null(strstr(text, "how to wait for the device: spin, block (default\n"));
     free(text);
-    /* A flag of a command line needs no value, unlike a parameter that is 0 or 1. */
+    /* A flag on the command line takes no value, unlike a parameter that is 0 or 1. */
     char help[OPT_HELP_MAX];
     const struct opt flag = {.name = "check", .kind = OPT_FLAG, .help = "look"};
     assert_string_equal(opt_format_help(&flag, OPT_RARE, help, sizeof(help)), "look");

@@ -1,4 +1,4 @@
-/* Distances worked out by hand, and which name is offered for a mistyped one. */
+/* Distances worked out by hand, and the suggestion for a mistyped name. */
 #include "harness/lib/base/similar.h"
 #include "tests/lib/unit.h"
 
@@ -41,7 +41,7 @@ TEST(similar_long_names_are_far)
     assert_int_equal(similar_distance(name, SIMILAR_NAME_MAX - 1, name, 1), SIMILAR_NAME_MAX - 2);
 }
 
-/* The hint for `typed` of `length`, among a few names. */
+/* The hint for the first `length` characters of `typed`, among a few names. */
 static const char *hint(const char *typed, size_t length)
 {
     static const char *const names[] = {
@@ -61,9 +61,9 @@ TEST(similar_offers_the_nearest)
         {"rnu", "; did you mean '--run'?"},
         {"worker", "; did you mean '--workers'?"},
         {"Wrokers", "; did you mean '--workers'?"},
-        {"back", "; did you mean '--background'?"}, /* the first of two that begin so */
+        {"back", "; did you mean '--background'?"}, /* the first of two names with this prefix */
         {"backgroundworker", "; did you mean '--background-workers'?"},
-        {"runner", "; did you mean '--run'?"}, /* longer than ours */
+        {"runner", "; did you mean '--run'?"}, /* longer than the name */
         {"palce", "; did you mean '--place'?"},
         {"b", ";"},
         {"", ";"},

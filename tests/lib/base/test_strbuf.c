@@ -1,4 +1,4 @@
-/* Text that grows: what is added stands there, whatever its length. */
+/* Text that grows: everything that is added stays intact, at any length. */
 #include "harness/lib/base/strbuf.h"
 #include "tests/lib/unit.h"
 

@@ -68,12 +68,12 @@ TEST(utf8_length)
                  {"\xe2\x82\xac", 3},
                  {"\xf0\x9f\x90\xa7", 4},
                  {"\x80", 0},
-                 {"\xc0\x80", 0},         /* longer than it need be */
-                 {"\xe0\x80\x80", 0},     /* the same */
-                 {"\xf0\x80\x80\x80", 0}, /* the same */
-                 {"\xed\xa0\x80", 0},     /* half of a pair of UTF-16 */
+                 {"\xc0\x80", 0},         /* an overlong encoding */
+                 {"\xe0\x80\x80", 0},     /* an overlong encoding */
+                 {"\xf0\x80\x80\x80", 0}, /* an overlong encoding */
+                 {"\xed\xa0\x80", 0},     /* half of a UTF-16 pair */
                  {"\xf4\x90\x80\x80", 0}, /* beyond U+10FFFF */
-                 {"\xe2\x82", 0}};        /* cut short */
+                 {"\xe2\x82", 0}};        /* truncated */
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         assert_int_equal(text_utf8_length(cases[i].text), cases[i].length);
 }

@@ -1,4 +1,4 @@
-/* Numbers with units, in and out; what is refused, and what rounding must not do. */
+/* Numbers with units, parsed and printed; refused ones, and limits of rounding. */
 #include "harness/lib/base/units.h"
 #include "tests/lib/unit.h"
 

@@ -1,6 +1,6 @@
 /*
- * The part of cuBLASLt's header that kernels/matmul uses, with its values, for host code over
- * fake_gpus.cu and fake_cublaslt.cu.
+ * The part of cuBLASLt's header that kernels/matmul uses, with the same values, for its host code
+ * over fake_gpus.cu and fake_cublaslt.cu.
  */
 #ifndef CONTEND_TESTS_LIB_FAKE_CUDA_CUBLASLT_H
 #define CONTEND_TESTS_LIB_FAKE_CUDA_CUBLASLT_H

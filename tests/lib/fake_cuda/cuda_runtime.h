@@ -1,7 +1,7 @@
 /*
  * The part of CUDA's runtime that kernels/collective and kernels/matmul use, for their host code
- * over fake_gpus.cu. As C++, so that the real runtime, which has C's names, may be in the same
- * program.
+ * over fake_gpus.cu. Its names are C++, so that the real runtime, whose names are C, can be in the
+ * same program.
  */
 #ifndef CONTEND_TESTS_LIB_FAKE_CUDA_CUDA_RUNTIME_H
 #define CONTEND_TESTS_LIB_FAKE_CUDA_CUDA_RUNTIME_H

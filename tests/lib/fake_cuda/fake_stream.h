@@ -1,4 +1,5 @@
-/* How fake_nccl.cu puts work on a stream of fake_gpus.cu: done there in its turn, or captured. */
+/* How fake_nccl.cu queues work on a stream of fake_gpus.cu: the stream does it in order, or
+ * captures it. */
 #ifndef CONTEND_TESTS_LIB_FAKE_CUDA_FAKE_STREAM_H
 #define CONTEND_TESTS_LIB_FAKE_CUDA_FAKE_STREAM_H
 

@@ -1,4 +1,4 @@
-/* Programs as PATH finds them. */
+/* Finds programs in PATH. */
 #include "harness/lib/files/file.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"
 
-/* What removes the directory is found by it, too. */
+/* Tests restore PATH, since the tear-down finds the program that removes the directory by it. */
 static void set_path(const char *path)
 {
     assert_int_equal(setenv("PATH", path, 1), 0);
@@ -28,10 +28,10 @@ TEST_IN_DIR(file_finds_the_first_program_in_path)
 {
     char path[PATH_MAX], list[64];
     assert_int_equal(mkdirat(fixture_dir_fd, "one", 0755), 0);
-    assert_int_equal(mkdirat(fixture_dir_fd, "one/tool", 0755), 0); /* is no program */
+    assert_int_equal(mkdirat(fixture_dir_fd, "one/tool", 0755), 0); /* a directory is no program */
     assert_int_equal(mkdirat(fixture_dir_fd, "two", 0755), 0);
     assert_int_equal(mkdirat(fixture_dir_fd, "three", 0755), 0);
-    put("two/tool", 0644); /* may not be run */
+    put("two/tool", 0644); /* not executable */
     put("three/tool", 0755);
     (void)snprintf(list, sizeof(list), "/proc/self/fd/%d", fixture_dir_fd);
     char all[256];
@@ -39,7 +39,8 @@ TEST_IN_DIR(file_finds_the_first_program_in_path)
     set_path(all);
     assert_int_equal(file_find_program("tool", true, path, sizeof(path)), 0);
     assert_non_null(strstr(path, "/three/tool"));
-    assert_int_equal(file_find_program("tool", true, path, 8), -ENOENT); /* no room */
+    assert_int_equal(file_find_program("tool", true, path, 8),
+                     -ENOENT); /* the buffer is too small */
     assert_int_equal(file_find_program("nosuch", false, path, sizeof(path)), -ENOENT);
     assert_int_equal(file_find_program("", false, path, sizeof(path)), -ENOENT);
     set_path("/usr/bin:/bin");

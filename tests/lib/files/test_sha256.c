@@ -1,4 +1,4 @@
-/* harness/lib/files/sha256.c: what coreutils' sha256sum says of the same bytes. */
+/* harness/lib/files/sha256.c: the same digests as those of coreutils' sha256sum. */
 #include "harness/lib/files/sha256.h"
 #include "tests/lib/unit.h"
 
@@ -21,7 +21,7 @@ TEST(sha256_of_the_standard)
                   "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
 }
 
-/* Where the length no longer fits behind the text, and where it begins a block of its own. */
+/* Lengths at which the length field no longer fits into the last block, or starts a block. */
 TEST(sha256_at_the_end_of_a_block)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* The progress bar as a line: what stays of it where the terminal is narrow. */
+/* The progress bar as a line, and what remains of it on a narrow terminal. */
 #include "harness/lib/say/progress.h"
 #include "tests/lib/unit.h"
 

@@ -1,4 +1,4 @@
-/* Orders that a seed draws. */
+/* Random orders drawn from a seed. */
 #include "harness/lib/stats/random.h"
 #include "tests/lib/unit.h"
 
@@ -30,7 +30,8 @@ TEST(random_shuffle_is_the_same_for_the_same_seed)
     assert_memory_not_equal(once, other, sizeof(once));
 }
 
-/* Each in each place about equally often: 6000 draws, 1000 expected, 6 standard deviations. */
+/* Each element is at each place about equally often: of 6000 draws 1000 are expected, +- 6 standard
+ * deviations. */
 TEST(random_shuffle_prefers_no_place)
 {
     unsigned count[N][N] = {{0}};

@@ -1,4 +1,4 @@
-/* The sequential test on simulated rounds, where the truth is known: fixed seeds. */
+/* The sequential test on simulated rounds of which the truth is known; seeds are fixed. */
 #include "harness/lib/stats/sequential.h"
 
 #include <math.h>
@@ -17,10 +17,10 @@ static double cauchy(uint64_t *state)
     return tan(3.14159265358979323846 * (sim_uniform(state) - 0.5));
 }
 
-/* A machine: what one observation adds to the logarithm of a figure. */
+/* A machine model: what it adds to the logarithm of one observation. */
 struct machine {
     uint64_t state;
-    double level; /* of an autocorrelated drift */
+    double level; /* current level of an autocorrelated drift */
     unsigned round;
 };
 typedef double observe(struct machine *machine, unsigned position);
@@ -44,7 +44,7 @@ static double on_two_modes(struct machine *machine, unsigned position)
     return (sim_uniform(&machine->state) < 0.33 ? 0.4 : 0) + 0.02 * sim_normal(&machine->state);
 }
 
-/* The later of a round is slower, the machine slows down over time, and is not the same twice. */
+/* The later arm of a round is slower, and the machine slows down over time, at a varying rate. */
 static double on_drift(struct machine *machine, unsigned position)
 {
     machine->level = 0.95 * machine->level + 0.05 * sim_normal(&machine->state);
@@ -52,7 +52,7 @@ static double on_drift(struct machine *machine, unsigned position)
            0.02 * sim_normal(&machine->state);
 }
 
-/* A round that somebody else's job disturbs, in one of its arms. */
+/* Another process disturbs one arm of a round. */
 static double on_spikes(struct machine *machine, unsigned position)
 {
     (void)position;
@@ -60,7 +60,7 @@ static double on_spikes(struct machine *machine, unsigned position)
     return spike + 0.04 * sim_normal(&machine->state);
 }
 
-/* A neighbour that slows both arms or one of them, for some six observations. */
+/* Another process slows both arms, or one of them, for about six observations. */
 static double on_bursts(struct machine *machine, unsigned position)
 {
     (void)position;
@@ -69,21 +69,22 @@ static double on_bursts(struct machine *machine, unsigned position)
     return machine->level + 0.03 * sim_normal(&machine->state);
 }
 
-/* Half of all launches are 50% slower, and nothing else varies: a line separates them at most. */
+/* Half of all launches are 50% slower, and nothing else varies: at most one threshold separates the
+ * arms. */
 static double on_even_modes(struct machine *machine, unsigned position)
 {
     (void)position;
     return (sim_uniform(&machine->state) < 0.5 ? 0.4 : 0) + 0.002 * sim_normal(&machine->state);
 }
 
-/* Ten times as loud from the sixth round on. */
+/* The noise is ten times as large from the sixth round on. */
 static double on_louder(struct machine *machine, unsigned position)
 {
     (void)position;
     return (machine->round < 6 ? 0.01 : 0.1) * sim_normal(&machine->state);
 }
 
-/* The later of a round is 10% slower, and nothing else varies. */
+/* The later arm of a round is 10% slower, and nothing else varies. */
 static double on_position(struct machine *machine, unsigned position)
 {
     return 0.1 * position + 0.002 * sim_normal(&machine->state);
@@ -107,7 +108,7 @@ struct simulated {
     struct sequential of;
 };
 
-/* Rounds of two arms in random order, of which the second takes `effect` longer. */
+/* Rounds of two arms in random order; the second arm takes longer by `effect`, a logarithm. */
 static void simulate(observe *observe_one, double effect, uint64_t seed, size_t n,
                      struct simulated *s)
 {
@@ -125,7 +126,7 @@ static void simulate(observe *observe_one, double effect, uint64_t seed, size_t 
     }
 }
 
-/* About what is in there, n rounds. */
+/* Prepares the test for the first n simulated rounds. */
 static void prepare(struct simulated *s, size_t n)
 {
     s->of = (struct sequential){.x = s->x,
@@ -144,7 +145,7 @@ static void make(struct simulated *s, observe *observe_one, double effect, uint6
     prepare(s, n);
 }
 
-/* The first round after which it is rejected that there is no difference; 0 = never. */
+/* The number of rounds after which the test first rejects "no difference"; 0 = never. */
 static size_t rejected_at(struct simulated *s, double alpha)
 {
     struct sequential of = s->of;
@@ -155,7 +156,7 @@ static size_t rejected_at(struct simulated *s, double alpha)
     return 0;
 }
 
-/* Looking after every round, of the comparisons of equal arms 1% at most may be wrong. */
+/* Tested after every round, at most 1% of comparisons of equal arms may be wrong. */
 TEST(sequential_keeps_its_error_rate)
 {
     static struct simulated s;
@@ -171,14 +172,15 @@ TEST(sequential_keeps_its_error_rate)
     }
 }
 
-/* Large differences take six rounds: of those that nothing disturbs, and in most comparisons. */
+/* Large differences need six rounds: always on an undisturbed machine, elsewhere in most
+ * comparisons. */
 TEST(sequential_finds_large_differences_early)
 {
     static struct simulated s;
     static const struct {
         observe *machine;
         double effect;
-        unsigned within, share; /* at least so many % are called by then */
+        unsigned within, share; /* rounds; percentage that is decided by then, at least */
     } cases[] = {{on_normal, 0.26, 6, 85}, {on_normal, 0.69, 6, 90},    {on_cauchy, 0.69, 11, 60},
                  {on_drift, 0.69, 6, 75},  {on_two_modes, 0.69, 7, 45}, {on_spikes, 0.26, 7, 50},
                  {on_walk, 0.69, 7, 60}};
@@ -195,7 +197,7 @@ TEST(sequential_finds_large_differences_early)
     }
 }
 
-/* A difference that is there is found, and in the direction that it has. */
+/* An existing difference is found, with its right direction. */
 TEST(sequential_finds_a_difference)
 {
     static struct simulated s;
@@ -218,7 +220,7 @@ TEST(sequential_finds_a_difference)
     }
 }
 
-/* The interval holds the truth at all looks together, and gets narrower. */
+/* The interval contains the truth at all looks simultaneously, and gets narrower. */
 TEST(sequential_interval_holds_the_truth)
 {
     static struct simulated s;
@@ -246,7 +248,7 @@ TEST(sequential_interval_holds_the_truth)
     assert_true(late.high - late.low < 0.06);
 }
 
-/* What is on the edge of the interval is what is just rejected. */
+/* The test just rejects the values at the ends of the interval. */
 TEST(sequential_interval_is_the_test)
 {
     static struct simulated s;
@@ -258,7 +260,8 @@ TEST(sequential_interval_is_the_test)
     assert_true(sequential_below(&s.of, at.high - 1e-6) < log(200));
 }
 
-/* The first five rounds prove nothing, however far apart they are, nor do those of one order. */
+/* The first five rounds prove nothing, however large the difference; nor do rounds of a single
+ * order. */
 TEST(sequential_needs_some_rounds)
 {
     static struct simulated s;
@@ -284,7 +287,7 @@ TEST(sequential_needs_some_rounds)
     assert_true(isinf(sequential_interval(&s.of, 0.01).low));
 }
 
-/* What four rounds of one sign win by signs alone. */
+/* The evidence of four rounds with the same sign, from signs alone. */
 static double by_signs(void)
 {
     static const double lambda[] = {0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4,
@@ -295,8 +298,9 @@ static double by_signs(void)
     return 0.8 * mean;
 }
 
-/* By hand: four rounds of one sign have (1 + lambda)^4. The first doubles what bets on separation;
- * the second and fourth lie on both sides of the line and win 3.6, the third does not. */
+/* By hand: four rounds with the same sign have (1 + lambda)^4. The first round doubles the bet on
+ * separation. The second and the fourth lie on both sides of the line and win 3.6; the third does
+ * not. */
 TEST(sequential_evidence_by_hand)
 {
     static struct simulated s = {.x = {1, 2, 1.5, 1}, .sum = {0, 1.9, -1.5, 0.5}};
@@ -307,12 +311,12 @@ TEST(sequential_evidence_by_hand)
     assert_near(sequential_above(&s.of, 0), log(by_signs() + 0.2 * 2 * 3.6 * 0.4 * 3.6));
     for (size_t t = 0; t < 5; t++)
         s.x[t] = 0;
-    prepare(&s, 5); /* equal figures win nothing */
+    prepare(&s, 5); /* equal values are no evidence */
     assert_near(sequential_above(&s.of, 0), log(0.8));
     assert_near(sequential_below(&s.of, 0), log(0.8));
 }
 
-/* The scale of a round comes from those before it: twice their median distance from the median. */
+/* The scale of a round comes from earlier rounds: twice their median distance from their median. */
 TEST(sequential_scale_by_hand)
 {
     static struct simulated s = {.x = {5, 1, 3, 2, 100, 4, 0}, .sum = {5, 1, 3, 2, 100, 4, 0}};

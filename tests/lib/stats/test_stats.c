@@ -78,18 +78,19 @@ TEST(stats_interval_needs_two_values)
 }
 
 /*
- * Whether the bootstrap reaches value k of n is exact combinatorics. For an odd n the resampled
- * median is at most the k-th smallest value when at least (n + 1) / 2 draws of n fall on the k
- * smallest: P(k) = P(Binomial(n, k / n) >= (n + 1) / 2). The lower end is the first k with
- * P(k) > 2.5%; the upper one mirrors it. The median is below value k of n by a chance of
- * Q(k) = P(Binomial(n, 1/2) <= k - 1): where that is above 2.5%, the end is the value before it.
+ * How often the bootstrap reaches value k of n is exact combinatorics. For an odd n the resampled
+ * median is at most the k-th smallest value if at least (n + 1) / 2 of n draws fall on the k
+ * smallest: P(k) = P(Binomial(n, k / n) >= (n + 1) / 2). The lower end is the first k with P(k) >
+ * 2.5%; the upper end mirrors it. The median is below value k of n with the probability Q(k) =
+ * P(Binomial(n, 1/2) <= k - 1). If that exceeds 2.5%, the end is the previous value.
  *   n = 3: P(1) = 7/27 = 26%                       -> 1..3
  *   n = 5: P(1) = 181/3125 = 5.8%                  -> 1..5
  *   n = 7: P(1) = 8359/823543 = 1.0%, P(2) = 10.8% -> 2..6; Q(2) = 8/128 = 6.25% -> 1..7
  *   n = 9: P(1) = 0.1%, P(2) = 2.8%                -> 2..8; Q(2) = 10/512 = 1.95%
- *   n = 11: P(2) = 0.7%, P(3) = 5.1%               -> 3..9; Q(3) = 67/2048 = 3.3%, Q(2) = 0.6%
- * -> 2..10 For n = 2 the smallest value is drawn twice in 25%, for n = 4 at least three times in
- * 13/256 = 5.1% of the resamples: the range again. Of n = 6 and 8 the bootstrap alone would be
+ *   n = 11: P(2) = 0.7%, P(3) = 5.1%               -> 3..9; Q(3) = 67/2048 = 3.3%,
+ *           Q(2) = 0.6%                            -> 2..10
+ * For n = 2 the smallest value is drawn twice in 25% of the resamples, for n = 4 at least three
+ * times in 13/256 = 5.1%: the interval is the range again. For n = 6 and 8 the bootstrap alone is
  * narrower than the range; Q(1) = 1/64 and 1/256, Q(2) = 7/64 and 9/256.
  */
 TEST(stats_interval_matches_exact_chances)
@@ -111,7 +112,7 @@ TEST(stats_interval_matches_exact_chances)
         }
 }
 
-/* Share of the chance that the median lies between the values at both ends, by n coins. */
+/* Probability that the median lies between values `low` and `high` of n, by n coin tosses. */
 static double coverage(size_t n, size_t low, size_t high)
 {
     double term = pow(0.5, (double)n), sum = 0;
@@ -122,7 +123,8 @@ static double coverage(size_t n, size_t low, size_t high)
     return sum;
 }
 
-/* From six values on it is 95% for any distribution, and not by many values more than that. */
+/* From six values on the coverage is at least 95% for any distribution, with few values more than
+ * needed. */
 TEST(stats_interval_is_never_below_95)
 {
     enum { MOST = 200 };
@@ -132,12 +134,12 @@ TEST(stats_interval_is_never_below_95)
         values[i] = (double)i;
     for (size_t n = 6; n <= MOST; n++) {
         struct stats_interval ci = stats_median_interval(values, n, n, counts);
-        /* Ends may lie between two values: also what lies within them is enough. */
+        /* An end may lie between two values; the values inside it must suffice. */
         size_t low = (size_t)ceil(ci.low), high = (size_t)floor(ci.high);
         assert_true(coverage(n, low + 1, high) >= 0.95);
         assert_true(ci.high - ci.low <= 2 * 1.96 * sqrt((double)n) / 2 + 3);
     }
-    /* Of very many the chance of a single value is no number any more. */
+    /* With very many values the probability of a single one underflows. */
     enum { MANY = 3000 };
     double *many = calloc(MANY, sizeof(*many));
     uint32_t *room = calloc(MANY, sizeof(*room));
@@ -152,7 +154,7 @@ TEST(stats_interval_is_never_below_95)
 
 TEST(stats_share_interval_is_clopper_and_pearsons)
 {
-    /* Worked out with exact binomial sums, in rational numbers. */
+    /* Computed with exact binomial sums in rational numbers. */
     static const struct {
         unsigned hits, n;
         double low, high;

@@ -1,4 +1,4 @@
-/* Student's t against values of R 4.3 (pt, qt). */
+/* Student's t compared with values of R 4.3 (pt, qt). */
 #include "harness/lib/stats/student.h"
 #include "tests/lib/unit.h"
 

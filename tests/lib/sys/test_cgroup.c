@@ -1,4 +1,4 @@
-/* What memory cgroups leave of their limits, on made-up files. Limits are in test_env. */
+/* Memory that cgroups leave below their limits, on made-up files. test_env tests the limits. */
 #include "harness/lib/files/proc.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"
 
-/* With `groups` as /proc/self/cgroup; NaN where nothing limits. */
+/* `groups` is the text of /proc/self/cgroup; NaN without a limit. */
 static double available(const char *groups)
 {
     struct cgroup_limits cgroup;
@@ -35,7 +35,7 @@ TEST_IN_DIR(cgroup_v2_least_of_all_above)
     put("a/b/memory.max", "1500\n");
     assert_true(available("0::/a/b\n") == 500);
     assert_true(available("0::/a\n") == 3800);
-    /* In a namespace of cgroups the mount's own files are this group's. */
+    /* In a cgroup namespace the files at the mount's root belong to this process's group. */
     put("memory.max", "900\n");
     put("memory.current", "800\n");
     assert_true(available("0::/\n") == 100);
@@ -51,7 +51,7 @@ TEST_IN_DIR(cgroup_counts_file_pages_as_free)
     put("a/memory.stat", "inactive_file 6000\n");
     assert_true(available("0::/a\n") == 5000);
     put("a/memory.stat", "inactive_file 0\n");
-    put("a/memory.current", "7000\n"); /* over a limit that was lowered */
+    put("a/memory.current", "7000\n"); /* above a limit that was lowered */
     assert_true(available("0::/a\n") == 0);
 }
 
@@ -83,7 +83,7 @@ TEST_IN_DIR(cgroup_survives_odd_text)
     assert_true(isnan(available("0::/\n")));
 }
 
-/* Names of containers in pods are long, and the limit is often on the last. */
+/* Names of containers in pods are long, and often the last group has the limit. */
 TEST_IN_DIR(cgroup_takes_a_long_path_whole)
 {
     char deep[400] = "", file[450], groups[450];
@@ -106,12 +106,13 @@ static struct cgroup_throttled throttled(const char *worker, const char *parent)
     return throttled;
 }
 
-/* What stops a worker alone, and what stops all of them, of those above with a quota. */
+/* Throttling of the worker's own cgroup, and of ancestors with a quota that all workers share. */
 TEST_IN_DIR(cgroup_throttled_is_told_apart_by_who_shares_it)
 {
     struct cgroup_throttled none = throttled("0::/pod/contend-1/worker-0\n", "0::/pod\n");
     assert_true(isnan(none.own_s) && isnan(none.shared_s));
-    put("cpu.stat", "usage_usec 1\nthrottled_usec 90000000\n"); /* no quota: not ours to count */
+    put("cpu.stat",
+        "usage_usec 1\nthrottled_usec 90000000\n"); /* without a quota the counter does not count */
     put("pod/cpu.max", "200000 100000\n");
     put("pod/cpu.stat", "usage_usec 7\nnr_throttled 2\nthrottled_usec 1500000\n");
     put("pod/contend-1/cpu.max", "max 100000\n");
@@ -122,7 +123,7 @@ TEST_IN_DIR(cgroup_throttled_is_told_apart_by_who_shares_it)
     put("pod/contend-1/worker-0/cpu.stat", "throttled_usec 250000\n");
     struct cgroup_throttled both = throttled("0::/pod/contend-1/worker-0\n", "0::/pod\n");
     assert_true(fabs(both.own_s - 0.25) < 1e-9 && fabs(both.shared_s - 1.5) < 1e-9);
-    /* Names that begin alike are not above each other. */
+    /* A common prefix of names does not make one group an ancestor of the other. */
     struct cgroup_throttled beside = throttled("0::/pod\n", "0::/pod-2\n");
     assert_true(fabs(beside.own_s - 1.5) < 1e-9 && isnan(beside.shared_s));
 }

@@ -1,4 +1,4 @@
-/* Child processes that cannot be started, that end, and that somebody else has waited for. */
+/* Child processes that cannot be started, that end, and that other code has reaped. */
 #include "harness/lib/sys/process.h"
 #include "tests/lib/unit.h"
 
@@ -39,7 +39,7 @@ static void kill_and_wait(struct process *process)
     assert_int_equal(process->pid, 0);
 }
 
-/* kill(2) takes each of these for many processes, or for one that is none of ours. */
+/* kill(2) takes each of these numbers for many processes or for a process that is no child. */
 TEST(process_refuses_numbers_of_no_child)
 {
     static const pid_t numbers[] = {0, -1, 1, -2};
@@ -66,7 +66,7 @@ TEST(process_tells_the_code_and_forgets)
     assert_int_equal(process_signal(&process, 0), -ESRCH);
 }
 
-/* As an old kernel leaves it. */
+/* Like an old kernel, without pidfds. */
 TEST(process_works_without_pidfd)
 {
     struct process process;
@@ -88,7 +88,7 @@ static int start_another(void *line)
     return wait_for_signal(NULL);
 }
 
-/* The line is open as long as one of both lives. */
+/* The pipe stays open as long as either process lives. */
 TEST(process_ends_what_it_started)
 {
     struct process process;
@@ -103,7 +103,7 @@ TEST(process_ends_what_it_started)
     (void)close(line[0]);
 }
 
-/* Its number may be another's by now. */
+/* By now another process may have its number. */
 TEST(process_leaves_alone_whom_another_reaped)
 {
     struct process process;
@@ -117,7 +117,7 @@ TEST(process_leaves_alone_whom_another_reaped)
     assert_int_equal(process_signal_group(&process, 0), -ESRCH);
 }
 
-/* wait4 answers ECHILD while it still runs, too. */
+/* wait4 may answer ECHILD while the child still runs. */
 TEST(process_ends_where_sigchld_is_ignored)
 {
     struct process process;
@@ -166,7 +166,7 @@ TEST(process_reaps_all_but_one)
     }
 }
 
-/* Of so many, none takes the descriptors that all else needs. */
+/* With so many processes, enough descriptors remain for other uses. */
 TEST(process_leaves_descriptors)
 {
     struct process process[8];

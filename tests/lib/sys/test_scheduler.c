@@ -1,4 +1,4 @@
-/* Which scheduler is in force, on made-up files of /proc and /sys. */
+/* Which scheduler is active, on made-up files of /proc and /sys. */
 #include "harness/lib/sys/scheduler.h"
 
 #include "tests/lib/fixture_dir.h"

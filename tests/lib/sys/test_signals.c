@@ -1,4 +1,4 @@
-/* The end of a program that was asked to stop, once or twice. */
+/* How a program ends that was asked to stop once or twice. */
 #include "harness/lib/sys/signals.h"
 #include "tests/lib/unit.h"
 
@@ -12,7 +12,8 @@ enum { ITS_OWN_CODE = 9 };
 
 enum when { NOT_BEFORE, BEFORE_ITS_LAST_LOOK, AFTER_ITS_LAST_LOOK };
 
-/* What becomes of a program that gets SIGTERM while it watches, if so, and again at its end. */
+/* The wait status of a program that gets SIGTERM, if `asked` says so, while it watches, and again
+ * at its end. */
 static int end_of_child(enum when asked)
 {
     pid_t child = fork();
@@ -64,7 +65,7 @@ static void *stay(void *runs)
     return NULL;
 }
 
-/* As a driver does: it starts a thread before anybody watches for signals. */
+/* Like a driver, it starts a thread before the program watches for signals. */
 static int end_with_a_thread_of_a_library(bool is_held)
 {
     pid_t child = fork();
@@ -98,7 +99,7 @@ TEST(threads_of_libraries_take_no_signal)
     assert_true(WIFSIGNALED(end_with_a_thread_of_a_library(false)));
 }
 
-/* SIGHUP ends a run, but not one that was started by nohup. */
+/* SIGHUP ends a run, unless nohup started the run. */
 TEST(ignored_hangup)
 {
     for (int ignored = 0; ignored < 2; ignored++) {
@@ -109,13 +110,13 @@ TEST(ignored_hangup)
         (void)raise(SIGHUP);
         assert_int_equal(signals_take(&signals), !ignored);
         assert_int_equal(signals.since_ns != 0, !ignored);
-        signals.interrupted = 0; /* so that the next one has a mask to restore */
+        signals.interrupted = 0; /* so that the next one restores a mask */
         signals_close(&signals);
         (void)signal(SIGHUP, before);
     }
 }
 
-/* Ctrl-Z is no request to end; where it is ignored, nothing happens. */
+/* Ctrl-Z is no request to end; if it is ignored, nothing happens. */
 TEST(stop_is_told_apart)
 {
     for (int ignored = 0; ignored < 2; ignored++) {

@@ -1,4 +1,4 @@
-/* Processes below this one: listed, looked at, adopted, and ended. */
+/* Processes below this one: listed, inspected, adopted and ended. */
 #include "harness/lib/sys/tree.h"
 
 #include <sys/prctl.h>
@@ -11,19 +11,20 @@
 static int sleep_on(void *arg)
 {
     (void)arg;
-    (void)prctl(PR_SET_PDEATHSIG, 0); /* of process_start: as a program of somebody else's */
+    (void)prctl(PR_SET_PDEATHSIG,
+                0); /* undoes what process_start set: a program of a user's has no such signal */
     for (;;)
         (void)pause();
     return 0;
 }
 
-/* Goes, and leaves one in a session of its own behind. */
+/* Ends, and leaves a process in a session of its own behind. */
 static int leave_one(void *arg)
 {
     struct process process;
     (void)setsid();
     (void)process_start(&process, true, sleep_on, arg);
-    if (arg) /* stays */
+    if (arg) /* the process that is left */
         return sleep_on(NULL);
     return 0;
 }
@@ -46,7 +47,7 @@ static unsigned count_below(void)
 
 static void await_below(unsigned n)
 {
-    while (count_below() != n) /* ends with the test's time */
+    while (count_below() != n) /* the test's time limit ends this loop */
         (void)usleep(1000);
 }
 
@@ -138,7 +139,7 @@ TEST(tree_names_a_thread_that_is_bound_beyond_its_plan)
     struct process process;
     struct bitset none = {0};
     process_adopt(true);
-    tree_begin(&tree, &none); /* planned: no CPU at all */
+    tree_begin(&tree, &none); /* a plan without any CPU */
     assert_int_equal(process_start(&process, false, sleep_on, NULL), 0);
     while (!tree.nmasks) {
         tree_sample(&tree, NULL, NULL);

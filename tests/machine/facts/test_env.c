@@ -1,5 +1,5 @@
-/* harness/machine/facts/env.c: what is there is read, what is absent is null, nothing hostile gets
- * through. */
+/* harness/machine/facts/env.c: reads existing values, gives null for missing ones, lets nothing
+ * hostile through. */
 #include <math.h>
 
 #include "harness/machine/facts/env.h"
@@ -75,8 +75,8 @@ static void put_arm(const char *part)
     fixture_put("/proc/cpuinfo", text);
 }
 
-/* Numbers in place of a name, and no flags: the processor has a name, and firmware says what it is
- * in. */
+/* /proc/cpuinfo has numbers in place of a name, and no flags. The processor's name is looked up,
+ * and firmware names the hypervisor. */
 static void expect_arm(const char *model, double is_virtual, const char *hypervisor)
 {
     struct environment env;
@@ -105,7 +105,7 @@ TEST_IN_DIR(env_reads_a_server_of_arm)
     expect_arm("Arm processor, implementer 0x41, part 0x123", 1, "Amazon EC2");
 }
 
-/* A container sees a limit only where it was set: often on a parent of its own cgroup. */
+/* A container sees a limit only where it was set, often on a parent of its own cgroup. */
 TEST_IN_DIR(env_takes_the_tightest_cgroup_limit)
 {
     fixture_put("/proc/self/cgroup", "1:cpu:/elsewhere\n0::/pod/job\n");
@@ -128,7 +128,8 @@ TEST_IN_DIR(env_takes_the_tightest_cgroup_limit)
     env_free(&env);
 }
 
-/* Version 1 names hierarchies by controllers; a container's own cgroup is the root it sees. */
+/* cgroup version 1 names hierarchies by controllers; a container's own cgroup is the root that it
+ * sees. */
 TEST_IN_DIR(env_reads_cgroups_of_version_1)
 {
     fixture_put("/proc/self/cgroup",
@@ -162,7 +163,8 @@ static double mps_here(void)
     return mps;
 }
 
-/* By a daemon that runs; what is left of one, or one that is not seen from here, is none. */
+/* MPS is on if its daemon runs. Remains of a dead daemon, or a daemon that is not visible here, do
+ * not count. */
 TEST_IN_DIR(env_tells_whether_mps_is_on)
 {
     (void)setenv("CUDA_MPS_PIPE_DIRECTORY", "/run/pipes", 1);

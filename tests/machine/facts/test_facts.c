@@ -1,6 +1,4 @@
-/* harness/machine/facts/facts*.c: what is there is read, what is absent is unknown, garbage is
- * neither.
- */
+/* harness/machine/facts/facts*.c: reads existing values; missing values and garbage are unknown. */
 #include "harness/machine/facts/facts.h"
 
 #include <math.h>
@@ -151,7 +149,7 @@ static void make_tables(struct tables *tables)
     static const char named[] = "DIMM_A1  \0BANK 0\0", unnamed[] = "\0";
     socket[0x04] = 1;
     socket[0x18] = 0x41; /* populated, enabled */
-    socket[0x23] = 0xff; /* more than 254: the wide fields */
+    socket[0x23] = 0xff; /* counts above 254 are in the wide fields */
     socket[0x24] = 0xff;
     socket[0x2a] = 0x2c;
     socket[0x2b] = 0x01;
@@ -159,7 +157,7 @@ static void make_tables(struct tables *tables)
     socket[0x2d] = 0x01;
     put_structure(tables, socket, sizeof(socket), "CPU0\0", 6);
     put_dimm(tables, 16384, 4800, 4400, named, sizeof(named));
-    put_dimm(tables, 0, 0, 0, unnamed, 2); /* an empty place */
+    put_dimm(tables, 0, 0, 0, unnamed, 2); /* an empty slot */
     large[0x0c] = 0xff;
     large[0x0d] = 0x7f;
     large[0x1d] = 0x00;
@@ -193,7 +191,7 @@ TEST_IN_DIR(facts_of_the_firmware)
     facts_free(&facts);
 }
 
-/* Cut off anywhere, the tables are read as far as they go. */
+/* Truncated anywhere, the tables are read up to that place. */
 TEST_IN_DIR(facts_survive_cut_tables)
 {
     struct tables whole = {.n = 0};
@@ -237,7 +235,7 @@ TEST_IN_DIR(facts_of_settings_and_counters)
     assert_true(facts.throttle_events == 7);
     assert_true(facts.machine_checks == 3);
     assert_true(facts.swap_used_bytes == 60 * 1024);
-    assert_int_equal(facts.nedac, 1); /* the module that has counted, not its controller */
+    assert_int_equal(facts.nedac, 1); /* the module with a count, not its controller */
     assert_string_equal(facts.edacs[0].name, "CPU0_DIMM_C1");
     assert_int_equal(facts.edacs[0].corrected, 7);
     assert_true(facts.rdma && facts.peermem && facts.container);
@@ -297,7 +295,7 @@ TEST_IN_DIR(facts_of_nothing)
     facts_free(&facts);
 }
 
-/* What is there and may not be read is told from what is not there. */
+/* Files without permission differ from missing files. */
 TEST_IN_DIR(facts_denied)
 {
     struct facts facts;
@@ -318,7 +316,8 @@ TEST_IN_DIR(facts_denied)
     facts_free(&facts);
 }
 
-/* The better of two looks; lost once is lost; a look that failed adds nothing. */
+/* Merges two readings: the better value counts, "lost" in either one is lost, a failed reading adds
+ * nothing. */
 TEST(looks_are_joined)
 {
     struct facts_value first[] = {

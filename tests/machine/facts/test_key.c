@@ -1,5 +1,4 @@
-/* harness/machine/facts/key.c: the same machine has one key whatever it does, another one has
- * another. */
+/* harness/machine/facts/key.c: a machine has one key at all times, and another machine another. */
 #include "harness/machine/facts/key.h"
 #include "harness/store/json/machine.h"
 #include "tests/lib/fixture_dir.h"
@@ -38,7 +37,7 @@ static struct machine_key key_of(const struct environment *env, const struct top
     return key;
 }
 
-/* A change of how keys are made divides every history: it must be meant. */
+/* A change in how keys are made splits every history, so it must be deliberate. */
 TEST(key_of_a_server_is_what_it_was)
 {
     struct machine_key key = key_of(&server, &topo);
@@ -50,7 +49,7 @@ TEST(key_of_a_server_is_what_it_was)
 TEST(key_does_not_change_with_what_changes)
 {
     struct environment env = server;
-    struct topo_gpu turned[] = {gpus[1], gpus[0]}; /* by CUDA_VISIBLE_DEVICES */
+    struct topo_gpu turned[] = {gpus[1], gpus[0]}; /* reordered by CUDA_VISIBLE_DEVICES */
     struct topo_node small[] = {{.memory_bytes = 1}, {.memory_bytes = 2}};
     struct topo now = topo;
     now.gpus = turned;
@@ -104,7 +103,7 @@ TEST(key_of_another_kind)
     assert_string_not_equal(key_of(&server, &mixed).kind, key_of(&server, &topo).kind);
 }
 
-/* The best mark that there is tells machines apart, and a worse one does not spoil it. */
+/* The best available identifier distinguishes machines; a weaker one does not change the key. */
 TEST(key_names_what_it_rests_on)
 {
     struct environment env = server, other;
@@ -123,7 +122,7 @@ TEST(key_names_what_it_rests_on)
     assert_string_equal(key_of(NULL, NULL).identity, "");
 }
 
-/* Slices of a GPU come and go with their UUIDs. */
+/* Slices of a GPU come and go, and their UUIDs with them. */
 TEST(key_of_a_sliced_gpu_is_its_address)
 {
     struct topo_gpu one[] = {gpus[0]}, two[] = {gpus[0]};
@@ -166,7 +165,7 @@ static void read_uuid(const char *uuid, const char *want)
     env_free(&env);
 }
 
-/* Boards are sold with no UUID, or with all the same. */
+/* Some boards have no UUID, or all the same. */
 TEST_IN_DIR(key_knows_uuids_that_are_none)
 {
     fixture_put("/sys/class/dmi/id/board_name", "B1\n");

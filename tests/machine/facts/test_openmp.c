@@ -1,5 +1,5 @@
-/* harness/machine/facts/openmp.c: what is said of the user's own settings, and of those that change
- * nothing. */
+/* harness/machine/facts/openmp.c: notes about the user's own settings, and about settings without
+ * effect. */
 #include "harness/machine/facts/openmp.h"
 #include "tests/lib/unit.h"
 

@@ -1,4 +1,4 @@
-/* The health of GPUs: as drivers tell it, as they withhold it, and what is said about it. */
+/* The health of GPUs, as drivers report or withhold it, and the findings about it. */
 #include "harness/machine/gpu/health.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 static const char gpu0[] = "beef:07:00.0", gpu1[] = "beef:08:00.0";
 
-static struct findings findings; /* of the last that was judged */
+static struct findings findings; /* of the last judgement */
 
 static size_t count(const struct gpu_health *health)
 {
@@ -26,7 +26,7 @@ static size_t count(const struct gpu_health *health)
     return findings.n;
 }
 
-/* Whether one of them has that id and begins with that. */
+/* True if one finding has that id and a sentence that begins with `text`. */
 static bool finds(const struct gpu_health *health, enum finding_severity severity, const char *id,
                   const char *text)
 {
@@ -68,7 +68,7 @@ DRIVER_TEST(gpu_health_of_a_good_gpu, NULL)
     return 0;
 }
 
-/* An idle GPU lowers the generation, and that is no finding. */
+/* An idle GPU lowers the PCIe generation, which is no finding. */
 DRIVER_TEST(gpu_health_links, "gen0=1 width0=8 links_down0=4 gen1=3 gen_link1=3 links1=12 "
                               "links_down1=12 links2=0")
 {
@@ -121,7 +121,7 @@ DRIVER_TEST(gpu_health_modes, "persistence0=0 mode0=3 limit0=500000 throttle0=0x
     return 0;
 }
 
-/* The name is there only where the pid is one of this namespace. */
+/* A process has a name only if its pid belongs to this namespace. */
 static int check_processes(void)
 {
     struct gpu_health h;
@@ -183,7 +183,7 @@ static int check_no_nvml(void)
     return 0;
 }
 
-/* A process of another name, until the pipe is closed; 0 = none. */
+/* A process of another name, which runs until the pipe is closed; 0 = not started. */
 static pid_t start_process(const char *name, int *to_end)
 {
     int ready[2], end[2];
@@ -200,7 +200,7 @@ static pid_t start_process(const char *name, int *to_end)
     return child > 0 && read(ready[0], &byte, 1) == 1 ? child : 0;
 }
 
-/* The server of MPS works for others, and is none of them. */
+/* The MPS server works for its clients and does not count as a user. */
 DRIVER_TEST(gpu_health_server_of_mps_is_nobody, NULL)
 {
     struct gpu_health h;
@@ -218,7 +218,7 @@ DRIVER_TEST(gpu_health_server_of_mps_is_nobody, NULL)
     return 0;
 }
 
-/* The recommended setting under MPS is as good as the default; without the daemon it is not. */
+/* Under MPS the recommended mode is as good as the default; without the daemon it is not. */
 DRIVER_TEST(gpu_health_exclusive_under_mps_is_good, "mode0=3 mode1=2")
 {
     struct gpu_health h;

@@ -1,4 +1,4 @@
-/* What happened to GPUs while something ran, over a made-up driver, and what is said about it. */
+/* What happened to GPUs during an arm, over a made-up driver, and the text about it. */
 #include "harness/machine/gpu/watch.h"
 
 #include <math.h>
@@ -8,14 +8,15 @@
 
 static const char bdfs[][PCI_BDF_MAX] = {"beef:07:00.0", "beef:08:00.0"};
 
-/* An arm from its begin to its end, with `busy` as the states under load; of the first GPU. */
+/* Watches an arm from begin to end, with `busy` as the states under load; returns GPU 0's
+ * change. */
 static struct gpu_change watch(const char *busy, unsigned *n)
 {
     struct gpu_watch watched = {0};
     struct gpu_change first = {.xid = -1};
     if (gpu_watch_open(&watched, bdfs, 2, NULL))
         return first;
-    gpu_watch_sample(&watched); /* idle as yet */
+    gpu_watch_sample(&watched); /* still idle */
     if (busy)
         (void)setenv("FAKE_GPU", busy, 1);
     gpu_watch_start(&watched);
@@ -28,7 +29,7 @@ static struct gpu_change watch(const char *busy, unsigned *n)
     return first;
 }
 
-/* Whether that is what is said of it, each line ending with a newline. */
+/* True if the text about the change equals `expected`, each line ending with a newline. */
 static bool says(const struct gpu_change *change, const char *expected)
 {
     struct findings findings = {0};
@@ -61,7 +62,7 @@ static int check_good(void)
     return 0;
 }
 
-/* What was there before is no finding of the arm, what came up meanwhile is. */
+/* Errors from before the arm are no finding, errors that appear during it are. */
 static int check_errors(void)
 {
     unsigned n = 0;
@@ -75,7 +76,7 @@ static int check_errors(void)
     return 0;
 }
 
-/* A counter that falls was reset, and one that is not there says nothing. */
+/* A counter that falls was reset; a missing counter says nothing. */
 DRIVER_TEST(watch_takes_no_reset_for_errors,
             "uncorrected0=7 uncorrected_more0=-5 replays0=fails limited_heat0=9000 "
             "limited_heat_more0=-1")
@@ -114,7 +115,7 @@ static int check_link_never_loaded(void)
     return 0;
 }
 
-/* 45 comes before it, which says only that a process was ended. */
+/* An Xid 45 precedes it, which only says that a process was ended. */
 static int check_xid(void)
 {
     unsigned n = 0;

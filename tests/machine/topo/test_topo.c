@@ -256,7 +256,7 @@ TEST(topo_survives_no_driver)
 {
     assert_int_equal(fixture_driver_in_child("/nonexistent/libcuda.so.1", NULL, check_no_driver),
                      0);
-    /* A library without the calls, as after a botched installation. */
+    /* A library without these calls, as after a failed installation. */
     assert_int_equal(fixture_driver_in_child("libm.so.6", NULL, check_no_driver), 0);
 }
 

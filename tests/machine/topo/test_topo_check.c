@@ -1,4 +1,5 @@
-/* What is told of a machine: hidden and isolated CPUs, nodes without memory, GPUs of others. */
+/* Findings about a machine: hidden and isolated CPUs, nodes without memory, GPUs of other
+ * vendors. */
 #include "harness/machine/topo/topo_check.h"
 
 #include <unistd.h>
@@ -49,7 +50,7 @@ TEST(cpus_beside_the_usual_are_told)
 {
     struct topo topo = make();
     bitset_set(&topo.hidden, 1);
-    bitset_set(&topo.hidden, 9); /* not even described */
+    bitset_set(&topo.hidden, 9); /* the topology does not contain it */
     expect(&topo, "cpus_hidden CPU 1; cpus_unknown CPU 9");
     topo.hidden = (struct bitset){0};
     cpus[3].allowed = false;
@@ -66,12 +67,12 @@ TEST(nodes_without_memory_are_told)
     expect(&topo, "node_no_memory NUMA node 1");
     assert_true(topo_lacks_memory(&topo, 2));
     assert_false(topo_lacks_memory(&topo, 1));
-    cpus[2].allowed = cpus[3].allowed = false; /* nobody runs there */
+    cpus[2].allowed = cpus[3].allowed = false; /* no process may run there */
     expect(&topo, "");
     topo = make();
-    nodes[0].allowed = false; /* cpuset.mems */
+    nodes[0].allowed = false; /* by cpuset.mems */
     expect(&topo, "node_memory_refused NUMA node 0");
-    topo.nnodes = 0; /* none is known */
+    topo.nnodes = 0; /* no node is known */
     expect(&topo, "");
 }
 
@@ -98,7 +99,7 @@ TEST(gpus_of_others_are_counted)
     }
 }
 
-/* In an XML of another machine they are no GPUs for workers. */
+/* Another machine's GPUs, from an XML file, are not for this machine's workers. */
 TEST(gpus_of_others_are_read)
 {
     char *xml = fixture_machine_xml(fixture_machine("nps4_eight_gpus")), path[] = "/tmp/XXXXXX.xml";

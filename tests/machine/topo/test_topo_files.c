@@ -1,4 +1,4 @@
-/* Topologies from files: machines of tables, and what is malformed or no topology at all. */
+/* Topologies from files: machines from tables, malformed files, and files that are no topology. */
 #include <errno.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ static struct topo topo_of(const char *name)
     return topo;
 }
 
-/* Writes bytes to a file of this name, which mkstemps completes, loads it and removes it. */
+/* Writes bytes to a new file named after the mkstemps template `path`, loads and removes it. */
 static int load_written(const char *bytes, size_t size, char *path, struct topo *topo,
                         struct err *err)
 {
@@ -43,8 +43,7 @@ static int load_bytes(const char *bytes, size_t size, struct err *err)
 }
 
 /*
- * hwloc looks once a process at the variable that chooses its parser: what loads a file in this
- * process comes behind what needs this.
+ * Runs the check in a child, since hwloc reads the variable that selects its parser once a process.
  */
 static void in_child(const char *parser, void (*check)(void *arg), void *arg)
 {
@@ -102,7 +101,7 @@ TEST(topo_says_what_hwloc_refuses)
     }
 }
 
-/* The machine as both of hwloc's parsers read it. */
+/* Prints the machine, to compare both of hwloc's parsers. */
 static void dump(void *path)
 {
     struct topo topo;
@@ -176,7 +175,7 @@ TEST(topo_three_kinds_of_cores)
     assert_int_equal(fixture_find_cpu(&topo, 3)->kind, 2);
     assert_int_equal(fixture_find_cpu(&topo, 11)->kind, 1);
     assert_int_equal(fixture_find_cpu(&topo, 13)->kind, 0);
-    assert_int_equal(topo.nllcs, 1); /* the low-power cores' L2 is none */
+    assert_int_equal(topo.nllcs, 1); /* the L2 of the low-power cores is no last level */
     assert_int_equal(fixture_find_cpu(&topo, 11)->llc, 0);
     assert_int_equal(fixture_find_cpu(&topo, 13)->llc, 1);
     assert_string_equal(topo_kind_name(&topo, 2), "fastest");

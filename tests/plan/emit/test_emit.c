@@ -1,4 +1,4 @@
-/* What the texts of a plan say, and what is refused. That they run: tests/cli/emit.sh. */
+/* The texts of plans, and what is refused. tests/cli/emit.sh runs these texts. */
 #include "harness/plan/emit/emit.h"
 #include "tests/lib/fixture_topo.h"
 #include "tests/lib/unit.h"
@@ -11,7 +11,7 @@ struct machine {
     unsigned workers, background;
     bool renumbered;
     unsigned reserve;
-    unsigned from; /* CPUs below this one are not allowed: our own mask is not the machine */
+    unsigned from; /* CPUs below `from` are not allowed, so our mask is not the whole machine */
 };
 
 static const struct machine two_nodes = {
@@ -58,7 +58,7 @@ static void assert_says(const struct machine *machine, enum emit_format format,
     free(text);
 }
 
-/* Worker 0 of two_nodes is on node 1 with the GPU that is second on the bus. */
+/* Worker 0 of two_nodes is on node 1 and has the GPU that is second on the bus. */
 TEST(emit_says_cpus_memory_and_gpus)
 {
     static const char *const words[] = {"./w", "--rank={worker}/{workers}", NULL};
@@ -94,8 +94,8 @@ TEST(emit_says_cpus_memory_and_gpus)
         assert_says(&two_nodes, cases[i].format, words, cases[i].parts);
 }
 
-/* Pods get what is not reserved: all that they ask for has to be there, and cores where they fill
- * them. */
+/* Pods get the CPUs that are not reserved: enough for all requests, as whole cores if a request
+ * fills them. */
 TEST(emit_k8s_reserves_what_the_plan_leaves)
 {
     static const char *const words[] = {"./w", "--rank={worker}/{workers}", NULL};
@@ -110,7 +110,7 @@ TEST(emit_k8s_reserves_what_the_plan_leaves)
         {{"package:2 core:3 pu:2(indexes=0,6,1,7,2,8,3,9,4,10,5,11)", NULL, PLACE_SPREAD, 2, 0,
           false, 1},
          {"reservedSystemCPUs: \"0,6\" #", "full-pcpus-only: \"true\""}},
-        /* Two cores for a thread each: one of them would be filled with both. */
+        /* One thread on each of two cores: a pod of two CPUs would get one whole core instead. */
         {{"package:1 core:5 pu:2", NULL, PLACE_CORES, 2, 0, false, 1},
          {"reservedSystemCPUs: \"0-1\" #", "cpu: \"4\"", "{name: OMP_NUM_THREADS, value: \"2\"}",
           "full-pcpus-only: \"true\""}},
@@ -122,7 +122,7 @@ TEST(emit_k8s_reserves_what_the_plan_leaves)
         assert_says(&cases[i].machine, EMIT_K8S, words, cases[i].parts);
 }
 
-/* Half of six is neither worker's twice: 0-2 and 3-5, and no memory to bind. */
+/* The halves of six CPUs, 0-2 and 3-5, do not overlap; no memory is bound. */
 TEST(emit_batch_file_gives_no_cpu_to_two_workers)
 {
     static const char *const parts[] = {
@@ -134,7 +134,7 @@ TEST(emit_batch_file_gives_no_cpu_to_two_workers)
     assert_says(&one_node, EMIT_WSL_BAT, NULL, parts);
 }
 
-/* Whatever is in the command, no line holds a character that ends a batch file's word. */
+/* For any command, no line has a character that ends a word in a batch file. */
 TEST(emit_batch_file_holds_no_word_of_a_hostile_command)
 {
     static const char *const words[] = {"./w", "%PATH%", "a\" & del *", "^!", "\r\nexit", NULL};
@@ -164,7 +164,7 @@ TEST(emit_numbers_gpus_where_the_command_asks)
     assert_says(&two_nodes, EMIT_SLURM, words, slurm);
 }
 
-/* More workers than GPUs: no launcher can give each its own. */
+/* More workers than GPUs, so a launcher cannot give each worker its own GPU. */
 TEST(emit_shares_gpus)
 {
     static const struct machine shared = {
@@ -195,7 +195,7 @@ TEST(emit_binds_nothing_where_the_plan_does_not)
     assert_says(&sized, EMIT_DOCKER, NULL, docker);
 }
 
-/* Started by a daemon, a worker has not our mask: left out, the list would widen it. */
+/* A daemon starts workers without our mask, so leaving out the list would widen it. */
 TEST(emit_says_our_own_mask)
 {
     static const struct machine none = {
@@ -225,7 +225,7 @@ TEST(emit_says_our_own_mask)
     }
 }
 
-/* Each thread on a CPU of its own would be another placement than none. */
+/* Binding each thread to a CPU would differ from the placement none. */
 TEST(emit_env_lets_threads_of_unpinned_workers_move)
 {
     static const struct machine none = {
@@ -275,7 +275,7 @@ TEST(emit_refuses)
         {&one_node, EMIT_K8S, {"w", "{cpus}"}, "{cpus} is not known: k8s chooses the CPUs itself"},
         {&spare, EMIT_K8S, {"w", "\xff"}, "word 2 of the command is no UTF-8"},
         {&one_node, EMIT_K8S, {"w"}, "leaves no whole core to the system"},
-        {&smt, EMIT_K8S, {"w"}, "add --reserve 1"}, /* second threads are no cores */
+        {&smt, EMIT_K8S, {"w"}, "add --reserve 1"}, /* second threads of cores do not count */
         {&same, EMIT_K8S, {"w"}, "placement same gives several workers the same CPUs"},
         {&two_nodes, EMIT_K8S, {"w", "{gpu}"}, "write 0 in place of {gpu}"},
         {&sized, EMIT_K8S, {"w"}, "placement sized binds no CPUs"},

@@ -1,4 +1,4 @@
-/* Words that mean something to a shell, systemd, YAML or Windows, in the quoting of each. */
+/* Words that are special to a shell, systemd, YAML or Windows, in the quoting of each. */
 #include "harness/plan/emit/quote.h"
 #include "tests/lib/unit.h"
 

@@ -1,4 +1,4 @@
-/* What is found in plans: slices over packages and nodes, cores divided, far GPUs, what is left. */
+/* Findings about plans: slices over packages and nodes, divided cores, far GPUs, unused CPUs. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -31,7 +31,7 @@ static const char *list_findings(const struct findings *findings, char *buf, siz
 
 TEST(check_finds_divided_cores_and_workers_over_packages)
 {
-    /* Two packages, two caches each, of two cores with two threads. */
+    /* Two packages, each with two caches of two cores with two threads. */
     static const struct {
         enum placement placement;
         unsigned workers, background;
@@ -69,7 +69,7 @@ TEST(check_finds_divided_cores_and_workers_over_packages)
     topo_free(&topo);
 }
 
-/* Only what the machine has is advised. */
+/* Only placements that this machine has are recommended. */
 TEST(check_advises_what_helps)
 {
     static const struct {
@@ -99,7 +99,8 @@ TEST(check_advises_what_helps)
     }
 }
 
-/* As check, and fails unless these are found, and the last one's sentence is this ("" = any). */
+/* Like check, but fails unless the findings are `found` and the last sentence is `sentence` ("" =
+ * any). */
 static void expect(const struct topo *topo, const struct plan_request *request, const char *found,
                    const char *sentence)
 {
@@ -126,7 +127,7 @@ TEST(check_finds_slices_over_nodes_of_a_package)
     topo_free(&topo);
 }
 
-/* numa is skipped where one node alone has memory that we may use. */
+/* numa is skipped if only one node has allowed memory. */
 TEST(check_advises_no_placement_that_is_skipped)
 {
     struct plan_request request = {.placement = PLACE_PARTITION, .workers = 1};
@@ -146,7 +147,7 @@ TEST(check_finds_gpus_far_from_their_workers)
            "GPU 1 is near NUMA node 0, and its CPUs are on node 1; gpu-local gives each worker "
            "CPUs near "
            "its GPU");
-    request.workers = 5; /* gpu-local has no room for five near four cores */
+    request.workers = 5; /* gpu-local has no room for five workers on four near cores */
     expect(&topo, &request, "gpu_far workers 2-4",
            "their GPUs are near other NUMA nodes than their CPUs (of worker 2: GPU 0 is near NUMA "
            "node 0, and its CPUs are on node 1)");
@@ -155,7 +156,7 @@ TEST(check_finds_gpus_far_from_their_workers)
     expect(&topo, &request, "cpus_left CPUs 4-7",
            "4 of 8 are in no worker's slice, as each is kept inside one NUMA node; partition deals "
            "all");
-    request.placement = PLACE_REMOTE; /* as promised */
+    request.placement = PLACE_REMOTE; /* the placement's purpose */
     expect(&topo, &request, "", "");
     request.placement = PLACE_NONE;
     expect(&topo, &request, "", "");
@@ -170,7 +171,7 @@ TEST(check_finds_gpus_far_from_their_workers)
     topo_free(&topo);
 }
 
-/* What the request leaves out is meant, and so is the second thread of a core of `cores`. */
+/* CPUs that the request leaves out are intended, and so are the second threads with `cores`. */
 TEST(check_finds_cpus_that_nobody_has)
 {
     static const struct {
@@ -210,7 +211,7 @@ TEST(check_finds_teams_of_unlike_cores)
            "ones; pcores gives all workers the fastest cores");
     request.placement = PLACE_SIZED;
     expect(&topo, &request, "team_kinds workers 0-2", "");
-    request.threads = 1; /* no team */
+    request.threads = 1; /* single threads */
     expect(&topo, &request, "", "");
     request.threads = 0;
     request.placement = PLACE_PCORES;
@@ -222,7 +223,8 @@ TEST(check_finds_teams_of_unlike_cores)
     topo_free(&topo);
 }
 
-/* What pcores would not give either is no advice, and is found of it, too. */
+/* CPUs that pcores would not use either give no recommendation; pcores itself has the same
+ * finding. */
 TEST(check_of_three_kinds_of_cores)
 {
     struct plan_request request = {.placement = PLACE_PCORES, .workers = 3};
@@ -249,7 +251,7 @@ TEST(check_finds_cores_outside_of_the_last_level_caches)
     topo_free(&topo);
 }
 
-/* The CPUs of a job's workers are those of their own hosts. */
+/* The CPUs of a job's workers belong to several hosts. */
 TEST(check_leaves_plans_over_several_hosts_alone)
 {
     struct plan plan = {0};
@@ -267,7 +269,7 @@ TEST(check_leaves_plans_over_several_hosts_alone)
     topo_free(&topo);
 }
 
-/* Workers of a node that has no memory for them, and teams on isolated CPUs. */
+/* Workers on a node without memory for them, and teams on isolated CPUs. */
 TEST(check_finds_cpus_that_lack_something)
 {
     static const struct {
@@ -284,7 +286,7 @@ TEST(check_finds_cpus_that_lack_something)
         {PLACE_NONE, 2, false, true, "worker_isolated workers 0-1"},
         {PLACE_PARTITION, 2, false, true, "worker_isolated worker 1"},
         {PLACE_PARTITION, 4, false, true, "worker_isolated worker 3"},
-        {PLACE_CORES, 8, false, true, ""}, /* a thread each */
+        {PLACE_CORES, 8, false, true, ""}, /* one thread a worker */
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char buf[400];

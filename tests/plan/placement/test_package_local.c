@@ -9,7 +9,7 @@ struct machine {
     const char *xml, *gpus;
 };
 
-/* "CPUS memory NODES; ..." of all workers, or why there is no plan. */
+/* "CPUS memory NODES; ..." of all workers, or the reason why there is no plan. */
 static void describe(const struct topo *topo, const struct plan_request *request, char *buf,
                      size_t size)
 {
@@ -41,12 +41,12 @@ TEST(package_local_shares_the_package_near_node_first)
         unsigned workers, background;
         const char *cpus, *plan;
     } cases[] = {
-        /* Half of the near node, and half of the other one, each. */
+        /* Each worker gets half of the near node and half of the other node. */
         {&two_of_two, 3, 0, "", "0-3,8-11 preferred 1; 4-7,12-15 preferred 1; 16-31 preferred 2"},
         {&one_gpu, 1, 0, "", "0-15 preferred 1"},
         {&one_gpu, 3, 0, "", "0-1,8-11 preferred 1; 2-5,12-13 preferred 1; 6-7,14-15 preferred 1"},
         {&even, 4, 0, "", "0,6 preferred 3; 1,7 preferred 3; 2,4 preferred 1; 3,5 preferred 1"},
-        /* Background workers take the package that has most. */
+        /* Background workers take the package with most free CPUs. */
         {&one_gpu, 1, 1, "", "0-15 preferred 1; 16-31 default "},
         {&one_gpu, 1, 1, "0-15", "8-15 preferred 1; 0-7 default "},
         {&one_gpu, 1, 0, "0-7,16-31", "no package of a GPU has a second NUMA node: see gpu-local"},
@@ -159,7 +159,7 @@ TEST(teams_are_no_larger_than_a_quota)
     static const struct {
         struct plan_request request;
         unsigned threads;
-        const char *says; /* "" = nothing */
+        const char *says; /* "" = no message */
     } cases[] = {
         {{.placement = PLACE_SIZED, .workers = 1, .cpu_quota = 0.5}, 1, "Raise the quota"},
         {{.placement = PLACE_SIZED, .workers = 1, .cpu_quota = 2.5}, 2, "2 threads in all"},

@@ -1,4 +1,4 @@
-/* {worker} and its like in a user's command: what is replaced, what is refused, what passes. */
+/* {worker} and similar in a user's command: what is replaced, refused or left alone. */
 #include "harness/plan/placement/placeholders.h"
 #include "tests/lib/fixture_topo.h"
 #include "tests/lib/unit.h"

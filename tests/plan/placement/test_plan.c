@@ -1,4 +1,5 @@
-/* The rules of each placement, one by one. The promises common to all: test_plan_properties.c. */
+/* The rules of each placement, one by one. test_plan_properties.c has the promises common to
+ * all. */
 #include <errno.h>
 
 #include "harness/plan/placement/options.h"
@@ -9,8 +10,8 @@
 
 enum what { CPUS, NODES, GPUS };
 
-/* Of each worker its CPUs, the nodes of its memory or its GPU, " | " between; or why there is no
- * plan. */
+/* For each worker its CPUs, its memory nodes or its GPU, separated by " | "; or the reason why
+ * there is no plan. */
 static const char *plan_of(const struct topo *topo, const struct plan_request *request,
                            enum what what)
 {
@@ -37,7 +38,7 @@ static const char *plan_of(const struct topo *topo, const struct plan_request *r
 
 struct row {
     struct plan_request request;
-    const char *plan; /* what plan_of says, or a part of why there is none */
+    const char *plan; /* the text of plan_of, or a part of the reason */
 };
 
 static void check_rows(const struct topo *topo, enum what what, size_t n, const struct row *rows)
@@ -52,7 +53,7 @@ static void check_rows(const struct topo *topo, enum what what, size_t n, const 
 
 #define CHECK_ROWS(topo, what, rows) check_rows(topo, what, sizeof(rows) / sizeof((rows)[0]), rows)
 
-/* Of a machine as it is described. */
+/* Checks the CPUs on a machine given as a synthetic description. */
 static void check_cpus(const char *machine, const char *gpus, struct plan_request request,
                        const char *plan)
 {
@@ -61,7 +62,7 @@ static void check_cpus(const char *machine, const char *gpus, struct plan_reques
     topo_free(&topo);
 }
 
-/* Two packages, two caches each, of two cores with two threads. */
+/* Two packages, each with two caches of two cores with two threads. */
 TEST(plan_slices_of_each_placement)
 {
     static const struct row rows[] = {
@@ -72,7 +73,7 @@ TEST(plan_slices_of_each_placement)
         {{.placement = PLACE_SPREAD, .workers = 3}, "0-1,6-7,12-13 | 2-3,8-9,14-15 | 4-5,10-11"},
         {{.placement = PLACE_CORES, .workers = 3}, "0,2,4 | 6,8,10 | 12,14"},
         {{.placement = PLACE_LLC, .workers = 3}, "0-7 | 8-11 | 12-15"},
-        /* near their GPUs as far as there is room */
+        /* near their GPUs, while these nodes have room */
         {{.placement = PLACE_NUMA, .workers = 3}, "8-15 | 0-3 | 4-7"},
         {{.placement = PLACE_GPU_LOCAL, .workers = 3}, "8-11 | 0-7 | 12-15"},
         {{.placement = PLACE_REMOTE, .workers = 3}, "8-15 | 0-3 | 4-7"},
@@ -82,8 +83,8 @@ TEST(plan_slices_of_each_placement)
     topo_free(&topo);
 }
 
-/* Near the GPU of each as far as nodes, or caches, are filled alike: not half of them on the other.
- */
+/* Near each worker's GPU as long as nodes, or caches, stay evenly filled: not half of them on the
+ * other node. */
 TEST(plan_numa_and_llc_are_near_their_gpus)
 {
     static const struct row rows[] = {
@@ -96,7 +97,8 @@ TEST(plan_numa_and_llc_are_near_their_gpus)
     topo_free(&topo);
 }
 
-/* Fewer workers than nodes: those of their GPUs, also where a core of these is reserved. */
+/* Fewer workers than nodes: they get the nodes of their GPUs, even if one of their cores is
+ * reserved. */
 TEST(plan_numa_takes_the_nodes_of_gpus)
 {
     static const char four[] = "package:4 numa:1 core:4 pu:1";
@@ -107,12 +109,12 @@ TEST(plan_numa_takes_the_nodes_of_gpus)
                "12-15 | 2-3");
     check_cpus(four, "01:00.0@2,02:00.0@2", numa, "8-11 | 0-3");
     check_cpus(four, "01:00.0@2", numa, "8-11 | 0-3");
-    check_cpus(four, "01:00.0", numa, "0-3 | 4-7"); /* it is not known */
+    check_cpus(four, "01:00.0", numa, "0-3 | 4-7"); /* the GPU's node is unknown */
     check_cpus(four, "01:00.0@1,02:00.0@3",
                (struct plan_request){.placement = PLACE_REMOTE, .workers = 2}, "4-7 | 12-15");
 }
 
-/* The third cache is one of cores outside of the last level. */
+/* The third cache belongs to cores without the last cache level. */
 TEST(plan_llc_leaves_cores_without_one_out)
 {
     static const struct row two[] = {{{.placement = PLACE_LLC, .workers = 2}, "0-1 | 2-3"},
@@ -127,7 +129,7 @@ TEST(plan_llc_leaves_cores_without_one_out)
     topo_free(&topo);
 }
 
-/* CPUs of a node without memory have another one, far away: no slice has CPUs of both. */
+/* CPUs of a node without memory use a far node's; no slice mixes them with that node's CPUs. */
 TEST(plan_numa_leaves_cpus_without_memory_out)
 {
     static const struct row rows[] = {{{.placement = PLACE_NUMA, .workers = 2}, "0-1 | 2-3"}};
@@ -137,7 +139,7 @@ TEST(plan_numa_leaves_cpus_without_memory_out)
     topo_free(&topo);
 }
 
-/* Fewer workers than GPUs: from all nodes that have CPUs for them, in order. */
+/* Fewer workers than GPUs: GPUs of all nodes that have CPUs for them, in order. */
 TEST(plan_takes_gpus_of_all_nodes)
 {
     static const struct row rows[] = {
@@ -146,7 +148,7 @@ TEST(plan_takes_gpus_of_all_nodes)
         {{.placement = PLACE_PARTITION, .workers = 3}, "0 | 1 | 4"},
         {{.placement = PLACE_PARTITION, .workers = 6}, "0 | 1 | 2 | 4 | 5 | 6"},
         {{.placement = PLACE_PARTITION, .workers = 8}, "0 | 1 | 2 | 3 | 4 | 5 | 6 | 7"},
-        /* node 0 is all reserved */
+        /* all of node 0 is reserved */
         {{.placement = PLACE_PARTITION, .workers = 2, .reserve_cores = 4}, "4 | 5"},
         {{.placement = PLACE_PARTITION, .workers = 6, .reserve_cores = 4}, "0 | 1 | 4 | 5 | 6 | 7"},
     };
@@ -158,16 +160,16 @@ TEST(plan_takes_gpus_of_all_nodes)
                                     "01:00.0@0,02:00.0@0,03:00.0@0,04:00.0@0,81:00.0@1,82:00.0@1,"
                                     "83:00.0@1,84:00.0@1");
     CHECK_ROWS(&topo, GPUS, rows);
-    CHECK_ROWS(&topo, CPUS, local); /* both nodes work for them */
-    topo.nodes[1].allowed = false;  /* its memory is not for us */
+    CHECK_ROWS(&topo, CPUS, local); /* workers run on both nodes */
+    topo.nodes[1].allowed = false;  /* its memory is not allowed */
     CHECK_ROWS(&topo, GPUS, bound);
     topo.nodes[1].allowed = true;
-    topo.gpus[0].node = -1; /* not known: no reason to take another one */
+    topo.gpus[0].node = -1; /* unknown nodes are no reason to take another GPU */
     CHECK_ROWS(&topo, GPUS, unknown);
     topo_free(&topo);
 }
 
-/* The distance of nodes a and b, n in all. */
+/* Sets distance(a, b) for all pairs of n nodes. */
 static void set_distances(struct topo *topo, unsigned n,
                           unsigned (*distance)(unsigned a, unsigned b))
 {
@@ -178,7 +180,7 @@ static void set_distances(struct topo *topo, unsigned n,
         topo->distances[i] = i / n == i % n ? 10 : distance(i / n, i % n);
 }
 
-/* 0 and 3 are the farthest, so are 1 and 2. */
+/* 0 and 3 are the farthest from each other, and so are 1 and 2. */
 static unsigned far_across(unsigned a, unsigned b)
 {
     return a + b == 3 ? 30 : 20;
@@ -192,10 +194,10 @@ static unsigned far_packages(unsigned a, unsigned b)
 TEST(plan_remote_takes_memory_and_gpu_of_the_far_node)
 {
     static const struct row nodes[] = {{{.placement = PLACE_REMOTE, .workers = 3}, "3 | 2 | 1"}};
-    /* Of equally far nodes each lends to one, before one lends to two. */
+    /* Among equally far nodes each gets one worker before any gets two. */
     static const struct row spread[] = {
         {{.placement = PLACE_REMOTE, .workers = 4}, "2 | 3 | 0 | 1"}};
-    /* A shared GPU beside an idle one would measure the sharing. */
+    /* Sharing a GPU while another is idle would measure the sharing. */
     static const struct row idle[] = {{{.placement = PLACE_REMOTE, .workers = 2}, "0 | 1"}};
     struct topo topo =
         fixture_topo("package:4 numa:1 core:2 pu:1", "01:00.0@0,02:00.0@1,03:00.0@2,04:00.0@3");
@@ -212,7 +214,7 @@ TEST(plan_remote_takes_memory_and_gpu_of_the_far_node)
     topo_free(&topo);
 }
 
-/* Four of eight cores are of the faster kind, and numbered first. */
+/* Four of eight cores are of the faster kind, and come first. */
 static struct topo hybrid(void)
 {
     struct topo topo = fixture_topo("package:1 l3:1 core:8 pu:1", NULL);
@@ -227,7 +229,7 @@ TEST(plan_of_two_kinds_of_cores)
     static const struct row rows[] = {
         {{.placement = PLACE_PCORES, .workers = 2}, "0-1 | 2-3"},
         {{.placement = PLACE_PCORES, .workers = 2, .background = 3}, "0-1 | 2-3 | 4-5 | 6 | 7"},
-        /* partition gives the first workers all cores of the kind that is numbered first */
+        /* partition gives the first workers all cores of the kind that comes first */
         {{.placement = PLACE_SPREAD, .workers = 2}, "0,2,4,6 | 1,3,5,7"},
     };
     struct topo topo = hybrid();
@@ -284,7 +286,7 @@ TEST(plan_refuses_with_the_numbers)
          "CPUs 7 are not there or not allowed; allowed: 0-3"},
         {{.workers = 0}, -EINVAL, "0 workers"},
         {{.workers = 4000000000, .background = 4000000000}, -EINVAL, "up to 8192"},
-        {{.workers = 1}, -EINVAL, "no CPU"}, /* where none is allowed */
+        {{.workers = 1}, -EINVAL, "no CPU"}, /* if no CPU is allowed */
     };
     struct topo topo = fixture_topo("package:2 numa:1 core:2 pu:1", "01:00.0@0");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -316,7 +318,8 @@ TEST(plan_skips_with_the_reason)
     topo_free(&topo);
 }
 
-/* One thread a core, and one cache, are no reason where partition deals other slices. */
+/* One thread a core, or a single cache, is no reason to skip a placement if partition makes other
+ * slices. */
 TEST(plan_expresses_what_partition_does_not)
 {
     static const char interleaved[] = "package:1 l3:1 core:4 pu:2(indexes=0,4,1,5,2,6,3,7)";
@@ -340,7 +343,7 @@ TEST(plan_expresses_what_partition_does_not)
     check_cpus("package:1 l3:1 core:4 pu:2", NULL, request, "0-1,6-7 | 2-3 | 4-5");
 }
 
-/* Halves of one core are no cores, wherever Linux numbers the second threads. */
+/* Halves of a core do not count as cores, however Linux numbers the second threads. */
 TEST(plan_cores_each_cuts_slices_by_whole_cores)
 {
     static const char interleaved[] = "package:1 l3:1 core:4 pu:2(indexes=0,4,1,5,2,6,3,7)";
@@ -442,7 +445,8 @@ TEST(plan_json_has_what_was_read_back)
     assert_true(json_is_true(json_object_get(json_array_get(workers, 2), "background")));
     assert_true(json_is_null(json_object_get(json_array_get(workers, 2), "gpu")));
     json_decref(json);
-    struct observation two[2] = {actual, actual}; /* a baseline: another slot's slice each time */
+    struct observation two[2] = {actual,
+                                 actual}; /* a baseline, in another slot's slice each time */
     struct worker_result second = {0};
     bitset_set(&second.cpus_actual, 7);
     two[1].slot = 1;
@@ -458,12 +462,12 @@ TEST(plan_json_has_what_was_read_back)
     topo_free(&topo);
 }
 
-/* On the workers' CPUs, or on those that they do not get; no rule counts it. */
+/* Doses run on the workers' CPUs or on the remaining CPUs; placement rules ignore them. */
 TEST(plan_dose_is_beside_the_workers)
 {
     static const struct {
         enum dose_kind kind;
-        const char *cpus, *has; /* dealt; of the one that gives the dose */
+        const char *cpus, *has; /* available CPUs; CPUs of the dose's worker */
     } cases[] = {{DOSE_CPU, "0-7", "0-7"},
                  {DOSE_CPU, "0-5", "0-5"},
                  {DOSE_THROTTLE, "0-5", "0-5"},

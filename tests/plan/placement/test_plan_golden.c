@@ -11,8 +11,8 @@
 
 enum { PATH_SIZE = 512 };
 
-/* All that `place` prints, or, as the rest follows from the plan, workers, findings and reasons
- * alone. */
+/* Everything that `place` prints; or workers, findings and reasons alone, from which the rest
+ * follows. */
 enum shown { ALL, PLANS };
 
 static const struct golden {
@@ -20,7 +20,7 @@ static const struct golden {
     const char *machine; /* a description, or one of fixture_machines */
     const char *workers, *gpus;
     enum shown shown;
-    const char *more[4]; /* further options; a -P stands for all placements */
+    const char *more[4]; /* further options; without -P, all placements */
 } goldens[] = {
     {"two_sockets.txt",
      "package:2 numa:1(memory=64GB) l3:1 core:8 pu:2",
@@ -66,7 +66,7 @@ static char *run_place(int argc, char **argv)
     return text;
 }
 
-/* Leaves names of placements, lines of workers, findings, and why one is skipped. */
+/* Keeps names of placements, lines of workers, findings, and reasons for skipping. */
 static void keep_plans(char *text)
 {
     bool kept = false;
@@ -101,8 +101,7 @@ static void check_golden(const struct golden *golden, const char *machine)
     char *argv[16] = {"place", "--workers", (char *)(uintptr_t)golden->workers, "--xml",
                       (char *)(uintptr_t)machine};
     int argc = 5;
-    int first =
-        golden->shown == PLANS ? PLACE_PARTITION : 0; /* those before it are alike everywhere */
+    int first = golden->shown == PLANS ? PLACE_PARTITION : 0; /* earlier ones never differ */
     for (int p = first; p < PLACEMENTS; p++) {
         size_t used = strlen(placements);
         (void)snprintf(placements + used, sizeof(placements) - used, "%s%s", p > first ? "," : "",
@@ -126,7 +125,7 @@ static void check_golden(const struct golden *golden, const char *machine)
 
 TEST(plan_golden_files)
 {
-    (void)unsetenv("CUDA_VISIBLE_DEVICES"); /* it changes the commands that are printed */
+    (void)unsetenv("CUDA_VISIBLE_DEVICES"); /* it would change the printed commands */
     for (size_t i = 0; i < sizeof(goldens) / sizeof(goldens[0]); i++) {
         const struct fixture_machine *machine = fixture_machine(goldens[i].machine);
         char path[] = "/tmp/contend-test-XXXXXX.xml";

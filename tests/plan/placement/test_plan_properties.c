@@ -1,7 +1,6 @@
 /*
- * What every plan promises, as properties over machines of tables, synthetic and random ones, and
- * over those of the XML files in $CONTEND_TOPOLOGIES, else ../shared/topologies, where there are
- * any.
+ * What every plan promises, as properties over machines from tables, synthetic and random ones, and
+ * over the XML files in $CONTEND_TOPOLOGIES, or in ../shared/topologies if that exists.
  */
 #include <dirent.h>
 #include <unistd.h>
@@ -15,7 +14,7 @@
 
 enum { PATH_SIZE = 512 };
 
-/* A small generator, so that the same machines are tested everywhere. */
+/* A small generator, so that all systems test the same machines. */
 static uint64_t random_state = 88172645463325252;
 
 static unsigned random_below(unsigned n)
@@ -94,7 +93,7 @@ TEST(plan_properties_of_synthetic_machines)
         }
 }
 
-/* Takes CPUs and memory away, and makes some cores weaker, at random. */
+/* Removes CPUs and memory, and makes some cores slower, at random. */
 static void disturb(struct topo *topo)
 {
     unsigned keep = 1 + random_below(100);
@@ -137,7 +136,9 @@ TEST(plan_properties_of_random_allowed_sets)
         const unsigned nllcs = topo.nllcs;
         for (unsigned round = 0; round < 60; round++) {
             disturb(&topo);
-            topo.nllcs = nllcs > 2 ? nllcs - random_below(2) : nllcs; /* the last one is outside */
+            topo.nllcs = nllcs > 2
+                             ? nllcs - random_below(2)
+                             : nllcs; /* cores of the last cache may be outside the last level */
             random_request(&topo, &request);
             check_all_placements(&topo, request);
         }
@@ -152,7 +153,7 @@ TEST(plan_64_workers_on_4096_cpus_in_50_ms)
     for (int p = 0; p < PLACEMENTS; p++) {
         struct plan_request request = {.placement = (enum placement)p, .workers = 64};
         uint64_t best_ns = UINT64_MAX;
-        for (int i = 0; i < 5; i++) { /* the machine may be busy */
+        for (int i = 0; i < 5; i++) { /* several tries, as the machine may be busy */
             struct plan plan;
             uint64_t start_ns = clock_now_ns();
             assert_int_equal(plan_make(&topo, &request, &plan, NULL), 0);

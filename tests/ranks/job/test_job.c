@@ -1,4 +1,4 @@
-/* Jobs whose ranks are threads of this test, over messages in memory: who says what to whom. */
+/* Jobs whose ranks are threads of this test and exchange messages in memory. */
 #include "harness/ranks/job/job.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 enum { RANKS = 3, LETTERS = 64, LETTER_MAX = 1 << 17 };
 
-/* ---- MPI, as far as a job's messages go ---- */
+/* ---- MPI: what a job's messages need ---- */
 
 static struct mailbox {
     unsigned posted, taken;
@@ -31,7 +31,7 @@ static _Thread_local struct awaited {
     unsigned from;
     void *into;
     size_t bytes;
-} awaited[RANKS + 1]; /* by handle, which is from + 1; 0 = a letter sent, and gone */
+} awaited[RANKS + 1]; /* receives by handle, which is from + 1; 0 = a send, already done */
 
 static int fake_send(unsigned to, const void *data, size_t bytes, struct mpi_ops_request *request,
                      char *msg, size_t size)
@@ -86,7 +86,7 @@ static int fake_test(struct mpi_ops_request *request, bool *done, char *msg, siz
 static const struct mpi_ops fake_ops = {
     .abi = MPI_OPS_ABI, .send = fake_send, .receive = fake_receive, .test = fake_test};
 
-/* What its MPI process does for a rank. */
+/* What a rank's MPI process does. */
 static _Thread_local struct exchange exchange;
 static _Thread_local void *exchanged;
 
@@ -120,7 +120,7 @@ struct rank {
     struct job_rank ranks[RANKS];
     int rc;
     struct err err;
-    char text[300]; /* what the test looks at */
+    char text[300]; /* result that the test checks */
 };
 
 static void *live(void *arg)
@@ -246,7 +246,7 @@ TEST(job_names_the_lost_rank)
     assert_int_equal(ranks[2].rc, -EIO);
     assert_string_equal(ranks[2].err.msg, "rank 0 (host a) does not answer");
     int rc = job_gather(&ranks[0].job, &rc, ranks[0].text, 4, &ranks[0].err);
-    assert_int_equal(rc, -EIO); /* nothing is tried after that */
+    assert_int_equal(rc, -EIO); /* after an error no call is tried */
 }
 
 static void collect_texts(struct rank *rank)
@@ -270,7 +270,7 @@ TEST(job_collect)
 
 static const struct bench team = {.name = "team", .gang = true};
 
-/* Machine a has eight cores, b five; each plans for its own ranks and one in the background. */
+/* Machine a has eight cores, b five; each plans for its own ranks and one background worker. */
 static void spread_with(struct rank *rank, bool background_as_workers)
 {
     static const char *const machines[] = {"package:1 core:8 pu:1", "package:1 core:5 pu:1"};
@@ -285,7 +285,7 @@ static void spread_with(struct rank *rank, bool background_as_workers)
                                          .plan = {.background = 1}};
     struct topo topo = {0};
     struct result result = {0};
-    (void)pthread_mutex_lock(&post_office); /* hwloc is not for several threads at once */
+    (void)pthread_mutex_lock(&post_office); /* hwloc is not thread-safe */
     rank->rc = topo_load(&options, &topo, &rank->err);
     (void)pthread_mutex_unlock(&post_office);
     if (!rank->rc)
@@ -321,7 +321,7 @@ static void spread_as_workers(struct rank *rank)
     spread_with(rank, true);
 }
 
-/* Each rank has watched GPU 1 of its host, the last one also GPU 2. */
+/* Each rank has watched GPU 1 of its host, and the last rank also GPU 2. */
 static void join_gpus(struct rank *rank)
 {
     const struct arm arm = {
@@ -351,7 +351,8 @@ TEST(job_joins_what_gpus_met)
     assert_string_equal(ranks[0].text, "gpu1 of a: 40; gpu1 of b: 42; gpu2 of b: 42; ");
 }
 
-/* What a rank read of its CPUs in 10 s, of which its workers had 4 s each, and itself 0.5 s. */
+/* What a rank read about its CPUs over 10 s, in which each of its workers used 4 s and itself 0.5
+ * s. */
 static struct rank_ops_readings readings_of(const char *cpus, unsigned ncpus, double busy_s)
 {
     struct rank_ops_readings readings = {.workers_s = 4, .helpers_s = 0.5};
@@ -385,7 +386,8 @@ static void join_readings(struct rank *rank, const struct rank_ops_readings *rea
     observation_free(&out);
 }
 
-/* Rank 1 alone has somebody on its CPU, who would be little among all of its machine. */
+/* Only rank 1 shares its CPU with another process, which would hardly show in the whole machine's
+ * load. */
 static void join_apart(struct rank *rank)
 {
     static const char *const cpus[RANKS] = {"0", "1", "0"};
@@ -394,7 +396,7 @@ static void join_apart(struct rank *rank)
     join_readings(rank, &readings, PLACE_PARTITION, 0);
 }
 
-/* Each sees the workers of both on the CPUs of both. */
+/* Each rank sees the workers of both ranks on the CPUs of both. */
 static void join_shared(struct rank *rank)
 {
     const struct rank_ops_readings readings =
@@ -416,7 +418,7 @@ static void join_waiting_unpinned(struct rank *rank)
 
 TEST(job_noise_is_of_each_ranks_own_cpus)
 {
-    /* 7 s of which its worker had 4, and the two ranks of its machine 0.5 s each. */
+    /* 7 s, of which the rank's worker used 4 s, and the two ranks of its machine 0.5 s each. */
     assert_string_equal(run_ranks(join_apart)[0].text,
                         "noisy, 0.20 foreign: 20% of the CPU time went to other processes");
     assert_string_equal(run_ranks(join_shared)[0].text, "ok, 0.00 foreign: ");
@@ -457,7 +459,8 @@ TEST(job_plan_spread)
 
 /* ---- the rank operations ---- */
 
-/* Until all are done, or one is lost; rank 1 is slow, then as `lost` says. */
+/* Watches until all ranks are done, or one is lost; rank 1 is slow, and then ends as `lost`
+ * says. */
 static void watch_until(struct rank *rank, bool lost)
 {
     struct job_rank_ops rank_ops;
@@ -503,7 +506,7 @@ TEST(job_rank_ops)
         assert_string_equal(ranks[r].text, "lost");
 }
 
-/* A signal at one rank ends all of them, after the same beat. */
+/* A signal at one rank ends all of them after the same exchange. */
 static void watch_signal(struct rank *rank)
 {
     struct job_rank_ops rank_ops;
@@ -527,7 +530,7 @@ TEST(job_rank_ops_interrupt)
         assert_int_equal(ranks[r].rc, -EINTR);
 }
 
-/* A hundred barriers of workers, whose blocks the parents carry. */
+/* A hundred barriers of workers, whose data their parents exchange. */
 static void *meet(void *arg)
 {
     struct peers *peers = arg;

@@ -1,8 +1,8 @@
-/* Started alone, or by whom: what launchers leave in the environment. */
+/* How the job was started, from the environment that launchers leave. */
 #include "harness/ranks/job/launcher.h"
 #include "tests/lib/unit.h"
 
-/* The environment of the test that runs: name, value, ..., NULL. */
+/* The environment of the running test: name, value, ..., NULL. */
 static const char *const *variables;
 
 static char *get(const char *name)

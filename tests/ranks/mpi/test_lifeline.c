@@ -1,4 +1,4 @@
-/* Lines from ranks to rank 0 over the loopback: who is lost, how, and who is not. */
+/* Connections from ranks to rank 0 over the loopback: which ranks are lost, and how. */
 #include "harness/ranks/mpi/lifeline.h"
 #include "tests/lib/unit.h"
 
@@ -11,7 +11,7 @@ enum { RANKS = 4 };
 
 static struct lifeline_offer offer;
 
-/* Rank 0's lines, the others', and what was said of the last one that was lost. */
+/* Rank 0's lines, the other ranks' lines, and the message about the last lost rank. */
 static struct lifeline lines, clients[RANKS];
 static enum lifeline_end end;
 static const char *words;
@@ -19,7 +19,7 @@ static const char *words;
 static void *connect_client(void *arg)
 {
     struct lifeline *client = arg;
-    unsigned rank = client->n; /* the test's way to tell */
+    unsigned rank = client->n; /* lets the test find the rank's line */
     return lifeline_connect(client, &offer, rank, true, 8) ? client : NULL;
 }
 
@@ -31,7 +31,7 @@ static unsigned count_lines(void)
     return n;
 }
 
-/* As rank 0 does: takes who comes, until there are `n` lines or `ms` have passed. */
+/* As rank 0 does: accepts connections until there are `n` lines or `ms` have passed. */
 static unsigned take_lines(unsigned n, unsigned ms)
 {
     for (unsigned i = 0; i < ms && count_lines() < n; i++) {
@@ -41,7 +41,7 @@ static unsigned take_lines(unsigned n, unsigned ms)
     return count_lines();
 }
 
-/* Rank 0's lines, and n of the others'. */
+/* Makes rank 0's lines and n of the other ranks'. */
 static void make(unsigned n)
 {
     pthread_t threads[RANKS];
@@ -94,7 +94,7 @@ TEST(all_alive)
     }
 }
 
-/* As the kernel does for a process that was killed. */
+/* Closes the line, as the kernel does when it kills a process. */
 TEST(closed)
 {
     make(RANKS - 1);
@@ -103,7 +103,7 @@ TEST(closed)
     (void)shutdown(clients[2].line[0].fd, SHUT_RDWR);
     assert_int_equal(wait_for_lost(&lines), 2);
     assert_int_equal(end, LIFELINE_CLOSED);
-    assert_int_equal(lifeline_lost(&lines, &end, &words), -1); /* said once */
+    assert_int_equal(lifeline_lost(&lines, &end, &words), -1); /* reported once */
     assert_int_equal(lines.line[1].end, LIFELINE_LEFT);
     assert_int_equal(lines.line[3].end, LIFELINE_FOLLOWS);
     lifeline_close(&clients[2]);
@@ -126,7 +126,7 @@ TEST(last_words)
     lifeline_close(&lines);
 }
 
-/* Rank 0 is lost, too. */
+/* Rank 0 can be lost as well. */
 TEST(first_is_lost)
 {
     make(1);
@@ -136,7 +136,8 @@ TEST(first_is_lost)
     leave(&clients[1], LIFELINE_FOLLOWS, "");
 }
 
-/* Who follows another one is no loss to rank 0, but says why; rank 0 that follows is, to others. */
+/* A rank that ends because of another rank is not a loss to rank 0, and says why. If rank 0 ends
+ * so, other ranks count it as lost. */
 TEST(followers)
 {
     make(2);
@@ -151,7 +152,7 @@ TEST(followers)
     lifeline_report(&lines, LIFELINE_FOLLOWS, "rank 2: MPI ended");
     assert_int_equal(wait_for_lost(&clients[1]), 0);
     assert_string_equal(words, "rank 2: MPI ended");
-    assert_int_equal(wait_for_lost(&clients[2]), 0); /* heard also behind its own end */
+    assert_int_equal(wait_for_lost(&clients[2]), 0); /* read even after this side's own end */
     lifeline_close(&clients[1]);
     lifeline_close(&clients[2]);
     lifeline_close(&lines);
@@ -177,7 +178,7 @@ TEST(await_first)
     lifeline_close(&clients[1]);
 }
 
-/* A client that has given up before it was answered: there is no line then, and nobody is lost. */
+/* A guest that gave up before the answer: no line exists, and no rank is lost. */
 TEST(guest_gave_up)
 {
     pthread_t thread;
@@ -206,7 +207,7 @@ TEST(guest_gave_up)
     lifeline_close(&lines);
 }
 
-/* Who says nothing keeps nobody waiting: more of them than there is room for would. */
+/* Connections that send nothing delay nobody, even more of them than there is room for. */
 TEST(silent_strangers)
 {
     struct lifeline client = {.n = 1};
@@ -238,7 +239,7 @@ static void *connect_stranger(void *arg)
     return lifeline_connect(client, &wrong, 1, true, 1) ? client : NULL;
 }
 
-/* Who does not know the token is not taken, nor a rank that does not exist. */
+/* A connection without the right token is refused, and so is a rank that does not exist. */
 TEST(strangers)
 {
     struct lifeline stranger, client = {.n = RANKS};
@@ -261,7 +262,7 @@ TEST(strangers)
     lifeline_close(&lines);
 }
 
-/* Nobody listens; nothing was ever opened. */
+/* No listener; no line was ever opened. */
 TEST(no_line)
 {
     struct lifeline client, none = {0};

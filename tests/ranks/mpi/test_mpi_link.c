@@ -1,4 +1,4 @@
-/* Calls between a rank and its MPI process, and what becomes of them when one side is not there. */
+/* Calls between a rank and its MPI process, and what happens if one side is missing. */
 #include "harness/ranks/mpi/link.h"
 #include "tests/lib/unit.h"
 
@@ -47,7 +47,7 @@ TEST(mpi_link_brings_descriptors)
     close_link(ends);
 }
 
-/* What the client counts on: a socket that is writable takes a chunk of 32 KiB without waiting. */
+/* The client relies on this: a writable socket takes a chunk of 32 KiB without blocking. */
 TEST(mpi_link_writable_takes_a_chunk)
 {
     int ends[2];

@@ -1,5 +1,5 @@
-/* What benchmarks say in their figures: only letters that figures can show, or a reader sees '_'.
- */
+/* Texts of benchmarks in figures: only letters that figures can show; others would appear as
+ * '_'. */
 #include "bench/registry.h"
 #include "harness/show/data/dat.h"
 #include "tests/lib/unit.h"

@@ -20,7 +20,7 @@ static const struct finding doubt = {.id = "noisy",
 static const struct finding note = {
     .id = "units_alike", .subject = "symmetry", .sentence = "4 GPUs alike"};
 
-/* What is printed of them; free it. */
+/* The printed findings; free the text. */
 static char *print(const struct finding *const *all, size_t n, bool color)
 {
     struct findings findings = {0};
@@ -49,7 +49,8 @@ TEST(findings_print_nothing_of_none)
     assert_prints(NULL, 0, true, "");
 }
 
-/* The whole first, whatever the order; the others in theirs; evidence is for files. */
+/* The finding about the whole comes first, the others in their order. Evidence is only for
+ * files. */
 TEST(findings_print_marks_order_and_commands)
 {
     const struct finding *const all[] = {&note, &bad, &whole, &doubt};
@@ -72,7 +73,7 @@ TEST(findings_print_each_of_the_whole_apart)
                   "to apply it: contend place --placement partition\n");
 }
 
-/* The whole is bold and what is bad is red; commands are neither. */
+/* The finding about the whole is bold, bad ones are red, and commands are neither. */
 TEST(findings_print_in_color)
 {
     const struct finding *const all[] = {&whole, &bad, &doubt, &note};
@@ -85,7 +86,7 @@ TEST(findings_print_in_color)
                   "- symmetry: 4 GPUs alike\n");
 }
 
-/* "word word ..." to the last byte that there is room for. */
+/* Fills the buffer with "word word ..." to its last byte. */
 static void fill(char *text, size_t size)
 {
     for (size_t i = 0; i + 1 < size; i++)
@@ -94,7 +95,7 @@ static void fill(char *text, size_t size)
     text[size - 2] = '.';
 }
 
-/* Sentences are broken and go on under their subject, to their last word; a command is not. */
+/* Sentences wrap, indented below their subject, down to the last word; commands do not wrap. */
 TEST(findings_wrap_sentences_but_no_command)
 {
     struct finding full = {.id = "x", .severity = FINDING_DOUBT};

@@ -1,4 +1,4 @@
-/* harness/show/figures/dot_chart.c: what each GPU of a machine did, from made-up values. */
+/* harness/show/figures/dot_chart.c: what each GPU of a machine reached, from made-up values. */
 #include <errno.h>
 #include <math.h>
 
@@ -11,10 +11,10 @@
 
 static const char all_scans[] = "gpu_stream gpu_matmul gpu_launch";
 
-/* A dot a line of the blocks "dots_PANEL": y, x, interval, colour, mark. */
+/* Counts of the blocks "dots_PANEL", which have a dot a line: y, x, interval, colour, mark. */
 struct seen {
     unsigned dots, diamonds, colours, panels;
-    double highest, lowest; /* the rate of any GPU in the first panel */
+    double highest, lowest; /* rates of the GPUs in the first panel */
 };
 
 static struct seen look(const char *figure)
@@ -93,7 +93,7 @@ TEST_WITHIN(dots_say_what_they_are, fixture_make_svg_dir, fixture_remove_svg_dir
             fixture_assert_svg_has(want[i].figure, want[i].texts[k]);
 }
 
-/* One that fails emits nothing but why. */
+/* A GPU that failed emits only the reason. */
 TEST_WITHIN(dots_name_a_gpu_that_failed, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
     struct result result;
@@ -120,7 +120,7 @@ TEST_WITHIN(dots_name_a_gpu_that_failed, fixture_make_svg_dir, fixture_remove_sv
     fixture_result_free(&result);
 }
 
-/* Not every type has the metric that comes first. */
+/* Some types lack the first metric. */
 TEST_WITHIN(dots_need_no_metric_of_all, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
     struct result result;

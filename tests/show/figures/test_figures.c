@@ -1,5 +1,5 @@
-/* harness/show/figures/figures.c: the figures of a made-up run; what the machine is called never
- * becomes a command. */
+/* harness/show/figures/figures.c: the figures of a made-up run; the machine's name never becomes a
+ * command. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -40,7 +40,7 @@ static int plot_result(const struct result *result, const char *host, bool pictu
 {
     struct analysis analysis;
     assert_int_equal(analysis_make(result, &analysis, err), 0);
-    figures_remove(fixture_dir_fd); /* as a run does where an earlier one was */
+    figures_remove(fixture_dir_fd); /* as a run does if an earlier run left figures */
     int rc = figures_draw(&analysis, host, pictures, fixture_dir_fd, NULL, err);
     analysis_free(&analysis);
     return rc;
@@ -63,7 +63,7 @@ static void plot_ok(const struct fixture_machine *machine, const char *host)
         fail_msg("figures_draw: %s", err.msg);
 }
 
-/* Without pictures, which take their time: the data have what the pictures say. */
+/* Writes the data without the pictures, which take long and show the same. */
 static void write_data(const struct fixture_machine *machine)
 {
     struct result result;
@@ -90,7 +90,7 @@ TEST_IN_DIR(report_says_what_was_measured)
     for (size_t i = 0; i < FIGURES; i++) {
         fixture_assert_drawn(figures[i], strcmp(figures[i], "occupancy") ? 1500 : 1800);
         for (size_t k = 0; k < 4; k++) {
-            char label[32]; /* of the occupancy map what is lost stands behind it */
+            char label[32]; /* in the occupancy map the lost share follows */
             (void)snprintf(label, sizeof(label), ">%s%s", measured[k],
                            strcmp(figures[i], "occupancy") ? "<" : "");
             fixture_assert_svg_has(figures[i], label);
@@ -104,7 +104,7 @@ TEST_IN_DIR(report_says_what_was_measured)
     fixture_assert_svg_has("loss", "alone on 1/2");
 }
 
-/* Of up to five rounds an interval is their range, and what was stolen lies in blocked time. */
+/* With up to five rounds an interval is their range, and stolen time is part of blocked time. */
 TEST_IN_DIR(report_says_what_intervals_and_blocked_are)
 {
     struct fixture_machine machine = small;
@@ -119,7 +119,7 @@ TEST_IN_DIR(report_says_what_intervals_and_blocked_are)
     assert_data_has("loss", "Blocked holds stolen time: up to ");
 }
 
-/* Every round of every placement, and the median that the table has. */
+/* Every round of every placement, and the median of the table. */
 TEST_IN_DIR(report_shows_the_rounds_behind_the_headline)
 {
     struct result result;
@@ -164,8 +164,8 @@ TEST_IN_DIR(report_shows_the_rounds_behind_the_headline)
     fixture_plots_free(&result);
 }
 
-/* The first 0.4 s were imports, of which marks are few: the busiest stretch is shown, and says so.
- */
+/* The first 0.4 s were imports with few samples. The figure shows the busiest stretch and says
+ * so. */
 TEST_IN_DIR(report_occupancy_of_a_command_is_its_busiest_stretch)
 {
     const uint64_t imports_ns = 100000000;
@@ -182,7 +182,7 @@ TEST_IN_DIR(report_occupancy_of_a_command_is_its_busiest_stretch)
             for (unsigned i = 0; i < result.arms[a].observations[o].nworkers; i++) {
                 struct worker_result *worker = &result.arms[a].observations[o].workers[i];
                 for (size_t v = 0; v < worker->ncpu_samples;
-                     v++) { /* at first 80 times as far apart */
+                     v++) { /* 80 times as far apart at first */
                     uint64_t since_ns = worker->cpu_samples[v].at_ns - worker->go_ns;
                     uint64_t slow_ns = since_ns < imports_ns ? since_ns : imports_ns;
                     worker->cpu_samples[v].at_ns =
@@ -238,7 +238,7 @@ TEST_IN_DIR(report_names_every_number_of_workers)
     assert_data_has("occupancy", "4 workers");
 }
 
-/* The second part of a scenario: the same benchmark with other parameters. */
+/* The second part of a scenario has the same benchmark with other parameters. */
 TEST_IN_DIR(report_tells_parts_of_a_scenario_apart)
 {
     static const int64_t other_params = 4096;

@@ -72,11 +72,11 @@ TEST_WITHIN(scans_only_what_was_measured_is_drawn, fixture_make_svg_dir, fixture
     fixture_draw_scans(&fixture_server, NULL);
     fixture_draw_scans(&fixture_server, "mem_bandwidth numa_matrix");
     fixture_assert_drawn("bandwidth", 1500);
-    fixture_assert_svg_has("bandwidth", ">none<"); /* nothing is read past the caches */
+    fixture_assert_svg_has("bandwidth", ">none<"); /* no array exceeds the caches */
     fixture_assert_drawn("numa_latency", 1350);
     assert_absent("latency_curve");
     assert_absent("core_to_core");
-    fixture_draw_scans(&fixture_vm, "numa_matrix"); /* skipped there: it has one node */
+    fixture_draw_scans(&fixture_vm, "numa_matrix"); /* skipped on one node */
     assert_absent("numa_latency");
     assert_absent("bandwidth");
 }
@@ -96,7 +96,7 @@ TEST_WITHIN(scans_latency_curve_marks_caches, fixture_make_svg_dir, fixture_remo
         fixture_assert_svg_has("latency_curve", texts[i]);
 }
 
-/* How many cells of a .dat file's matrix are so. */
+/* The number of cells with that text in a .dat file's matrix. */
 static size_t count_cells(const char *figure, const char *cell)
 {
     size_t size, n = 0;
@@ -115,7 +115,7 @@ TEST_WITHIN(scans_heat_map_prints_what_has_room, fixture_make_svg_dir, fixture_r
     fixture_draw_scans(&fixture_server, "numa_matrix core_to_core");
     fixture_assert_svg_has("numa_bandwidth", ">96.3<");
     fixture_assert_svg_has("numa_latency", ">201<");
-    /* Eight CPUs, 128 lines: 16 by 16 cells of the picture for each of the diagonal. */
+    /* Eight CPUs, 128 lines: each cell of the diagonal is 16 by 16 cells of the picture. */
     assert_int_equal(count_cells("core_to_core", "NaN"), 8 * 16 * 16);
     fixture_draw_scans(&fixture_vm, "core_to_core");
     assert_int_equal(count_cells("core_to_core", "NaN"), 64 * 2 * 2);
@@ -125,7 +125,7 @@ TEST_WITHIN(scans_heat_map_prints_what_has_room, fixture_make_svg_dir, fixture_r
     free(svg);
 }
 
-/* One pair of 2016 took 1900 ns: the other colours must not vanish for it. */
+/* One pair of 2016 took 1900 ns: the other pairs must still differ in colour. */
 TEST_WITHIN(scans_heat_map_is_not_spoilt_by_one_pair, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
     fixture_draw_scans(&fixture_vm, "core_to_core");
@@ -144,7 +144,7 @@ TEST_WITHIN(scans_heat_map_is_not_spoilt_by_one_pair, fixture_make_svg_dir, fixt
     free(data);
 }
 
-/* What is printed in the cells of a figure: column, line, value. */
+/* The number of values printed in the cells of a figure; a line has column, line, value. */
 static unsigned count_numbers(const char *figure)
 {
     size_t size;
@@ -171,14 +171,14 @@ TEST_IN_DIR(scans_copies_of_four_gpus)
     fixture_assert_svg_has("gpu_copy", ">to GPU (number)<");
     for (size_t i = 0; i < sizeof(host_texts) / sizeof(host_texts[0]); i++)
         fixture_assert_svg_has("host_copy", host_texts[i]);
-    /* Only reads by copy engine, and only pinned, by copy engine and alone. */
+    /* Only reads by copy engine; and only pinned memory, by copy engine, alone. */
     assert_int_equal(count_numbers("gpu_copy"), 4 * 3);
     assert_int_equal(count_numbers("host_copy"), 4 * 2 * 2);
     assert_int_equal(count_cells("gpu_copy", "NaN"), 4 * 32 * 32);
     assert_int_equal(count_cells("host_copy", "NaN"), 0);
 }
 
-/* Lines and columns differ in number: many GPUs and few nodes, one GPU and many nodes. */
+/* Unequal numbers of rows and columns: many GPUs and few nodes, one GPU and many nodes. */
 TEST_WITHIN(scans_copies_of_other_machines, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
     static const struct {
@@ -198,7 +198,7 @@ TEST_WITHIN(scans_copies_of_other_machines, fixture_make_svg_dir, fixture_remove
     }
 }
 
-/* Their files stand beside each other. */
+/* All figures are files in one folder. */
 TEST(names_of_figures_are_fit_and_unique)
 {
     const char *names[100] = {"occupancy", "step_time", "throughput", "efficiency", "loss"};
@@ -240,7 +240,7 @@ TEST_IN_DIR(scans_256_cpus)
     assert_int_equal(count_cells("smt_pairs", "NaN"), 256);
 }
 
-/* Of placements that have the same values, a figure of one says whose it shows. */
+/* If several placements have the same values, the figure of one names it. */
 TEST_WITHIN(scans_one_of_several_is_named, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
     struct result result;
@@ -252,7 +252,7 @@ TEST_WITHIN(scans_one_of_several_is_named, fixture_make_svg_dir, fixture_remove_
     fixture_result_free(&result);
 }
 
-/* ">11.8<" of the first bar of a figure. */
+/* The value ">11.8<" at the first bar of a figure. */
 static const char *find_first_value(const char *figure, char text[static 32])
 {
     size_t size;
@@ -266,7 +266,7 @@ static const char *find_first_value(const char *figure, char text[static 32])
     return strcat(text, "<");
 }
 
-/* But a value at each bar. */
+/* A single round has no intervals, but each bar has its value. */
 TEST_WITHIN(scans_one_round_has_no_intervals, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
     char text[32];

@@ -1,5 +1,5 @@
-/* harness/show/figures/line_chart.c: which lines a figure keeps, and where its ticks and crosses
- * are. */
+/* harness/show/figures/line_chart.c: which lines a figure keeps, and the places of its ticks and
+ * crosses. */
 #include <math.h>
 
 #include "tests/lib/fixture_dir.h"
@@ -8,7 +8,7 @@
 #include "tests/lib/fixture_scans.h"
 #include "tests/lib/unit.h"
 
-/* What stands below the names of a block's columns. */
+/* The text below the column names of a block. */
 static const char *find_block(const char *data, const char *name)
 {
     char line[40];
@@ -27,7 +27,8 @@ static char *read_data(const char *figure)
     return data;
 }
 
-/* The next two numbers at *at, which then is behind their line; false at the end of a block. */
+/* Reads the next two numbers at *at and moves *at behind their line; false at the end of the
+ * block. */
 static bool next_pair(const char **at, double *x, double *y)
 {
     while (**at && **at != '\n') {
@@ -39,7 +40,8 @@ static bool next_pair(const char **at, double *x, double *y)
     return false;
 }
 
-/* How far a point is above the segment of a line that is next to it; infinite: above none. */
+/* Vertical distance of a point from the nearest segment of the line; infinite if no segment is
+ * below it. */
 static double distance(const char *line, double x, double y)
 {
     double from[2], to[2], least = INFINITY;
@@ -54,7 +56,7 @@ static double distance(const char *line, double x, double y)
     return least;
 }
 
-/* The knee is a median of its own, and 1.5 times the idle latency need not be where the line is. */
+/* The knee is a median of its own, so 1.5 times the idle latency need not lie on the curve. */
 TEST_WITHIN(line_chart_puts_the_knee_on_its_curve, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
     fixture_draw_scans(&fixture_vm, "loaded_latency");
@@ -71,7 +73,7 @@ TEST_WITHIN(line_chart_puts_the_knee_on_its_curve, fixture_make_svg_dir, fixture
     free(data);
 }
 
-/* Not 1e-06 where GB/s are few, nor 1000 us. */
+/* Ticks say neither 1e-06 for small GB/s, nor 1000 us. */
 TEST_WITHIN(line_chart_says_units_at_its_ticks, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
     fixture_draw_scans(&fixture_vm, "collective");
@@ -81,7 +83,7 @@ TEST_WITHIN(line_chart_says_units_at_its_ticks, fixture_make_svg_dir, fixture_re
     fixture_assert_svg_has("collective_latency", ">1 ms<");
 }
 
-/* How many lines start with a number, in a block. */
+/* The number of lines in a block that start with a number. */
 static size_t count_lines(const char *block)
 {
     size_t n = 0;
@@ -90,8 +92,8 @@ static size_t count_lines(const char *block)
     return n;
 }
 
-/* As of the scenario allreduce: six lines were drawn, and of the second part none that is mended.
- */
+/* Like the scenario allreduce, where once six lines were drawn and none of the fixed second
+ * part. */
 TEST_WITHIN(line_chart_shows_every_placement, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
     static const enum placement placements[] = {PLACE_NONE, PLACE_SIZED, PLACE_PASSIVE,
@@ -115,7 +117,7 @@ TEST_WITHIN(line_chart_shows_every_placement, fixture_make_svg_dir, fixture_remo
     free(data);
 }
 
-/* Where that is too much, of each placement what comes first of it. */
+/* If there are too many lines, the first lines of each placement stay. */
 TEST_WITHIN(line_chart_drops_no_placement_for_another, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
     enum placement placements[PLACEMENTS];

@@ -1,5 +1,5 @@
-/* harness/show/figures/figures.c: figures drawn again from .dat files, which may be of another
- * version or of somebody else. */
+/* harness/show/figures/figures.c: redraws figures from .dat files, which another version or another
+ * user may have written. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -26,7 +26,7 @@ static const char heat_data[] =
               "# ticks\nplace column line\n0 \"5\" \"5\"\n1 \"7\" \"7\"\n\n\n"
               "# cells\ncolumn line value text\n0 0 2 \"2\"\n\n\n# matrix\n2 3\n9 1\n";
 
-/* A benchmark that this program does not have is drawn by what its data say, and goes as others. */
+/* A figure of an unknown benchmark is drawn from its data alone, and is removed like the others. */
 TEST_IN_DIR(redraw_figure_of_another_version)
 {
     struct err err = {0};
@@ -42,10 +42,12 @@ TEST_IN_DIR(redraw_figure_of_another_version)
     fixture_assert_drawn("numa_latency", 1350);
     fixture_assert_drawn("later_2", 1350);
     fixture_assert_svg_has("later_2", ">7<");
-    fixture_assert_svg_has("later_2", ">0.92<"); /* a tick of the colours, not rounded to 0.9 */
+    fixture_assert_svg_has("later_2",
+                           ">0.92<"); /* a tick of the colour scale, not rounded to 0.9 */
     figures_remove(fixture_dir_fd);
     assert_int_equal(faccessat(fd, "later_2.svg", F_OK, 0), -1);
-    assert_int_equal(faccessat(fd, "numa_bandwidth.svg", F_OK, 0), 0); /* what has no data stays */
+    assert_int_equal(faccessat(fd, "numa_bandwidth.svg", F_OK, 0),
+                     0); /* a figure without data stays */
     (void)close(fd);
 }
 
@@ -56,7 +58,7 @@ static void put_plot(const char *name, const char *text)
     fixture_put(path, text);
 }
 
-/* Names that are none of ours never come near gnuplot, and files that are not stay. */
+/* Files with names that contend does not use are neither passed to gnuplot nor removed. */
 TEST_IN_DIR(redraw_leaves_alone_what_is_not_ours)
 {
     static const char *const names[] = {
@@ -96,7 +98,7 @@ TEST_IN_DIR(redraw_leaves_alone_what_is_not_ours)
     (void)close(fd);
 }
 
-/* All that stands between quotes in a .dat file becomes that text. */
+/* Replaces every quoted text in a .dat file by `text`. */
 static void put_text_everywhere(const char *figure, const char *text)
 {
     char name[FIGURE_NAME_MAX + 8];
@@ -123,8 +125,7 @@ static void put_text_everywhere(const char *figure, const char *text)
     free(data);
 }
 
-/* A '%' of the data is no format anywhere: in a title, on an axis, at a tick, in a key, in a cell.
- */
+/* A '%' in the data is never a format: in a title, on an axis, at a tick, in a key, in a cell. */
 TEST_WITHIN(redraw_makes_no_format_of_text, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
     static const char *const figures[] = {"bandwidth", "latency_curve", "cache_thrash",
@@ -144,7 +145,7 @@ TEST_WITHIN(redraw_makes_no_format_of_text, fixture_make_svg_dir, fixture_remove
         size_t texts = 0;
         for (const char *at = svg; (at = strstr(at, ">%s%n%d%99999999f %*d<")); at++)
             texts++;
-        /* Title, subtitle, footnote, both axes, and what stands at ticks or in the key. */
+        /* Title, subtitle, footnote, both axes, and the texts at ticks or in the key. */
         assert_true(texts > 5);
         free(svg);
     }

@@ -1,4 +1,5 @@
-/* The page of a result: before and after with what compare made of it, and whose page it is. */
+/* The page of a result: before and after, with the comparison of both, and the name of the
+ * result. */
 #include "harness/show/html/html.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@ static int free_result(void **state)
     return 0;
 }
 
-/* Free it. */
+/* The caller frees the text. */
 static char *print(const struct html_page *page)
 {
     char *text = NULL;

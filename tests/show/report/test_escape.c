@@ -30,8 +30,9 @@ TEST(markup_has_what_xml_allows_alone)
     assert_escaped(escape_markup, "\x01\x1f", REPLACED REPLACED);
     assert_escaped(escape_markup, "\xef\xbf\xbe \xef\xbf\xbf", REPLACED " " REPLACED);
     assert_escaped(escape_markup, "\xff\xc0\x80", REPLACED REPLACED REPLACED);
-    assert_escaped(escape_markup, "\xed\xa0\x80", REPLACED REPLACED REPLACED); /* half of a pair */
-    assert_escaped(escape_markup, "\xe2\x82", REPLACED REPLACED);              /* cut short */
+    assert_escaped(escape_markup, "\xed\xa0\x80",
+                   REPLACED REPLACED REPLACED);                   /* half of a UTF-16 pair */
+    assert_escaped(escape_markup, "\xe2\x82", REPLACED REPLACED); /* truncated */
     assert_escaped(escape_markup, "\xc3\xbc \xe2\x82\xac \xf0\x9f\x90\xa7",
                    "\xc3\xbc \xe2\x82\xac \xf0\x9f\x90\xa7");
 }

@@ -1,4 +1,4 @@
-/* Findings as JUnit XML: what is a failure, and that a reader of XML takes it whatever they say. */
+/* Findings as JUnit XML: which are failures, and that XML parsers accept any text in them. */
 #include "harness/show/report/junit.h"
 
 #include <errno.h>
@@ -71,7 +71,7 @@ static void add_hostile(struct findings *findings, enum finding_outcome outcome)
     assert_int_equal(findings_add(findings, &finding, NULL), 0);
 }
 
-/* Skips where xmllint is not: of these bytes alone, not of the file before it. */
+/* Without xmllint only the check of these bytes is skipped, not the rest of the file's tests. */
 static void assert_valid(const char *text)
 {
     char command[256];

@@ -1,4 +1,4 @@
-/* Findings as Prometheus' text: families, series that are not equal, labels that stay labels. */
+/* Findings as Prometheus' text: families, distinct series, and intact labels. */
 #include "harness/show/report/prometheus.h"
 
 #include <math.h>
@@ -76,7 +76,7 @@ TEST(prometheus_numbers_equal_series)
                          ",repeat=\"2\",cause=\"hardware\",outcome=\"PASS\"} 1\n");
 }
 
-/* -1: no sample, since nothing was judged. */
+/* The number of samples; -1 = none, since nothing was judged. */
 static int value_of(const char *text, enum finding_outcome outcome)
 {
     char start[128];
@@ -136,8 +136,7 @@ TEST(prometheus_has_the_whole_verdict_and_its_time)
     }
 }
 
-/* Each line is a comment, or ends its labels where it should: quotes are closed, none in between.
- */
+/* Each line is a comment, or closes the quotes of its labels in the right places. */
 static void assert_line_is_whole(const char *line)
 {
     bool quoted = false;
@@ -167,7 +166,7 @@ TEST(prometheus_labels_stay_labels)
             assert_line_is_whole(line);
             lines++;
         }
-    assert_int_equal(lines, 4); /* a check, its value, its lower bound */
+    assert_int_equal(lines, 4); /* a check, its value and the value's lower bound */
     free(text);
     findings_free(&findings);
 }

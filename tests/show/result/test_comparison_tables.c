@@ -1,4 +1,4 @@
-/* Comparisons as a person reads them: what is shown, where, and how wide. */
+/* Comparisons as a person reads them: which rows, where, and how wide. */
 #include "harness/show/result/comparison.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 enum { COLUMNS = 80 };
 
-/* Of several blanks one. */
+/* Replaces runs of blanks by one blank. */
 static void squeeze(char *text)
 {
     char *to = text;
@@ -21,7 +21,7 @@ static void squeeze(char *text)
 
 enum form { TERMINAL, COLOR, ALL, MARKDOWN, HTML };
 
-/* Free it. */
+/* The caller frees the text. */
 static char *print(const struct comparison *all, size_t n, enum form form)
 {
     struct comparisons comparisons = {0};
@@ -63,8 +63,8 @@ TEST(comparison_table_has_arm_numbers_and_interval)
 }
 
 /*
- * Fourteen characters hold the whole interval: cut off, "300x to 446x" reads as 300 to 4. It is in
- * the notation of the change, and what leaves "unchanged" out is seen to.
+ * Fourteen characters hold the whole interval: truncated, "300x to 446x" would read as 300 to 4. It
+ * has the notation of the change, and the omitted "unchanged" is taken into account.
  */
 TEST(comparison_table_shows_whole_intervals)
 {
@@ -72,7 +72,7 @@ TEST(comparison_table_shows_whole_intervals)
         double low, ratio, high;
         const char *shown;
     } all[] = {{1.6e-5, 0.156, 1.9, " 0.156x <.01x to 1.9x\n"},
-               {0.03, 0.98, 35.4, " 0.98x 0.03x to 35x\n"}, /* it said -97..+3440% */
+               {0.03, 0.98, 35.4, " 0.98x 0.03x to 35x\n"}, /* printed as -97..+3440% before */
                {5, 1e4, 3e6, " 10000x 5x to >9e3x\n"},
                {1.007, 1.895, 3.57, " 1.90x 1.01x to 3.6x\n"},
                {0.4, 0.6, 0.99996, " 0.60x 0.4x to 0.99x\n"},
@@ -151,7 +151,8 @@ static struct comparison change(const char *metric, enum finding_outcome outcome
     return comparison;
 }
 
-/* A table for each pair of sides: what the third variant did is not said of the second. */
+/* Each pair of sides has a table, so results of the third variant do not appear under the
+ * second. */
 TEST(comparison_names_each_of_several_variants)
 {
     struct comparison all[] = {change("step_time", OUTCOME_SLOWER, true),
@@ -189,7 +190,7 @@ TEST(comparison_tells_the_worst_first)
     free(text);
 }
 
-/* Dozens of counts that one side alone has say nothing that those that gate do not. */
+/* Dozens of counts that only one side has add nothing to those that gate. */
 TEST(comparison_leaves_out_what_is_missing_and_does_not_gate)
 {
     const struct comparison all[] = {change("throughput", OUTCOME_MISSING, true),
@@ -234,7 +235,7 @@ TEST(comparison_fits_into_a_comment)
     free(text);
 }
 
-/* A line begins a row, or what was meant to begin one, and has as many cells as the head. */
+/* Each line is a row, or tried to be one, and has as many cells as the head. */
 static void assert_cells(const char *text, size_t expected)
 {
     size_t cells = 0;

@@ -1,4 +1,4 @@
-/* What the table and the findings say of an efficiency beside its number. */
+/* What table and findings say about an efficiency, besides its number. */
 #include <math.h>
 
 #include "tests/lib/fixture_result.h"
@@ -25,7 +25,7 @@ static char *format(const struct result *result)
     return text;
 }
 
-/* What is said of as many workers on as many GPUs; "" where nothing is. */
+/* Expects this text about that many workers on that many GPUs; "" = no text. */
 static void assert_sharing(enum device device, unsigned workers, unsigned gpus, const char *said)
 {
     struct result result;
@@ -49,12 +49,13 @@ TEST(table_names_gpus_that_workers_share)
 {
     assert_sharing(DEVICE_CUDA, 3, 1, "3 workers share GPU 0");
     assert_sharing(DEVICE_CUDA, 4, 2, "2 workers share each of the GPUs 0-1");
-    assert_sharing(DEVICE_CUDA, 3, 2, "2 workers share GPU 0"); /* of the other one nobody does */
+    assert_sharing(DEVICE_CUDA, 3, 2,
+                   "2 workers share GPU 0"); /* the other GPU has a single worker */
     assert_sharing(DEVICE_CUDA, 2, 2, "");
-    assert_sharing(DEVICE_SIM, 2, 1, ""); /* each worker has a model of its own */
+    assert_sharing(DEVICE_SIM, 2, 1, ""); /* each worker has its own modelled device */
 }
 
-/* A slice alone that is slower than among others: what that can be is said, once for all arms. */
+/* A slice is slower alone than beside others: one text names possible causes for all arms. */
 TEST(findings_say_what_efficiency_above_one_is)
 {
     struct result result;

@@ -1,4 +1,4 @@
-/* The closing table: fits 80 columns, worst first, and says nothing that the data do not carry. */
+/* The closing table: fits 80 columns, worst first, and says only what the data support. */
 #include "harness/show/result/run.h"
 
 #include <math.h>
@@ -43,7 +43,7 @@ static const char *print(struct fixture *fixture, bool color)
     return fixture->text;
 }
 
-/* Whether a line of the last print begins so, however wide its columns are. */
+/* True if a line of the last output begins with `begin`, for any widths of its columns. */
 static bool has_line(const struct fixture *fixture, const char *begin)
 {
     for (const char *line = fixture->text; *line; line += strcspn(line, "\n") + 1) {
@@ -110,7 +110,8 @@ TEST_WITHIN(table_color_is_only_color, set_up, tear_down)
     free(plain);
 }
 
-/* Placements that differ less than the rounds do: the best has the highest median, no more. */
+/* Placements that differ less than their rounds: the best has the highest median, and no more is
+ * said. */
 TEST_WITHIN(table_shows_how_sure_a_ratio_is, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -125,14 +126,14 @@ TEST_WITHIN(table_shows_how_sure_a_ratio_is, set_up, tear_down)
     assert_non_null(strstr(text, "speed-up: throughput relative to cores, by round"));
 }
 
-/* One ratio for line, order and color: a median step that says otherwise does not count. */
+/* Line, order and color follow one ratio; a median step that disagrees does not count. */
 TEST_WITHIN(table_is_sorted_by_work_done, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t same = add(f, PLACE_SAME, 2, (double[]){19, 19, 19}, 3);
     (void)add(f, PLACE_SIZED, 2, (double[]){18.7, 18.7, 18.7}, 3);
     (void)add(f, PLACE_PARTITION, 2, (double[]){10, 10, 10}, 3);
-    /* Half of the time one long step: its median step stays at 19 ms. */
+    /* Half of the time goes to one long step: the median step stays at 19 ms. */
     for (unsigned round = 0; round < 3; round++)
         for (unsigned w = 0; w < 2; w++)
             fixture_set_steps(&f->result.arms[same].observations[round].workers[w],
@@ -145,7 +146,8 @@ TEST_WITHIN(table_is_sorted_by_work_done, set_up, tear_down)
     assert_true(has_line(f, "sized 10.7 k 1.69x 1.69-1.69"));
 }
 
-/* Under `none` one worker has all and the other starves: the median step does not show it. */
+/* Under `none` one worker gets everything and the other starves, which the median step does not
+ * show. */
 TEST_WITHIN(table_shows_the_worst_worker, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -160,7 +162,7 @@ TEST_WITHIN(table_shows_the_worst_worker, set_up, tear_down)
     assert_non_null(strstr(text, "recommended: partition, 1.82x the default"));
 }
 
-/* Its load makes the one worker another arm than the same worker alone. */
+/* With background load one worker is another arm than the same worker alone. */
 TEST_WITHIN(table_one_worker_with_a_background, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -264,7 +266,7 @@ TEST_WITHIN(advice_names_the_cheapest_fix, set_up, tear_down)
     assert_string_equal(advice.command, "contend place --workers 2 --placement partition");
 }
 
-/* A variable that is set beats a binding that is no better; both fixes are told where they lose. */
+/* Setting a variable beats binding that is not better; both fixes are named where they lose. */
 TEST_WITHIN(advice_weighs_waiting_asleep, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -283,11 +285,11 @@ TEST_WITHIN(advice_weighs_waiting_asleep, set_up, tear_down)
     assert_string_equal(advice.command, "contend place --workers 2 --placement passive");
 }
 
-/* What never ends is no reason to say nothing: it is the worst that there is. */
+/* A default that never ends is the worst case, and no reason for silence. */
 TEST_WITHIN(advice_is_given_where_none_never_ends, set_up, tear_down)
 {
     struct fixture *f = *state;
-    struct bench command = fixture_bench; /* whose steps give a rate, where they end */
+    struct bench command = fixture_bench; /* its steps give a rate if they end */
     command.rate_unit = "steps/s";
     add_even(f, PLACE_NONE, 2000);
     add_even(f, PLACE_PARTITION, 20);
@@ -329,7 +331,7 @@ TEST_WITHIN(advice_overlap_is_unclear, set_up, tear_down)
     assert_string_equal(advice.command, "");
 }
 
-/* In every round, and still what chance does to the best of many. */
+/* Better in every round, yet no more than chance gives the best of many placements. */
 TEST_WITHIN(advice_needs_more_than_a_little, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -372,7 +374,7 @@ TEST_WITHIN(advice_same_plans_are_not_compared, set_up, tear_down)
     assert_string_equal(advice.command, "");
 }
 
-/* Seen on a busy machine: rounds of 1.2x, 8.9x and 104x were told as "8.9x". */
+/* Seen on a busy machine: rounds of 1.2x, 8.9x and 104x were reported as "8.9x". */
 TEST_WITHIN(advice_far_apart_rounds_have_no_single_number, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -384,13 +386,13 @@ TEST_WITHIN(advice_far_apart_rounds_have_no_single_number, set_up, tear_down)
     assert_true(has_line(f, "partition* 20.0 k 8.9x 1.20-104"));
     fixture_result_free(&f->result);
     fixture_result_init(&f->result);
-    (void)add(f, PLACE_NONE, 2, (double[]){50, 90, 140}, 3); /* the issue's own example */
+    (void)add(f, PLACE_NONE, 2, (double[]){50, 90, 140}, 3); /* rounds of 5x, 9x and 14x */
     add_even(f, PLACE_PARTITION, 10);
     assert_string_equal(advise(f, 2).sentence,
                         "recommended: partition, 9.0x the default, range 5.0x to 14x.");
     fixture_result_free(&f->result);
     fixture_result_init(&f->result);
-    f->result.rounds_planned = f->result.rounds_done = 6; /* of many rounds an interval holds */
+    f->result.rounds_planned = f->result.rounds_done = 6; /* many rounds have an interval */
     (void)add(f, PLACE_NONE, 2, (double[]){30, 85, 90, 90, 95, 180}, 6);
     (void)add(f, PLACE_PARTITION, 2, (double[]){10, 10, 10, 10, 10, 10}, 6);
     assert_non_null(
@@ -399,7 +401,7 @@ TEST_WITHIN(advice_far_apart_rounds_have_no_single_number, set_up, tear_down)
     assert_true(has_line(f, "2 workers items/s speed-up 95% "));
 }
 
-/* `partition` was praised where `sized`, one variable, did as well. */
+/* `partition` was once recommended though `sized`, one variable, was as good. */
 TEST_WITHIN(advice_is_the_simplest_of_the_best, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -511,7 +513,7 @@ TEST_WITHIN(advice_says_what_the_loss_was, set_up, tear_down)
                            "; all of the loss was waiting in the run queue"));
 }
 
-/* Parts that all shrank, or none of which was seen to grow: "-2% of the loss" says nothing. */
+/* All parts shrank, or none visibly grew: a text such as "-2% of the loss" would say nothing. */
 TEST_WITHIN(advice_is_silent_on_a_loss_that_was_not_seen, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -521,7 +523,8 @@ TEST_WITHIN(advice_is_silent_on_a_loss_that_was_not_seen, set_up, tear_down)
                            "; 1% of the loss was extra time on the CPU"));
 }
 
-/* Of 78 ms blocked more, half of 8 CPUs' time over 16 threads, less what the baseline lost. */
+/* Of 78 ms more blocked time, stolen is half of 8 CPUs' time over 16 threads, minus the baseline's
+ * loss. */
 TEST_WITHIN(advice_says_what_of_it_was_stolen, set_up, tear_down)
 {
     struct fixture *f = *state;

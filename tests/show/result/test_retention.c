@@ -1,4 +1,4 @@
-/* Rows of retention: each value under load against the same round's value of the idle team. */
+/* Rows of retention: each value under load relative to the idle team's value in the same round. */
 #include "harness/plan/placement/options.h"
 #include "harness/rows/row.h"
 #include "harness/show/figures/figures.h"
@@ -34,7 +34,7 @@ static const struct bench team = {
 };
 static const struct bench load = {.name = "load", .ops_unit = "items"};
 
-/* The team's values in one round: at size 8 and at size 64. */
+/* The team's values in one round, at size 8 and at size 64. */
 static void add_round(struct arm *arm, unsigned round, double small, double large)
 {
     arm->observations =
@@ -76,7 +76,7 @@ static const struct row *find(const struct verdict *verdict, const char *placeme
 
 static void make(struct result *result, struct verdict *verdict)
 {
-    /* The machine is twice as slow in round 1, for both: the ratio must not see it. */
+    /* The machine is half as fast in round 1 for both arms: the ratio must not change. */
     const double idle[ROUNDS] = {20, 40, 20}, loaded[ROUNDS] = {100, 200, 80};
     fixture_result_init(result);
     result->background = &load;
@@ -168,7 +168,7 @@ TEST(retention_is_as_noisy_as_its_idle_half)
     fixture_result_free(&result);
 }
 
-/* Makes the verdict and prints the table and the findings; free the text. */
+/* Makes the verdict and prints table and findings; the caller frees the text. */
 static char *print_table(const struct result *result, struct verdict *verdict)
 {
     char *text = NULL;
@@ -185,7 +185,7 @@ static char *print_table(const struct result *result, struct verdict *verdict)
     return text;
 }
 
-/* What needs nodes keeps 2% more than what needs a list of CPUs. */
+/* The placement that binds to nodes retains 2% more than the one that needs a list of CPUs. */
 TEST(retention_recommends_the_simplest_that_keeps_as_much)
 {
     static const enum placement placements[] = {PLACE_NONE, PLACE_NUMA, PLACE_PARTITION};
@@ -243,7 +243,7 @@ TEST(retention_table_says_what_is_kept)
     fixture_result_free(&result);
 }
 
-/* Of the least that each keeps, 50% against 67%: but the rounds of the one hold the other's. */
+/* The least retained values are 50% and 67%, but the rounds of one arm include the other's. */
 TEST(retention_advises_what_is_clear)
 {
     const double none[ROUNDS] = {40, 20, 60}, partition[ROUNDS] = {30, 35, 28};
@@ -257,7 +257,7 @@ TEST(retention_advises_what_is_clear)
             struct arm *arm = add_arm(&result, p ? PLACE_PARTITION : PLACE_NONE, false);
             for (unsigned r = 0; r < ROUNDS; r++)
                 add_round(arm, r, s ? (p ? 22 : 90) : (p ? partition : none)[r], 150);
-            if (p) /* a round that went wrong leaves the others' values */
+            if (p) /* a failed round does not affect the other rounds */
                 arm->observations[0].status = statuses[s];
         }
         struct arm *idle = add_arm(&result, PLACE_NONE, true);
@@ -280,7 +280,7 @@ TEST_IN_DIR(retention_is_drawn_by_size)
     if (!fixture_has_gnuplot())
         skip();
     make(&result, &verdict);
-    figures_remove(fixture_dir_fd); /* as a run does where an earlier one was */
+    figures_remove(fixture_dir_fd); /* as a run does if an earlier run left figures */
     if (figures_draw(&verdict.analysis, "test machine", true, fixture_dir_fd, NULL, &err))
         fail_msg("%s", err.msg);
     fixture_assert_drawn("retention", 1500);

@@ -1,4 +1,4 @@
-/* The closing tables of scans: fit 80 columns, and say what failed. */
+/* The closing tables of scans fit 80 columns and say what failed. */
 #include "harness/rows/number.h"
 #include "tests/lib/fixture_golden.h"
 #include "tests/lib/fixture_result.h"
@@ -50,7 +50,7 @@ TEST(table_values_golden)
     free(text);
 }
 
-/* In the fixture, one pair was disturbed. */
+/* One pair of the fixture was disturbed. */
 TEST(table_values_pairs_are_one_line)
 {
     char *text = print(&fixture_vm, "core_to_core smt_pairs");
@@ -67,7 +67,8 @@ TEST(table_values_pairs_are_one_line)
     free(text);
 }
 
-/* Copies of hosts have other keys than those of pairs, and all together would fit no table. */
+/* Copies from hosts and copies between pairs have different keys, and one table would be too
+ * wide. */
 TEST(table_values_split_what_fits_no_table)
 {
     char *text = print(&fixture_gpus, "gpu_copy");
@@ -86,7 +87,8 @@ TEST(table_values_split_what_fits_no_table)
     free(text);
 }
 
-/* A scan of `nmetrics` metrics at `n` keys "team=0": of `before`, a number and `after`. */
+/* Prints a scan of `nmetrics` metrics at `n` keys "team=0": each key is `before`, a number,
+ * `after`. */
 static char *print_columns(size_t n, unsigned nmetrics, const char *before, const char *after)
 {
     static const struct bench_metric metrics[] = {
@@ -113,7 +115,7 @@ static char *print_columns(size_t n, unsigned nmetrics, const char *before, cons
     return text;
 }
 
-/* Of a long sweep no place is left out, and metrics along the same places stand side by side. */
+/* A long sweep is printed in full, and metrics with the same keys are columns of one table. */
 TEST(table_values_stand_upright)
 {
     char *text = print_columns(16, 2, "team=", "");
@@ -123,7 +125,7 @@ TEST(table_values_stand_upright)
     free(text);
 }
 
-/* Below each other they share their head. */
+/* Tables below each other share a head. */
 TEST(table_values_share_a_head)
 {
     char *text = print_columns(3, 2, "team=", ";what=a_word");
@@ -133,7 +135,7 @@ TEST(table_values_share_a_head)
     free(text);
 }
 
-/* A head that leaves no room beside it is a line of its own. */
+/* A head that fills the line gets a line of its own. */
 TEST(table_values_long_heading)
 {
     char *text = print_columns(6, 1, "team=", ";what=a_word_that_makes_it_so_very_long");
@@ -167,7 +169,7 @@ TEST(table_values_say_what_failed)
     fixture_result_free(&result);
 }
 
-/* Of all values of two metrics, one is doubted. */
+/* One of all the values of two metrics is in doubt. */
 TEST(table_values_mark_what_is_doubted)
 {
     struct result result;
@@ -191,7 +193,7 @@ TEST(table_values_mark_what_is_doubted)
     fixture_result_free(&result);
 }
 
-/* "faults, 1" would be read as a value. */
+/* "faults, 1" would look like a value. */
 TEST(table_values_counts_have_no_unit)
 {
     static const char *const units[] = {"1", "number", "count", "ratio"};
@@ -202,7 +204,7 @@ TEST(table_values_counts_have_no_unit)
     }
 }
 
-/* Which side of it the truth lies on stands beside a bound, not below the table. */
+/* The side on which the truth lies is printed beside a bound, not below the table. */
 TEST(table_values_say_which_bound)
 {
     static const char *const reasons[] = {"at most: p99 is too late",
@@ -251,7 +253,7 @@ TEST(table_values_unknown_metrics_print_too)
     fixture_result_free(&result);
 }
 
-/* Reasons that never held, and what is about the measurement. */
+/* Reasons that never applied, and remarks about the measurement. */
 TEST(table_values_leave_out_what_the_metric_says)
 {
     static const struct bench_metric metrics[] = {{"share", "ratio", "lower", .hide_zeros = true},

@@ -1,4 +1,4 @@
-/* rows.csv and samples.csv: bytes, quoting, and what a full disk leaves behind. */
+/* rows.csv and samples.csv: bytes, quoting, and the remains after a full disk. */
 #include "harness/store/files/csv.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static int tear_down(void **state)
     return fixture_remove_dir(state);
 }
 
-/* Files of this process may grow up to so many bytes: a disk that gets full. */
+/* Limits the size of this process's files, as a full disk does. */
 static void limit_files(rlim_t bytes)
 {
     struct rlimit limit = {bytes, file_size.rlim_max};
@@ -42,8 +42,8 @@ static void assert_file(const char *name, const char *want)
     free(got);
 }
 
-/* Leaves the header, one baseline, one placement and the one that was skipped: more are of the same
- * kinds. */
+/* Keeps the header, one baseline, one placement and the skipped placement; other lines are of the
+ * same kinds. */
 static void keep_one_of_each(char *text)
 {
     char *to = text, *next;
@@ -155,7 +155,7 @@ TEST_WITHIN(csv_rows_bad_directory, set_up, tear_down)
         ",0,1000000000,10000000,100,4096,,ok\n" RUN                                                \
         "0,0,fixture,none,2,foreground,1,fixture," PARAMS ",1,1010000000,20000000,100,4096,,ok\n"
 
-/* Two rounds of `none` with two workers, and one of its baseline. */
+/* Two rounds of `none` with two workers, and one round of its baseline. */
 static void make_samples(struct result *result)
 {
     fixture_result_init(result);
@@ -205,7 +205,7 @@ TEST_WITHIN(csv_samples_full_disk_keeps_whole_rounds, set_up, tear_down)
     make_samples(&result);
     assert_int_equal(samples_file_open(&file, fixture_dir_fd, &err), 0);
     assert_int_equal(append(&file, &result, 0, 0, &err), 0);
-    limit_files((rlim_t)file.valid_bytes + 20); /* the next round fits in part */
+    limit_files((rlim_t)file.valid_bytes + 20); /* the next round fits only in part */
     assert_int_equal(append(&file, &result, 0, 1, &err), -EFBIG);
     assert_string_equal(err.msg, "cannot write samples.csv: File too large");
     assert_file("samples.csv", SAMPLES_HEADER FIRST_ROUND);

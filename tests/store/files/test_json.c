@@ -1,5 +1,4 @@
-/* harness/store/files/run_json.c: run.json read back says what the run was, whatever the machine
- * put into it. */
+/* harness/store/files/run_json.c: run.json, read back, describes the run, with any text in it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -78,7 +77,7 @@ static json_t *read_back(void)
     return document;
 }
 
-/* The value at "a.b.0.c"; fails the test where there is none. */
+/* The value at "a.b.0.c"; fails the test if there is none. */
 static json_t *at(json_t *value, const char *path)
 {
     char key[64];
@@ -231,7 +230,7 @@ TEST_IN_DIR(json_before_the_end_is_interrupted)
     json_decref(run);
 }
 
-/* A full disk, here a file size limit. */
+/* The disk is full: here a limit on file sizes. */
 TEST_IN_DIR(json_that_cannot_be_written_leaves_no_part)
 {
     struct result result;

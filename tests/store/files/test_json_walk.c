@@ -40,7 +40,7 @@ TEST(a_member_is_found_at_its_own_level)
     assert_null(json_walk_member(piece("[1]"), "x"));
 }
 
-/* Cut at any byte, it says so, and reads nothing behind its end. */
+/* Truncated at any byte, the text is refused, and nothing behind its end is read. */
 TEST(a_cut_text_is_no_json)
 {
     const char *text = "{\"a\": [1, 2, \"x\\\"\"], \"b\": {\"c\": null}}";

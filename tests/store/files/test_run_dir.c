@@ -1,7 +1,7 @@
 /*
- * harness/store/files/run_dir.c and harness/store/files/directory.c: whatever ends a run, and
- * wherever, the directory has one whole result, of this run or of the earlier one, and nothing that
- * a run did not write is touched.
+ * harness/store/files/run_dir.c and harness/store/files/directory.c: however and wherever a run
+ * ends, the directory has one complete result, of this run or of an earlier one. Files that no run
+ * wrote stay untouched.
  */
 #include "harness/show/figures/figures.h"
 #include "harness/store/files/run_dir.h"
@@ -22,10 +22,10 @@
 enum { DIED = 9, ROUNDS = 3, LINES_A_ROUND = 4 };
 
 /*
- * These take the places of libc's. The process dies in the call_to_die_in-th of them: before a name
- * changes, or when half of a write is done.
+ * The functions below replace libc's. The process dies in the call_to_die_in-th of these calls:
+ * before a name changes, or in the middle of a write.
  */
-static int call_to_die_in; /* 0 = never */
+static int call_to_die_in; /* the write_to_fail-th pwrite fails like on a full disk; 0 = never */
 
 static int write_to_fail; /* the disk is full in the write_to_fail-th pwrite; 0 = never */
 
@@ -61,7 +61,7 @@ ssize_t pwrite(int fd, const void *bytes, size_t size, off_t offset)
     return n;
 }
 
-/* All tests run in a directory of their own, in which "d" is the result directory. */
+/* All tests run in a new directory, in which "d" is the result directory. */
 static struct rlimit file_size;
 
 static int set_up(void **state)
@@ -76,7 +76,7 @@ static int tear_down(void **state)
     return chdir("/") || fixture_remove_dir(state);
 }
 
-/* A file's bytes as a string, to be freed; NULL when it is not there. */
+/* A file's bytes as a string; the caller frees it. NULL if the file does not exist. */
 static char *slurp(const char *path)
 {
     struct stat stat;
@@ -112,7 +112,7 @@ static void assert_text(const char *path, const char *want)
     free(got);
 }
 
-/* A run by hand of two workers with two steps each. */
+/* A run by hand, of two workers with two steps each. */
 struct session {
     struct run_dir run_dir;
     struct result result;
@@ -189,8 +189,8 @@ static const char *text_of(const json_t *object, const char *key)
 }
 
 /*
- * Whole lines, and of the rounds that run.json speaks of those alone. True where a part of the next
- * round is behind them.
+ * Expects whole lines, and only of rounds that run.json mentions. True if a part of the next round
+ * follows them.
  */
 static bool assert_samples(const json_t *run)
 {
@@ -225,7 +225,7 @@ static void assert_rows(const json_t *run)
     free(text);
 }
 
-/* The directory with a whole result of "old", a figure of it, and a file of the user's own. */
+/* A directory with a complete result "old", a figure of it, and a file of the user's. */
 static void make_old(void)
 {
     struct err err;
@@ -260,7 +260,7 @@ static void assert_old(const struct old_files *old)
     assert_true(is_there("d/plots/loss.svg"));
 }
 
-/* True where it ran to its end before the call it was to die in. */
+/* True if the run ended before the call in which it was to die. */
 static bool run_dies_in(int call)
 {
     int status;
@@ -423,7 +423,7 @@ TEST_WITHIN(output_full_disk_keeps_the_rounds_before, set_up, tear_down)
     struct old_files before = read_old();
     assert_int_equal(stat("d/samples.csv", &samples), 0);
     for (int i = 0; i < 2; i++) {
-        /* No room for the samples; room for them, but not for what is behind them. */
+        /* The disk has no room for the samples, or no room for the files after them. */
         limit_files(i ? 2 * (rlim_t)samples.st_size : (rlim_t)samples.st_size + 10);
         assert_int_equal(one_round(&s, &err), -EFBIG);
         assert_non_null(strstr(err.msg, i ? "rounds.csv" : "samples.csv"));
@@ -445,7 +445,7 @@ TEST_WITHIN(output_full_disk_keeps_the_rounds_before, set_up, tear_down)
     leave(&s);
 }
 
-/* Whichever file it is: the last word speaks of the rounds that are there. */
+/* Whichever write fails, the last output describes the rounds that exist. */
 TEST_WITHIN(output_a_round_that_is_not_written_leaves_nothing, set_up, tear_down)
 {
     for (int write = 1; write <= 4; write++) { /* samples, rounds, rows, run.json */
@@ -526,7 +526,7 @@ TEST_WITHIN(output_leaves_files_of_others_alone, set_up, tear_down)
         leave(&s);
         assert_int_equal(unlink(path), 0);
     }
-    /* Of other names there may be anything, where no earlier run has drawn also in plots. */
+    /* Other files may exist; as no earlier run has drawn figures, also files in plots. */
     put("d/notes.txt", "mine");
     assert_int_equal(mkdir("d/plots", 0777), 0);
     put("d/plots/loss.svg", "mine");
@@ -535,11 +535,11 @@ TEST_WITHIN(output_leaves_files_of_others_alone, set_up, tear_down)
     assert_text("d/plots/loss.svg", "mine");
 }
 
-/* Ranks other than the first never open one. */
+/* Ranks other than the first open no result directory. */
 TEST_WITHIN(output_that_was_not_opened_closes_nothing, set_up, tear_down)
 {
     struct run_dir run_dir = {0};
-    int own = dup(STDIN_FILENO); /* open in any case */
+    int own = dup(STDIN_FILENO); /* certainly open */
     assert_int_equal(dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO), STDIN_FILENO);
     run_dir_close(&run_dir);
     assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0);

@@ -1,4 +1,4 @@
-/* Fingerprints through JSON and back, and files that are none. */
+/* Fingerprints through JSON and back, and files that are no fingerprints. */
 #include "harness/store/forms/fingerprint.h"
 
 #include <errno.h>
@@ -104,7 +104,7 @@ TEST(fingerprint_refuses_other_json)
     }
 }
 
-/* As many values as there is room for, and values that are no objects. */
+/* As many values as fit, and values that are no objects. */
 TEST(fingerprint_takes_what_there_is_room_for)
 {
     struct fingerprint print;

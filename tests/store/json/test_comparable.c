@@ -1,4 +1,4 @@
-/* What makes results incomparable, from their run.json, and what allows it. */
+/* What makes results incomparable, by their run.json, and what permits the comparison. */
 #include "harness/store/json/comparable.h"
 #include "tests/lib/unit.h"
 
@@ -10,7 +10,7 @@ static const char same[] =
     "'topology': {'cpus': {'count': 16, 'allowed': '0-15'},"
     " 'gpus': [{'name': 'H100'}]}, 'options': {'profile': 'quick'}}";
 
-/* The record with `from` replaced by `to`, of which it has one; single quotes are double ones. */
+/* The record with its one `from` replaced by `to`; single quotes stand for double ones. */
 static json_t *record_with(const char *from, const char *to)
 {
     char text[1024] = "";
@@ -74,7 +74,7 @@ TEST(comparable_refuses_what_differs)
     }
 }
 
-/* A cgroup has a file for the quota only while some process wants one: "max" in it is no limit. */
+/* A cgroup has a file for the quota only while some process sets one; "max" in it is no limit. */
 TEST(comparable_takes_no_quota_for_what_it_is)
 {
     struct checked checked = check("'cpu_max': null", "'cpu_max': 'max 100000'", NULL);
@@ -82,7 +82,7 @@ TEST(comparable_takes_no_quota_for_what_it_is)
     assert_int_equal(checked.findings.n, 0);
 }
 
-/* Of long lists, too, the last ones count: of CPUs, and of GPUs. */
+/* In long lists of CPUs and GPUs, differences at the end count as well. */
 TEST(comparable_sees_differences_far_behind)
 {
     static const char from[] = "'allowed': '0-15'";
@@ -109,7 +109,8 @@ TEST(comparable_sees_differences_far_behind)
     json_decref(other);
 }
 
-/* A command that was compared by another number is another measurement; another command is told. */
+/* Another way to count a command's work makes another measurement; another command is only
+ * reported. */
 TEST(comparable_tells_commands_apart)
 {
     static const char plain[] = "'options': {'profile': 'quick'}";

@@ -1,4 +1,4 @@
-/* Comparisons in JSON: the fields, and numbers that are not known. */
+/* Comparisons in JSON: the fields, and unknown numbers. */
 #include "harness/store/json/comparison.h"
 #include "tests/lib/unit.h"
 
@@ -56,7 +56,7 @@ TEST(comparison_json_reads_back_what_it_wrote)
     json_decref(array);
     assert_int_equal(back.n, 1);
     assert_true(isnan(back.all[0].high));
-    back.all[0].high = one.high; /* NaN is not one pattern of bits */
+    back.all[0].high = one.high; /* NaN has many bit patterns */
     json_t *again = comparisons_to_json(&back), *first = comparisons_to_json(&written);
     assert_true(json_equal(again, first));
     json_decref(again);

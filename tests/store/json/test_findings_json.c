@@ -1,4 +1,4 @@
-/* Findings through JSON and back, and JSON that is not of their form. */
+/* Findings through JSON and back, and JSON of another form. */
 #include "harness/store/json/findings.h"
 #include "tests/lib/unit.h"
 
@@ -25,7 +25,7 @@ static const struct finding judged = {.id = "change_throughput",
                                       .low = 0.5,
                                       .high = (double)NAN};
 
-/* As text, on its own; free it. */
+/* As text of its own; the caller frees it. */
 static char *dump(const struct finding *finding)
 {
     struct findings findings = {0};
@@ -109,7 +109,7 @@ TEST(findings_json_of_none)
     assert_int_equal(findings.n, 0);
 }
 
-/* Texts as long as they may be, in all severities, in their order. */
+/* Texts of the greatest length, in all severities, in order. */
 TEST(findings_json_round_trip)
 {
     struct findings before = {0}, after;
@@ -136,7 +136,7 @@ TEST(findings_json_round_trip)
     findings_free(&after);
 }
 
-/* Names of processes are of any bytes; a cut one may end within a character. */
+/* Names of processes may have any bytes, and a truncated name may end within a character. */
 TEST(findings_json_of_hostile_text)
 {
     struct finding hostile = {.id = "gpu_processes", .severity = FINDING_BAD};
@@ -153,7 +153,7 @@ TEST(findings_json_of_hostile_text)
     free(text);
 }
 
-/* What is of another form is left out, what is too long is cut. */
+/* Members of another form are left out, and texts that are too long are truncated. */
 TEST(findings_json_of_another_form)
 {
     static const char *const none[] = {

@@ -1,4 +1,5 @@
-/* A result read back says what it said when it was made, and a damaged one is an error at most. */
+/* A result that is read back prints what the run printed; a damaged result gives at worst an
+ * error. */
 #include "harness/store/read/recorded.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@ static const char *const names[] = {"run.json", "rounds.csv", "rows.csv"};
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
 static const struct bench *const no_benches[] = {NULL};
-static const struct topo topo; /* nothing in the fixtures' plans points into it */
+static const struct topo topo; /* the fixtures' plans hold no pointers into it */
 
 static const struct environment env = {.arch = "x86_64",
                                        .cpu_model = "a CPU",
@@ -37,7 +38,7 @@ static void write_all(const struct result *result, const struct verdict *verdict
         fail_msg("%s", err.msg);
 }
 
-/* What the run itself would print; free it. */
+/* What the run itself would print; the caller frees it. */
 static char *format(const struct verdict *verdict)
 {
     char *text = NULL;
@@ -80,7 +81,7 @@ static void assert_said_again(const struct result *result, const struct bench *c
         assert_int_equal(dims_compare(&a->dims, &b->dims), 0);
         assert_int_equal(a->round, b->round);
         assert_int_equal(a->status, b->status);
-        /* The same number to the last bit; both NaN where there is none. */
+        /* Equal to the last bit, or both NaN. */
         assert_true(a->value == b->value || (a->value != a->value && b->value != b->value));
     }
     free(rows);
@@ -103,7 +104,7 @@ TEST_IN_DIR(recorded_run_is_said_again)
     fixture_result_free(&result);
 }
 
-/* Rows, headings and warnings of a dose, and one that no program can hold. */
+/* Rows, headings and warnings of a dose, and a dose that no program can hold. */
 TEST_IN_DIR(recorded_dose_is_said_again)
 {
     struct result result;
@@ -133,7 +134,7 @@ TEST_IN_DIR(recorded_dose_is_said_again)
     fixture_result_free(&result);
 }
 
-/* Who shares a GPU is in the plan. */
+/* The plan says which workers share a GPU. */
 TEST_IN_DIR(recorded_shared_gpus_are_said_again)
 {
     struct result result;
@@ -149,7 +150,7 @@ TEST_IN_DIR(recorded_shared_gpus_are_said_again)
     fixture_result_free(&result);
 }
 
-/* A number that no machine has is no GPU. */
+/* A number that no machine has is not a GPU. */
 TEST_IN_DIR(recorded_impossible_gpu_is_none)
 {
     struct result result;
@@ -183,7 +184,7 @@ TEST_IN_DIR(recorded_scans_are_said_again)
     }
 }
 
-/* Of benchmarks that this program does not have, all values are in tables nevertheless. */
+/* All values of benchmarks that this program lacks are still in tables. */
 TEST_IN_DIR(recorded_shows_values_of_unknown_benchmarks)
 {
     struct result result;
@@ -211,7 +212,7 @@ static int read_code(struct err *err)
     char *text = NULL;
     size_t size;
     int rc = recorded_read(fixture_dir_fd, no_benches, &recorded, err);
-    if (!rc) /* what could be read can be said */
+    if (!rc) /* what was read can be printed */
         assert_int_equal(summary_format(&recorded, &text, &size, err), 0);
     for (size_t i = 0; !rc && i < size; i++)
         assert_true(text[i] == '\n' || (unsigned char)text[i] >= ' ');
@@ -236,7 +237,8 @@ static void write_demo(void)
     fixture_result_free(&result);
 }
 
-/* The key as written; and of a version that wrote none, from the rest: the kind is as it is now. */
+/* The key as written. If an older version wrote none, it is made from the rest, with the present
+ * kind of key. */
 TEST_IN_DIR(recorded_knows_its_machine)
 {
     struct machine_parts parts;
@@ -263,7 +265,7 @@ TEST_IN_DIR(recorded_knows_its_machine)
     recorded_free(&recorded);
 }
 
-/* Each file cut at many places, and with bytes of it changed: never more than an error. */
+/* Each file truncated at many places, and with changed bytes: at worst an error. */
 TEST_IN_DIR(recorded_damage_is_an_error_at_most)
 {
     static const char bytes[] = {'"', ',', '\n', '9', '\033', '-', '\0'};
@@ -288,5 +290,5 @@ TEST_IN_DIR(recorded_damage_is_an_error_at_most)
         free(whole);
         assert_int_equal(read_code(&err), 0);
     }
-    assert_true(refused > 2 * places); /* a cut in any file is seen */
+    assert_true(refused > 2 * places); /* a truncation in any file is found */
 }

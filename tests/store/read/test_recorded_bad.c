@@ -1,4 +1,5 @@
-/* Files that are not a result, or were cut or edited: one line each that says which and where. */
+/* Files that are not a result, or were truncated or edited: one line that says which file and
+ * where. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -14,7 +15,7 @@
 #include "tests/lib/unit.h"
 
 static const struct bench *const no_benches[] = {NULL};
-static const struct topo topo; /* nothing in the fixture's plans points into it */
+static const struct topo topo; /* the fixture's plans hold no pointers into it */
 
 static void write_demo(void)
 {
@@ -50,7 +51,7 @@ static void assert_read(int code, const char *pattern)
         fail_msg("%d '%s', expected %d '%s'", rc, err.msg, code, pattern);
 }
 
-/* The first `find` behind the first `behind` becomes `put`; the file as it was: free() it. */
+/* Replaces the first `find` after the first `behind` by `put`. Returns the old text: free() it. */
 static char *edit(const char *name, const char *behind, const char *find, const char *put)
 {
     char *whole = NULL, *edited = NULL;
@@ -77,7 +78,7 @@ static const char rounds[] = "rounds.csv", rows[] = "rows.csv", run[] = "run.jso
 static const struct {
     const char *file, *behind, *find, *put, *said;
 } edits[] = {
-    /* Cells that are none of what they should be. */
+    /* Cells with invalid values. */
     {rounds, THROUGHPUT, "8333.3", "fast", "rounds.csv, line 2: value 'fast33333"},
     {rounds, THROUGHPUT, "8333.333333333334", "nan", "line 2: value 'nan' is no number"},
     {rounds, THROUGHPUT, "8333.333333333334", "0x10", "line 2: value '0x10' is no number"},
@@ -91,7 +92,7 @@ static const struct {
     {rows, THROUGHPUT, "8333.33333", "about8", "rows.csv, line 2: median 'about8' is no number"},
     {rows, THROUGHPUT, "higher,3,3,", "higher,3,x,", "line 2: samples 'x' is no whole number"},
     {rows, THROUGHPUT, "higher,3,3,", "higher,99999999999999999999,3,", "more than there can be"},
-    /* Lines that are cut, missing, more, or twice. */
+    /* Lines that are truncated, missing, extra or repeated. */
     {rounds, RUN, ",ok,\n", ",ok\n", "rounds.csv, line 2: not 15 cells"},
     {rounds, RUN, ",ok,\n", ",ok,\"never closed\n", "line 2: not 15 cells"},
     {rounds, "skipped", "cache\n", "cac", "rounds.csv, line 564: it is cut off"},
@@ -112,7 +113,7 @@ static const struct {
     {rows, RUN, "round_steps", "unheard_of", "rows.csv, line 4: unheard_of is not in rounds.csv"},
     {rounds, RUN, "cpus_visited,count,none,0", "round_steps,steps,none,0",
      "comes again, first in line 8"},
-    /* Two files, or lines, of several runs. */
+    /* Files, or lines, of different runs. */
     {rounds, RUN, RUN, "20240102T030405Z-other,",
      "line 2: of run '20240102T030405Z-other', run.json is of '20240102T030405Z-fixture'"},
     {rows, RUN, RUN, "20240102T030405Z-other,",
@@ -121,7 +122,7 @@ static const struct {
      "line 2: of scenario 'other', run.json is of 'fixture'"},
     {rounds, RUN, ",none,1,", ",none,2,",
      "line 2: not what run.json says: baseline of fixture, none, workers=1"},
-    /* What the two files say of the same. */
+    /* Contradictions between the two files. */
     {rows, THROUGHPUT, "items/s", "items/h",
      "line 2: throughput in items/h, higher is better; in rounds.csv items/s, higher"},
     {rows, THROUGHPUT, "higher", "lower",
@@ -173,7 +174,7 @@ TEST_WITHIN(recorded_names_what_was_edited, set_up, fixture_remove_dir)
     assert_read(0, "");
 }
 
-/* A line of rows.csv that is missing, and is not counted either. */
+/* A line missing in rows.csv, which the number of rows does not count either. */
 TEST_WITHIN(recorded_misses_a_row_that_rounds_ask_for, set_up, fixture_remove_dir)
 {
     char *whole_rows = edit(rows, RUN, RUN LINE "round_steps,steps,none,3,3,4,4,4,,,4,4,ok,\n", "");
@@ -219,7 +220,7 @@ TEST_WITHIN(recorded_refuses_a_byte_of_0, set_up, fixture_remove_dir)
     assert_read(-EINVAL, "rows.csv, line 2: a byte of value 0");
 }
 
-/* Nothing is wrong with what a run leaves that was cut off before its first round was done. */
+/* A run that was ended before its first round leaves a valid result. */
 TEST_WITHIN(recorded_tells_a_run_without_a_round_from_damage, set_up, fixture_remove_dir)
 {
     char *before = edit(run, "{", "\"rounds_done\": 3", "\"rounds_done\": 0");
@@ -227,7 +228,7 @@ TEST_WITHIN(recorded_tells_a_run_without_a_round_from_damage, set_up, fixture_re
     assert_read(-ENODATA, "no round of it was finished");
 }
 
-/* Deeper than anything that a recursion over it should follow. */
+/* Nested deeper than a recursion should follow. */
 TEST_WITHIN(recorded_refuses_deep_json, set_up, fixture_remove_dir)
 {
     enum { DEEP = 100000 };
@@ -239,7 +240,7 @@ TEST_WITHIN(recorded_refuses_deep_json, set_up, fixture_remove_dir)
     free(text);
 }
 
-/* None of them is waited for, followed, or read into memory. */
+/* The reader neither waits for such files, nor follows them, nor reads them into memory. */
 TEST_WITHIN(recorded_refuses_what_is_no_file, set_up, fixture_remove_dir)
 {
     static const char *const names[] = {run, rounds, rows};

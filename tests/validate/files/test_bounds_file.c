@@ -1,4 +1,4 @@
-/* harness/validate/files/bounds_file.h: bounds that are written, read, and edited badly. */
+/* harness/validate/files/bounds_file.h: files of bounds, written, read, and badly edited. */
 #include "harness/validate/files/bounds_file.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ TEST_IN_DIR(it_comes_back_as_it_was)
 #define GOOD "{\"metric\": \"a\", \"reference\": 5, \"lower\": 4, \"unit\": \"s\", " COLUMNS "}"
 #define FOOTER "\n]}\n"
 
-/* The file with that text is refused, and the message ends so. */
+/* A file with that text is refused, and the message ends with `expected`. */
 static void refuse(const char *text, const char *expected)
 {
     struct bounds bounds;
@@ -127,7 +127,7 @@ TEST_IN_DIR(what_is_not_there_is_said)
     bounds_free(&bounds);
 }
 
-/* Nothing in it commands a terminal, or looks like what stands between the columns of a key. */
+/* No text of the file can control a terminal, or contains the separator of a key's columns. */
 TEST_IN_DIR(control_characters_become_spaces)
 {
     struct bounds bounds;
@@ -142,7 +142,7 @@ TEST_IN_DIR(control_characters_become_spaces)
     bounds_free(&bounds);
 }
 
-/* As a Kubernetes volume shows a file. */
+/* Kubernetes volumes show files as links. */
 TEST_IN_DIR(a_link_is_followed)
 {
     struct bounds bounds;

@@ -1,4 +1,4 @@
-/* harness/validate/files/fleet_read.h: results of machines below a directory. */
+/* harness/validate/files/fleet_read.h: results of machines, read from a directory. */
 #include "harness/validate/files/fleet_read.h"
 
 #include <errno.h>
@@ -69,14 +69,15 @@ TEST_IN_DIR(what_counts_is_read)
     assert_true(fleet.cells[0].value > 12.4 && fleet.cells[0].value < 12.6);
     assert_string_equal(intern_text(&fleet.kinds, fleet.machines[0].kind),
                         "2 x Xeon, 64 CPUs, 2 x H200");
-    assert_string_equal(fleet_trouble_of(&fleet, 1, intern_text(&fleet.keys, 0)),
+    assert_string_equal(fleet_missing_reason_of(&fleet, 1, intern_text(&fleet.keys, 0)),
                         "b: failed: no, memory");
-    assert_string_equal(fleet_trouble_of(&fleet, 0, intern_text(&fleet.keys, 0)), "");
+    assert_string_equal(fleet_missing_reason_of(&fleet, 0, intern_text(&fleet.keys, 0)), "");
     assert_int_equal(fleet.machines[1].newest, 20261122100000);
     fleet_free(&fleet);
 }
 
-/* A figure of rounds beside others that failed is none: of a wrong result no speed counts. */
+/* A figure has no value if other rounds of it failed: the speed of a wrong result does not
+ * count. */
 TEST_IN_DIR(a_row_that_failed_is_no_figure)
 {
     struct fleet fleet;
@@ -88,12 +89,13 @@ TEST_IN_DIR(a_row_that_failed_is_no_figure)
     assert_int_equal(read_all(&fleet, &found), 0);
     assert_int_equal(found.results, 1);
     assert_int_equal(fleet.ncells, 0);
-    assert_string_equal(fleet_trouble_of(&fleet, 0, "s\037none\0372\037\037b\037\037\037rate"),
-                        "b: failed: 1 of 3 rounds: a wrong result");
+    assert_string_equal(
+        fleet_missing_reason_of(&fleet, 0, "s\037none\0372\037\037b\037\037\037rate"),
+        "b: failed: 1 of 3 rounds: a wrong result");
     fleet_free(&fleet);
 }
 
-/* Why a figure is missing is what its own arm says: not a usual skip of another one. */
+/* The reason for a missing figure comes from its own arm, not from a skip of another arm. */
 TEST_IN_DIR(troubles_are_of_their_arms)
 {
 #define TROUBLE(placement, bench, status, reason)                                                  \
@@ -117,12 +119,12 @@ TEST_IN_DIR(troubles_are_of_their_arms)
                {"s\037cores\0372\037\037c\037\037\037rate", ""},
                {"t\037none\0372\037\037b\037\037\037rate", ""}};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        assert_string_equal(fleet_trouble_of(&fleet, 0, all[i].key), all[i].why);
+        assert_string_equal(fleet_missing_reason_of(&fleet, 0, all[i].key), all[i].why);
     fleet_free(&fleet);
 #undef TROUBLE
 }
 
-/* A directory that is given twice, or with one below it, is not twice as many runs. */
+/* A directory that is given twice, or inside another given one, counts once. */
 TEST_IN_DIR(a_run_counts_once)
 {
     static const char record[] =
@@ -146,7 +148,7 @@ TEST_IN_DIR(a_run_counts_once)
     fleet_free(&fleet);
 }
 
-/* One result of that text, which cannot be used, and is told of so. */
+/* Expects that a result with these texts is unusable, and reported so. */
 static void refuse(const char *record, const char *rows, const char *expected)
 {
     struct fleet fleet;
@@ -183,7 +185,7 @@ TEST_IN_DIR(no_result_is_an_error)
     fleet_free(&fleet);
 }
 
-/* A validate.json that is cut within a name is told in one line. */
+/* A validate.json that is truncated within a name gets one line. */
 TEST(a_cut_validation_is_told_in_a_line)
 {
     struct fleet fleet = {0};
@@ -219,7 +221,7 @@ TEST_IN_DIR(names_of_machines_command_no_terminal)
     "T10:00:00Z\", \"verdict\": \"" verdict "\", \"text\": \"" text                                \
     "\", \"machine\": {\"parts\": {}}, \"measured\": []}"
 
-/* The newest in time counts, in whatever order they are read. */
+/* The latest validation counts, in any order of reading. */
 TEST(a_validation_says_whether_its_machine_passed)
 {
     static const char *const texts[] = {

@@ -1,4 +1,4 @@
-/* Waivers: read strictly, applied to their unit alone, and until their day. */
+/* Waivers: parsed strictly, applied to their own unit alone, and valid until their date. */
 #include "harness/validate/files/waivers.h"
 
 #include <errno.h>
@@ -98,13 +98,12 @@ TEST(waivers_apply_to_their_unit_and_day)
     assert_string_equal(all[0].evidence, "waived until 2030-06-15: by design");
     assert_int_equal(all[1].outcome, OUTCOME_FAIL);
     assert_int_equal(all[2].outcome, OUTCOME_FAIL);
-    assert_int_equal(all[3].outcome, OUTCOME_FAIL); /* a day late */
+    assert_int_equal(all[3].outcome, OUTCOME_FAIL); /* expired the day before */
     assert_string_equal(all[3].evidence, "x8; its waiver expired on 2030-06-14: riser");
     assert_int_equal(all[4].outcome, OUTCOME_SKIP);
 }
 
-/* What somebody lives with fails a strict verdict as little as another one, be it failure or
- * warning. */
+/* A waived failure does not fail a strict verdict, and neither does a waived warning. */
 TEST(waived_findings_pass_strictly)
 {
     struct waiver list[] = {
@@ -117,7 +116,7 @@ TEST(waived_findings_pass_strictly)
     struct findings findings = {.n = 2, .all = all};
     assert_int_equal(rules_verdict(&findings, true, "").rules, 2);
     waive_findings(&waivers, "2030-06-01", &findings);
-    waive_findings(&waivers, "2030-06-01", &findings); /* told once */
+    waive_findings(&waivers, "2030-06-01", &findings); /* reported once */
     assert_string_equal(all[0].evidence, "waived until 2030-06-15: batch system");
     assert_int_equal(rules_verdict(&findings, true, "").outcome, OUTCOME_PASS);
     assert_int_equal(rules_verdict(&findings, true, "").count[OUTCOME_WARN], 2);

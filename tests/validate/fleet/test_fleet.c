@@ -47,11 +47,11 @@ TEST(a_key_that_is_none_is_refused)
     params[sizeof(params) - 1] = '\0';
     const char *columns[FLEET_COLUMNS] = {"a", "b", "c", "d", "e", params, "f", "g"};
     assert_int_equal(fleet_key_join(columns, key), 0);
-    columns[FLEET_PARAMS] = "x\037y"; /* as stands between them */
+    columns[FLEET_PARAMS] = "x\037y"; /* the separator of columns */
     assert_int_equal(fleet_key_join(columns, key), 0);
 }
 
-/* Runs are read in another order than that of time. */
+/* Runs are not read in the order of time. */
 TEST(a_figure_is_the_median_of_its_newest_runs)
 {
     struct fleet fleet = {0};
@@ -109,7 +109,7 @@ TEST(what_is_no_figure_of_that_name_is_refused)
     fleet_free(&fleet);
 }
 
-/* The name of a figure that was refused has no cells, and is not in the way of the next one. */
+/* A refused figure's name has no cells and does not disturb the next figure. */
 TEST(a_refused_figure_leaves_no_trace)
 {
     struct fleet fleet = {0};
@@ -130,8 +130,8 @@ TEST(a_refused_figure_leaves_no_trace)
     fleet_free(&fleet);
 }
 
-/* Machines of two versions, of which one lacks a parameter, have figures of one name; bounds name
- * it as the first of them does. */
+/* Machines of two versions, one of which lacks a parameter, share a figure. Bounds name it as the
+ * first machine does. */
 TEST(a_parameter_at_its_default_may_be_lacking)
 {
     static const struct opt opts[] = {{.name = "step", .kind = OPT_SECONDS, .def = "10ms"},
@@ -164,11 +164,12 @@ TEST(a_parameter_at_its_default_may_be_lacking)
     assert_int_equal(fleet.keys.n, 3);
     assert_non_null(fleet_find(&fleet, 0, 0));
     assert_non_null(fleet_find(&fleet, 0, 1));
-    assert_non_null(strstr(intern_text(&fleet.spelled, fleet.metrics[1].spelled), "step=0.02"));
+    assert_non_null(strstr(intern_text(&fleet.raw_keys, fleet.metrics[1].raw_key), "step=0.02"));
     fleet_free(&fleet);
 }
 
-/* Two machines of one host name; where a run does not say which it is, it is the first. */
+/* Two machines with one host name; a run that does not say which of them it is counts as the
+ * first. */
 TEST(machines_of_one_name_are_told_apart)
 {
     struct fleet fleet = {0};

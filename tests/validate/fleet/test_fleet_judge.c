@@ -1,5 +1,5 @@
-/* harness/validate/fleet/bounds_make.h and fleet_judge.h, on fleets of which it is known who is
- * bad. */
+/* harness/validate/fleet/bounds_make.h and fleet_judge.h, on fleets whose bad machines are
+ * known. */
 #include "harness/validate/fleet/judge.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static void free_judged(struct judged *judged)
     fleet_free(&judged->fleet);
 }
 
-/* Machines of that many at the front are bad: how many of them, and of the others, are accused. */
+/* The first `nbad` machines are bad: counts the accused among them and among the others. */
 static void count(const struct judged *judged, unsigned nbad, unsigned *found, unsigned *accused)
 {
     *found = *accused = 0;
@@ -58,7 +58,7 @@ static const struct fleet_offence *offence_of(const struct judged *judged, uint3
     return NULL;
 }
 
-/* Its worst offence in words. */
+/* The machine's worst violation as a finding. */
 static struct finding finding_of(const struct judged *judged, uint32_t machine)
 {
     struct finding finding;
@@ -73,7 +73,8 @@ static const struct fixture_fleet usual = {.machines = 200,
                                            .modes = true,
                                            .seed = 1};
 
-/* Heavy tails and second modes in all figures: of 6,000 good machines 0.1% may be accused. */
+/* Heavy tails and second modes in all figures: at most 0.1% of 6,000 good machines may be
+ * accused. */
 TEST(bad_figures_are_found_and_good_machines_left_alone)
 {
     unsigned found = 0, accused = 0;
@@ -116,7 +117,7 @@ TEST(normal_noise_accuses_nobody)
     free_judged(&judged);
 }
 
-/* Whatever its figures are: it fails, is the first, and no bounds are made of it. */
+/* A machine that its own rules refused fails with any figures, comes first, and makes no bounds. */
 TEST(whom_its_own_rules_refused_fails)
 {
     struct judged judged = {0};
@@ -134,7 +135,7 @@ TEST(whom_its_own_rules_refused_fails)
     free_judged(&judged);
 }
 
-/* Much the same fault in a tenth of them does not become the usual. */
+/* Nearly the same fault in a tenth of the machines does not become normal. */
 TEST(a_bad_batch_does_not_hide)
 {
     struct judged judged = {0};
@@ -169,7 +170,7 @@ TEST(missing_units_are_named)
     free_judged(&judged);
 }
 
-/* Its newest runs are what counts, however good it was before. */
+/* The newest runs of a machine count, however good it was before. */
 TEST(a_machine_that_became_worse_is_found)
 {
     unsigned found = 0, accused = 0;
@@ -197,7 +198,7 @@ TEST(a_machine_that_became_worse_is_found)
     assert_int_equal(accused, 0);
 }
 
-/* No figure of it is beyond its bounds, but all are 8% lower. */
+/* Each figure is within its bounds, but all are 8% lower. */
 TEST(a_machine_that_is_worse_in_all_is_odd)
 {
     struct judged judged = {0};
@@ -219,7 +220,7 @@ TEST(a_machine_that_is_worse_in_all_is_odd)
     free_judged(&judged);
 }
 
-/* Of 4 machines the spread is what was seen elsewhere, and it is said. */
+/* With 4 machines the spread comes from other fleets, and the report says so. */
 TEST(few_machines_have_the_bounds_of_others)
 {
     struct judged judged = {0};
@@ -246,7 +247,7 @@ static void add_of_kind(struct fleet *fleet, const char *name, const char *kind)
     assert_int_equal(fleet_add_run(fleet, &origin, &run, &err), 0);
 }
 
-/* It lacks what it cannot have: that it is another kind is all there is to say. */
+/* A machine of another kind lacks figures, but only its kind is reported. */
 TEST(another_kind_is_left_out_and_fails)
 {
     struct judged judged = {0};
@@ -268,7 +269,7 @@ TEST(another_kind_is_left_out_and_fails)
     free_judged(&judged);
 }
 
-/* Of two kinds, or of three with two machines at most, none is the right one by chance. */
+/* With two kinds, or three of at most two machines each, none is chosen as the right one. */
 TEST(the_first_kind_is_not_the_right_one)
 {
     static const char *const fleets[] = {"xy", "xxy", "xxyyz", "xxxyyy"};
@@ -291,7 +292,7 @@ TEST(the_first_kind_is_not_the_right_one)
     }
 }
 
-/* Bounds that a person wrote: what they say is all that counts. */
+/* Bounds written by a person are used as they are. */
 static void judge_by(struct judged *judged, double lower, double upper, bool higher, int expected)
 {
     struct err err = {0};
@@ -309,7 +310,7 @@ static void judge_by(struct judged *judged, double lower, double upper, bool hig
                      expected);
 }
 
-/* Disturbed is a machine that was so in most of its runs: more runs are no way out of a failure. */
+/* A machine counts as disturbed if most of its runs were; more runs do not excuse a failure. */
 TEST(one_disturbed_run_of_three_is_no_excuse)
 {
     for (unsigned noisy = 0; noisy <= 3; noisy++) {
@@ -334,7 +335,7 @@ TEST(one_disturbed_run_of_three_is_no_excuse)
     }
 }
 
-/* Of the right kind, and with no figure that anything was said about: no pass. */
+/* A machine of the right kind without any judged figure does not pass. */
 TEST(whom_nothing_was_judged_of_does_not_pass)
 {
     struct judged judged = {0};
@@ -355,7 +356,7 @@ TEST(whom_nothing_was_judged_of_does_not_pass)
     free_judged(&judged);
 }
 
-/* No pass and no failure, whatever is odd of its figures; one that fails by them fails. */
+/* Neither pass nor failure if its figures are only odd; violated bounds are a failure. */
 TEST(whom_its_own_rules_could_not_judge_does_not_pass)
 {
     struct judged judged = {0};
@@ -393,7 +394,7 @@ TEST(given_bounds_decide)
     judge_by(&judged, 101, NAN, true, 0);
     assert_int_equal(judged.judgement.count[OUTCOME_FAIL], 1);
     assert_int_equal(judged.judgement.machines[0].machine, 0);
-    judge_by(&judged, NAN, 110, true, 0); /* better than any is odd, and no failure */
+    judge_by(&judged, NAN, 110, true, 0); /* better than all others is a warning, no failure */
     assert_int_equal(judged.judgement.count[OUTCOME_FAIL], 0);
     assert_int_equal(judged.judgement.count[OUTCOME_WARN], 1);
     judge_by(&judged, NAN, 110, false, -EINVAL);

@@ -1,4 +1,4 @@
-/* Rules of memory and of a burn-in, over values that are made up. */
+/* Rules of memory and of a burn-in, over made-up values. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static struct facts_value *put(double value, const char *metric, const char *for
     return at;
 }
 
-/* A burn-in of a minute in which GPU 1's products fall to `kept` of what they were. */
+/* A burn-in of a minute, in which GPU 1's products fall to `kept` of their first rate. */
 static void burn(double kept)
 {
     n = 0;
@@ -56,7 +56,7 @@ static void burn(double kept)
     w->facts.after_burn = &later;
 }
 
-/* Another value was measured. */
+/* Adds a measured value. */
 static void add(struct facts_value *value)
 {
     (void)value;
@@ -109,7 +109,7 @@ TEST_ON_WORLD(burn_finds_what_sags)
     fixture_finds("burn_steady", "GPU 1 (0000:02:00.0)", OUTCOME_WARN, "hardware", ACTION_WATCH);
     burn(0.6);
     fixture_finds("burn_steady", "GPU 1 (0000:02:00.0)", OUTCOME_FAIL, "hardware", ACTION_WATCH);
-    /* Slow from the first second, against its peers. */
+    /* Slow from the first second, compared with its peers. */
     burn(1);
     for (size_t i = 0; i < n; i++)
         if (strcmp(values[i].metric, "burn_products") == 0 && strstr(values[i].key, "gpu=2"))
@@ -170,10 +170,10 @@ TEST_ON_WORLD(burn_finds_new_errors)
     fixture_finds("burn_events", "GPU 0 (0000:01:00.0)", OUTCOME_WARN, "hardware", ACTION_RESET);
 }
 
-/* An hour is not taken twice. */
+/* A burn-in of an hour is not repeated. */
 TEST_ON_WORLD(burn_is_not_looked_at_again)
 {
     static const struct rules_request all;
     burn(0.6);
-    assert_int_equal(rules_doubted(fixture_judge(&all), &all), 0);
+    assert_int_equal(rules_to_repeat(fixture_judge(&all), &all), 0);
 }

@@ -1,8 +1,8 @@
 /*
- * Machines that are planted, good ones and faulty ones: what validate says of each, with and
- * without --machine. The bus, the CPUs, memory and settings are files below a root of their own,
- * read as on a server; GPUs and their health stand in for NVML, and what was measured is made up.
- * The test prints a table in Markdown where CONTEND_TABLE names a file.
+ * Made-up machines, good ones and faulty ones: what validate says of each, with and without
+ * --machine. The bus, the CPUs, memory and settings are files below a root of their own and are
+ * read as on a server. GPUs and their health replace NVML, and measured values are made up. The
+ * test prints a table in Markdown if CONTEND_TABLE names a file.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 enum { GPUS_MOST = 8, ALL = -1 };
 
-/* A good machine, by what its data sheet and our results say. */
+/* A good machine, by its data sheet and our results. */
 static const struct base {
     const char *kind, *gpu, *cpu;
     unsigned ngpus, sockets;
@@ -275,7 +275,7 @@ static void read_and_measure(const struct base *base)
         world.facts.probes[PROBE_COLLECTIVE].status = PROBE_ABSENT;
 }
 
-/* Values of that probe and metric times a factor, of GPUs by number or ALL. */
+/* Multiplies the values of that probe and metric by `factor`, for one GPU or ALL. */
 static void scale(enum facts_probe_name name, const char *part, int gpu, double factor)
 {
     char of[32];
@@ -419,12 +419,12 @@ static void on_hypervisor(void)
     fixture_put("/proc/cpuinfo", "model name : AMD EPYC 9654\nflags : hypervisor\n");
 }
 
-/* before: the files are read; else once it was measured. */
+/* `before`: applied before the files are read; otherwise after the measurement. */
 static const struct planted {
     const char *is, *machine;
     void (*before)(void), (*after)(void);
     enum finding_outcome without, with;
-    const char *rule; /* that says so with --machine; NULL = it is good */
+    const char *rule; /* that reports it with --machine; NULL = a good machine */
 } planted[] = {
 #define GOOD(machine, without)                                                                     \
     {                                                                                              \
@@ -518,7 +518,7 @@ static size_t fit_of(const char *file)
     return machine_is_of(&kind, &world.gpus[0]);
 }
 
-/* Of all files, the one of that kind has most of the GPU's name. */
+/* Among all files, the one of this kind matches most of the GPU's name. */
 static void fits_best(const char *machine)
 {
     const char *own;

@@ -1,5 +1,4 @@
-/* Rules over facts that are made up: each planted fault gives its rule, outcome, class and action.
- */
+/* Rules over made-up facts: each planted fault gives its rule, outcome, cause and action. */
 #include "harness/validate/rules/check.h"
 
 #include <ctype.h>
@@ -13,7 +12,7 @@ static struct fixture_world *const w = &fixture_world;
 
 #define SET(field, text) (void)snprintf(field, sizeof(field), "%s", text)
 
-/* From here on there is that fault, and the rule finds it. */
+/* Plants a fault, which stays, and expects the rule to find it. */
 #define PLANT(fault, id, unit, outcome, cause, action)                                             \
     do {                                                                                           \
         fault;                                                                                     \
@@ -32,11 +31,11 @@ TEST_ON_WORLD(rules_are_well_formed)
         for (const char *at = rule->id; *at; at++)
             assert_true(islower((unsigned char)*at) || isdigit((unsigned char)*at) || *at == '_');
         assert_true(strlen(rule->id) < sizeof(((struct finding *)0)->id));
-        assert_ptr_equal(rule_find(rule->id), rule); /* no other one has the name */
+        assert_ptr_equal(rule_find(rule->id), rule); /* names are unique */
         for (size_t i = 0; i < 4; i++)
             known = known || strcmp(rule->cause, causes[i]) == 0;
         assert_true(known && rule->needs[0] && rule->source[0]);
-        assert_null(strpbrk(rule->about, "|")); /* a cell of the documentation */
+        assert_null(strpbrk(rule->about, "|")); /* it fits into a cell of the documentation */
         assert_true(rule->judge || (rule->limits->sentence && rule->passed));
         for (const struct limit *limit = rule->limits; limit->sentence; limit++)
             assert_true(limit->text || limit->setting || !strstr(limit->sentence, "{t}"));
@@ -53,7 +52,7 @@ static void accuses_nobody(const struct findings *findings)
                      findings->all[i].sentence);
 }
 
-/* Of a machine that tells nothing, no rule is silent, and none accuses it. */
+/* On a machine that reports nothing, every rule says something, and none accuses it. */
 TEST_ON_WORLD(rules_of_nothing)
 {
     struct topo nothing = {.ncpus = 0};
@@ -82,7 +81,7 @@ TEST_ON_WORLD(rules_pass_a_good_machine)
 
 TEST_ON_WORLD(rules_count)
 {
-    /* The last one is on the bus alone. */
+    /* The driver lacks the last GPU, which is on the bus. */
     PLANT(w->topo.ngpus = GPUS - 1, "gpus_on_bus", "GPU 0000:04:00.0", FAIL, "hardware", RESET);
     assert_true(fixture_judged("gpus_on_bus", NULL)->value == 3);
     PLANT(w->facts.container = true, "gpus_on_bus", "GPU 0000:04:00.0", WARN, "container", RESET);
@@ -111,9 +110,9 @@ TEST_ON_WORLD(rules_of_links)
 {
     PLANT(w->devices[2].lanes = 8, "pcie_width", "GPU 0000:03:00.0 (slot 7)", FAIL, "hardware",
           REPLACE);
-    /* It is in a short slot. */
+    /* The slot is too narrow. */
     PLANT(w->devices[2].lanes_slot = 8, "pcie_width", NULL, WARN, "hardware", REPLACE);
-    w->devices[2].lanes = w->devices[2].lanes_max = -1; /* hidden: NVML tells */
+    w->devices[2].lanes = w->devices[2].lanes_max = -1; /* hidden by the VM: NVML reports it */
     fixture_passes("pcie_width");
     PLANT(w->health[2].pcie_width = 8, "pcie_width", "GPU 2 (0000:03:00.0)", FAIL, "hardware",
           REPLACE);
@@ -127,7 +126,7 @@ TEST_ON_WORLD(rules_of_memory)
     PLANT(w->bandwidth.value = 50, "memory_bandwidth", NULL, FAIL, "hardware", REPLACE);
     assert_true(fabs(fixture_judged("memory_bandwidth", NULL)->low - 61.44) < 0.01);
     PLANT(w->bandwidth.value = 160, "memory_bandwidth", NULL, FAIL, "setup", REPLACE);
-    SET(w->dimms[1].locator, "DIMM_A2"); /* three channels */
+    SET(w->dimms[1].locator, "DIMM_A2"); /* memory in three channels only */
     PLANT(w->bandwidth.value = 120, "memory_bandwidth", NULL, FAIL, "setup", REPLACE);
     PLANT(w->dimms[3].configured_mts = 4000, "memory_speed", NULL, WARN, "configuration", FIX);
     PLANT(w->dimms[3].size_mib = 8192, "modules_alike", "DIMM_D1", WARN, "hardware", REPLACE);
@@ -161,12 +160,12 @@ TEST_ON_WORLD(rules_of_symmetry)
 {
     fixture_passes("cpus_alike");
     PLANT(w->speeds[5].value = 70, "cpus_alike", "CPU 5", FAIL, "hardware", WATCH);
-    /* Whose CPUs may share a core. */
+    /* In a virtual machine CPUs may share a core. */
     w->facts.env.virtual_machine = 1;
     PLANT(w->speeds[5].value = 60, "cpus_alike", "CPU 5", WARN, "hardware", WATCH);
     w->facts.env.virtual_machine = 0;
     w->speeds[5].value = 100;
-    for (int i = 0; i < 4; i++) /* efficiency cores are slower, all of them */
+    for (int i = 0; i < 4; i++) /* all efficiency cores are slower */
         w->speeds[i].value = 60;
     fixture_finds("cpus_alike", "", OUTCOME_WARN, "hardware", ACTION_WATCH);
     w->topo.nkinds = 2;
@@ -187,7 +186,7 @@ TEST_ON_WORLD(rules_of_gpu_health)
     PLANT(health->ecc = 0, "gpu_ecc", gpu, WARN, "configuration", RESET);
     PLANT(health->rows_pending = 1, "gpu_rows", gpu, FAIL, "hardware", RESET);
     health->throttle_reasons = NVML_THROTTLE_GPU_IDLE | NVML_THROTTLE_SW_POWER_CAP;
-    fixture_passes("gpu_throttling"); /* both are usual */
+    fixture_passes("gpu_throttling"); /* both reasons are normal */
     PLANT(health->throttle_reasons = NVML_THROTTLE_HW_THERMAL, "gpu_throttling", gpu, FAIL,
           "hardware", WATCH);
     PLANT(health->persistence = 0, "gpu_persistence", gpu, WARN, "configuration", FIX);
@@ -195,7 +194,7 @@ TEST_ON_WORLD(rules_of_gpu_health)
     PLANT(health->nprocesses = 1, "gpu_processes", gpu, WARN, "setup", FIX);
     PLANT(health->fabric_state = NVML_FABRIC_NOT_STARTED, "gpu_fabric", gpu, FAIL, "configuration",
           FIX);
-    /* Whose host may have the fabric manager. */
+    /* In a virtual machine the host may run the fabric manager. */
     PLANT(w->facts.env.virtual_machine = 1, "gpu_fabric", gpu, WARN, "configuration", FIX);
     PLANT(w->facts.peermem = false, "peermem", NULL, WARN, "configuration", FIX);
 }
@@ -257,7 +256,7 @@ TEST_ON_WORLD(rules_of_ports)
     w->facts.nports = PORTS;
     fixture_passes("rdma_ports");
     fixture_passes("rdma_errors");
-    SET(ports[3].model, "MT_2"); /* another board may be slower */
+    SET(ports[3].model, "MT_2"); /* another model may be slower */
     ports[3].rate_gbps = 100;
     fixture_passes("rdma_ports");
     PLANT(ports[1].rate_gbps = 200, "rdma_ports", "mlx5_1 port 1", FAIL, "hardware", REPLACE);
@@ -265,7 +264,8 @@ TEST_ON_WORLD(rules_of_ports)
     ports[1].rate_gbps = 400;
     PLANT(ports[2].state = 2, "rdma_ports", "mlx5_2 port 1", FAIL, "configuration", REPLACE);
     assert_non_null(strstr(fixture_judged("rdma_ports", NULL)->sentence, "INIT"));
-    ports[0].state = ports[2].state = 1; /* both without a cable: one warning, of a low rate too */
+    ports[0].state = ports[2].state =
+        1; /* two ports without a cable: one warning, no warning about their rates */
     ports[0].physical = ports[2].physical = 2;
     ports[0].rate_gbps = 10;
     PLANT(, "rdma_ports", "mlx5_0 port 1", WARN, "configuration", REPLACE);
@@ -306,7 +306,7 @@ TEST_ON_WORLD(rules_of_settings)
     fixture_passes("idle_exit");
 }
 
-/* A CPU behind the first 512 is one of them, too; what there is no room for is no pass. */
+/* CPUs beyond the first 512 are compared as well; without room for all, the rule does not pass. */
 TEST_ON_WORLD(rules_compare_all_cpus)
 {
     enum { MANY = 2049 };

@@ -1,4 +1,4 @@
-/* What becomes of findings: second looks, verdicts, what must run, and what is expected. */
+/* What follows from findings: second measurements, verdicts, required probes, and expectations. */
 #include "harness/validate/rules/rules.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static struct rules_request only_these(const char *a, const char *b)
     return (struct rules_request){.nonly = 2, .only = {rule_find(a), rule_find(b)}};
 }
 
-/* Rates are looked at again, by whatever rule; what was read, lost or hung is not. */
+/* Rates are measured again, for any rule; values that were read, lost or hung are not. */
 TEST_ON_WORLD(rules_doubt_rates)
 {
     struct machine_kind kind = {
@@ -33,20 +33,21 @@ TEST_ON_WORLD(rules_doubt_rates)
     struct rules_request request = {.machine = &kind};
     w->health[1].nvlinks_active = 14;
     w->facts.probes[PROBE_COLLECTIVE] = (struct facts_probe){.status = PROBE_HUNG};
-    assert_int_equal(rules_doubted(fixture_judge(&all), &all), 0);
+    assert_int_equal(rules_to_repeat(fixture_judge(&all), &all), 0);
     w->speeds[5].value = 70;
-    assert_int_equal(rules_doubted(fixture_judge(&all), &all), 1u << PROBE_CPU_SPEED);
+    assert_int_equal(rules_to_repeat(fixture_judge(&all), &all), 1u << PROBE_CPU_SPEED);
     struct facts_value copy = {.metric = "copy_bandwidth", .key = "gpu=0", .value = 20};
     w->speeds[5].value = 100;
     kind.facts[0].least = 50;
     kind.facts[1].least = NAN;
     w->facts.probes[PROBE_GPU_COPY] =
         (struct facts_probe){.status = PROBE_DONE, .n = 1, .values = &copy};
-    assert_int_equal(rules_doubted(fixture_judge(&request), &request) & ~(1u << PROBE_GPU_STREAM),
+    assert_int_equal(rules_to_repeat(fixture_judge(&request), &request) & ~(1u << PROBE_GPU_STREAM),
                      1u << PROBE_GPU_COPY);
 }
 
-/* A virtual CPU has what its neighbours leave: a moment's loss is none, and no groups are told. */
+/* A virtual CPU depends on its neighbours: a moment's loss is no finding, and groups are not
+ * reported. */
 TEST_ON_WORLD(rules_of_virtual_cpus)
 {
     w->facts.env.virtual_machine = 1;
@@ -61,22 +62,23 @@ TEST_ON_WORLD(rules_of_virtual_cpus)
     fixture_finds("cpus_alike", NULL, OUTCOME_WARN, "hardware", ACTION_WATCH);
 }
 
-/* What was required and did not run is never a pass. */
+/* A required probe that did not run prevents a pass. */
 TEST_ON_WORLD(rules_required)
 {
     struct rules_request request = only_these("collective_peer", "clock");
     request.nrequired = 1;
     request.required[0] = rule_find("collective_peer");
     expect_verdict(&request, OUTCOME_ERROR, "collective_peer");
-    assert_int_equal(w->findings.n, 3); /* --only, and gpus_judged with what is of GPUs */
+    assert_int_equal(w->findings.n, 3); /* --only, and gpus_judged if it names GPU rules */
     assert_int_equal(rules_probes(&request), 1u << PROBE_COLLECTIVE);
     w->facts.probes[PROBE_CPU_SPEED].status = PROBE_FAILED;
-    fixture_finds("cpus_alike", NULL, OUTCOME_ERROR, "", ACTION_WATCH); /* its subject is here */
+    fixture_finds("cpus_alike", NULL, OUTCOME_ERROR, "",
+                  ACTION_WATCH); /* the probe itself is the subject */
 }
 
 TEST_ON_WORLD(rules_verdict_names_and_sorts)
 {
-    w->topo.ngpus = 2; /* two are lost */
+    w->topo.ngpus = 2; /* two GPUs are lost */
     w->facts.steal = 0.5;
     w->facts.probes[PROBE_CPU_SPEED].status = PROBE_FAILED;
     (void)fixture_judge(&all);
@@ -90,7 +92,7 @@ TEST_ON_WORLD(rules_verdict_names_and_sorts)
     expect_verdict(&all, OUTCOME_FAIL, "FAIL: 1 rule (hardware: reset gpus_on_bus)");
 }
 
-/* Where nothing was looked at there is nothing that passed. */
+/* If nothing was examined, nothing passes. */
 TEST_ON_WORLD(rules_skipped_are_no_pass)
 {
     const struct rules_request request = only_these("gpus_on_bus", "xid");
@@ -100,7 +102,7 @@ TEST_ON_WORLD(rules_skipped_are_no_pass)
     expect_verdict(&request, OUTCOME_SKIP, "SKIP: nothing was judged, 3 skipped");
 }
 
-/* What the machine is for was not judged: no pass, however many other rules passed. */
+/* If the machine's GPUs were not judged, it does not pass, however many other rules did. */
 TEST_ON_WORLD(rules_of_no_gpu_are_no_pass)
 {
     struct rules_request none = {0}, four = {0};
@@ -112,9 +114,10 @@ TEST_ON_WORLD(rules_of_no_gpu_are_no_pass)
     assert_int_equal(expect_parse("gpus=4", &four, &err), 0);
     w->facts.cpus_online = w->facts.cpus_present = CPUS;
     expect_verdict(&all, OUTCOME_PASS, "PASS: ");
-    expect_verdict(&some, OUTCOME_PASS, "PASS: "); /* and gpus_judged with it */
+    expect_verdict(&some, OUTCOME_PASS, "PASS: "); /* with gpus_judged */
     w->topo.ngpus = 0;
-    /* On the bus of a container, not handed in, or meant for a guest: warnings alone. */
+    /* GPUs on the bus that a container was not given, or that are meant for a guest: only
+     * warnings. */
     w->facts.container = true;
     expect_verdict(&all, OUTCOME_SKIP,
                    "4 NVIDIA GPUs are on the PCI bus, and none answers in this");
@@ -123,7 +126,7 @@ TEST_ON_WORLD(rules_of_no_gpu_are_no_pass)
         (void)snprintf(w->devices[i].driver, sizeof(w->devices[i].driver), "vfio-pci");
     expect_verdict(&all, OUTCOME_SKIP, "4 NVIDIA GPUs are on the PCI bus, and none answers (");
     expect_verdict(&none, OUTCOME_PASS, "PASS: ");
-    /* Never there, of another vendor, or a bus that nobody shows. */
+    /* No GPU ever, a GPU of another vendor, or a bus that is not visible. */
     w->facts.ndevices = 0;
     expect_verdict(&all, OUTCOME_SKIP, "no GPU was judged: no NVIDIA GPU is on the PCI bus (");
     expect_verdict(&all, OUTCOME_SKIP, "--expect gpus=0");
@@ -151,7 +154,7 @@ static const struct finding *expected(const char *text, const char *unit)
     return fixture_find(fixture_judge(&request), "expected", unit);
 }
 
-/* What never was on the bus is missed by nobody who was not told of it. */
+/* A GPU that never was on the bus is missed only if the user expects it. */
 TEST_ON_WORLD(rules_expect)
 {
     w->facts.env.memory_bytes = 15.5 * 0x1p30;
@@ -180,7 +183,7 @@ TEST_ON_WORLD(rules_expect)
     assert_true(finding->value == 4 && finding->low == 8);
     w->topo.ngpus = 0;
     assert_int_equal(expected("gpus=0", "")->outcome, OUTCOME_PASS);
-    /* What cannot be counted is no pass. */
+    /* Devices that cannot be counted do not pass. */
     w->facts.pci = FACTS_DENIED;
     assert_int_equal(expected("nics=1", "")->outcome, OUTCOME_ERROR);
     assert_int_equal(rules_verdict(&w->findings, false, "").outcome, OUTCOME_ERROR);

@@ -1,4 +1,4 @@
-/* What bounds a run: six cases of which each is bound by something else, and how it is said. */
+/* What bounds a run: six cases with different bounds, and their texts. */
 #include "harness/verdict/advice/bound.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
 
-/* A step of 10 ms whose threads never wait, and nothing known but its stages. */
+/* Facts about a step of 10 ms whose threads never wait; only its stages are known. */
 static struct bound_facts facts_of(double cpu, double copy, double gpu, double wait)
 {
     struct bound_facts facts = {
@@ -57,19 +57,19 @@ TEST(bound_by_the_cpu)
 TEST(bound_by_the_cpus_memory)
 {
     struct bound_facts counted = facts_of(8e-3, 1e-3, 1e-3, 0);
-    counted.instructions = 3e6; /* few a cycle, and many of them miss */
+    counted.instructions = 3e6; /* few a cycle, with many cache misses */
     counted.cycles = 1e7;
     counted.cache_misses = 1e5;
     assert_bound(&counted, BOUND_MEMORY, 0.79);
 
-    /* The same instructions took five times as long as alone. */
+    /* The same number of instructions takes five times as long as alone. */
     struct bound_facts stalled = facts_of(8e-3, 5e-4, 5e-4, 0);
     stalled.solo[STAGE_CPU] = 1.6e-3;
     stalled.more_instructions_s = 0;
     stalled.more_stalls_s = 6.4e-3;
     assert_bound(&stalled, BOUND_MEMORY, 0.69);
 
-    /* Without counters: nobody waits for a CPU, and the same work takes five times as long. */
+    /* Without counters: no thread waits for a CPU, and the same work takes five times as long. */
     struct bound_facts slower = facts_of(8e-3, 5e-4, 5e-4, 0);
     slower.solo[STAGE_CPU] = 1.6e-3;
     assert_bound(&slower, BOUND_MEMORY, 0.69);
@@ -84,7 +84,7 @@ TEST(bound_by_copies)
 TEST(bound_by_gpu_compute)
 {
     struct bound_facts facts = facts_of(1e-3, 1e-3, 8e-3, 0);
-    assert_bound(&facts, BOUND_GPU, 0.79); /* as of the model, which knows no better */
+    assert_bound(&facts, BOUND_GPU, 0.79); /* the best guess for the modelled device */
     facts.gpu_compute = 0.5;
     facts.gpu_memory = 0.1;
     assert_bound(&facts, BOUND_GPU, 0.79);
@@ -108,24 +108,25 @@ TEST(bound_by_others)
     queued.runqueue_s = 8e-3;
     assert_bound(&queued, BOUND_OTHERS, 0.69);
 
-    /* A quarter in the queue; the rest spins at barriers for those who are there. */
+    /* A quarter of the time in the run queue; the rest spins at barriers for queued threads. */
     struct bound_facts spinning = facts_of(9e-3, 5e-4, 5e-4, 0);
     spinning.oncpu_s = 6e-3;
     spinning.runqueue_s = 2e-3;
     spinning.solo[STAGE_CPU] = 1e-3;
-    assert_bound(&spinning, BOUND_OTHERS, 0.69); /* so long as nobody counts */
+    assert_bound(&spinning, BOUND_OTHERS, 0.69); /* without counters */
     spinning.more_instructions_s = 5e-3;
     spinning.more_stalls_s = 0;
     assert_bound(&spinning, BOUND_OTHERS, 0.69);
 
     struct bound_facts slices = facts_of(5e-4, 5e-4, 9e-3, 0);
     slices.solo[STAGE_GPU] = 1e-3;
-    assert_bound(&slices, BOUND_GPU, 0.79); /* a GPU of its own */
+    assert_bound(&slices, BOUND_GPU, 0.79); /* each worker has its own GPU */
     slices.sharing = 4;
     assert_bound(&slices, BOUND_OTHERS, 0.69);
 }
 
-/* Faster than alone, or more wait than time: no part is negative, and all are the step. */
+/* Faster than alone, or more wait than time: no part is negative, and the parts add up to the
+ * step. */
 TEST(bound_parts_stay_a_whole)
 {
     struct bound_facts facts = facts_of(8e-3, 1e-3, 1e-3, 0);
@@ -142,7 +143,7 @@ TEST(bound_parts_stay_a_whole)
     assert_bound(&facts, BOUND_OTHERS, 0.69);
 }
 
-/* A benchmark with stages, whose arms are made by hand. */
+/* A benchmark with stages; tests make its arms by hand. */
 static const struct bench_stage stages[] = {
     BENCH_STAGE("crunch", STAGE_CPU),  BENCH_STAGE("copy", STAGE_COPY),
     BENCH_STAGE("kernel", STAGE_GPU),  BENCH_STAGE("never", STAGE_WAIT),
@@ -155,7 +156,7 @@ struct run {
     struct bench bench;
 };
 
-/* An arm of one round of 10 steps of 10 ms, with these shares in its stages. */
+/* An arm with one round of 10 steps of 10 ms; `shares` are those of its stages. */
 static size_t add_arm(struct run *run, enum placement placement, bool solo, const double *shares)
 {
     size_t arm = fixture_add_arm(&run->result, placement, 2, solo);
@@ -222,7 +223,8 @@ TEST(bound_says_two_that_are_alike)
     fixture_result_free(&run.result);
 }
 
-/* Rows: one a stage that took time, which add up; a skipped one where steps were not divided. */
+/* Each stage that took time has a row, and these rows add up. Steps without stages have a skipped
+ * row. */
 TEST(bound_rests_on_rows)
 {
     static struct run run;
@@ -238,7 +240,7 @@ TEST(bound_rests_on_rows)
             sum += rows->row[i].median;
             n++;
         }
-    assert_int_equal(n, 4); /* without `never` */
+    assert_int_equal(n, 4); /* all but `never` */
     assert_near(sum, 10e-3);
     const struct row *cost = rows_find(rows, &run.result.arms[arm], "stage_cost");
     assert_non_null(cost);

@@ -1,4 +1,4 @@
-/* Rounds that end when what they show is clear. */
+/* Rounds end when their result is clear. */
 #include <math.h>
 
 #include "harness/engine/arms/arms.h"
@@ -10,19 +10,19 @@
 
 enum { ROUNDS_LEAST = 6, ARMS = 5 };
 
-/* A machine: what a step of each arm takes, in ms, and how it varies. */
+/* A simulated machine: the step time of each arm in ms, and its variation. */
 struct machine {
     double step_ms[ARMS];
-    double noise;       /* standard deviation of an observation, of its logarithm */
-    double round_noise; /* the same of a round */
-    double position;    /* how much longer the first of a round takes than the last */
-    unsigned most;      /* rounds that there is time for */
+    double noise;       /* standard deviation of an observation's logarithm */
+    double round_noise; /* standard deviation of a round's common part */
+    double position;    /* how much longer the first arm of a round takes than the last */
+    unsigned most;      /* rounds for which there is time */
 };
 
 static const enum placement placements[ARMS] = {PLACE_NONE, PLACE_PASSIVE, PLACE_SIZED,
                                                 PLACE_PARTITION, PLACE_CORES};
 
-/* About normal. */
+/* A nearly normal deviate. */
 static double draw(uint64_t *state)
 {
     double sum = -6;
@@ -56,7 +56,7 @@ static void measure_round(struct result *result, const struct machine *machine, 
     result->rounds_done++;
 }
 
-/* As a run does it; end with end(). */
+/* Simulates a run; free with end(). */
 static void run(const struct machine *machine, uint64_t seed, struct outcome *out)
 {
     uint64_t chance = seed << 20;
@@ -150,7 +150,7 @@ TEST(what_stays_open_is_said)
     end(&out);
 }
 
-/* Ten percent, with the time of the standard profile. */
+/* A difference of 10% is found in the time of the standard profile. */
 TEST(ten_percent_is_found)
 {
     const struct machine machine = {
@@ -167,7 +167,7 @@ TEST(ten_percent_is_found)
     assert_true(found >= 0.95 * n);
 }
 
-/* And in a quick run, of which the level moves from round to round by half of that. */
+/* It is also found in a quick run, where the level varies between rounds by half as much. */
 TEST(what_each_round_has_gets_more_rounds)
 {
     const struct machine machine = {
@@ -181,7 +181,7 @@ TEST(what_each_round_has_gets_more_rounds)
     }
 }
 
-/* Whoever is first in a round gets more: the reverse in the next one takes that back. */
+/* The first arm of a round has an advantage; the reverse order of the next round cancels it. */
 TEST(each_comes_first_in_one_of_two_rounds)
 {
     struct result result = {.until_clear = true, .seed = 7, .narms = ARMS};

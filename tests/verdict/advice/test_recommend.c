@@ -1,4 +1,4 @@
-/* The one recommendation, of rounds made by hand; and that a run and a tune give the same. */
+/* The one recommendation, from rounds made by hand; a run and a tune must recommend the same. */
 #include <math.h>
 
 #include "harness/verdict/advice/recommend.h"
@@ -28,7 +28,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Milliseconds of a step in each round; 0 = the arm has none. */
+/* Step time in ms for each round; 0 = the arm lacks the round. */
 static size_t add(struct fixture *fixture, enum placement placement, double one, double two,
                   double three)
 {
@@ -52,7 +52,7 @@ static void mark(struct fixture *fixture, size_t arm, unsigned round, enum statu
     fixture->result.arms[arm].observations[round].status = status;
 }
 
-/* The placement; PLACEMENTS = nothing is recommended. */
+/* The recommended placement; PLACEMENTS = none. */
 static enum placement recommended(struct fixture *fixture)
 {
     analysis_free(&fixture->analysis);
@@ -68,24 +68,24 @@ TEST_WITHIN(recommend_leaves_a_default_that_is_best, set_up, tear_down)
     struct fixture *f = *state;
     (void)add_even(f, PLACE_NONE, 10);
     (void)add_even(f, PLACE_SIZED, 12);
-    (void)add_even(f, PLACE_PARTITION, 9.6); /* 4% ahead, in each round */
+    (void)add_even(f, PLACE_PARTITION, 9.6); /* 4% better in each round */
     assert_int_equal(recommended(f), PLACE_NONE);
     assert_false(recommend_applies(&f->recommendation));
     assert_near(f->recommendation.gain.median, 1);
 }
 
-/* The simplest of two, and its own gain, though the other is faster. */
+/* The simpler of two equal placements, with its own gain, though the other is faster. */
 TEST_WITHIN(recommend_takes_the_simplest_of_equals, set_up, tear_down)
 {
     struct fixture *f = *state;
     (void)add_even(f, PLACE_NONE, 100);
     (void)add(f, PLACE_PARTITION, 10, 12, 10);
-    (void)add(f, PLACE_SIZED, 12.5, 11, 12.5); /* 0.8 of it, but not in each round */
+    (void)add(f, PLACE_SIZED, 12.5, 11, 12.5); /* 0.8 of the best rate, but not in each round */
     assert_int_equal(recommended(f), PLACE_SIZED);
     assert_near(f->recommendation.gain.median, 8);
     assert_int_equal(f->result.arms[f->recommendation.best].placement, PLACE_PARTITION);
     assert_near(f->recommendation.best_gain.median, 10);
-    (void)add(f, PLACE_PASSIVE, 12.5, 11, 12.5); /* one variable */
+    (void)add(f, PLACE_PASSIVE, 12.5, 11, 12.5); /* sets only one variable */
     assert_int_equal(recommended(f), PLACE_PASSIVE);
 }
 
@@ -94,14 +94,14 @@ TEST_WITHIN(recommend_takes_the_simple_one_within_the_tolerance, set_up, tear_do
     struct fixture *f = *state;
     (void)add_even(f, PLACE_NONE, 100);
     (void)add_even(f, PLACE_GPU_LOCAL, 10);
-    (void)add_even(f, PLACE_PARTITION, 10.4); /* behind in each round, by 4% */
+    (void)add_even(f, PLACE_PARTITION, 10.4); /* 4% worse in each round */
     assert_int_equal(recommended(f), PLACE_PARTITION);
     assert_near(f->recommendation.gain.median, 100 / 10.4);
     f->result.within = 0.03;
     assert_int_equal(recommended(f), PLACE_GPU_LOCAL);
 }
 
-/* As good as the best as far as three rounds tell, but no better than the default either. */
+/* As good as the best after three rounds, but not better than the default either. */
 TEST_WITHIN(recommend_wants_a_gain_of_its_own, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -124,7 +124,7 @@ TEST_WITHIN(recommend_takes_no_evidence_from_what_failed, set_up, tear_down)
     assert_int_equal(recommended(f), PLACE_CORES);
 }
 
-/* A slow default has one round: what was disturbed in that one says nothing of the gain. */
+/* A slow default has one round; if that round was disturbed, it does not show the gain. */
 TEST_WITHIN(recommend_takes_no_gain_from_a_disturbed_round, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -143,7 +143,7 @@ TEST_WITHIN(recommend_takes_no_evidence_from_what_was_disturbed, set_up, tear_do
     size_t none = add_even(f, PLACE_NONE, 100);
     size_t best = add(f, PLACE_PARTITION, 10, 10, 50);
     (void)add_even(f, PLACE_CORES, 20);
-    mark(f, best, 2, STATUS_NOISY); /* one round, which does not count */
+    mark(f, best, 2, STATUS_NOISY); /* its only round, which does not count */
     assert_int_equal(recommended(f), PLACE_PARTITION);
     assert_int_equal(f->recommendation.gain.rounds, 2);
     assert_near(f->recommendation.gain.low, 10);
@@ -161,14 +161,14 @@ TEST_WITHIN(recommend_judges_one_round_by_its_ratio, set_up, tear_down)
     struct fixture *f = *state;
     f->result.rounds_done = 1;
     (void)add(f, PLACE_NONE, 20, 0, 0);
-    (void)add(f, PLACE_SIZED, 11, 0, 0); /* a tenth behind */
+    (void)add(f, PLACE_SIZED, 11, 0, 0); /* 10% worse */
     (void)add(f, PLACE_PARTITION, 10, 0, 0);
     assert_int_equal(recommended(f), PLACE_PARTITION);
     assert_near(f->recommendation.gain.median, 2);
     assert_true(isnan(f->recommendation.gain.low));
 }
 
-/* Without `none`, with nothing but it, and where none of its rounds ended. */
+/* Without `none`, with nothing else, and if none of its rounds ended. */
 TEST_WITHIN(recommend_does_with_the_arms_that_there_are, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -195,8 +195,7 @@ TEST_WITHIN(recommend_does_with_the_arms_that_there_are, set_up, tear_down)
     assert_int_equal(recommended(f), PLACEMENTS);
 }
 
-/* The same rounds as those of a run, and as the fresh ones of a tune, whose search says otherwise.
- */
+/* The same rounds in a run, and as the fresh rounds of a tune whose search found something else. */
 TEST_WITHIN(recommend_of_a_tune_is_that_of_a_run, set_up, tear_down)
 {
     struct fixture *f = *state;

@@ -1,5 +1,5 @@
-/* A machine too busy for evidence: said once, first, with the figure, and in place of each arm's.
- */
+/* A machine that is too busy for evidence: reported once, first, with the figure, in place of each
+ * arm's. */
 #include "harness/verdict/odd/busy.h"
 
 #include "harness/verdict/advice/verdict.h"
@@ -20,7 +20,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* As collect_verdict does, in every launch but the first `spared`. */
+/* Marks every launch but the first `spared` as disturbed, like collect_verdict. */
 static void disturb(struct result *result, size_t spared, double foreign, double steal)
 {
     for (size_t i = 0; i < result->narms; i++)
@@ -85,7 +85,7 @@ TEST_WITHIN(busy_names_the_hypervisor, set_up, tear_down)
     verdict_free(&verdict);
 }
 
-/* Of 18 launches 9 disturbed: the medians hold, and each arm says what happened to it. */
+/* 9 of 18 launches are disturbed: the medians hold, and each arm has its own remark. */
 TEST_WITHIN(busy_is_more_than_half, set_up, tear_down)
 {
     struct verdict verdict;
@@ -97,7 +97,7 @@ TEST_WITHIN(busy_is_more_than_half, set_up, tear_down)
     verdict_free(&verdict);
 }
 
-/* What a GPU lost by heat is nobody else's doing. */
+/* Throttling of a GPU by heat does not count as other processes' load. */
 TEST_WITHIN(busy_explains_no_gpu, set_up, tear_down)
 {
     struct verdict verdict;

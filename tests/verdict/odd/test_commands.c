@@ -1,4 +1,4 @@
-/* What a user's command did that its rows do not show. */
+/* Behaviour of a user's command that its rows do not show. */
 #include "harness/verdict/odd/odd.h"
 
 #include "tests/lib/fixture_result.h"
@@ -10,7 +10,7 @@ struct seen {
     size_t arm;
 };
 
-/* Of `partition` with two workers, two rounds. */
+/* `partition` with two workers and two rounds. */
 static int setup(void **state)
 {
     static struct seen seen;
@@ -65,10 +65,10 @@ TEST_WITHIN(commands_of_a_mask_beyond_the_plan_doubt_the_placement, setup, teard
 {
     struct seen *seen = *state;
     add_mask(worker(seen, 0, 0), "python", 7, true);
-    add_mask(worker(seen, 1, 1), "python", 7, true); /* told once */
+    add_mask(worker(seen, 1, 1), "python", 7, true); /* reported once */
     add_mask(worker(seen, 0, 0), "helper", 0, false);
     add_mask(worker(seen, 0, 1), "moment", 7, true);
-    worker(seen, 0, 1)->masks[0].persists = false; /* it was gone soon */
+    worker(seen, 0, 1)->masks[0].persists = false; /* the process ended soon */
     find(seen);
     assert_int_equal(seen->findings.n, 2);
     const struct finding *beyond = &seen->findings.all[0], *within = &seen->findings.all[1];

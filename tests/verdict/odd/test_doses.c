@@ -1,4 +1,4 @@
-/* Doses that were not held: the worst is named, with what the plan shows of the reason. */
+/* Doses that were not held: the worst is named, with the reason if the plan shows it. */
 #include "harness/verdict/advice/verdict.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
@@ -14,10 +14,10 @@ static const struct finding *find(const struct verdict *verdict)
 TEST(doses_that_were_not_held_are_named)
 {
     static const struct {
-        enum placement placement; /* of two, of which the other held its dose */
+        enum placement placement; /* of two arms; the other one held its dose */
         struct dose dose;
         double held;
-        const char *sentence; /* NULL: it was held */
+        const char *sentence; /* NULL = held */
     } cases[] = {
         {PLACE_PARTITION, {DOSE_CPU, 0.4}, 0.419, NULL},
         {PLACE_PARTITION,

@@ -1,4 +1,4 @@
-/* What is made of the comparison of an incident's variants. */
+/* Conclusions from the comparison of an incident's variants. */
 #include "harness/verdict/odd/incidents.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ static struct incident_outcome judged(const struct incident *of, const char *oth
     one.ratio = result == OUTCOME_SLOWER ? 2 : result == OUTCOME_FASTER ? 0.5 : 1;
     one.low = result == OUTCOME_SLOWER ? 1.25 : result == OUTCOME_FASTER ? 0.25 : 0.99;
     one.high = result == OUTCOME_SLOWER ? 4 : result == OUTCOME_FASTER ? 0.8 : 1.01;
-    if (result == OUTCOME_UNCLEAR) { /* a gain of 1.2 is not excluded, nor is none */
+    if (result == OUTCOME_UNCLEAR) { /* neither a gain of 1.2 nor "no gain" is excluded */
         one.low = 0.8;
         one.high = 1.1;
     }
@@ -55,7 +55,7 @@ TEST(incident_that_is_not_cured_says_why)
     assert_string_equal(one.reason, "because");
 }
 
-/* What else gates has no say. */
+/* Other metrics that gate do not count. */
 TEST(incident_is_shown_by_the_interval_of_its_metric)
 {
     struct incident_outcome outcome = {.incident = &incident};

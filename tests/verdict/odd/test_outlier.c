@@ -28,7 +28,7 @@ static size_t judge(const double *values, size_t n, enum outlier_sense sense, do
     return odd;
 }
 
-/* Figures worked out by hand, as in the header's example. */
+/* Values worked out by hand, as in the header's example. */
 TEST(outlier_names_the_slow_one)
 {
     const double gbps[] = {56.9, 57.0, 14.1, 57.1};
@@ -43,7 +43,7 @@ TEST(outlier_names_the_slow_one)
     assert_true(judgement.unit[2].odd);
     assert_near(judgement.unit[2].ratio, 5.0 / 20.0);
     assert_true(judgement.unit[2].z < -OUTLIER_Z);
-    /* What is better than its peers is no fault. */
+    /* A value that is better than its peers is no fault. */
     assert_int_equal(judge(us, 4, OUTLIER_HIGHER, 0), 0);
     assert_int_equal(judge(us, 4, OUTLIER_LOWER, 16), 0);
 }
@@ -67,7 +67,7 @@ TEST(outlier_needs_a_clear_majority)
     assert_int_equal(judgement.verdict, OUTLIER_NONE);
 }
 
-/* Links of three speeds, the slowest being fewest: how such a machine is, and no fault. */
+/* Links of three speeds, few of them slow: a property of the machine and no fault. */
 TEST(outlier_accepts_many_groups)
 {
     double gbps[32];
@@ -77,7 +77,7 @@ TEST(outlier_accepts_many_groups)
     assert_int_equal(judgement.verdict, OUTLIER_SPLIT);
 }
 
-/* A rate of 0 is dead, among whatever others. */
+/* A rate of 0 is a failure, for any other values. */
 TEST(outlier_names_the_dead_one)
 {
     const double dead[] = {57, 57, 57, 0}, group[] = {57, 57, 25, 25, 0}, two[] = {57, 0};
@@ -111,7 +111,7 @@ TEST(outlier_refuses_what_has_no_ratio)
     assert_int_equal(judgement.verdict, OUTLIER_NONE);
 }
 
-/* One that is better than all others is no fault, nor are they alike. */
+/* A unit that is better than all others is no fault, but the units are not called equal. */
 TEST(outlier_calls_nothing_alike_that_is_far_apart)
 {
     const double one[] = {57, 28, 28, 28}, many[] = {57, 57, 57, 28, 28, 28, 28, 28};
@@ -131,7 +131,7 @@ TEST(outlier_calls_nothing_alike_that_is_far_apart)
     assert_int_equal(judgement.verdict, OUTLIER_ALIKE);
 }
 
-/* Of three, the distance of two is all that is known of the noise. */
+/* With three values the distance of two is the only estimate of the noise. */
 TEST(outlier_leaves_the_middle_of_three)
 {
     const double even[] = {112, 100, 88}, slow[] = {58, 56, 14};
@@ -145,13 +145,13 @@ TEST(outlier_leaves_the_middle_of_three)
     assert_true(judgement.unit[2].odd);
 }
 
-/* Microseconds that each waits for the last, who is waited for and does not wait. */
+/* Microseconds that each rank waits for the last one, which itself does not wait. */
 TEST(outlier_blames_who_is_waited_for)
 {
     static const struct {
         double us[8];
         size_t n;
-        int odd; /* -1: none */
+        int odd; /* -1 = none */
         enum outlier_verdict verdict;
     } cases[] = {
         {{900, 900, 900, 0}, 4, 3, OUTLIER_ODD},
@@ -174,7 +174,7 @@ TEST(outlier_blames_who_is_waited_for)
     }
 }
 
-/* A value that was also good in some rounds is not told apart, nor called alike. */
+/* A value that was good in some rounds is neither an outlier nor equal to the others. */
 TEST(outlier_heeds_intervals)
 {
     struct outlier_value values[4] = {{57, 57, 58}, {57, 57, 58}, {40, 39, 56}, {57, 57, 58}};
@@ -185,7 +185,7 @@ TEST(outlier_heeds_intervals)
     assert_int_equal(judgement.verdict, OUTLIER_ODD);
 }
 
-/* Medians and ranges of three rounds of two equal H200s, launches and copies, in us. */
+/* Medians and ranges over three rounds of two equal H200s, launches and copies, in us. */
 TEST(outlier_needs_rounds_that_agree)
 {
     struct outlier_value launches[2] = {{4.07, 3.95, 4.53}, {4.68, 3.76, 4.99}};
@@ -194,7 +194,7 @@ TEST(outlier_needs_rounds_that_agree)
     assert_int_equal(judgement.verdict, OUTLIER_ALIKE);
     outlier_judge(copies, 2, OUTLIER_LOWER, 0, &judgement);
     assert_int_equal(judgement.verdict, OUTLIER_ALIKE);
-    copies[1].low = 8.11; /* not within 5%, which would be a sure difference */
+    copies[1].low = 8.11; /* less than 5% apart; from 5% on the difference is certain */
     copies[0].high = 7.80;
     outlier_judge(copies, 2, OUTLIER_LOWER, 0, &judgement);
     assert_int_equal(judgement.verdict, OUTLIER_TWO);
@@ -213,7 +213,7 @@ static double noisy(uint64_t *seed, double deviation)
 
 enum { COMPARISONS = 40 };
 
-/* A machine is 40 comparisons; fewer than 1% of machines may see even one false alarm. */
+/* A machine makes 40 comparisons; fewer than 1% of machines may have any false alarm. */
 TEST(outlier_keeps_quiet_at_noise)
 {
     static const size_t sizes[] = {3, 4, 8, 12, 56};

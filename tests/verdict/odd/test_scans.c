@@ -1,4 +1,4 @@
-/* Ratios below 1, and what is said of them. */
+/* Ratios below 1, and what is said about them. */
 #include "harness/verdict/odd/odd.h"
 
 #include "bench/registry.h"
@@ -13,7 +13,7 @@ struct run {
     struct findings findings;
 };
 
-/* Sets victim_slowdown of a key, or with NULL of all, in the rounds from `round` on. */
+/* Sets victim_slowdown of a key (NULL = all keys), in the rounds from `round` on. */
 static void set(struct run *run, const char *key, unsigned round, double value)
 {
     struct arm *arm = &run->result.arms[0];
@@ -65,7 +65,7 @@ TEST(a_victim_that_is_faster_is_told)
     end(&run);
 }
 
-/* Intervals that hold 1, or nearly, say nothing, and neither do a few of many that do not. */
+/* Intervals that contain 1, or nearly, are not reported, nor are a few intervals among many. */
 TEST(noise_below_one_is_not_told)
 {
     struct run run;

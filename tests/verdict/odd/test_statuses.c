@@ -1,4 +1,4 @@
-/* What ended badly is told once for all arms that share the reason. */
+/* A bad status is reported once for all arms that share its reason. */
 #include "harness/verdict/odd/odd.h"
 
 #include "tests/lib/fixture_result.h"
@@ -12,7 +12,7 @@ static const struct bench scan = {
 static const enum placement placements[ARMS] = {PLACE_NONE, PLACE_SIZED, PLACE_PARTITION,
                                                 PLACE_NUMA};
 
-/* Findings of one round of n arms of the scan, which ended for these reasons; "" = well. */
+/* Findings of one round of n arms of the scan that ended for these reasons; "" = without error. */
 static void find(const char *const *reasons, size_t n, struct findings *findings)
 {
     struct result result;

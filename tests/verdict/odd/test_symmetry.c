@@ -1,4 +1,4 @@
-/* What is compared with what, and what is said about it. */
+/* Which units are compared with each other, and the text about it. */
 #include "harness/verdict/odd/symmetry.h"
 
 #include <math.h>
@@ -10,11 +10,11 @@
 #include "tests/lib/fixture_dims.h"
 #include "tests/lib/unit.h"
 
-/* Rows of a run that was never made. */
+/* Rows made by hand. */
 struct sheet {
     struct rows rows;
     struct row row[1000];
-    struct arm arms[64]; /* one for each benchmark, and one for what none has */
+    struct arm arms[64]; /* one for each benchmark, and one for metrics without a benchmark */
     struct topo topo;
     struct symmetry symmetry;
     struct findings findings;
@@ -40,7 +40,7 @@ static struct sheet *sheet_new(unsigned gpus)
     return sheet;
 }
 
-/* Of the benchmark that has the metric: it says what is compared. */
+/* The arm of the benchmark that has the metric, which defines what is compared. */
 static struct arm *arm_of(struct sheet *sheet, const char *metric)
 {
     static const struct bench none = {.name = "none"};
@@ -92,7 +92,7 @@ static void make(struct sheet *sheet)
     symmetry_findings(&sheet->symmetry, &sheet->topo, &sheet->findings);
 }
 
-/* What is printed; each line must fit 80 columns. */
+/* The printed text; each line must fit 80 columns. */
 static char *tell(const struct sheet *sheet)
 {
     char *text = NULL;
@@ -155,7 +155,7 @@ TEST(symmetry_say_that_all_is_well)
 {
     struct sheet *sheet = sheet_new(4);
     assert_told(sheet, "");
-    /* Neither a unit's, nor of any worth. */
+    /* Metrics that belong to no unit, or for which neither direction is better. */
     add(sheet, "read_bandwidth", "higher", 10, "threads=1");
     add(sheet, "matmul_rate", "none", 10, "gpu=0");
     add(sheet, "matmul_rate", "none", 100, "gpu=1");
@@ -188,7 +188,7 @@ TEST(symmetry_of_two_judge_nobody)
     sheet_free(sheet);
 }
 
-/* `slow` is asked for each ordered pair. */
+/* `slow` says which ordered pairs are slow. */
 static void add_pairs(struct sheet *sheet, bool (*slow)(unsigned src, unsigned dst))
 {
     for (unsigned src = 0; src < sheet->topo.ngpus; src++)
@@ -244,7 +244,8 @@ TEST(symmetry_blame_gpu_direction_or_pair)
         }
 }
 
-/* Of two bridges one is missing: the GPUs are split, which the many slow pairs do not show. */
+/* One of two bridges is missing: the GPUs form two groups, which the many slow pairs do not
+ * show. */
 TEST(symmetry_keep_the_split_of_views)
 {
     struct sheet *sheet = sheet_new(4);
@@ -276,8 +277,8 @@ TEST(symmetry_tell_pairs)
     sheet_free(sheet);
 }
 
-/* Two of eight are on another node: slower from afar, as they must be, and alike at equal distance.
- */
+/* Two of eight GPUs are on another node: slower from afar, as expected, and equal at equal
+ * distance. */
 TEST(symmetry_compare_at_equal_distance)
 {
     struct sheet *sheet = sheet_new(8);
@@ -303,7 +304,7 @@ static void add_waits(struct sheet *sheet, const double *us, unsigned n, unsigne
         add(sheet, "rank_waited", "lower", us[rank], "op=allreduce;rank=%u;size=%u", rank, size);
 }
 
-/* The rank that the others wait for waits for nobody. */
+/* The rank that others wait for does not wait itself. */
 TEST(symmetry_name_who_is_waited_for)
 {
     static const struct {
@@ -323,7 +324,7 @@ TEST(symmetry_name_who_is_waited_for)
          4,
          "\n~ symmetry: rank_waited allreduce size 8: the others wait 900 us for 2 of 4\n  ranks: "
          "groups rather than outliers\n"},
-        {{900, 6, 5, 4}, 4, ""}, /* one that is early */
+        {{900, 6, 5, 4}, 4, ""}, /* one early rank */
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sheet *sheet = sheet_new(4);
@@ -333,7 +334,7 @@ TEST(symmetry_name_who_is_waited_for)
     }
 }
 
-/* By its longest wait, whatever the shares are. */
+/* Ordered by the longest wait, not by the shares. */
 TEST(symmetry_tell_the_longest_wait)
 {
     static const double brief[] = {60, 60, 60, 0}, longest[] = {5000, 5000, 5000, 10};
@@ -346,7 +347,8 @@ TEST(symmetry_tell_the_longest_wait)
     sheet_free(sheet);
 }
 
-/* A rank that waited as long in some rounds is not blamed: the high end speaks for it. */
+/* A rank that waited as long as the others in some rounds is not blamed: the interval's upper end
+ * shows it. */
 TEST(symmetry_heed_intervals_of_waits)
 {
     static const double us[] = {900, 900, 900, 100};
@@ -367,7 +369,7 @@ static void add_limit(struct sheet *sheet, const char *reason, const char *with,
         gpu);
 }
 
-/* Equal GPUs at their power limit differ, and nobody need doubt them: where the limit is a fact. */
+/* Equal GPUs at their power limit differ, and are not in doubt if the limit is measured. */
 TEST(symmetry_know_the_power_limit)
 {
     static const char doubted[] =
@@ -378,9 +380,9 @@ TEST(symmetry_know_the_power_limit)
     add(sheet, "matmul_rate", "higher", 661, "type=fp16;with=all;gpu=1");
     assert_told(sheet, doubted);
     add_limit(sheet, "power", "alone", 0, 0.9); /* at another point */
-    add_limit(sheet, "thermal", "all", 0, 0.9); /* by another reason */
-    add_limit(sheet, "power", "all", 1, 0.9);   /* the better one */
-    add_limit(sheet, "power", "all", 0, 0.05);  /* hardly */
+    add_limit(sheet, "thermal", "all", 0, 0.9); /* for another reason */
+    add_limit(sheet, "power", "all", 1, 0.9);   /* of the better GPU */
+    add_limit(sheet, "power", "all", 0, 0.05);  /* for too little time */
     assert_told(sheet, doubted);
     assert_finding(sheet, 0, "units_differ", FINDING_DOUBT, "symmetry");
     add_limit(sheet, "power", "all", 0, 0.6);
@@ -394,7 +396,7 @@ TEST(symmetry_know_the_power_limit)
     sheet_free(sheet);
 }
 
-/* Of many only the first are told, and how many more there are. */
+/* If there are many findings, the first are printed, and the number of the others. */
 TEST(symmetry_limit_what_is_told)
 {
     struct sheet *sheet = sheet_new(12);
@@ -419,7 +421,7 @@ TEST(symmetry_limit_what_is_told)
     sheet_free(sheet);
 }
 
-/* Where the good ones are few, nobody is low; the least and the most are named. */
+/* If the good units are few, none counts as low; the lowest and the highest are named. */
 TEST(symmetry_tell_what_is_far_apart)
 {
     struct sheet *sheet = sheet_new(4);
@@ -438,7 +440,7 @@ TEST(symmetry_tell_what_is_far_apart)
     sheet_free(sheet);
 }
 
-/* 10 and 30 us are no difference, and not 0% either. */
+/* 10 and 30 us are no significant difference, but are not reported as "0%" either. */
 TEST(symmetry_call_nothing_alike)
 {
     struct sheet *sheet = sheet_new(4);

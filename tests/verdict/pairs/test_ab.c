@@ -1,5 +1,5 @@
-/* Arms of two variants, made by hand: how they are paired, what is said of them, and their column.
- */
+/* Arms of two variants, made by hand: how they are paired, the text about them, and their
+ * column. */
 #include "harness/verdict/pairs/ab.h"
 
 #include <math.h>
@@ -45,7 +45,8 @@ static size_t add_arm(struct fixture *f, enum placement placement, size_t varian
     return arm;
 }
 
-/* So many rounds, in which the second arm takes `factor` as long; 4% of noise, a drift of both. */
+/* Adds rounds in which the second arm takes `factor` as long, with 4% of noise and a common
+ * drift. */
 static void add_rounds(struct fixture *f, size_t base, size_t other, unsigned rounds, double factor)
 {
     uint64_t seed = 5;
@@ -112,7 +113,7 @@ TEST_WITHIN(ab_names_the_dose, set_up, tear_down)
     assert_string_equal(rate->params, "rows=64;cols=8;slots=2;dose=cpu:20%");
 }
 
-/* 1.50 and 1.575 ns: a twentieth, and less than what a timer tells apart. */
+/* 1.50 and 1.575 ns: a difference of 5%, but less than a timer resolves. */
 TEST_WITHIN(ab_has_the_floors_of_compare, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -124,7 +125,7 @@ TEST_WITHIN(ab_has_the_floors_of_compare, set_up, tear_down)
         struct round_value *value = &f->analysis.values.value[i];
         if (strcmp(value->metric, "step_time") != 0)
             continue;
-        value->value *= 150; /* of 10 ms */
+        value->value *= 150; /* around 10 ms */
         value->unit = "ns";
     }
     assert_int_equal(ab_compare(&f->analysis, &f->comparisons, &err), 0);
@@ -160,7 +161,7 @@ TEST_WITHIN(ab_says_same_only_where_it_is_shown, set_up, tear_down)
     assert_false(ab_is_clear(&f->comparisons));
 }
 
-/* What failed in some rounds is not the same, and not faster, by those that it survived. */
+/* An arm that failed in some rounds is neither equal nor faster because of its other rounds. */
 TEST_WITHIN(ab_does_not_leave_failed_rounds_out, set_up, tear_down)
 {
     static const double factors[] = {1, 0.8, 1.3};
@@ -182,7 +183,7 @@ TEST_WITHIN(ab_does_not_leave_failed_rounds_out, set_up, tear_down)
     }
 }
 
-/* Where all steps are cut off at the limit, all are alike. */
+/* If all steps are cut at the limit, no equality follows. */
 TEST_WITHIN(ab_of_bounds_shows_no_same, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -198,7 +199,8 @@ TEST_WITHIN(ab_of_bounds_shows_no_same, set_up, tear_down)
     assert_non_null(strstr(step->reason, "did not end within the limit"));
 }
 
-/* One that did not end in some rounds is not faster by the others; the other way round it is. */
+/* An arm that did not end in some rounds is not faster because of its other rounds; the other arm
+ * is. */
 TEST_WITHIN(ab_of_bounds_shows_no_gain, set_up, tear_down)
 {
     for (int cut_base = 0; cut_base < 2; cut_base++) {
@@ -231,7 +233,8 @@ TEST_WITHIN(ab_says_how_many_rounds_more, set_up, tear_down)
     assert_in_range(more, 1, 60);
 }
 
-/* Each placement with its own; what is set by intent is not in the column of parameters. */
+/* Arms of the same placement form a pair; parameters that the variants set are not in the column of
+ * parameters. */
 TEST_WITHIN(ab_pairs_arms_by_their_place, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -246,7 +249,7 @@ TEST_WITHIN(ab_pairs_arms_by_their_place, set_up, tear_down)
     assert_string_equal(find(f, "sized", "step_time")->params, "cols=8;slots=2");
 }
 
-/* Six rounds are enough where all that gates changed, and not where one of four placements did. */
+/* Six rounds suffice if all gating metrics changed, but not if one of four placements did. */
 TEST_WITHIN(ab_of_one_among_many_needs_more, set_up, tear_down)
 {
     for (unsigned slowed = 1; slowed <= 4; slowed += 3) {
@@ -280,7 +283,7 @@ TEST_WITHIN(ab_misses_an_arm_that_failed, set_up, tear_down)
     assert_false(comparisons_decided(&f->comparisons));
 }
 
-/* Behind what tells arms apart otherwise, and before the key. */
+/* After other columns that distinguish arms, and before the key. */
 TEST_WITHIN(ab_variant_is_a_parameter, set_up, tear_down)
 {
     struct fixture *f = *state;
@@ -291,7 +294,7 @@ TEST_WITHIN(ab_variant_is_a_parameter, set_up, tear_down)
     assert_string_equal(row_key(params), "size=8");
 }
 
-/* All of it in a sentence among the findings, and no advice on placements. */
+/* The comparison is one sentence among the findings, and no placement is recommended. */
 TEST_WITHIN(ab_is_in_the_verdict, set_up, tear_down)
 {
     struct fixture *f = *state;

@@ -1,4 +1,4 @@
-/* A comparison told as a finding. */
+/* A comparison as a finding. */
 #include "harness/verdict/pairs/comparison.h"
 
 #include <math.h>
@@ -42,7 +42,7 @@ TEST(comparison_of_one_side_has_no_evidence)
     assert_string_equal(finding.evidence, "");
 }
 
-/* The finding about the whole of the one above and `more`. */
+/* The finding about the comparison above together with `more`. */
 static struct finding told(const struct comparison *more)
 {
     struct comparisons comparisons = {0};

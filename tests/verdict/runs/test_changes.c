@@ -1,6 +1,6 @@
 /*
- * Changes of level where they are known, on simulated runs: how often they are found, and how often
- * where there are none. Each rate is over a fixed seed, so it is the same everywhere.
+ * Simulated runs with known changes of level: how often they are found, and how often changes are
+ * found where there are none. Each rate uses a fixed seed, so it is the same everywhere.
  */
 #include "harness/verdict/runs/changes.h"
 
@@ -12,20 +12,20 @@
 
 enum { RUNS_MOST = 128, FULL = 1000 };
 
-/* Of a whole history with ten figures. */
+/* Error for one figure in a history with ten figures. */
 static const double error = 0.01 / 10;
 static const double cv = 0.03;
 
 static uint64_t state_of_chance;
-static unsigned nseries; /* of each rate */
+static unsigned nseries; /* number of series for each rate */
 
-/* The share that a rate over so few series may reach, where it is `share` of very many. */
+/* The rate that so few series may show if the true rate is `share`. */
 static double most(double share)
 {
     return nseries == FULL ? share : trials_most(nseries, share) / (double)nseries;
 }
 
-/* Run i of n, around 0, where a run has the standard deviation 1. */
+/* Noise of run i of n, around 0, with a standard deviation of 1. */
 typedef double noise_maker(size_t i, size_t n);
 
 static double plain(size_t i, size_t n)
@@ -48,7 +48,7 @@ static double skewed(size_t i, size_t n)
     return exp(sim_normal(&state_of_chance));
 }
 
-static double two_modes(size_t i, size_t n) /* a slow one in three of ten runs, by chance */
+static double two_modes(size_t i, size_t n) /* about three of ten runs are slow */
 {
     (void)i, (void)n;
     return 0.3 * sim_normal(&state_of_chance) + (sim_uniform(&state_of_chance) < 0.3 ? 6 : 0);
@@ -124,7 +124,7 @@ TEST(changes_spikes_are_none)
     }
 }
 
-/* How often the step is found, at most two runs off, as the only change. */
+/* How often the step is the only change found, at most two runs off. */
 static double hit_rate(noise_maker *noise, size_t before, size_t after, double ratio)
 {
     unsigned hits = 0;
@@ -148,7 +148,8 @@ TEST(changes_finds_steps)
     assert_true(1 - hit_rate(with_spike, 20, 20, 1.10) <= most(0.20));
 }
 
-/* Its interval holds the truth; less often than 95%, as the place was chosen by the same runs. */
+/* The interval contains the truth, less often than in 95%, since the same runs also chose the
+ * place. */
 TEST(changes_interval_holds_the_step)
 {
     unsigned holds = 0, found = 0;
@@ -187,10 +188,10 @@ TEST(changes_example)
     assert_int_equal(changes.n, 1);
     assert_int_equal(changes.change[0].at, 7);
     assert_true(fabs(changes.change[0].ratio - 1.2) < 0.005);
-    assert_int_equal(find(values, CHANGES_RUNS - 1, 0.01).n, 0); /* too few to say */
+    assert_int_equal(find(values, CHANGES_RUNS - 1, 0.01).n, 0); /* too few runs */
 }
 
-/* Equal figures, as of a stand-in clock, have no spread; one that differs is one spike. */
+/* Equal figures, as of a fake clock, have no spread; one that differs is a single spike. */
 TEST(changes_equal_runs)
 {
     double values[20] = {0};

@@ -1,4 +1,4 @@
-/* Verdicts between runs: which one, of what, and why. */
+/* Verdicts between runs: which verdict, about what, and why. */
 #include "harness/verdict/runs/compare.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 enum { RUNS = 5, EARLIER = 15 };
 
-/* Very alike runs of an arm, so that verdicts are those of the medians; tests change rows. */
+/* Nearly equal runs of an arm, so that medians decide the verdicts; tests change rows. */
 static const struct sim calm = {.arms = 1, .rounds = 5, .run_sd = 0.002, .round_sd = 0.001};
 
 struct two {
@@ -146,7 +146,7 @@ TEST(compare_widens_where_it_was_noisy)
     two_free(&noisy);
 }
 
-/* Runs that vary by 4%, and sides that differ by `slower`. */
+/* Runs that vary by 4%; the sides differ by `slower`. */
 static void spread_out(struct two *two, double slower)
 {
     static const double parts[RUNS] = {0, 0.04, -0.04, 0.05, -0.05};
@@ -159,7 +159,7 @@ static void spread_out(struct two *two, double slower)
     compare(two);
 }
 
-/* Fewer runs than there are do not tell more, nor do any where no number of them would. */
+/* The advised number of runs exceeds the present one; none is advised if none would decide. */
 TEST(compare_asks_for_more_runs_than_there_are)
 {
     static const double all[] = {1, 1.03, 1.049, 1.07};
@@ -178,8 +178,7 @@ TEST(compare_asks_for_more_runs_than_there_are)
     }
 }
 
-/* What equal runs differ by is told on the side to which it changed: the two can be held together.
- */
+/* The spread of equal runs is given in the direction of the change, so that both are comparable. */
 TEST(compare_tells_both_changes_alike)
 {
     unsigned beyond = 0, within = 0;
@@ -202,11 +201,11 @@ TEST(compare_tells_both_changes_alike)
     assert_true(beyond > 10 && within > 10);
 }
 
-/* More than so many seconds a step: that it is slower is sure, that it is faster is not. */
+/* A censored step time is a lower bound: "slower" is certain, "faster" is not. */
 TEST(compare_takes_censored_rows_as_bounds)
 {
     static const struct expected {
-        int side; /* that is censored */
+        int side; /* the censored side */
         double slower;
         enum finding_outcome outcome;
     } all[] = {{1, 2, OUTCOME_SLOWER},
@@ -240,7 +239,7 @@ TEST(compare_lists_what_one_side_lacks)
     two_free(&two);
 }
 
-/* The arm failed in that run of the new side: with no values, or in some of its rounds. */
+/* The arm failed in that run of the new side: without values, or in some of its rounds. */
 static void fail_run(struct two *two, size_t run, bool whole)
 {
     for (size_t metric = 0; metric < (whole ? 1 : 2); metric++) {
@@ -297,13 +296,13 @@ TEST(compare_judges_only_what_gates)
     two_free(&two);
 }
 
-/* The other metric of the same steps says that nothing changed. */
+/* The other metric of the same steps shows no change. */
 TEST(compare_believes_a_metric_only_with_its_mate)
 {
     struct two two;
     two_init(&two, RUNS, 1);
     for (size_t i = 0; i < RUNS; i++) {
-        row_of(&two, 1, i, 0)->median *= 1 / 1.2; /* less work a second .. */
+        row_of(&two, 1, i, 0)->median *= 1 / 1.2; /* lower throughput .. */
         row_of(&two, 1, i, 1)->median *= 1 / 1.2; /* .. by shorter steps */
     }
     compare(&two);
@@ -343,12 +342,12 @@ TEST(compare_says_what_is_left_in_clock_cycles)
     two_free(&two);
 }
 
-/* The run's second arm becomes a control, which took that long in each round. */
+/* Turns the run's second arm into a control that took `seconds` in each round. */
 static void add_control(struct sim_run *run, double seconds)
 {
     struct row *row = &run->analysis.rows.row[2];
     run->result.arms[1].is_control = true;
-    run->analysis.rows.n = 3; /* two of the first arm, and one of it */
+    run->analysis.rows.n = 3; /* two rows of the first arm, one of the control */
     row->role = "canary";
     row->metric = "canary_integer";
     (void)snprintf(row->unit, sizeof(row->unit), "s");

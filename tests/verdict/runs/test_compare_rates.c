@@ -1,6 +1,6 @@
 /*
- * How often whole comparisons are wrong, and how often they find what is there, on simulated runs
- * where the truth is known: nothing changed, or by so much. Seeds are fixed.
+ * How often whole comparisons are wrong, and how often they find a real change, on simulated runs
+ * of which the truth is known. Seeds are fixed.
  */
 #include "harness/verdict/runs/compare.h"
 
@@ -11,26 +11,26 @@
 enum { RUNS_MOST = 20, ALL_ARMS = 100 };
 
 /*
- * Medians of runs vary by 3% in all: 2.5% of the run, the rest by four rounds that depend on each
- * other. Half of what a run has of its own all arms have in common.
+ * Medians of runs vary by 3% in all: 2.5% between runs, the rest from four correlated rounds. All
+ * arms of a run share half of the variance between runs.
  */
 static const struct sim usual = {
     .arms = 5, .rounds = 4, .run_sd = 0.025, .common = 0.5, .round_sd = 0.02, .rho = 0.5};
 
 struct trial {
     const struct sim *sim;
-    unsigned runs, history; /* a side */
-    unsigned slowed;        /* arms that are, .. */
-    double slower;          /* .. by this factor */
-    double round_s;         /* 0 = as usual */
+    unsigned runs, history; /* for each side */
+    unsigned slowed;        /* number of slower arms .. */
+    double slower;          /* .. and their factor */
+    double round_s;         /* 0 = the usual length */
 };
 
-/* Out of n comparisons, as shares: what said FASTER or SLOWER of anything, and SLOWER. */
+/* Shares of n comparisons: with any FASTER or SLOWER, and with any SLOWER. */
 struct rates {
     double changed, slower;
 };
 
-/* Whether one comparison said so. */
+/* Adds the outcome of one comparison. */
 static void try_once(const struct trial *trial, uint64_t *seed, bool *changed, bool *slower)
 {
     struct sim_run made[PAIRING_SIDES][RUNS_MOST];
@@ -70,7 +70,7 @@ static struct rates try(const struct trial *trial, unsigned n)
     return (struct rates){changed / (double)n, slower / (double)n};
 }
 
-/* At most 1%; of few trials, what chance makes of 1%. */
+/* Expects at most 1%; in few trials, at most what chance makes of 1%. */
 static void expect_quiet(const struct sim *sim, unsigned runs, unsigned history)
 {
     const struct trial trial = {.sim = sim, .runs = runs, .history = history, .slower = 1};
@@ -126,7 +126,8 @@ TEST(compare_is_quiet_with_drift_and_dependent_rounds)
     expect_quiet(&sim, 5, 0);
 }
 
-/* Runs that vary by three times what is usual: quiet at once, and with runs enough to see it. */
+/* Runs that vary three times as much as usual: quiet at once, and also with enough runs to see the
+ * spread. */
 TEST(compare_is_quiet_on_a_restless_machine)
 {
     struct sim sim = usual;
@@ -135,8 +136,8 @@ TEST(compare_is_quiet_on_a_restless_machine)
     expect_quiet(&sim, 3, 0);
 }
 
-/* Two runs a side know least of themselves: runs that vary by far more than what is usual and
- * rounds that do not show it, and those of a CI job in a hurry, on a machine with two modes. */
+/* Two runs a side say least about their own spread. Cases: runs that vary far more than usual while
+ * their rounds do not show it, and the short runs of a CI job on a machine with two modes. */
 TEST(compare_of_two_runs_is_quiet_on_any_machine)
 {
     struct sim sim = usual;
@@ -153,7 +154,7 @@ TEST(compare_of_two_runs_is_quiet_on_any_machine)
     assert_true(try(&hurried, trials(1000, 100)).changed <= 0.01);
 }
 
-/* An injected slowdown is in every arm. Of a single arm, or of one of many, less is found. */
+/* An injected slowdown is in every arm. In a single arm, or in one of many, less is found. */
 TEST(compare_finds_10_percent_with_five_runs)
 {
     struct sim one = usual;
@@ -164,7 +165,7 @@ TEST(compare_finds_10_percent_with_five_runs)
     assert_true(try(&single, trials(1000, 100)).slower >= 0.9);
 }
 
-/* The machine's own spread, from 15 earlier runs, is what five runs a side of one arm lack. */
+/* The spread from 15 earlier runs adds what five runs a side of one arm lack. */
 TEST(compare_finds_10_percent_of_one_arm_by_a_history)
 {
     struct sim one = usual;

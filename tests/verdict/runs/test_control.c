@@ -1,6 +1,5 @@
-/* harness/verdict/runs/control.c: how far the machine moved; and that nothing else looks at those
- * rows.
- */
+/* harness/verdict/runs/canary.c: how much the machine changed; other code ignores the control's
+ * rows. */
 #include "harness/verdict/runs/control.h"
 
 #include "harness/verdict/advice/verdict.h"
@@ -22,7 +21,7 @@ static const struct bench bench = {
 
 enum { ROUNDS = 3 };
 
-/* Rounds differ by 1%; the copy by `spread` in the last one. */
+/* Rounds differ by 1%; the copy also changes by `spread` in the last round. */
 static void put_values(struct worker_result *worker, unsigned round, double copy, double spread)
 {
     double jitter = 1 + 0.01 * round;
@@ -37,7 +36,7 @@ static void put_values(struct worker_result *worker, unsigned round, double copy
     worker->nvalues = sizeof(values) / sizeof(values[0]);
 }
 
-/* The run of fixture_demo with a control behind its arms. */
+/* The run of fixture_demo with a control after its arms. */
 static void make_run(struct result *result, double copy, double spread)
 {
     fixture_demo(result);
@@ -63,7 +62,7 @@ TEST(control_says_how_the_machine_moved)
                         "kernel on GPU 3: 0.01% faster");
 }
 
-/* Tables, advice and figures are those of a run without it. */
+/* Tables, recommendation and figures are the same as without the control. */
 TEST(control_changes_nothing_else)
 {
     struct result with, without;

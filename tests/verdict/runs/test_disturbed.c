@@ -1,4 +1,4 @@
-/* Runs that say of themselves that they are no evidence: which verdicts they bear. */
+/* Runs that declare themselves unusable as evidence, and the verdicts that remain. */
 #include "harness/verdict/runs/disturbed.h"
 #include "tests/lib/unit.h"
 
@@ -21,7 +21,7 @@ TEST(disturbed_sides_bear_only_what_is_against_the_disturbance)
 {
     static const struct {
         size_t runs, busy_base, busy_other, history, busy_history;
-        bool slower, faster, same; /* stays */
+        bool slower, faster, same; /* verdicts that remain */
     } cases[] = {
         {1, 0, 0, 0, 0, true, true, true},   {1, 0, 1, 0, 0, false, true, false},
         {1, 1, 0, 0, 0, true, false, false}, {1, 1, 1, 0, 0, false, false, false},

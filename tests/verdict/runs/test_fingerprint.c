@@ -1,4 +1,4 @@
-/* Distances of fingerprints whose answers are worked out by hand, and the sentences of them. */
+/* Distances of fingerprints, compared with values worked out by hand, and their sentences. */
 #include "harness/verdict/runs/fingerprint.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ static void put(struct fingerprint *print, const char *part, const char *name, b
     fingerprint_add(print, &one);
 }
 
-/* Copies of 50 GB/s that keep `kept`, a latency, and a CPU. */
+/* A fingerprint with copies of 50 GB/s that retain `kept`, a latency, and a CPU. */
 static struct fingerprint make(double integer_ns, double copies, double kept)
 {
     struct fingerprint print = {0};
@@ -96,8 +96,8 @@ TEST(fingerprint_does_not_count_what_one_side_lacks)
     assert_int_equal(fingerprint_absent(&a), 1);
     assert_int_equal(distance.shared, 1);
     assert_int_equal(distance.n, 4);
-    assert_null(distance.difference[1].b); /* copies of a */
-    assert_null(distance.difference[2].a); /* copies under memory load of b */
+    assert_null(distance.difference[1].b); /* only a has copies */
+    assert_null(distance.difference[2].a); /* only b has copies under memory load */
     assert_true(isnan(distance.difference[3].units));
 }
 
@@ -107,7 +107,7 @@ TEST(fingerprint_without_shared_values_has_no_verdict)
     struct fingerprint_distance distance;
     compare(&a, &b, &distance, "no verdict: the fingerprints share no value");
     assert_false(fingerprint_is_same(&distance));
-    /* Nor do those of one name in another unit. */
+    /* Values of one name in different units are not compared either. */
     a = make(0.25, 50, 0.9);
     for (size_t i = 0; i < a.n; i++)
         (void)snprintf(a.value[i].unit, sizeof(a.value[i].unit), "y");
@@ -131,7 +131,7 @@ TEST(fingerprint_ranks_machines_by_what_is_usual)
                                          {.path = "two", .print = make(0.25, 50, 0.8)},
                                          {.path = "three", .print = make(0.26, 51, 0.9)}};
     struct fingerprint median;
-    put(&all[0].print, "launches", "latency", false, true, 3); /* one machine alone has it */
+    put(&all[0].print, "launches", "latency", false, true, 3); /* only one machine has it */
     assert_int_equal(fingerprint_rank(all, 3, &median), 0);
     assert_int_equal(median.n, 3);
     assert_float_equal(median.value[0].value, 0.25, 0);
@@ -147,7 +147,7 @@ TEST(fingerprint_ranks_machines_by_what_is_usual)
     assert_float_equal(all[2].distance.distance, 0, 0);
 }
 
-/* Who shares nothing with the others is named first. */
+/* A machine that shares no value with the others comes first. */
 TEST(fingerprint_ranks_a_stranger_first)
 {
     struct fingerprint_machine all[3] = {{.path = "one", .print = make(0.25, 50, 0.9)},

@@ -1,6 +1,5 @@
-/* Figures of one machine in time: what is said of those that changed, and what the control
- * explains.
- */
+/* Figures of one machine over time: the text about those that changed, and the changes that the
+ * control explains. */
 #include "harness/verdict/runs/history.h"
 
 #include <math.h>
@@ -19,14 +18,14 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Some jitter of 1%, the same in every test. */
+/* Noise of 1%, the same in every test. */
 static double jitter(size_t i)
 {
     static const double parts[] = {0, 1, -1, 0.5, -0.7, 0.8, -0.2, 0.3, -0.9};
     return 1 + 0.01 * parts[i * 5 % 9];
 }
 
-/* Runs are added in another order than that of time. */
+/* Adds the runs in an order other than that of time. */
 static void add_runs(size_t n)
 {
     struct err err = {0};
@@ -52,7 +51,7 @@ static struct history_figure figure_of(const char *arm, const char *metric, cons
     return figure;
 }
 
-/* `ratio` from that day on; n and 7 have no common divisor. */
+/* `ratio` from run `from` on; n and 7 have no common divisor. */
 static void add_figure(const char *metric, const char *better, bool is_control, size_t n,
                        size_t from, double ratio)
 {
@@ -112,8 +111,8 @@ TEST_WITHIN(history_says_what_became_slower_and_faster, NULL, tear_down)
         strstr(find("history", "")->sentence, "3 figures: 1 SLOWER, 1 FASTER, 0 UNCLEAR"));
 }
 
-/* The control in the same run and direction: the machine moved. In another, or by less: it did not.
- */
+/* If the control changes in the same run and direction, the machine changed; not if it changes
+ * otherwise or less. */
 TEST_WITHIN(history_declines_what_the_control_shows_too, NULL, tear_down)
 {
     static const struct {
@@ -153,7 +152,7 @@ TEST_WITHIN(history_of_too_few_runs_is_unclear, NULL, tear_down)
     assert_int_equal(find("history", "")->outcome, OUTCOME_UNCLEAR);
 }
 
-/* Levels of equal length, one after the other, with a share of the jitter. */
+/* Adds successive levels of equal length; `share` scales the noise. */
 static void add_levels(const char *metric, bool is_control, size_t n, const double *levels,
                        size_t nlevels, double share)
 {
@@ -167,7 +166,7 @@ static void add_levels(const char *metric, bool is_control, size_t n, const doub
     }
 }
 
-/* What counts is the level at the end, against the best before it, or else the first. */
+/* The level at the end counts, relative to the best level before it or else to the first. */
 TEST_WITHIN(history_of_a_loss_that_came_back_in_part_is_slower, NULL, tear_down)
 {
     static const struct {
@@ -199,7 +198,7 @@ TEST_WITHIN(history_of_a_loss_that_came_back_in_part_is_slower, NULL, tear_down)
     }
 }
 
-/* The machine lost it, and gave a part of it back: no verdict on what was measured. */
+/* The machine itself lost speed and recovered in part: no verdict on the benchmark. */
 TEST_WITHIN(history_of_a_loss_of_the_machine_that_came_back_in_part_is_unclear, NULL, tear_down)
 {
     add_runs(36);
@@ -210,7 +209,7 @@ TEST_WITHIN(history_of_a_loss_of_the_machine_that_came_back_in_part_is_unclear, 
     assert_int_equal(history_count(&findings, OUTCOME_SLOWER), 0);
 }
 
-/* Three steps of 1.3%, each below the 2% that are told. */
+/* Three steps of 1.3%, each below the 2% that are reported. */
 TEST_WITHIN(history_adds_up_small_steps, NULL, tear_down)
 {
     add_runs(60);
@@ -222,7 +221,7 @@ TEST_WITHIN(history_adds_up_small_steps, NULL, tear_down)
     assert_true(change->value > 0.955 && change->value < 0.98);
 }
 
-/* A figure that goes down with every run has not stayed as it began. */
+/* A figure that falls with every run counts as changed. */
 TEST_WITHIN(history_of_a_drift_for_the_worse_is_slower, NULL, tear_down)
 {
     for (size_t with_control = 0; with_control < 2; with_control++) {
@@ -262,7 +261,8 @@ static void add_noisy(const char *metric, bool is_control, size_t n, const doubl
     add_levels(metric, is_control, n, values, n, 0);
 }
 
-/* Figures and controls that moved by the same; the noise decides which is told as a drift. */
+/* Figures and controls that changed by the same amount; noise decides which of them looks like a
+ * drift. */
 TEST_WITHIN(history_of_a_shift_of_the_machine_is_unclear, NULL, tear_down)
 {
     enum { RUNS = 40, FIGURES = 11, HISTORIES = 40 };
@@ -296,7 +296,7 @@ TEST_WITHIN(history_of_a_shift_of_the_machine_is_unclear, NULL, tear_down)
     }
 }
 
-/* A control that only jitters explains nothing. */
+/* A control that only has noise explains nothing. */
 TEST_WITHIN(history_of_a_control_that_stood_still_is_no_excuse, NULL, tear_down)
 {
     enum { RUNS = 40, HISTORIES = 200 };
@@ -319,7 +319,7 @@ TEST_WITHIN(history_of_a_control_that_stood_still_is_no_excuse, NULL, tear_down)
     assert_true(slower > 0.92 * HISTORIES);
 }
 
-/* What of the machine is too small to be told explains what is as small. */
+/* A change of the machine that is too small to be reported explains an equally small change. */
 TEST_WITHIN(history_of_a_small_move_of_the_machine_explains_nonetheless, NULL, tear_down)
 {
     add_runs(40);
@@ -330,7 +330,7 @@ TEST_WITHIN(history_of_a_small_move_of_the_machine_explains_nonetheless, NULL, t
     assert_null(find("history_canary", "canary_copy"));
 }
 
-/* Of a whole history of chance alone 1% may have anything to say. */
+/* In at most 1% of histories with noise alone anything may be reported. */
 TEST_WITHIN(history_of_unchanged_noise_is_quiet, NULL, tear_down)
 {
     enum { RUNS = 40, FIGURES = 10, HISTORIES = 300 };
@@ -357,7 +357,7 @@ TEST_WITHIN(history_of_unchanged_noise_is_quiet, NULL, tear_down)
     assert_true(alarms <= HISTORIES / 50);
 }
 
-/* Of a figure with too few runs nothing is known, and it takes no share of the error. */
+/* A figure with too few runs is unknown, and takes no share of the error. */
 TEST_WITHIN(history_counts_what_was_not_looked_at, NULL, tear_down)
 {
     add_runs(20);
@@ -370,7 +370,7 @@ TEST_WITHIN(history_counts_what_was_not_looked_at, NULL, tear_down)
                                 "changed too, 1 unchanged. 1 more is in fewer than 8 runs"));
 }
 
-/* Two arms of one name for people are two series where their parameters differ. */
+/* Two arms with the same name are two series if their parameters differ. */
 TEST_WITHIN(history_tells_figures_apart, NULL, tear_down)
 {
     struct err err = {0};

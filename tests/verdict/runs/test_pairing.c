@@ -1,4 +1,4 @@
-/* Rows of several runs beside each other: what is of the same, and what may not be. */
+/* Pairing rows of several runs: which rows belong together, and which may not. */
 #include "harness/verdict/runs/pairing.h"
 #include "tests/lib/unit.h"
 
@@ -6,7 +6,7 @@
 
 enum { ROWS = 4 };
 
-/* Two runs with rows that tests change before they are paired. */
+/* Two runs whose rows tests change before the pairing. */
 struct two {
     struct row rows[2][ROWS];
     struct analysis analyses[2];
@@ -74,7 +74,7 @@ TEST(pairing_keeps_the_order_of_the_first_side)
     pairing_free(&two.pairing);
 }
 
-/* What tells rows apart: of each, the two sides have one pair more. */
+/* Columns that distinguish rows: with each of them the two sides have one more pair. */
 TEST(pairing_tells_rows_apart_by_every_column)
 {
     struct two two;
@@ -142,7 +142,7 @@ TEST(pairing_finds_why_an_arm_has_no_rows)
     pairing_free(&two.pairing);
 }
 
-/* Runs of a contend without a parameter, and of one with it. */
+/* Runs of a contend that lacks a parameter, and of one that has it. */
 TEST(pairing_of_new_parameters)
 {
     static const struct opt with[] = {{.name = "rows", .kind = OPT_TEXT, .def = "64"},
@@ -153,7 +153,7 @@ TEST(pairing_of_new_parameters)
                                          {.name = NULL}};
     static const struct {
         const struct opt *opts;
-        const char *base, *other, *other_last; /* the last of `other`; NULL = as the others */
+        const char *base, *other, *other_last; /* of the last row; NULL = `other` */
         size_t pairs;
         const char *said;
     } cases[] = {
@@ -174,10 +174,10 @@ TEST(pairing_of_new_parameters)
         {with, "rows=32;slots=2", "rows=64;grain=0;slots=2", NULL, 2 * ROWS,
          "base lacks parameter 'grain' of pipeline: only the rows of new at its default, 0, are "
          "compared"},
-        /* Both know it, in a value or in the key of another row. */
+        /* Both sides know the parameter, from a value or from the key of another row. */
         {with, "rows=64;grain=1;slots=2", "rows=64;grain=0;slots=2", NULL, 2 * ROWS, ""},
         {with, "rows=64;slots=2;grain=4", "rows=64;grain=0;slots=2", NULL, 2 * ROWS, ""},
-        /* This contend has it no more: it is left out where it says nothing. */
+        /* This contend no longer has the parameter: it is ignored where it has one value. */
         {without, "rows=64;gone=7;slots=2", "rows=64;slots=2", NULL, ROWS,
          "new lacks parameter 'gone' of pipeline, which is 7 in all of base: ignored"},
         {without, "rows=64;slots=2", "rows=64;gone=7;slots=2", "rows=64;gone=8;slots=2", 2 * ROWS,
@@ -208,7 +208,7 @@ TEST(pairing_of_new_parameters)
     }
 }
 
-/* As histories over versions name a series. */
+/* As histories over several versions name a series. */
 TEST(params_without_defaults)
 {
     static const struct opt opts[] = {{.name = "rows", .kind = OPT_TEXT, .def = "64"},

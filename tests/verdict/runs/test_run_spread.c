@@ -1,4 +1,4 @@
-/* The spread between runs, against values worked out by hand. */
+/* The spread between runs, compared with values worked out by hand. */
 #include "harness/verdict/runs/run_spread.h"
 
 #include <math.h>
@@ -39,7 +39,8 @@ TEST(run_spread_of_single_runs_is_what_is_known_before)
 
 TEST(run_spread_of_many_runs_is_theirs)
 {
-    const double values[] = {-0.02, -0.01, 0, 0.01, 0.02}; /* 0.001 squares, 4 degrees of freedom */
+    const double values[] = {-0.02, -0.01, 0, 0.01,
+                             0.02}; /* sum of squares 0.001, 4 degrees of freedom */
     struct moments groups[RUN_SPREAD_GROUPS] = {moments_of(values, 5), moments_of(values, 5)};
     struct run_spread spread = run_spread_of(groups, &usual);
     assert_near(spread.df, 8 + RUN_SPREAD_BEFORE_DF);
@@ -47,7 +48,8 @@ TEST(run_spread_of_many_runs_is_theirs)
     assert_near(spread.own_df, 0);
 }
 
-/* Three and three that look alike within a side may be two modes: they are not believed. */
+/* Three runs a side that agree within each side may be two modes, so their small spread is not
+ * trusted. */
 TEST(run_spread_of_few_runs_keeps_its_doubt)
 {
     const double values[] = {0, 0, 0};
@@ -98,10 +100,10 @@ TEST(run_spread_asks_for_runs_that_find_it)
 
 TEST(run_spread_of_rounds_from_their_interval)
 {
-    /* Four rounds with a range of e^0.1: 0.1 / 2.059 is their sd, half of 1.2533 of it the
-     * median's. */
+    /* Four rounds with a range of e^0.1: their sd is 0.1 / 2.059, and the median's sd 1.2533 / 2 of
+     * that. */
     assert_true(fixture_near(run_spread_of_rounds(1, exp(0.1), 4), 1.2533 * 0.1 / 2.059 / 2, 1e-6));
-    /* Of eight the interval is the range still. */
+    /* With eight rounds the interval is still the range. */
     assert_true(
         fixture_near(run_spread_of_rounds(1, exp(0.1), 8), 1.2533 * 0.1 / 2.847 / sqrt(8), 1e-6));
     assert_true(fixture_near(run_spread_of_rounds(1, exp(0.1), 20), 0.1 / 3.92, 1e-6));
@@ -126,8 +128,8 @@ TEST(run_spread_of_few_runs_is_not_below_that_of_rounds)
     assert_near(run_spread_of(groups, &(struct run_spread_known){.rounds = 0.2}).sd, 0.2);
 }
 
-/* Two runs a side that are far apart, by hand: of Student's t with 2 degrees of freedom the upper
- * 0.25% are above 14.0890; that of 3 with what is known before would be 7.4533. */
+/* Two distant runs a side, by hand: the upper 0.25% of Student's t begin at 14.0890 with 2 degrees
+ * of freedom; with 3, that is with earlier knowledge, at 7.4533. */
 TEST(run_spread_of_few_runs_is_their_own_too)
 {
     const double values[] = {-0.1, 0.1};
@@ -138,7 +140,7 @@ TEST(run_spread_of_few_runs_is_their_own_too)
     assert_true(fixture_near(run_spread_chance(&spread, 2, 2, half), 0.005, 1e-6));
 }
 
-/* Rounds of a hundredth of the usual length: ten times as much is known of their runs. */
+/* With few runs, rounds of a hundredth of the usual length give ten times the assumed spread. */
 TEST(run_spread_of_short_rounds_is_wider)
 {
     const double values[] = {0, 0};

@@ -1,4 +1,4 @@
-/* What placements keep under doses of contention, on curves whose answers are known. */
+/* What placements retain under doses of contention, on curves whose answers are known. */
 #include "harness/verdict/search/dosing.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 enum { ROUNDS = 5 };
 
-/* What is planned on four of six CPUs; 0 or the error. */
+/* Plans the arms on four of six CPUs; 0 or the error. */
 static int arrange(struct dosing *dosing, struct topo *topo, struct result *result, struct err *err)
 {
     const struct topo_options options = {.xml = "package:1 core:6 pu:1"};
@@ -35,7 +35,8 @@ static int arrange(struct dosing *dosing, struct topo *topo, struct result *resu
     return dosing_arrange(dosing, topo, &request, result, err);
 }
 
-/* partition loses the dose alone, none twice as much and more: 10 ms a step without it. */
+/* Without a dose a step takes 10 ms. partition loses the dose itself, none twice as much or
+ * more. */
 static double step_ms(const struct arm *arm, unsigned round, double jitter)
 {
     bool owns = arm->placement == PLACE_PARTITION;
@@ -43,7 +44,7 @@ static double step_ms(const struct arm *arm, unsigned round, double jitter)
     return (owns ? 10 : 12) / kept * (1 + jitter * (round % 3));
 }
 
-/* Aggressors hold a point less than they should. */
+/* Doses are held one percentage point below their level. */
 static void set_held(const struct arm *arm, const struct observation *observation)
 {
     const struct worker_result *last = &observation->workers[observation->nworkers - 1];
@@ -76,7 +77,8 @@ TEST(dosing_plans_each_placement_under_each_dose)
     struct result result;
     struct err err = {0};
     assert_int_equal(arrange(&dosing, &topo, &result, &err), 0);
-    assert_int_equal(result.narms, 6); /* not `sized`: the scenario's other placements are left */
+    assert_int_equal(result.narms,
+                     6); /* `sized` and the scenario's other placements are left out */
     for (size_t i = 0; i < result.narms; i++) {
         assert_string_equal(arm_name(&result.arms[i]), names[i]);
         assert_int_equal(result.arms[i].plan.has_dose, i % 3 != 0);
@@ -85,7 +87,8 @@ TEST(dosing_plans_each_placement_under_each_dose)
     topo_free(&topo);
 }
 
-/* Of bandwidth less is more of a dose, which comes from the CPUs that the workers do not get. */
+/* A bandwidth dose is stronger if less bandwidth is left; it runs on the CPUs that the workers
+ * lack. */
 TEST(dosing_begins_where_nothing_is_taken)
 {
     static const double levels[] = {1, 0.8, 0.5};
@@ -186,7 +189,7 @@ TEST(dosing_recommends_nothing_where_rounds_differ_more)
     struct findings findings = {0};
     struct err err = {0};
     measure("cpu=1%", 0.1, &dosing, &topo, &result);
-    for (size_t i = 0; i < result.narms; i++) /* the one round that none loses least in */
+    for (size_t i = 0; i < result.narms; i++) /* makes one round in which none does not lose most */
         if (!dose_is_idle(&result.arms[i].dose) && result.arms[i].placement == PLACE_NONE)
             for (unsigned w = 0; w < 2; w++)
                 fixture_set_steps(&result.arms[i].observations[0].workers[w],
@@ -212,7 +215,7 @@ TEST(dosing_takes_no_dose_that_failed)
     struct findings findings = {0};
     struct err err = {0};
     measure("cpu=20%", 0, &dosing, &topo, &result);
-    result.arms[1].observations[1].status = STATUS_FAILED; /* none at 20% */
+    result.arms[1].observations[1].status = STATUS_FAILED; /* the round of none at 20% */
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
     assert_true(dosing_read(&analysis, &curves));
     assert_true(isnan(curves.point[0][1].retention.median) && isnan(curves.point[0][1].rate));
@@ -228,7 +231,8 @@ TEST(dosing_takes_no_dose_that_failed)
     topo_free(&topo);
 }
 
-/* A line a placement, at the doses that were held, and one of what the dose alone takes. */
+/* One line for each placement, at the doses that were held, and one for what the dose itself
+ * takes. */
 static void draw(const char *doses)
 {
     struct dosing dosing;
@@ -259,7 +263,8 @@ TEST(dosing_draws_what_is_kept_over_what_was_held)
     draw("throttle=20%");
 }
 
-/* A scan has no throughput: of a collective its bus bandwidth at the largest size, by round. */
+/* A scan has no throughput: for a collective its bus bandwidth at the largest size counts, by
+ * round. */
 TEST(dosing_of_a_scan_is_what_compare_gates)
 {
     static const enum placement placements[] = {PLACE_NONE, PLACE_PARTITION};

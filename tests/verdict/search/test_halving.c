@@ -13,11 +13,13 @@ struct machine {
     size_t n;
     double rate[ARMS];
     struct halving_arm arms[ARMS];
-    double noise, drift; /* standard deviations of a logarithm: of an arm's round, of a round */
+    double noise,
+        drift; /* standard deviations of the logarithm: of an arm's round, of a round as a whole */
     uint64_t chance;
 };
 
-/* A third loses two to forty times, as what oversubscribes does; the others up to 40%. */
+/* A third of the settings is two to forty times slower, like oversubscribed ones; the others at
+ * most 40%. */
 static void make_machine(struct machine *machine, size_t n, uint64_t seed)
 {
     *machine = (struct machine){.n = n, .noise = 0.05, .drift = 0.2, .chance = seed};
@@ -30,7 +32,7 @@ static void make_machine(struct machine *machine, size_t n, uint64_t seed)
     }
 }
 
-/* What a round measures; the seconds that it takes: one an arm. */
+/* Measures a round; returns its time, 1 s for each arm. */
 static double measure(struct machine *machine, double *rates)
 {
     double drift = machine->drift * sim_normal(&machine->chance), seconds = 0;
@@ -53,7 +55,7 @@ static void search(struct machine *machine, struct halving *halving, double budg
     } while (halving_goes_on(halving));
 }
 
-/* As tune does it: the simplest that fresh rounds do not show to be further behind. */
+/* Like tune: the simplest setting that fresh rounds do not show to be further behind. */
 static size_t choose(struct machine *machine, const struct halving *halving)
 {
     size_t leader = halving_leader(halving);
@@ -82,7 +84,8 @@ static double best_rate(const struct machine *machine)
     return best;
 }
 
-/* The one that leads; of the chosen one the tolerance is 5%, and rounds differ by 5%. */
+/* Checks the leader of the search; for the chosen one the tolerance is 5%, and rounds differ by
+ * 5%. */
 TEST(halving_finds_a_setting_near_the_best)
 {
     static const size_t sizes[] = {2, 5, 12, 24, ARMS};
@@ -116,7 +119,8 @@ TEST(halving_prefers_the_simpler_of_equals)
         make_machine(&machine, 8, i);
         for (size_t a = 0; a < machine.n; a++) {
             machine.rate[a] = a < 4 ? 100 : 50;
-            machine.arms[a].effort = 4 - (unsigned)a % 4; /* the last of the fast ones asks least */
+            machine.arms[a].effort =
+                4 - (unsigned)a % 4; /* the last of the fast settings needs least effort */
         }
         machine.noise = 0.01;
         search(&machine, &halving, 80);
@@ -135,7 +139,7 @@ TEST(halving_keeps_to_its_time)
         struct halving halving;
         make_machine(&machine, 20, b);
         search(&machine, &halving, budgets[b]);
-        assert_true(halving.spent_s <= fmax(budgets[b], 20)); /* one round there always is */
+        assert_true(halving.spent_s <= fmax(budgets[b], 20)); /* at least one round */
         assert_true(halving_left(&halving) <= 11);            /* and one cut */
         halving_free(&halving);
     }
@@ -161,7 +165,8 @@ TEST(halving_leaves_out_what_failed)
     halving_free(&halving);
 }
 
-/* Rounds in which only some were measured: what differs between rounds is not between arms. */
+/* With rounds that measured only some arms, differences between rounds do not count as differences
+ * between arms. */
 TEST(halving_compares_in_common_rounds_alone)
 {
     struct halving_arm arms[2] = {{.effort = 0}, {.effort = 1}};

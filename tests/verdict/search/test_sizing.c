@@ -16,13 +16,13 @@ TEST(knee_finds_the_knee_and_what_is_enough)
         size_t knee, enough;
     } cases[] = {
         /* Cores 1, 2, 3, 4, 6, 8, 12, 16. */
-        {{10, 20, 30, 40, 40, 40, 40, 40}, 3, 3},        /* the device is full with 4 */
+        {{10, 20, 30, 40, 40, 40, 40, 40}, 3, 3},        /* four cores keep the device busy */
         {{10, 20, 30, 40, 60, 80, 120, 160}, POINTS, 7}, /* a line has no knee */
-        {{10, 20, 30, 37, 39, 40, 40, 40}, 3, 4},        /* it bends, and flattens behind that */
-        {{40, 40, 40, 40, 40, 40, 40, 40}, POINTS, 0},   /* one is enough */
-        {{10, 20, 30, 40, 41, 40, 30, 20}, 3, 3},        /* more is worse */
-        {{NAN, 20, 30, 40, 40, 40, NAN, NAN}, 3, 3},     /* not all were measured */
-        {{10, 39, 40, NAN, NAN, NAN, NAN, NAN}, 1, 1},   /* three are enough for one */
+        {{10, 20, 30, 37, 39, 40, 40, 40}, 3, 4},        /* bends, then flattens */
+        {{40, 40, 40, 40, 40, 40, 40, 40}, POINTS, 0},   /* one core suffices */
+        {{10, 20, 30, 40, 41, 40, 30, 20}, 3, 3},        /* more cores are worse */
+        {{NAN, 20, 30, 40, 40, 40, NAN, NAN}, 3, 3},     /* some sizes were not measured */
+        {{10, 39, 40, NAN, NAN, NAN, NAN, NAN}, 1, 1},   /* three points suffice for a knee */
         {{NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}, POINTS, POINTS},
     };
     static const unsigned cores[POINTS] = {1, 2, 3, 4, 6, 8, 12, 16};
@@ -37,7 +37,8 @@ TEST(knee_finds_the_knee_and_what_is_enough)
     }
 }
 
-/* A worker's step takes 40 ms on one core, 10 on four and more; of two, each a tenth longer. */
+/* A worker's step takes 40 ms on one core and 10 ms on four or more; with two workers a tenth
+ * longer. */
 static void measure(struct topo *topo, struct sizing *sizing, struct result *result)
 {
     const struct topo_options options = {.xml = "package:1 core:16 pu:1"};
@@ -77,7 +78,7 @@ TEST(sizing_reads_both_curves_and_predicts_one_by_the_other)
     struct findings findings = {0};
     struct err err = {0};
     measure(&topo, &sizing, &result);
-    assert_int_equal(result.narms, 8 + 6); /* 1 to 16 cores of one worker, 1 to 8 of two */
+    assert_int_equal(result.narms, 8 + 6); /* one worker on 1 to 16 cores, two workers on 1 to 8 */
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
     assert_true(sizing_read(&analysis, &curves));
     assert_int_equal(curves.n, 8);
@@ -114,7 +115,7 @@ TEST(sizing_takes_no_count_that_failed)
     struct sizing_curves curves;
     struct err err = {0};
     measure(&topo, &sizing, &result);
-    result.arms[3].observations[1].status = STATUS_FAILED; /* 4 cores of one worker */
+    result.arms[3].observations[1].status = STATUS_FAILED; /* one worker on 4 cores */
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
     assert_true(sizing_read(&analysis, &curves));
     assert_int_equal(curves.solo[3].cores, 4);
@@ -125,7 +126,7 @@ TEST(sizing_takes_no_count_that_failed)
     topo_free(&topo);
 }
 
-/* Two workers of a GPU do together what one did at its best; of a count that failed, who knows. */
+/* Two workers on a GPU do together what one did at its best; a failed size predicts nothing. */
 TEST(sizing_predicts_nothing_from_what_failed)
 {
     struct topo topo;
@@ -138,7 +139,7 @@ TEST(sizing_predicts_nothing_from_what_failed)
     for (size_t i = 0; i < result.narms; i++)
         for (unsigned w = 0; w < result.arms[i].plan.nworkers; w++)
             result.arms[i].plan.workers[w].gpu = 0;
-    result.arms[3].observations[1].status = STATUS_FAILED; /* 4 cores of one worker */
+    result.arms[3].observations[1].status = STATUS_FAILED; /* one worker on 4 cores */
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
     assert_true(sizing_read(&analysis, &curves));
     double best = curves.solo[4].rate;

@@ -1,4 +1,4 @@
-/* A tune from its settings to what it says, of rounds made by hand. */
+/* A tune from its settings to its output, with rounds made by hand. */
 #include <errno.h>
 #include <math.h>
 
@@ -23,10 +23,10 @@ struct tuned {
     struct findings findings;
     bool (*fails)(const struct arm *arm); /* or NULL */
     bool passive_too;
-    double noise; /* from the least to the most of equal rounds; 0 = 2% */
+    double noise; /* range of equal rounds; 0 = 2% */
 };
 
-/* Milliseconds of a step of a worker. */
+/* Step time of a worker in ms. */
 typedef double step_ms_of(const struct arm *arm);
 
 static int arrange(struct tuned *tuned, const char *machine, unsigned workers, struct err *err)
@@ -60,7 +60,7 @@ static void begin(struct tuned *tuned, const char *machine)
 /* Seconds that a round of an arm takes. */
 typedef double took_s_of(const struct arm *arm);
 
-/* A round, as run_rounds does it. */
+/* Measures a round as run_rounds does. */
 static void measure_round(struct tuned *tuned, step_ms_of *step_ms, took_s_of *took_s,
                           uint64_t *chance)
 {
@@ -108,7 +108,7 @@ static double a_second(const struct arm *arm)
     return 1;
 }
 
-/* As few fresh rounds as have an interval: more of them are more to resample after each. */
+/* As few fresh rounds as give an interval, since each further round is resampled again. */
 static void measure(struct tuned *tuned, step_ms_of *step_ms)
 {
     if (!tuned->tune.fresh_rounds)
@@ -134,7 +134,8 @@ static const struct finding *find(const struct tuned *tuned, const char *id)
     return &none;
 }
 
-/* Partition is 1% ahead of sized, which is four times none; sleeping and free cores cost. */
+/* partition is 1% faster than sized, which is four times as fast as none; passive and a reserved
+ * core cost. */
 static double sized_is_near(const struct arm *arm)
 {
     const struct plan_worker *worker = &arm->plan.workers[0];
@@ -160,7 +161,7 @@ TEST(tune_searches_each_plan_once_and_none_unchanged)
             assert_false(arm_same_plan(&tuned.result.arms[settings->all[k].arm], arm));
     }
     assert_int_equal(nones, 1);
-    assert_int_equal(skipped, 1); /* numa, on a machine of one node, once */
+    assert_int_equal(skipped, 1); /* numa on a machine with one node is listed once */
     assert_int_equal(settings->n - skipped, 1 + 2 * 8);
     end(&tuned);
 }
@@ -207,7 +208,7 @@ static bool none_fails(const struct arm *arm)
     return arm->placement == PLACE_NONE && !arm->plan.workers[0].passive;
 }
 
-/* There is no ratio to what never ends: that is a reason to advise, and none to be silent. */
+/* A default that never ends has no ratio: a reason to recommend, not to be silent. */
 TEST(tune_advises_where_none_never_ends)
 {
     struct tuned tuned = {.fails = none_fails};
@@ -225,7 +226,7 @@ static bool all_fail(const struct arm *arm)
     return true;
 }
 
-/* More time would help nothing of it. */
+/* More time would not help. */
 TEST(tune_asks_for_no_time_where_nothing_ends)
 {
     struct tuned tuned = {.fails = all_fail};
@@ -240,21 +241,20 @@ TEST(tune_asks_for_no_time_where_nothing_ends)
     end(&tuned);
 }
 
-/* The leader is not advised since it failed, and no ratio of the rounds that it ended is told. */
+/* A leader that failed is not recommended, and no ratio of its successful rounds is given. */
 TEST(tune_says_that_the_leader_failed)
 {
     struct tuned tuned = {.fails = fresh_partition_fails};
     begin(&tuned, "package:1 core:8 pu:1");
     measure(&tuned, sized_is_near);
     assert_non_null(strstr(find(&tuned, "tune")->sentence, "recommended: sized, 4.0x"));
-    const char *other =
-        find(&tuned, "tune_other")->sentence; /* with a core kept free, or without */
+    const char *other = find(&tuned, "tune_other")->sentence; /* with or without a reserved core */
     assert_true(!strncmp(other, "partition", strlen("partition")));
     assert_non_null(strstr(other, " led the search, and failed in fresh rounds."));
     end(&tuned);
 }
 
-/* Within the tolerance of `none`, and all else is far behind. */
+/* partition is within the tolerance of `none`, and all other settings are far behind. */
 static double partition_is_near_none(const struct arm *arm)
 {
     const struct plan_worker *worker = &arm->plan.workers[0];
@@ -276,8 +276,8 @@ TEST(tune_confirms_nothing_by_a_leader_that_failed)
     end(&tuned);
 }
 
-/* In the search 30% ahead of none and 2.5% of sized, which is simpler; in the fresh rounds equal.
- */
+/* In the search 30% faster than none and 2.5% faster than sized, which is simpler; equal in fresh
+ * rounds. */
 static double sized_was_luck(const struct arm *arm)
 {
     if (none_fails(arm))
@@ -296,7 +296,7 @@ TEST(tune_names_the_one_that_led)
     end(&tuned);
 }
 
-/* 30% in the search, and 0.3% in the fresh rounds. */
+/* 30% faster in the search, and 0.3% in the fresh rounds. */
 static double gains_were_luck(const struct arm *arm)
 {
     double none_ms = arm_is_fresh(arm) ? 10.03 : 13;
@@ -320,7 +320,7 @@ static double all_are_equal(const struct arm *arm)
     return 10;
 }
 
-/* What the search has seen is not in the ratios: those rounds are others, of arms of their own. */
+/* Ratios do not contain rounds of the search: fresh rounds belong to arms of their own. */
 TEST(tune_proves_in_rounds_that_the_search_has_not_seen)
 {
     struct tuned tuned = {.tune = {.fresh_rounds = 7}};
@@ -344,7 +344,7 @@ static double twelve_seconds(const struct arm *arm)
     return 12;
 }
 
-/* What it took, whatever was found. */
+/* The time that the tune took. */
 static double spent_s(const struct tuned *tuned)
 {
     double sum_s = 0;
@@ -373,7 +373,8 @@ TEST(tune_keeps_to_its_time_however_long_an_arm_takes)
             tuned.tune.max_time_s = times[t];
             tuned.result.seed = seed;
             measure_for(&tuned, sized_is_near, twelve_seconds);
-            assert_true(spent_s(&tuned) <= (times[t] < 24 ? 24 : times[t])); /* a pair at least */
+            assert_true(spent_s(&tuned) <=
+                        (times[t] < 24 ? 24 : times[t])); /* at least one pair of rounds */
             assert_true(times[t] < 48 || count_fresh_rounds(&tuned) >= 1);
             assert_true(times[t] < 180 || count_fresh_rounds(&tuned) >= 5);
             end(&tuned);
@@ -399,7 +400,7 @@ TEST(tune_says_what_it_had_no_time_for)
     end(&tuned);
 }
 
-/* The first arm of a search of so long a time, and what is said then. */
+/* Begins a search of that length; true if it prints a message at its first arm. */
 static bool format_first(struct tuned *tuned, double time_s, char *told, size_t size)
 {
     uint64_t chance = 1;
@@ -410,7 +411,7 @@ static bool format_first(struct tuned *tuned, double time_s, char *told, size_t 
     return tune_read_time(&tuned->tune, told, size);
 }
 
-/* 1 of 27 was tried in 70 s, and nobody was told before the end. */
+/* A search tried 1 of 27 settings in 70 s, and said so only at the end. */
 TEST(tune_says_at_once_what_there_is_no_time_for)
 {
     static const double times[] = {20, 70, 180, 300};
@@ -446,7 +447,7 @@ TEST(tune_says_at_once_what_there_is_no_time_for)
     }
 }
 
-/* More than there is room for at all: those that change nothing come first. */
+/* More settings than fit at all: placements without changes come first. */
 TEST(tune_keeps_each_placement_however_many_settings_there_are)
 {
     struct tuned tuned = {
@@ -456,11 +457,11 @@ TEST(tune_keeps_each_placement_however_many_settings_there_are)
     assert_true(tuned.tune.settings.nleft > 0);
     for (size_t i = 0; i < tuned.tune.settings.n; i++)
         plain += !strchr(tuned.tune.settings.all[i].variant.name, '+');
-    assert_int_equal(plain, 4); /* numa, too, which is skipped on one node */
+    assert_int_equal(plain, 4); /* includes numa, which is skipped on one node */
     end(&tuned);
 }
 
-/* Where half a worker's share of the threads is best: what is dropped is further away. */
+/* Half of a worker's share of the threads is best; settings further away are dropped. */
 static double half_is_best(const struct arm *arm)
 {
     double doublings = log2((double)arm->plan.workers[0].threads / 8);
@@ -485,7 +486,7 @@ TEST(tune_drops_first_what_is_far_from_the_usual_teams)
     }
 }
 
-/* And of five minutes, which it asked for, nothing is short. */
+/* Five minutes, the time that tune asks for, are not too short. */
 TEST(tune_has_room_in_the_time_that_it_asks_for)
 {
     struct tuned tuned = {0};
@@ -498,12 +499,12 @@ TEST(tune_has_room_in_the_time_that_it_asks_for)
 }
 
 /*
- * A job that collapses where each worker takes all CPUs: a step of `none` takes 20 times as long as
- * any other. What placements and changes are worth is drawn; chosen is by nothing but that.
+ * A job that collapses if each worker takes all CPUs: a step of `none` takes 20 times as long as
+ * any other. The effects of placements and changes are random, and nothing else decides the choice.
  */
 static struct {
     double placement[PLACEMENTS], half, reserve, passive; /* factors of a step's time */
-    double none_s;                                        /* that an arm of `none` takes */
+    double none_s;                                        /* time of a round of `none`, s */
 } drawn;
 
 static double uniform(uint64_t *chance, double least, double most)
@@ -534,7 +535,7 @@ static double drawn_ms(const struct arm *arm)
     return strchr(arm_name(arm), '-') ? 1.3 * ms : ms; /* fewer cores */
 }
 
-/* Half a second to two. */
+/* Half a second to two seconds. */
 static double drawn_s(const struct arm *arm)
 {
     if (arm->placement == PLACE_NONE)
@@ -545,7 +546,7 @@ static double drawn_s(const struct arm *arm)
 
 enum { MANY = 64 };
 
-/* What could be found. */
+/* What the search could find. */
 struct truth {
     size_t n;
     struct {
@@ -572,8 +573,8 @@ static void note_truth(const struct tuned *tuned, struct truth *truth)
     }
 }
 
-/* The setting that is recommended is within the tolerance of the best, and none that is as near to
- * it is simpler. */
+/* The recommended setting is within the tolerance of the best, and no setting as near to it is
+ * simpler. */
 static bool is_right(const struct tuned *tuned, const struct truth *truth, double tolerance)
 {
     const char *sentence = find(tuned, "tune")->sentence;
@@ -623,7 +624,7 @@ static double eight_seconds(const struct arm *arm)
     return arm->placement == PLACE_NONE ? drawn_s(arm) : 8;
 }
 
-/* Where there is time for few settings, they are placements as they are, `sized` among them. */
+/* If there is time for few settings, they are placements without changes, `sized` among them. */
 TEST(tune_tries_placements_before_changes_of_them)
 {
     for (uint64_t seed = 1; seed <= trials(40, 3); seed++) {
@@ -647,7 +648,7 @@ TEST(tune_tries_placements_before_changes_of_them)
     }
 }
 
-/* It is cut off where its time is over, which is a bound; the others are compared all the same. */
+/* `none` is cut off when its time is over, which gives a bound; the others are still compared. */
 TEST(tune_cuts_off_a_none_that_never_ends)
 {
     for (uint64_t seed = 1; seed <= trials(40, 3); seed++) {
@@ -673,7 +674,7 @@ static double passive_hangs(const struct arm *arm)
     return arm->placement == PLACE_PASSIVE ? most_s : drawn_s(arm);
 }
 
-/* Any other as well, and it is none that may be chosen. */
+/* Any other setting is cut off as well, and cannot be chosen. */
 TEST(tune_cuts_off_a_setting_that_is_far_behind)
 {
     struct tuned tuned = {.passive_too = true};
@@ -690,7 +691,7 @@ TEST(tune_cuts_off_a_setting_that_is_far_behind)
     end(&tuned);
 }
 
-/* Where nothing collapses all are tried, and fresh rounds of all end when they are clear. */
+/* Without collapse all settings are tried, and their fresh rounds end when the result is clear. */
 TEST(tune_tries_all_and_proves_it_where_nothing_is_slow)
 {
     struct tuned tuned = {.passive_too = true};
@@ -707,7 +708,7 @@ TEST(tune_tries_all_and_proves_it_where_nothing_is_slow)
     end(&tuned);
 }
 
-/* A machine, or a list, that has nothing beside `none`. */
+/* A machine, or a list, with nothing but `none`. */
 TEST(tune_refuses_to_choose_from_nothing)
 {
     struct tuned tuned = {.tune = {.tried = {.threads = "1", .reserve = "0", .wait = "auto"}}};

@@ -1,0 +1,25 @@
+/* Environment variables that findings set or unset at the next start of a job. Pure. */
+#ifndef CONTEND_DOCTOR_CHECK_ENV_CHANGES_H
+#define CONTEND_DOCTOR_CHECK_ENV_CHANGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { ENV_CHANGES_MOST = 16, ENV_CHANGE_MAX = 48 };
+
+/* Zeroed = empty. Names are ours and values are numbers: safe in a shell without quotes. */
+struct env_changes {
+    unsigned n;
+    char settings[ENV_CHANGES_MOST][ENV_CHANGE_MAX]; /* "NAME=VALUE"; "NAME" alone means unset */
+};
+
+void env_changes_set(struct env_changes *changes, const char *name, unsigned value);
+void env_changes_unset(struct env_changes *changes, const char *name);
+
+/* Adds the settings of `more` whose names are not in `changes` yet: the first one wins. */
+void env_changes_join(struct env_changes *changes, const struct env_changes *more);
+
+/* "export OMP_NUM_THREADS=8 && unset OMP_PROC_BIND", "" if empty. Returns buf. */
+char *env_changes_format(const struct env_changes *changes, char *buf, size_t size);
+
+#endif
