@@ -13,7 +13,7 @@ mkdir one
 echo mine > one/report.html
 "$CONTEND_BINARY" run fingerprint --device sim --max-time 20 --host node7 -o one > out 2> log || fail "exit $?: $(cat out log)"
 grep -q "warning: no page: 'report.html' is not replaced" log || fail "no warning: $(cat log)"
-is "the user's page" "$(cat one/report.html)" mine
+expect_equal "the user's page" "$(cat one/report.html)" mine
 rm one/report.html
 head -1 out | grep -Eq '^fingerprint: [0-9]+ values, [0-9]+ absent; compare: contend compare one OTHER$' || fail "$(cat out)"
 [ -z "$(awk 'length > 80' out)" ] || fail "wider than 80 columns: $(cat out)"
