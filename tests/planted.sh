@@ -17,7 +17,7 @@ lib|harness/lib/stats/student.c|s/-(df + 1) \/ 2 \*/-df \/ 2 */|lib/test_student
 bench|bench/gpu/gpu_overlap.c|s/fmax(slice_s/fmin(slice_s/|bench/test_overlap|GPUs settle for less than 0.1 s
 cmd|harness/cmd/common/program.c|s/\.\.\/share\/contend/..\/share/|cmd/test_program|files of an installation sought elsewhere
 comms|harness/comms/view/total.c|s/gpu->slot + 1/gpu->slot/|comms/test_total|GPUs of a process counted from 0
-verdict|harness/verdict/runs/measured.c|s/"lower") ? -1 : 1/"lower") ? 1 : -1/|verdict/test_compare|sign of what is better when lower
+verdict|harness/verdict/runs/compare.c|s/"lower") ? -1 : 1/"lower") ? 1 : -1/|verdict/test_compare|sign of what is better when lower
 verdict|harness/verdict/runs/compare.c|s/COMPARE_ERROR \/ fmax(measurements, 1)/COMPARE_ERROR/|verdict/test_compare_rates|each measurement has the whole error rate
 verdict|harness/verdict/runs/run_spread.h|s/\(RUN_SPREAD_BEFORE\) 0.03/\1 0.003/|verdict/test_compare_rates|spread between runs is a tenth
 doctor|harness/doctor/checks/checks_quota.c|s/team > granted/team >= granted/|doctor/test_checks|a team that fits its quota is too large
@@ -28,8 +28,8 @@ kernels|kernels/matmul/gpu_matmul_freivalds.c|s/sums->worst <= allowed/sums->wor
 machine|harness/machine/facts/openmp.c|s/NULL, 10) < threads/NULL, 10) <= threads/|machine/test_openmp|a thread limit that is enough is noted
 plan|harness/plan/placement/slices.c|s/a->llc == b->llc/a->package == b->package/|plan/test_plan_golden|slices by package, not by cache
 show|harness/show/report/junit.c|s/"low", finding->low/"low", finding->high/|show/test_junit|upper end printed as the lower one
-rows|harness/rows/scaling.c|s/ && arm->plan.status == PLAN_OK//|rows/test_scaling|plans that were skipped are in the curves
-verdict|harness/verdict/search/knee.c|s/first + 3/first + 4/|verdict/test_sizing|three points have no knee
+rows|harness/rows/scaling.c|s/arm->plan.status == PLAN_OK)/true)/|rows/test_scaling|plans that were skipped are in the curves
+verdict|harness/verdict/search/sizing.c|s/first + 3/first + 4/|verdict/test_sizing|three points have no knee
 verdict|harness/verdict/search/halving.c|s/round\[other\] - round\[arm\]/round[arm] - round[other]/|verdict/test_halving|the slower half is kept
 store|harness/store/files/csv.c|s/if (\*text == '"')/if (*text == '\\'')/|store/test_csv|quotes in CSV are not doubled
 store|harness/store/files/run_dir.c|s/return rc ? rc : directory_publish/return directory_publish/|store/test_run_dir|a record that was not written is published
