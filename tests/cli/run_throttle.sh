@@ -25,7 +25,7 @@ sys.exit(not (0.12 < dosed["held"] < 0.28 and 0.12 < lost < 0.32))
 ' "$scratch/out/rows.csv" > "$scratch/numbers"
 }
 retry throttled || fail "not about 20% of it: $(cat "$scratch/numbers")"
-tr -s '\n ' ' ' < "$scratch/said" | grep -Eq 'At throttle=20% none keeps [0-9]+% of its throughput; a loss of the dose alone leaves 80%' ||
+tr -s '\n ' ' ' < "$scratch/said" | grep -Eq 'At throttle=20% none keeps [0-9]+% of its throughput; the dose alone would leave 80%' ||
     fail "no sentence of the dose: $(cat "$scratch/said")"
 grep -q 'CPU quotas stopped workers' "$scratch/log" || fail "nothing of quotas: $(cat "$scratch/log")"
 expect_equal "cgroups that are left" "$(find "$group" -mindepth 1 -type d)" ""

@@ -290,7 +290,7 @@ void dosing_judge(const struct analysis *analysis, struct findings *findings)
         text_add(finding.sentence, "%s", i ? ", " : "");
         add_retention(&curves, order[i], level, i ? "" : " keeps", &finding);
     }
-    text_add(finding.sentence, "; a loss of the dose alone leaves %.0f%%.",
+    text_add(finding.sentence, "; the dose alone would leave %.0f%%.",
              100 * dosing_expected(curves.kind, curves.level[level]));
     if (n > 1)
         text_add(finding.sentence, " %s is the fastest there.",

@@ -1,4 +1,4 @@
-/* harness/engine/run/canaries.c: which controls run beside which arms. */
+/* harness/engine/run/controls.c: which controls run beside which arms. */
 #include "harness/engine/run/controls.h"
 
 #include "tests/lib/fixture_result.h"

@@ -163,11 +163,10 @@ TEST(dosing_says_what_each_placement_keeps_and_how_to_apply_the_best)
     assert_true(fixture_near(curves.point[0][2].retention.low, 0.6 / 1.04, 1e-6));
     dosing_judge(&analysis, &findings);
     assert_int_equal(findings.n, 1);
-    assert_string_equal(
-        findings.all[0].sentence,
-        "At cpu=20% partition keeps 80% of its throughput (80% to 80%), none 59% "
-        "(58% to 60%); a loss of the dose alone leaves 80%. partition is the fastest "
-        "there. It also keeps the most.");
+    assert_string_equal(findings.all[0].sentence,
+                        "At cpu=20% partition keeps 80% of its throughput (80% to 80%), none 59% "
+                        "(58% to 60%); the dose alone would leave 80%. partition is the fastest "
+                        "there. It also keeps the most.");
     assert_string_equal(findings.all[0].command, "contend place --workers 2 --placement partition");
     json_t *json = dosing_to_json(&analysis);
     json_t *points = json_object_get(json_array_get(json_object_get(json, "curves"), 1), "points");
@@ -220,10 +219,9 @@ TEST(dosing_takes_no_dose_that_failed)
     assert_true(dosing_read(&analysis, &curves));
     assert_true(isnan(curves.point[0][1].retention.median) && isnan(curves.point[0][1].rate));
     dosing_judge(&analysis, &findings);
-    assert_string_equal(
-        findings.all[0].sentence,
-        "At cpu=20% partition keeps 80% of its throughput (80% to 80%); a loss of the "
-        "dose alone leaves 80%.");
+    assert_string_equal(findings.all[0].sentence,
+                        "At cpu=20% partition keeps 80% of its throughput (80% to 80%); the dose "
+                        "alone would leave 80%.");
     assert_string_equal(findings.all[0].command, "");
     findings_free(&findings);
     analysis_free(&analysis);
