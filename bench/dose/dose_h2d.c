@@ -116,7 +116,7 @@ static void run_link(void *arg, unsigned rank, unsigned n)
     struct h2d_dose *dose = arg;
     struct link *link = &dose->links[rank];
     struct gpu_upload *upload = NULL;
-    const size_t most = PIECE / 2 * 3;
+    const size_t most = (size_t)PIECE / 2 * 3;
     int rc = gpu_upload_open(dose->machine->gpus[rank].pci_bdf, most, &upload, link->msg,
                              sizeof(link->msg));
     /* One after the other: links may share a way to the memory. */
@@ -138,15 +138,17 @@ static void run_link(void *arg, unsigned rank, unsigned n)
     gpu_upload_close(upload);
 }
 
-/* A CPU of the GPU's node, if there is one. */
+/* A CPU of the GPU's node, if there is one; another one for each GPU, if there are as many. */
 static unsigned find_cpu(const struct bench_machine *machine, unsigned gpu)
 {
+    const struct bench_cpu *chosen = NULL;
     for (unsigned i = 0; i < machine->ncpus; i++) {
         const struct bench_cpu *cpu = &machine->cpus[(gpu + i) % machine->ncpus];
-        if (cpu->os_node == machine->gpus[gpu].os_node)
-            return cpu->os_cpu;
+        const bool is_near = cpu->os_node == machine->gpus[gpu].os_node;
+        if (!chosen || (is_near && chosen->os_node != cpu->os_node))
+            chosen = cpu;
     }
-    return machine->cpus[gpu % machine->ncpus].os_cpu;
+    return chosen ? chosen->os_cpu : 0;
 }
 
 /* The first link's error, with its GPU's name; only while no thread writes it. */
