@@ -9,13 +9,13 @@
  * random, so that they do not synchronize with the workers. As a copy process of its own, it meets
  * other processes as a second trainer on the GPU would.
  */
-#include <errno.h>
-#include <math.h>
-
 #include "bench/dose/dose.h"
 #include "bench/gpu/gpu.h"
 
 #ifdef CONTEND_HAVE_CUDA
+
+#include <errno.h>
+#include <math.h>
 
 #include "bench/dose/dose_team.h"
 #include "harness/lib/stats/random.h"
@@ -24,7 +24,7 @@
 
 enum {
     PIECE = 16 << 20, /* mean bytes: 0.3 ms at 55 GB/s, so that starts of copies cost little */
-    WINDOW = 8        /* pieces per reading of the link's own rate */
+    WINDOW = 16       /* pieces per reading of the link's own rate */
 };
 
 static const uint64_t solo_ns = 100000000;
@@ -49,6 +49,7 @@ struct h2d_dose {
     const struct bench_machine *machine;
     double share; /* of each link's time */
     struct link *links;
+    _Atomic unsigned opened;                 /* links with buffers, or an error */
     _Atomic unsigned ready;                  /* links with a known rate, or an error */
     _Alignas(128) _Atomic uint64_t begin_ns; /* of the account; 0: not yet */
     uint64_t copied[64], since_ns;           /* at the last call of hold */
@@ -70,15 +71,18 @@ static int wait_for_oldest(struct link *link, struct gpu_upload *upload)
     return rc;
 }
 
-/* The fastest of some windows: a link wakes up first, and workers may still copy their data. */
+/*
+ * The fastest of some windows: a link wakes up first, and workers may still copy their data. Each
+ * begins with nothing in flight; otherwise it could count pieces of the window before.
+ */
 static int measure_solo(struct link *link, struct gpu_upload *upload)
 {
     const uint64_t end_ns = clock_now_ns() + solo_ns;
     int rc = 0;
     while (!rc && clock_now_ns() < end_ns) {
         uint64_t from_ns = clock_now_ns(), had = atomic_load(&link->copied);
-        for (unsigned i = 0; i < WINDOW && !rc; i++) {
-            while (!rc && gpu_upload_queued(upload) < GPU_UPLOAD_DEPTH)
+        for (unsigned i = 0, n = 0; i < WINDOW && !rc; i++) {
+            for (; !rc && n < WINDOW && gpu_upload_queued(upload) < GPU_UPLOAD_DEPTH; n++)
                 rc = gpu_upload_queue(upload, PIECE, link->msg, sizeof(link->msg));
             if (!rc)
                 rc = wait_for_oldest(link, upload);
@@ -86,8 +90,6 @@ static int measure_solo(struct link *link, struct gpu_upload *upload)
         double bytes = (double)(atomic_load(&link->copied) - had);
         link->solo_rate = fmax(link->solo_rate, bytes / (double)(clock_now_ns() - from_ns));
     }
-    while (!rc && gpu_upload_queued(upload))
-        rc = wait_for_oldest(link, upload);
     return rc;
 }
 
@@ -112,15 +114,15 @@ static int copy_or_wait(struct h2d_dose *dose, struct link *link, struct gpu_upl
 
 static void run_link(void *arg, unsigned rank, unsigned n)
 {
-    (void)n;
     struct h2d_dose *dose = arg;
     struct link *link = &dose->links[rank];
     struct gpu_upload *upload = NULL;
     const size_t most = (size_t)PIECE / 2 * 3;
     int rc = gpu_upload_open(dose->machine->gpus[rank].pci_bdf, most, &upload, link->msg,
                              sizeof(link->msg));
+    (void)atomic_fetch_add(&dose->opened, 1);
     /* One after the other: links may share a way to the memory. */
-    while (atomic_load(&dose->ready) < rank)
+    while (atomic_load(&dose->opened) < n || atomic_load(&dose->ready) < rank)
         clock_sleep_until(clock_timer_ns() + poll_ns);
     if (!rc)
         rc = measure_solo(link, upload);
@@ -138,17 +140,18 @@ static void run_link(void *arg, unsigned rank, unsigned n)
     gpu_upload_close(upload);
 }
 
-/* A CPU of the GPU's node, if there is one; another one for each GPU, if there are as many. */
+/* A CPU of the GPU's node, or of all if it has none here; not the same one for the next GPU. */
 static unsigned find_cpu(const struct bench_machine *machine, unsigned gpu)
 {
-    const struct bench_cpu *chosen = NULL;
-    for (unsigned i = 0; i < machine->ncpus; i++) {
-        const struct bench_cpu *cpu = &machine->cpus[(gpu + i) % machine->ncpus];
-        const bool is_near = cpu->os_node == machine->gpus[gpu].os_node;
-        if (!chosen || (is_near && chosen->os_node != cpu->os_node))
-            chosen = cpu;
-    }
-    return chosen ? chosen->os_cpu : 0;
+    const int os_node = machine->gpus[gpu].os_node;
+    unsigned near = 0, n = 0;
+    for (unsigned i = 0; i < machine->ncpus; i++)
+        near += machine->cpus[i].os_node == os_node;
+    for (unsigned i = 0; i < machine->ncpus; i++)
+        if (!near || machine->cpus[i].os_node == os_node)
+            if (n++ == gpu % (near ? near : machine->ncpus))
+                return machine->cpus[i].os_cpu;
+    return 0;
 }
 
 /* The first link's error, with its GPU's name; only while no thread writes it. */

@@ -19,7 +19,6 @@ struct slot {
 };
 
 struct gpu_upload {
-    int ordinal;
     size_t most;
     cudaStream_t stream;
     struct slot slot[GPU_UPLOAD_DEPTH];
@@ -51,12 +50,16 @@ int gpu_upload_open(const char *pci_bdf, size_t most, struct gpu_upload **upload
         return -ENOMEM;
     }
     opened->most = most;
-    int rc = gpu_open(pci_bdf, cudaDeviceScheduleBlockingSync, &opened->ordinal, msg, size);
+    int ordinal;
+    int rc = gpu_open(pci_bdf, cudaDeviceScheduleBlockingSync, &ordinal, msg, size);
     if (!rc)
         rc = gpu_checked(cudaStreamCreateWithFlags(&opened->stream, cudaStreamNonBlocking),
                          "stream of the GPU", msg, size);
     for (unsigned i = 0; i < GPU_UPLOAD_DEPTH && !rc; i++)
         rc = open_slot(&opened->slot[i], i, most, msg, size);
+    /* The stream does not wait for the default stream, where memset runs. */
+    if (!rc)
+        rc = gpu_checked(cudaDeviceSynchronize(), "buffers of copies to the GPU", msg, size);
     if (rc)
         gpu_upload_close(opened);
     else
@@ -73,8 +76,10 @@ int gpu_upload_queue(struct gpu_upload *upload, size_t bytes, char *msg, size_t 
 {
     if (gpu_upload_queued(upload) == GPU_UPLOAD_DEPTH || bytes < sizeof(uint64_t) ||
         bytes > upload->most) {
-        (void)snprintf(msg, size, "a copy of %zu bytes behind %u others: at most %zu bytes and %d",
-                       bytes, gpu_upload_queued(upload), upload->most, GPU_UPLOAD_DEPTH);
+        (void)snprintf(
+            msg, size,
+            "cannot queue %zu bytes with %u copies in flight: at most %zu bytes and %d copies",
+            bytes, gpu_upload_queued(upload), upload->most, GPU_UPLOAD_DEPTH);
         return -EINVAL;
     }
     struct slot *slot = &upload->slot[upload->queued % GPU_UPLOAD_DEPTH];
