@@ -412,7 +412,7 @@ static int core_to_core_check(struct bench_ctx *ctx)
     for (unsigned page = 0; page < c->n * PAGES_PER_CPU; page++) {
         uint32_t got = atomic_load(word_in(c, page));
         if (got != c->expected[page])
-            return err_set(ctx->err, -EBADMSG, "the ball of CPU %u, page %u, is at %u, not %u",
+            return err_set(ctx->err, -EBADMSG, "the word of CPU %u, page %u, is %u, not %u",
                            ctx->machine->cpus[page / PAGES_PER_CPU].os_cpu, page % PAGES_PER_CPU,
                            got, c->expected[page]);
     }

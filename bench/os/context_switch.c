@@ -43,12 +43,13 @@ struct switch_params {
 };
 
 static const struct opt switch_opts[] = {
-    OPT_CHOICE("how", switch_params, how, "all", how_names, "HOW", "what hands the ball over"),
-    OPT_CHOICE("between", switch_params, between, "all", between_names, "WHOM", "who plays"),
+    OPT_CHOICE("how", switch_params, how, "all", how_names, "HOW", "how the turn is passed"),
+    OPT_CHOICE("between", switch_params, between, "all", between_names, "WHOM",
+               "two threads, or two processes"),
     OPT_CHOICE("cpus", switch_params, cpus, "all", cpus_names, "CPUS",
-               "both players on one CPU, or on one each"),
+               "both on one CPU, or on one each"),
     OPT_CHOICE("size", switch_params, size, "all", working_set_names, "BYTES",
-               "what each player goes over between two switches"),
+               "what each goes over between two switches"),
     {.name = NULL},
 };
 
@@ -87,7 +88,8 @@ static const struct bench_figure switch_figures[] = {
      .only = &DIMS({BY_HOW, PING_PONG_PIPE}),
      .title = "cache cost of a switch by a pipe, by the working set",
      .how = "Beyond the switch itself and going over the set alone",
-     .x = {"working set of each player (bytes, log scale)", BY_SIZE, .log = true, .bytes = true},
+     .x = {"working set of each thread or process (bytes, log scale)", BY_SIZE, .log = true,
+           .bytes = true},
      .y = {"time of a switch (us)"},
      .series = {BY_BETWEEN, BY_CPUS}},
     {.name = NULL},
@@ -193,8 +195,8 @@ static int emit_ping_pong(struct bench_ctx *ctx, const struct point *point)
         bench_emit(ctx, YIELDS, (double)ping_pong->yields / (double)ping_pong->repeat.items, at);
     return ping_pong->wrong[0] || ping_pong->wrong[1]
                ? err_set(ctx->err, -EBADMSG,
-                         "a player went over its working set more or less often than it had the "
-                         "ball")
+                         "a thread or process went over its working set more or less often than "
+                         "it had the turn")
                : 0;
 }
 
@@ -216,7 +218,7 @@ static int measure_point(struct bench_ctx *ctx, size_t which)
                  : cpu_pair_run(&cpu_pair, &absent);
     for (unsigned who = 0; who < 2 && !rc; who++)
         if (ping_pong->failed[who])
-            rc = err_sys(ctx->err, ping_pong->failed[who], "the ball was lost");
+            rc = err_sys(ctx->err, ping_pong->failed[who], "a turn could not be passed");
     if (bench_emit_absent(ctx, ROUND_TRIP, &absent, sized(point, point->size)) || rc)
         return rc == -ENOTSUP ? 0 : rc;
     return emit_ping_pong(ctx, point);

@@ -129,7 +129,7 @@ int cpu_pair_run(const struct cpu_pair *cpu_pair, struct err *err)
     struct barrier *barrier =
         mmap(NULL, sizeof(*barrier), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (barrier == MAP_FAILED)
-        return err_set(err, -ENOMEM, "cannot map what two players share");
+        return err_set(err, -ENOMEM, "cannot map what two threads or processes share");
     struct member members[2] = {{cpu_pair, barrier, 0}, {cpu_pair, barrier, 1}};
     int rc = cpu_pair->processes ? run_processes(members, err) : run_threads(members, err);
     for (unsigned index = 0; index < 2 && !rc; index++)

@@ -17,7 +17,7 @@ int ping_pong_open(struct ping_pong **ping_pong, uint64_t *const sets[2], struct
     struct ping_pong *made =
         mmap(NULL, sizeof(*made), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (made == MAP_FAILED)
-        return err_set(err, -ENOMEM, "cannot map what two players share");
+        return err_set(err, -ENOMEM, "cannot map what two threads or processes share");
     *ping_pong = made;
     for (unsigned member = 0; member < 2; member++) {
         made->pipes[member][0] = made->pipes[member][1] = -1;

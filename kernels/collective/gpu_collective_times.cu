@@ -35,7 +35,7 @@ static int compare_all_clocks(struct gpu_collective *gc, unsigned which, char *m
     int rc = 0;
     for (unsigned k = 0; k < gc->local && !rc; k++)
         rc = gpu_collective_cuda(gc, k, compare_clocks(&gc->rank[k], which),
-                                 "cannot look at its clock", msg, size);
+                                 "cannot compare its clock", msg, size);
     return rc;
 }
 

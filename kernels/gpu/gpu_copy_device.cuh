@@ -23,7 +23,7 @@ struct gpu_copy_device {
 struct gpu_copy {
     unsigned ngpus;
     size_t bytes;      /* of a buffer */
-    unsigned selected; /* the calling thread's GPU */
+    unsigned selected; /* the GPU selected last; after an error, the one on which it occurred */
     int *latch;        /* in host memory that all GPUs read: 0 holds the streams */
     int *expired;      /* after the latch, by GPU: 1 = a stream was held for too long */
     struct gpu_copy_device device[GPU_COPY_GPUS];
