@@ -33,7 +33,7 @@ verdict|harness/verdict/search/sizing.c|s/first + 3/first + 4/|verdict/test_sizi
 verdict|harness/verdict/search/halving.c|s/round\[other\] - round\[arm\]/round[arm] - round[other]/|verdict/test_halving|the slower half is kept
 store|harness/store/files/csv.c|s/if (\*text == '"')/if (*text == '\\'')/|store/test_csv|quotes in CSV are not doubled
 store|harness/store/files/run_dir.c|s/return rc ? rc : directory_publish/return directory_publish/|store/test_run_dir|a record that was not written is published
-lib|harness/lib/sys/cgroup.c|s/quota_us \/ period_us)/period_us \/ quota_us)/|machine/test_env|quota and period swapped
+lib|harness/lib/sys/cgroup.c|s/? quota_us \/ period_us/? period_us \/ quota_us/|machine/test_env|quota and period swapped
 show|harness/show/result/retention.c|s/rest = dims_without(&rest, by_size);//|show/test_retention|a size is said twice
 engine|harness/engine/worker/usage.c|s/helper.oncpu_ns \* 1e-9/helper.oncpu_ns * 1e-6/|engine/test_usage|helper threads in milliseconds
 EOF

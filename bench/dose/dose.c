@@ -16,9 +16,10 @@
  * may wait less, as schedulers favour it: its own waiting is in the workers' rows. Where the kernel
  * divides a CPU among sessions (autogroup) or cgroups, all aggressors get one part. A CPU that the
  * hypervisor steals counts as used. Memory doses hold where the probe is, on the first of its CPUs.
- * `h2d` beside one worker that copies without pause ends at half of a link, as the driver serves
- * processes by turns. `throttle` affects workers that compute: a worker that mostly waits is seldom
- * stopped, and with others on its CPUs it is stopped for less of the time.
+ * `h2d` needs all GPUs that CUDA shows; beside one worker that copies without pause ends at half of
+ * a link, as the driver serves processes by turns. `throttle` affects workers that compute: a
+ * worker that mostly waits is seldom stopped, and with others on its CPUs it is stopped for less of
+ * the time.
  */
 #include "bench/dose/dose.h"
 
@@ -31,8 +32,9 @@ static const double step_ns = 1e8;
 
 static const struct opt dose_opts[] = {
     OPT_CHOICE("kind", dose, kind, "cpu", dose_names, "KIND", "what is taken"),
-    OPT_DOUBLE("level", dose, level, "0.2", 0, 20, "LEVEL",
-               "how much: 0.2 of the time; bandwidth left; times the latency"),
+    OPT_DOUBLE(
+        "level", dose, level, "0.2", 0, 20, "LEVEL",
+        "how much: 0.2 of the time; share of bandwidth, cache or link left; times the latency"),
     {.name = NULL},
 };
 

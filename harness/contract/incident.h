@@ -22,7 +22,7 @@ struct incident_report {
     const char *title, *url, *date;
     const char *machine;  /* hardware and software, if the source says */
     const char *what;     /* unit or quantity of both figures, "tokens/s"; NULL = no figures */
-    double before, after; /* 0 = not reported */
+    double before, after; /* the figure before and after the cure; 0 = not reported */
     bool less_is_better;
     const char *figures; /* replaces both figures if they are not from one machine */
 };

@@ -133,7 +133,7 @@ void baseline_choose(const struct result *result, struct rounds *rounds)
         baseline[BASELINE_NONE] = -1;
         baseline[BASELINE_SLICE] = find_slice(result, rounds, arm);
         rounds->arms[i].slices = count_slices(result, arm, baseline[BASELINE_SLICE]);
-        baseline[BASELINE_SOLO] = find_solo(result, rounds, arm, arm->placement);
+        baseline[BASELINE_SAME_PLACEMENT] = find_solo(result, rounds, arm, arm->placement);
         baseline[BASELINE_SINGLE] = find_solo(result, rounds, arm, PLACE_NONE);
         baseline[BASELINE_IDLE] = find_idle(result, arm);
         baseline[BASELINE_BEST] = find_best(result, rounds, arm);

@@ -4,10 +4,10 @@
  *
  * SLICE: the solo run with the highest median throughput over the rounds, among those that own at
  * most ceil(CPUs / N) CPUs under a disjoint placement or `same`. All placements of N workers share
- * it. ALONE: the solo run under the same placement. SINGLE: the solo run under `none`. IDLE: for a
- * team under background load, the team without the load. BEST: the placement of as many workers
- * with the highest median throughput over the rounds. An arm that failed in a round, or is known
- * only as a bound, counts only if no other arm is left. `same` and `remote`, which exist for
+ * it. SAME_PLACEMENT: the solo run under the same placement. SINGLE: the solo run under `none`.
+ * IDLE: for a team under background load, the team without the load. BEST: the placement of as many
+ * workers with the highest median throughput over the rounds. An arm that failed in a round, or is
+ * known only as a bound, counts only if no other arm is left. `same` and `remote`, which exist for
  * comparison, come last.
  */
 #ifndef CONTEND_ROWS_BASELINE_H

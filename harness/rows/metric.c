@@ -131,7 +131,7 @@ const struct metric_info metrics[] = {
     {"background_rate", "items/s", "higher", FIELD(background_rate), .gating = true},
     {METRIC_DOSE, "ratio", "none", FIELD(dose)},
     {"efficiency", "ratio", "higher", SLICE, .value = efficiency, .absent = no_slice},
-    {"slowdown_vs_alone", "ratio", "lower", BASELINE_SOLO, slowdown_vs_solo, .absent = no_solo},
+    {"slowdown_vs_alone", "ratio", "lower", BASELINE_SAME_PLACEMENT, slowdown_vs_solo, .absent = no_solo},
     {"gain_vs_single", "ratio", "higher", BASELINE_SINGLE, gain_vs_single, .absent = no_single},
     USAGE_SCHEDULER(USAGE_METRIC)
     {"page_faults_per_step", "count", "lower", .value = page_faults},

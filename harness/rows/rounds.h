@@ -46,10 +46,10 @@ struct round_fields {
 enum baseline {
     BASELINE_NONE,
     BASELINE_SLICE, /* X_slice: one worker alone with 1/N of the CPUs, one arm for all placements */
-    BASELINE_SOLO,  /* one worker alone under the same placement */
-    BASELINE_SINGLE, /* one worker alone, unpinned: it owns the machine */
-    BASELINE_IDLE,   /* of a `gang` scan under load: all its workers without the load */
-    BASELINE_BEST,   /* the placement of as many workers that has the highest throughput */
+    BASELINE_SAME_PLACEMENT, /* one worker alone under the same placement */
+    BASELINE_SINGLE,         /* one worker alone, unpinned: it owns the machine */
+    BASELINE_IDLE,           /* of a `gang` scan under load: all its workers without the load */
+    BASELINE_BEST,           /* the placement of as many workers that has the highest throughput */
     BASELINES
 };
 

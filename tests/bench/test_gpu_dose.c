@@ -14,7 +14,6 @@
 #include "harness/contract/dose.h"
 #include "kernels/gpu/gpu_upload.h"
 #include "tests/lib/fixture_gpu.h"
-#include "tests/lib/fixture_scan.h"
 
 enum { SKIPPED = 77, MOST = 1 << 20 };
 

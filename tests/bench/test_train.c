@@ -25,7 +25,7 @@ struct rank {
     _Alignas(16) char params[BENCH_PARAMS_MAX];
     struct bench_ctx ctx;
     struct err err;
-    struct barrier_rank seat;
+    struct barrier_rank view;
     struct peers peers;
     unsigned warm_up, steps; /* numbers of steps */
     unsigned sleep_us;       /* before each step */
@@ -107,7 +107,7 @@ static void team_live(struct rank ranks[RANKS])
                                    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     assert_true(barrier != MAP_FAILED);
     for (unsigned r = 0; r < RANKS; r++) {
-        barrier_join(barrier, &ranks[r].seat, r, RANKS, &ranks[r].peers);
+        barrier_join(barrier, &ranks[r].view, r, RANKS, &ranks[r].peers);
         assert_int_equal(pthread_create(&thread[r], NULL, live, &ranks[r]), 0);
     }
     for (unsigned r = 0; r < RANKS; r++)

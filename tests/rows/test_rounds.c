@@ -284,11 +284,11 @@ TEST_WITHIN(rounds_slice_is_the_fastest_slice, set_up, tear_down)
     add_rounds(&f->result, cores, 11);
     const struct arm_rounds *got = summarise(f, none);
     assert_int_equal(got->baseline[BASELINE_SLICE], cores_alone);
-    assert_int_equal(got->baseline[BASELINE_SOLO], none_alone);
+    assert_int_equal(got->baseline[BASELINE_SAME_PLACEMENT], none_alone);
     assert_int_equal(got->baseline[BASELINE_SINGLE], none_alone);
     got = &f->rounds.arms[cores];
     assert_int_equal(got->baseline[BASELINE_SLICE], cores_alone);
-    assert_int_equal(got->baseline[BASELINE_SOLO], cores_alone);
+    assert_int_equal(got->baseline[BASELINE_SAME_PLACEMENT], cores_alone);
     assert_int_equal(got->baseline[BASELINE_SINGLE], none_alone);
     assert_int_equal(rounds_cpus(&f->result, 2), FIXTURE_CPUS);
     assert_int_equal(rounds_cpus(&f->result, 3), 0);
@@ -334,10 +334,10 @@ TEST_WITHIN(rounds_single_worker_is_its_own_baseline, set_up, tear_down)
     add_rounds(&f->result, none, 10);
     add_rounds(&f->result, partition, 8);
     const struct arm_rounds *got = summarise(f, none);
-    assert_int_equal(got->baseline[BASELINE_SOLO], none);
+    assert_int_equal(got->baseline[BASELINE_SAME_PLACEMENT], none);
     assert_int_equal(got->baseline[BASELINE_SINGLE], none);
     assert_int_equal(got->baseline[BASELINE_SLICE], partition);
-    assert_int_equal(f->rounds.arms[partition].baseline[BASELINE_SOLO], partition);
+    assert_int_equal(f->rounds.arms[partition].baseline[BASELINE_SAME_PLACEMENT], partition);
 }
 
 /* Under background load a single worker is not alone. */
@@ -350,7 +350,7 @@ TEST_WITHIN(rounds_single_worker_under_load, set_up, tear_down)
     add_rounds(&f->result, loaded, 70);
     add_rounds(&f->result, alone, 10);
     const struct arm_rounds *got = summarise(f, loaded);
-    assert_int_equal(got->baseline[BASELINE_SOLO], alone);
+    assert_int_equal(got->baseline[BASELINE_SAME_PLACEMENT], alone);
     assert_int_equal(got->baseline[BASELINE_SINGLE], alone);
 }
 

@@ -139,11 +139,11 @@ struct targets {
 static bool is_target(const void *arg, const struct view_process *process)
 {
     const struct targets *targets = arg;
-    return doctor_targets_none(NULL, process) ||
+    return doctor_is_own_process(NULL, process) ||
            apply_worker_of(targets->view, process, targets->leads, targets->n) < targets->n;
 }
 
-bool doctor_targets_none(const void *arg, const struct view_process *process)
+bool doctor_is_own_process(const void *arg, const struct view_process *process)
 {
     (void)arg;
     return process->pid == getpid() || process->parent == getpid();

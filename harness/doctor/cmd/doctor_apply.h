@@ -45,8 +45,8 @@ int doctor_change_do(const struct doctor_change *change, enum apply_purpose purp
 void doctor_print_bystanders(const struct bystanders *bystanders, FILE *out);
 /* Prints the CPUs that bystanders used before and after; nothing if there are none. */
 void doctor_report_cost(const struct bystanders *bystanders, FILE *out);
-/* For bystanders_find: the change targets only contend itself and its children. */
-bool doctor_targets_none(const void *arg, const struct view_process *process);
+/* For bystanders_find, where the change targets no job: contend itself and its children. */
+bool doctor_is_own_process(const void *arg, const struct view_process *process);
 
 /* Asks `question` on a terminal. -EINVAL: there is no terminal; -EINTR. */
 int doctor_ask(const char *question, const char *option, struct signals *signals, bool *wanted,

@@ -87,7 +87,7 @@ int doctor_verify_start(struct doctor_verify *verify, struct reader *reader, pid
         rc = open_output(verify, err);
     if (rc)
         return rc;
-    bystanders_find(&reader->view, doctor_targets_none, NULL, &verify->trial.bystanders);
+    bystanders_find(&reader->view, doctor_is_own_process, NULL, &verify->trial.bystanders);
     doctor_print_bystanders(&verify->trial.bystanders, verify->out);
     if (!*wanted)
         rc = doctor_ask("Start the job repeatedly", "--restart", verify->signals, wanted, err);

@@ -264,7 +264,7 @@ static int observe_measure(struct observer *o)
         rc = await_foreground(o, WORKER_DONE);
     o->deadline_ns = 0;
     read_machine(o, &o->at_end);
-    gpu_watch_sample(&o->watch); /* a short load may have had no look so far */
+    gpu_watch_sample(&o->watch); /* a short load may have had no sample so far */
     gpu_watch_stop(&o->watch);
     if (!rc && o->arm->bench->scan)
         observe_give_up_all(o, o->foreground, WORKER_DONE, o->shared->limit_s);

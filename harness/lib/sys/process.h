@@ -64,7 +64,8 @@ bool process_is_zombie(const struct process *process);
  */
 void process_adopt(bool adopts);
 
-/* Reaps all ended children but `kept`, which may be NULL, and drops their status. */
+/* Reaps all ended children but `kept`, which may be NULL, and drops their status. Of those that
+ * ended behind `kept`, only the first TREE_PROCESSES of tree_list. */
 void process_reap_others(const struct process *kept);
 
 /*

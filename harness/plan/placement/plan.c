@@ -403,7 +403,7 @@ unsigned plan_requested(const struct plan *plan)
     return plan->nworkers - plan->has_dose;
 }
 
-/* CPUs of a dose: one for its probe, at least one for its load. */
+/* CPUs of a dose: of memory one for its probe, at least one for its load; of h2d for its copies. */
 enum { DOSE_CPUS_LEAST = 2 };
 
 /* Finds the allowed CPUs that the workers do not get. -EINVAL: fewer than DOSE_CPUS_LEAST. */
@@ -421,7 +421,7 @@ static int find_dose_cpus(const struct topo *topo, enum dose_kind kind, const st
     if (n <= DOSE_CPUS_LEAST)
         return err_set(err, -EINVAL,
                        "a dose of %s needs %d CPUs beside those of the workers, and %u %s allowed: "
-                       "only a dose of cpu is possible here",
+                       "only a dose of cpu or throttle is possible here",
                        dose_names[kind], DOSE_CPUS_LEAST, n, n == 1 ? "is" : "are");
     for (int cpu = bitset_next(&allowed, 0); bitset_count(&workers) < n - dose_cpus;
          cpu = bitset_next(&allowed, (unsigned)cpu + 1))

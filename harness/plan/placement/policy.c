@@ -184,7 +184,7 @@ static void why_not_llc(const struct plan_space *space, struct plan *plan)
                       space->topo->llc_level);
 }
 
-/* More workers than caches: each cache hosts some workers, which share its cores. */
+/* More workers than caches: each cache's cores are divided among some of them. */
 static int share_llcs(const struct plan_space *space, struct plan *plan, struct err *err)
 {
     struct units cores;

@@ -26,7 +26,8 @@ static int compare_os_cpu(const void *a, const void *b)
     return (x->os_cpu > y->os_cpu) - (x->os_cpu < y->os_cpu);
 }
 
-/* Lists the available CPUs in the order in which this kind of unit is assigned; their number. */
+/* Lists the available CPUs in the order in which this kind of unit is assigned. Returns
+ * how many. */
 static unsigned list_cpus(const struct topo *topo, const struct bitset *available,
                           enum unit_kind kind, const struct topo_cpu **list)
 {

@@ -42,7 +42,7 @@ static int rank_ops_open(void *arg, struct barrier *barrier, struct err *err)
     rank_ops->reports = calloc(ranks, sizeof(*rank_ops->reports));
     rank_ops->next = calloc(ranks, sizeof(*rank_ops->next));
     if (!rank_ops->reports || !rank_ops->next)
-        return err_set(err, -ENOMEM, "no memory for the beats of %u ranks", ranks);
+        return err_set(err, -ENOMEM, "no memory for the reports of %u ranks", ranks);
     return 0;
 }
 

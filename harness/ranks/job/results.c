@@ -21,10 +21,10 @@ struct share {
 /* Moves a rank's workers to their plan indices: the first is its foreground worker, the rest its
  * background. */
 static void place_workers(const struct job *job, unsigned rank, struct worker_result *from,
-                          unsigned n, struct observation *into, unsigned *first_background)
+                          unsigned n, struct observation *into, unsigned *next_background)
 {
     for (unsigned i = 0; i < n; i++) {
-        unsigned at = i ? (*first_background)++ : rank;
+        unsigned at = i ? (*next_background)++ : rank;
         if (at >= into->nworkers)
             continue;
         into->workers[at] = from[i];
@@ -56,7 +56,7 @@ static bool place_gpus(const struct job *job, unsigned rank, const struct gpu_ch
 }
 
 static int unpack_rank(const struct job *job, unsigned rank, const struct share *share,
-                       unsigned char *bytes, struct observation *into, unsigned *first_background)
+                       unsigned char *bytes, struct observation *into, unsigned *next_background)
 {
     struct parcel parcel = {.at = bytes, .end = bytes + share->bytes};
     struct observation own = {.nworkers = share->workers};
@@ -68,7 +68,7 @@ static int unpack_rank(const struct job *job, unsigned rank, const struct share 
     for (unsigned i = 0; good && i < share->workers; i++)
         good = parcel_take_worker(&parcel, &own.workers[i]);
     if (good)
-        place_workers(job, rank, own.workers, own.nworkers, into, first_background);
+        place_workers(job, rank, own.workers, own.nworkers, into, next_background);
     observation_free(&own);
     return good ? 0 : -ENOMEM;
 }
@@ -76,7 +76,7 @@ static int unpack_rank(const struct job *job, unsigned rank, const struct share 
 static int join_workers(struct job *job, const struct arm *arm, const struct share *shares,
                         unsigned char *parcels, size_t most, struct observation *out)
 {
-    unsigned first_background = arm->planned_workers;
+    unsigned next_background = arm->planned_workers;
     struct observation all = *out;
     all.nworkers = arm->planned_workers + arm_background(arm);
     all.gpus = NULL;
@@ -84,10 +84,10 @@ static int join_workers(struct job *job, const struct arm *arm, const struct sha
     all.workers = calloc(all.nworkers, sizeof(*all.workers));
     if (!all.workers)
         return -ENOMEM;
-    place_workers(job, 0, out->workers, out->nworkers, &all, &first_background);
+    place_workers(job, 0, out->workers, out->nworkers, &all, &next_background);
     int rc = place_gpus(job, 0, out->gpus, out->ngpus, &all) ? 0 : -ENOMEM;
     for (unsigned r = 1; r < job->world.size && !rc; r++)
-        rc = unpack_rank(job, r, &shares[r], parcels + r * most, &all, &first_background);
+        rc = unpack_rank(job, r, &shares[r], parcels + r * most, &all, &next_background);
     observation_free(out);
     *out = all;
     return rc;

@@ -145,7 +145,7 @@ static void put_samples(const struct figure_data *data, size_t arm, int y, bool 
 /* The row of one worker alone under the same placement, or NULL. */
 static const struct row *solo_row(const struct figure_data *data, size_t arm)
 {
-    int solo = data->analysis->rounds.arms[arm].baseline[BASELINE_SOLO];
+    int solo = data->analysis->rounds.arms[arm].baseline[BASELINE_SAME_PLACEMENT];
     if (solo < 0 || (size_t)solo == arm)
         return NULL;
     return find_row(data, &data->result->arms[solo], "step_time");

@@ -132,7 +132,7 @@ static void add_solo(struct block *block)
     for (int kind = BASELINE_SLICE; kind <= BASELINE_SINGLE; kind++) {
         int arm = any->baseline[kind];
         block->solo[kind] = -1;
-        if (kind == BASELINE_SOLO || arm < 0 || !arms[arm].is_baseline ||
+        if (kind == BASELINE_SAME_PLACEMENT || arm < 0 || !arms[arm].is_baseline ||
             !rows_find(&block->analysis->rows, &arms[arm], "step_time") ||
             (kind == BASELINE_SLICE && arm_of(block, 0)->planned_workers == 1))
             continue;

@@ -30,7 +30,7 @@ enum cell {
 
 #define VALIDATION_NAME "validate.json"
 
-/* The columns of a trouble that concerns all arms. */
+/* The columns of a missing reason that concerns all arms. */
 static const char *const all_arms[FLEET_COLUMNS] = {
     [FLEET_SCENARIO] = "", [FLEET_PLACEMENT] = "", [FLEET_BENCH] = ""};
 

@@ -79,7 +79,7 @@ struct fleet {
     const struct bench *const *benches; /* borrowed; benchmarks that count, and their defaults */
     struct intern keys, names, kinds;   /* keys: those of fleet_key_plain */
     struct intern raw_keys;             /* keys as in the results */
-    uint32_t *metric_of;                /* owned: the number in `keys` of each spelled key */
+    uint32_t *metric_of;                /* owned: the number in `keys` of each raw key */
     size_t metric_of_capacity;
     struct intern results; /* results added so far, as named by their reader */
     struct fleet_metric {

@@ -20,7 +20,7 @@ const char *incident_end_name(enum incident_end end);
 /* What doctor found on the sick variant. Zeroed = doctor was not run. */
 struct incident_doctor {
     bool was_run;
-    bool found_expected; /* found an expected finding; if none is expected: found nothing */
+    bool found_expected; /* found an expected finding; if none is expected: advises nothing */
     char id[160];        /* of the findings, most costly first; "" = none */
     char evidence[300];  /* of the expected finding */
     char fix[400];       /* the settings or the command that were tried; "" = none */

@@ -132,7 +132,7 @@ static bool have_equal_runs(const struct pair *pair, const struct pair *other)
     return true;
 }
 
-/* Two metrics of the same arm and key are one measurement; three or more have no mates. */
+/* Two metrics of the same arm and key are one measurement; of three or more, none has another. */
 static void find_other_metrics(struct judge *judge)
 {
     for (size_t i = 0; i < judge->n; i++) {

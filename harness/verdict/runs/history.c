@@ -358,7 +358,7 @@ static void report_few(const struct history *history, size_t longest, struct fin
 static void judge_all(struct history *history, size_t figures, double *scratch,
                       struct findings *findings)
 {
-    for (int is_control = 1; is_control >= 0; is_control--) /* first: they explain figures */
+    for (int is_control = 1; is_control >= 0; is_control--) /* controls: they explain figures */
         for (size_t i = 0; i < history->nseries; i++) {
             struct history_series *series = &history->series[i];
             const struct judged judged = {

@@ -103,7 +103,7 @@ int tune_arrange(void *arg, const struct topo *topo, const struct arms_request *
         return err_set(err, -EINVAL,
                        "only placement none is possible here: name others by --placement");
     set_idle(tune, result, first, false);
-    tune->is_searching = true;
+    tune->may_add_settings = true;
     tune->halving = (struct halving){.n = n, .arms = tune->arms, .tolerance = tune->tolerance};
     return 0;
 }
@@ -198,7 +198,7 @@ bool tune_read_time(const struct tune *tune, char *buf, size_t size)
 /* Postpones new settings if the time turns out to be too short. */
 void tune_after_arm(struct tune *tune, struct result *result)
 {
-    if (!tune->is_searching)
+    if (!tune->may_add_settings)
         return;
     plan_search(tune, result);
     double gone_s = tune->halving.spent_s;
@@ -316,8 +316,8 @@ int tune_next(struct tune *tune, const struct analysis *analysis, struct result 
     if (rc)
         return rc;
     result->rounds_planned = result->rounds_done;
-    tune->is_searching = add_settings(tune, result);
-    if (!tune->is_searching && !halving_goes_on(&tune->halving))
+    tune->may_add_settings = add_settings(tune, result);
+    if (!tune->may_add_settings && !halving_goes_on(&tune->halving))
         return tune_begin_fresh(tune, result, err);
     for (size_t i = 0; i < tune->nsearched; i++)
         arm_of(tune, result, i)->idle = tune->arms[i].dropped;

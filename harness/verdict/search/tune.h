@@ -50,12 +50,12 @@ struct tune {
     size_t nplain;            /* of npossible: unchanged placements */
     struct halving halving;
     struct halving_arm *arms;
-    double *rates;     /* scratch, one per setting */
-    double arm_s;      /* median time of a setting */
-    bool is_searching; /* further settings may join the search */
-    bool is_fresh;     /* the search is over */
-    size_t leader;     /* leading setting of the search; nsearched = all failed in some round */
-    double pair_s;     /* time of a fresh round of `none` and one other */
+    double *rates;         /* scratch, one per setting */
+    double arm_s;          /* median time of a setting */
+    bool may_add_settings; /* further settings may join the search */
+    bool is_fresh;         /* the search is over */
+    size_t leader;         /* leading setting of the search; nsearched = all failed in some round */
+    double pair_s;         /* time of a fresh round of `none` and one other */
     size_t role[TUNE_ROLES]; /* settings; SETTINGS_MOST = none */
 };
 

@@ -12,7 +12,7 @@
 
 static struct {
     struct bench_ctx ctx;
-    struct command_orders seat;
+    struct command_orders orders;
     struct command_report report;
     struct cpu_samples cpu_samples;
     struct err err;
@@ -28,12 +28,12 @@ static int begin(const struct command_options *options, const char *script)
     argv[0] = "sh";
     argv[1] = "-c";
     argv[2] = (char *)(uintptr_t)script;
-    w.seat = (struct command_orders){
+    w.orders = (struct command_orders){
         .command = {.options = *options, .argv = argv}, .report = &w.report, .stop = &w.stop};
-    (void)affinity_get(0, &w.seat.cpus);
+    (void)affinity_get(0, &w.orders.cpus);
     w.bench = command_bench_find(command_bench_name(options));
     w.ctx = (struct bench_ctx){
-        .cpu_samples = &w.cpu_samples, .err = &w.err, .command = &w.seat, .measuring = true};
+        .cpu_samples = &w.cpu_samples, .err = &w.err, .command = &w.orders, .measuring = true};
     assert_non_null(w.bench);
     return w.bench->setup(&w.ctx);
 }
@@ -193,7 +193,7 @@ TEST_IN_DIR(command_keeps_so_much_of_its_output)
     (void)snprintf(path, sizeof(path), "%s/output", fixture_dir);
     assert_int_equal(begin(&plain, "head -c 1200000 /dev/zero | tr '\\0' x"), 0);
     w.bench->teardown(&w.ctx);
-    w.seat.command.output = path;
+    w.orders.command.output = path;
     assert_int_equal(w.bench->setup(&w.ctx), 0);
     assert_int_equal(w.bench->step(&w.ctx, 1, &sample), 0);
     w.bench->teardown(&w.ctx);

@@ -554,12 +554,12 @@ static void relay(struct rank *rank)
 {
     struct job_rank_ops rank_ops;
     struct peers peers;
-    struct barrier_rank seat = {.wake = wake_nobody};
+    struct barrier_rank view = {.wake = wake_nobody};
     struct barrier *barrier = calloc(1, sizeof(*barrier));
     pthread_t worker;
     void *met = NULL;
     barrier->relay = 1;
-    barrier_join(barrier, &seat, rank->number, RANKS, &peers);
+    barrier_join(barrier, &view, rank->number, RANKS, &peers);
     job_rank_ops_make(&rank_ops, &rank->job);
     rank->rc = rank_ops.rank_ops.open(&rank_ops, barrier, &rank->err);
     assert_int_equal(pthread_create(&worker, NULL, meet, &peers), 0);

@@ -25,7 +25,7 @@ enum { DIED = 9, ROUNDS = 3, LINES_A_ROUND = 4 };
  * The functions below replace libc's. The process dies in the call_to_die_in-th of these calls:
  * before a name changes, or in the middle of a write.
  */
-static int call_to_die_in; /* the write_to_fail-th pwrite fails like on a full disk; 0 = never */
+static int call_to_die_in; /* 0 = never */
 
 static int write_to_fail; /* the disk is full in the write_to_fail-th pwrite; 0 = never */
 

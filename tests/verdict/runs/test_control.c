@@ -1,4 +1,4 @@
-/* harness/verdict/runs/canary.c: how much the machine changed; other code ignores the control's
+/* harness/verdict/runs/control.c: how much the machine changed; other code ignores the control's
  * rows. */
 #include "harness/verdict/runs/control.h"
 
