@@ -24,18 +24,19 @@ int background_parse_dose(const struct run_options *options, struct dose *dose, 
 
 int background_set_dose(const struct bench *const *benches, struct result *result, struct err *err)
 {
-    for (size_t i = 0; i < result->narms; i++) {
-        const struct dose *dose = &result->arms[i].dose;
-        if (dose_is_idle(dose))
-            continue;
-        /* The transport of collectives is NCCL where the run may use GPUs. */
-        if (dose->kind == DOSE_H2D && result->transport != DEVICE_NCCL)
-            return err_set(err, -ENOTSUP,
-                           "a dose of h2d needs GPUs that this run can use: 'contend info' shows "
-                           "them");
-        return run_setup_find_bench(benches, DOSE_BENCH, &result->background, err);
-    }
+    for (size_t i = 0; i < result->narms; i++)
+        if (!dose_is_idle(&result->arms[i].dose))
+            return run_setup_find_bench(benches, DOSE_BENCH, &result->background, err);
     return 0;
+}
+
+int background_check_dose(const struct dose *dose, const struct result *result, struct err *err)
+{
+    /* The transport of collectives is NCCL where the run may use GPUs. */
+    if (dose->kind != DOSE_H2D || result->transport == DEVICE_NCCL)
+        return 0;
+    return err_set(err, -ENOTSUP,
+                   "a dose of h2d needs GPUs that this run can use: 'contend info' shows them");
 }
 
 int background_set(const struct bench *const *benches, const struct run_options *options,

@@ -13,8 +13,10 @@ int background_set(const struct bench *const *benches, const struct run_options 
  * first of the list. */
 int background_parse_dose(const struct run_options *options, struct dose *dose, struct err *err);
 
-/* If an arm has a dose, sets the benchmark that applies doses as the background. -ENOTSUP: a
- * dose of h2d, and no GPU to use. */
+/* If an arm has a dose, sets the benchmark that applies doses as the background. */
 int background_set_dose(const struct bench *const *benches, struct result *result, struct err *err);
+
+/* -ENOTSUP: a dose of h2d, and the run has no GPU; after its device is chosen. */
+int background_check_dose(const struct dose *dose, const struct result *result, struct err *err);
 
 #endif

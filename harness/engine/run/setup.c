@@ -320,6 +320,8 @@ static int add_part(struct parts *parts, size_t index, const struct variant *var
         rc = bench->validate(params, err);
     if (!rc)
         rc = choose_device(parts->options, topo, bench, result, err);
+    if (!rc)
+        rc = background_check_dose(&parts->request.dose, result, err);
     if (rc)
         return rc;
     struct arms_request request = parts->request;
