@@ -101,8 +101,7 @@ static void run_thread(void *arg, unsigned rank, unsigned n)
         add_to_account(account, self);
         double behind_ns = find_behind_ns(dose, account);
         if (behind_ns >= allowed_lag_ns) {
-            double drawn = (double)(random_next(&random_state) >> 11) * 0x1p-53;
-            use_cpu(account, self, piece_ns * (0.5 + drawn));
+            use_cpu(account, self, piece_ns * (0.5 + random_share(&random_state)));
             continue;
         }
         double sleep_ns = (allowed_lag_ns - behind_ns) / dose->share;

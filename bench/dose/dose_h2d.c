@@ -57,8 +57,7 @@ struct h2d_dose {
 
 static void draw_next(struct link *link)
 {
-    double drawn = (double)(random_next(&link->random_state) >> 11) * 0x1p-53;
-    link->next_bytes = (size_t)(PIECE * (0.5 + drawn)) & ~(size_t)7;
+    link->next_bytes = (size_t)(PIECE * (0.5 + random_share(&link->random_state))) & ~(size_t)7;
 }
 
 /* Waits for the oldest piece. */

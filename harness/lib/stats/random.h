@@ -14,6 +14,12 @@ static inline uint64_t random_next(uint64_t *state)
     return z ^ (z >> 31);
 }
 
+/* Uniform in [0, 1). */
+static inline double random_share(uint64_t *state)
+{
+    return (double)(random_next(state) >> 11) * 0x1p-53;
+}
+
 /* Fills order[] with a random permutation of 0..n-1 (Fisher-Yates). */
 void random_shuffle(uint64_t seed, size_t n, size_t *order);
 
