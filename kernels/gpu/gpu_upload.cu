@@ -14,7 +14,7 @@
 struct slot {
     uint64_t *host;
     void *device;
-    cudaEvent_t arrived;
+    cudaEvent_t begin, arrived;
     size_t bytes; /* of the last piece; 0: none yet */
 };
 
@@ -33,8 +33,9 @@ static int open_slot(struct slot *slot, unsigned index, size_t bytes, char *msg,
     if (error == cudaSuccess)
         error = cudaMemset(slot->device, 0xff, bytes);
     if (error == cudaSuccess)
-        error = cudaEventCreateWithFlags(&slot->arrived,
-                                         cudaEventDisableTiming | cudaEventBlockingSync);
+        error = cudaEventCreate(&slot->begin);
+    if (error == cudaSuccess)
+        error = cudaEventCreateWithFlags(&slot->arrived, cudaEventBlockingSync);
     for (size_t i = 0; i < bytes / sizeof(*slot->host) && error == cudaSuccess; i++)
         slot->host[i] = mix64(i + ((uint64_t)index << 40));
     return gpu_checked(error, "buffers of copies to the GPU", msg, size);
@@ -85,8 +86,10 @@ int gpu_upload_queue(struct gpu_upload *upload, size_t bytes, char *msg, size_t 
     struct slot *slot = &upload->slot[upload->queued % GPU_UPLOAD_DEPTH];
     slot->bytes = bytes;
     slot->host[0] = upload->queued;
-    cudaError_t error =
-        cudaMemcpyAsync(slot->device, slot->host, bytes, cudaMemcpyHostToDevice, upload->stream);
+    cudaError_t error = cudaEventRecord(slot->begin, upload->stream);
+    if (error == cudaSuccess)
+        error = cudaMemcpyAsync(slot->device, slot->host, bytes, cudaMemcpyHostToDevice,
+                                upload->stream);
     if (error == cudaSuccess)
         error = cudaEventRecord(slot->arrived, upload->stream);
     if (error == cudaSuccess)
@@ -94,7 +97,8 @@ int gpu_upload_queue(struct gpu_upload *upload, size_t bytes, char *msg, size_t 
     return gpu_checked(error, "copy to the GPU", msg, size);
 }
 
-int gpu_upload_wait(struct gpu_upload *upload, size_t *bytes, char *msg, size_t size)
+int gpu_upload_wait(struct gpu_upload *upload, size_t *bytes, float *took_ms, char *msg,
+                    size_t size)
 {
     if (!gpu_upload_queued(upload)) {
         (void)snprintf(msg, size, "no copy to the GPU is in flight");
@@ -102,6 +106,9 @@ int gpu_upload_wait(struct gpu_upload *upload, size_t *bytes, char *msg, size_t 
     }
     const struct slot *slot = &upload->slot[upload->arrived % GPU_UPLOAD_DEPTH];
     int rc = gpu_checked(cudaEventSynchronize(slot->arrived), "copy to the GPU", msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaEventElapsedTime(took_ms, slot->begin, slot->arrived),
+                         "time of a copy", msg, size);
     if (!rc)
         upload->arrived++;
     *bytes = slot->bytes;
@@ -122,10 +129,11 @@ int gpu_upload_check(struct gpu_upload *upload, char *msg, size_t size)
 {
     void *back = NULL;
     size_t bytes;
+    float took_ms;
     int rc = gpu_checked(cudaHostAlloc(&back, upload->most, cudaHostAllocDefault),
                          "buffer for the check", msg, size);
     while (!rc && gpu_upload_queued(upload))
-        rc = gpu_upload_wait(upload, &bytes, msg, size);
+        rc = gpu_upload_wait(upload, &bytes, &took_ms, msg, size);
     for (unsigned i = 0; i < GPU_UPLOAD_DEPTH && !rc; i++)
         rc = check_slot(&upload->slot[i], back, msg, size);
     (void)cudaFreeHost(back);
@@ -141,6 +149,8 @@ void gpu_upload_close(struct gpu_upload *upload)
         (void)cudaStreamDestroy(upload->stream);
     }
     for (unsigned i = 0; i < GPU_UPLOAD_DEPTH; i++) {
+        if (upload->slot[i].begin)
+            (void)cudaEventDestroy(upload->slot[i].begin);
         if (upload->slot[i].arrived)
             (void)cudaEventDestroy(upload->slot[i].arrived);
         (void)cudaFree(upload->slot[i].device);

@@ -4,7 +4,7 @@
  *
  *   gpu_upload_open(bdf, 24 << 20, &upload, msg, size);
  *   gpu_upload_queue(upload, 16 << 20, msg, size);      at most DEPTH pieces in flight
- *   gpu_upload_wait(upload, &bytes, msg, size);         the oldest piece
+ *   gpu_upload_wait(upload, &bytes, &took_ms, msg, size);         the oldest piece
  *   gpu_upload_check(upload, msg, size);                the GPU holds what was copied last
  *   gpu_upload_close(upload);
  *
@@ -34,8 +34,13 @@ unsigned gpu_upload_queued(const struct gpu_upload *upload);
 /* Queues a piece: 8 to `most` bytes. -EINVAL: another size, or DEPTH pieces are in flight. */
 int gpu_upload_queue(struct gpu_upload *upload, size_t bytes, char *msg, size_t size);
 
-/* Sleeps until the oldest piece in flight has arrived. -EINVAL: none is in flight. */
-int gpu_upload_wait(struct gpu_upload *upload, size_t *bytes, char *msg, size_t size);
+/*
+ * Sleeps until the oldest piece in flight has arrived. took_ms: from the end of the piece before,
+ * or its own start, by the GPU's clock; copies of other processes in between count. -EINVAL: none
+ * is in flight.
+ */
+int gpu_upload_wait(struct gpu_upload *upload, size_t *bytes, float *took_ms, char *msg,
+                    size_t size);
 
 /* Waits for all pieces, then reads the GPU's buffers back. -EBADMSG: one differs from the piece
  * that was copied there last. */

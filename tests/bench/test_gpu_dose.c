@@ -1,4 +1,4 @@
-/* Copies that wait for their turn, and a dose of h2d that is held on links without other load. */
+/* Copies that wait for their turn, and a dose of h2d on links without other load and beside it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,15 +9,28 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "bench/registry.h"
 #include "harness/contract/dose.h"
+#include "harness/lib/sys/clock.h"
 #include "kernels/gpu/gpu_upload.h"
 #include "tests/lib/fixture_gpu.h"
 
-enum { SKIPPED = 77, MOST = 1 << 20 };
+enum { SKIPPED = 77, MOST = 1 << 20, COPIED = 16 << 20 };
 
 static struct bench_machine machine;
+
+enum other_state { OTHER_WAITS, OTHER_COPIES, OTHER_ENDS };
+
+/* Shared with another process. */
+static struct other {
+    _Atomic enum other_state state;
+    _Atomic uint64_t copied; /* bytes */
+} * other;
 
 static void assert_good(int rc, const char *msg)
 {
@@ -31,14 +44,15 @@ static void test_gpu_dose_copies_arrive_in_order(void **state)
     char msg[240] = "";
     struct gpu_upload *upload;
     size_t bytes = 0;
+    float took_ms = 0;
     assert_good(gpu_upload_open(machine.gpus[0].pci_bdf, MOST, &upload, msg, sizeof(msg)), msg);
-    assert_int_equal(gpu_upload_wait(upload, &bytes, msg, sizeof(msg)), -EINVAL);
+    assert_int_equal(gpu_upload_wait(upload, &bytes, &took_ms, msg, sizeof(msg)), -EINVAL);
     assert_int_equal(gpu_upload_queue(upload, MOST + 8, msg, sizeof(msg)), -EINVAL);
     for (unsigned i = 0; i < GPU_UPLOAD_DEPTH; i++)
         assert_good(gpu_upload_queue(upload, 8u << i, msg, sizeof(msg)), msg);
     assert_int_equal(gpu_upload_queue(upload, 8, msg, sizeof(msg)), -EINVAL);
     for (unsigned i = 0; i < GPU_UPLOAD_DEPTH; i++) {
-        assert_good(gpu_upload_wait(upload, &bytes, msg, sizeof(msg)), msg);
+        assert_good(gpu_upload_wait(upload, &bytes, &took_ms, msg, sizeof(msg)), msg);
         assert_int_equal(bytes, 8u << i);
     }
     assert_good(gpu_upload_queue(upload, MOST, msg, sizeof(msg)), msg);
@@ -47,27 +61,79 @@ static void test_gpu_dose_copies_arrive_in_order(void **state)
     gpu_upload_close(upload);
 }
 
+/* The mean of a second under the dose. other_rate: bytes per ns of the other process meanwhile. */
+static double hold_a_second(double level, double *other_rate)
+{
+    struct dose dose = {DOSE_H2D, level};
+    struct err err = {0};
+    struct bench_ctx ctx = {
+        .params = &dose, .workers = 1, .seed = 7, .err = &err, .machine = &machine};
+    struct sample sample = {0};
+    double sum = 0;
+    assert_good(bench_open(&bench_dose, &ctx), err.msg);
+    const uint64_t from_ns = clock_now_ns(), had = atomic_load(&other->copied);
+    for (unsigned i = 0; i < 10; i++) {
+        assert_good(bench_dose.step(&ctx, 1, &sample), err.msg);
+        sum += sample.rate;
+    }
+    *other_rate = (double)(atomic_load(&other->copied) - had) / (double)(clock_now_ns() - from_ns);
+    assert_good(bench_dose.check(&ctx), err.msg);
+    bench_close(&bench_dose, &ctx);
+    print_message("h2d=%g: held %.4f\n", level, sum / 10);
+    return sum / 10;
+}
+
 static void test_gpu_dose_is_held_on_idle_links(void **state)
 {
     (void)state;
     static const double levels[] = {0.9, 0.7, 0.4, 1};
-    for (size_t k = 0; k < sizeof(levels) / sizeof(levels[0]); k++) {
-        struct dose dose = {DOSE_H2D, levels[k]};
-        struct err err = {0};
-        struct bench_ctx ctx = {
-            .params = &dose, .workers = 1, .seed = 7, .err = &err, .machine = &machine};
-        struct sample sample = {0};
-        assert_good(bench_open(&bench_dose, &ctx), err.msg);
-        double sum = 0;
-        for (unsigned i = 0; i < 10; i++) {
-            assert_good(bench_dose.step(&ctx, 1, &sample), err.msg);
-            sum += sample.rate;
-        }
-        assert_good(bench_dose.check(&ctx), err.msg);
-        bench_close(&bench_dose, &ctx);
-        print_message("h2d=%g: held %.4f\n", levels[k], sum / 10);
-        assert_true(fabs(sum / 10 - levels[k]) < 0.02);
+    double other_rate;
+    for (size_t k = 0; k < sizeof(levels) / sizeof(levels[0]); k++)
+        assert_true(fabs(hold_a_second(levels[k], &other_rate) - levels[k]) < 0.02);
+}
+
+/* The dose knows the link's own rate, although it never has the link for itself. */
+static void test_gpu_dose_leaves_its_share_to_another_process(void **state)
+{
+    (void)state;
+    double alone, beside;
+    atomic_store(&other->state, OTHER_COPIES);
+    while (!atomic_load(&other->copied) && atomic_load(&other->state) == OTHER_COPIES)
+        clock_sleep_until(clock_timer_ns() + 1000000);
+    const double nothing = hold_a_second(1, &alone);
+    const double held = hold_a_second(0.7, &beside);
+    assert_int_equal(atomic_load(&other->state), OTHER_COPIES);
+    atomic_store(&other->state, OTHER_ENDS);
+    print_message("the other process: %.1f GB/s alone, %.3f of it beside\n", alone, beside / alone);
+    assert_true(fabs(nothing - 1) < 0.02);
+    assert_true(fabs(held - 0.7) < 0.02);
+    assert_true(fabs(beside / alone - 0.7) < 0.05);
+}
+
+/* The other process: copies to the first GPU when it is told to, two pieces in flight. */
+static int copy_all_the_time(void)
+{
+    char msg[240] = "";
+    struct gpu_upload *upload = NULL;
+    size_t bytes = 0;
+    float took_ms;
+    while (atomic_load(&other->state) == OTHER_WAITS)
+        clock_sleep_until(clock_timer_ns() + 1000000);
+    if (atomic_load(&other->state) == OTHER_ENDS || fixture_find_gpus(&machine) == 0)
+        return 0;
+    int rc = gpu_upload_open(machine.gpus[0].pci_bdf, COPIED, &upload, msg, sizeof(msg));
+    while (!rc && atomic_load(&other->state) == OTHER_COPIES) {
+        while (!rc && gpu_upload_queued(upload) < 2)
+            rc = gpu_upload_queue(upload, COPIED, msg, sizeof(msg));
+        if (!rc)
+            rc = gpu_upload_wait(upload, &bytes, &took_ms, msg, sizeof(msg));
+        (void)atomic_fetch_add(&other->copied, bytes);
     }
+    if (rc)
+        (void)fprintf(stderr, "the other process: %s\n", msg);
+    atomic_store(&other->state, OTHER_ENDS);
+    gpu_upload_close(upload);
+    return 0;
 }
 
 int main(void)
@@ -75,8 +141,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gpu_dose_copies_arrive_in_order),
         cmocka_unit_test(test_gpu_dose_is_held_on_idle_links),
+        cmocka_unit_test(test_gpu_dose_leaves_its_share_to_another_process),
     };
-    if (fixture_find_gpus(&machine) == 0)
-        return SKIPPED;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    other = mmap(NULL, sizeof(*other), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (other == MAP_FAILED)
+        return 1;
+    /* Before CUDA starts, which no child could use afterwards. */
+    pid_t child = fork();
+    if (child == 0)
+        return copy_all_the_time();
+    int rc = SKIPPED;
+    if (fixture_find_gpus(&machine) > 0)
+        rc = cmocka_run_group_tests(tests, NULL, NULL);
+    atomic_store(&other->state, OTHER_ENDS);
+    return child < 0 || waitpid(child, NULL, 0) != child ? 1 : rc;
 }
