@@ -5,13 +5,13 @@
  *
  * **Measures** the level of each step, of about 0.1 s. `cpu`: the CPU time of the aggressors (their
  * threads' clocks) over the time of their CPUs. `bandwidth`, `latency` and `cache`: the probe's
- * speed over all time, relative to the mean of the last second or so in which the aggressors
- * rested. `h2d`: 1 less the bytes that the aggressors copied to the GPUs over those that the links
- * can carry, as measured at the start. `throttle`: what cpu.stat of the workers' cgroups reports
- * (throttle.h). The throughput is the mean of the steps' levels. **Source** D. Iorga et al., "Slow
- * and Steady: Measuring and Tuning Multicore Interference", RTAS 2020, for aggressors that are
- * tuned on each machine; facebookexperimental/resctl-demo, rd-hashd, for a load controlled by its
- * measured effect.
+ * speed over all of the step, relative to the parts of it in which the aggressors rested. `h2d`: 1
+ * less the bytes that the aggressors copied to the GPUs over those that the links can carry, as
+ * measured at the start. `throttle`: what cpu.stat of the workers' cgroups reports (throttle.h).
+ * The throughput is the mean of the steps' levels. **Source** D. Iorga et al., "Slow and Steady:
+ * Measuring and Tuning Multicore Interference", RTAS 2020, for aggressors that are tuned on each
+ * machine; facebookexperimental/resctl-demo, rd-hashd, for a load controlled by its measured
+ * effect.
  * **Limits** `cpu` is the share that an always runnable task loses. A task that sleeps in between
  * may wait less, as schedulers favour it: its own waiting is in the workers' rows. Where the kernel
  * divides a CPU among sessions (autogroup) or cgroups, all aggressors get one part. A CPU that the

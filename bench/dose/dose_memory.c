@@ -5,9 +5,8 @@
  * aggressors evicted come from memory. Periods are then long enough to refill the cache.
  *
  * The probe never pauses. Its speeds while the aggressors press and while they rest have a ratio,
- * which gives the share of time: speed = 1 - share (1 - ratio). The probe's speed over all time is
- * compared with the target, and corrects the share. Both speeds are measured beside the workers,
- * again and again, so the workers' cost to the probe cancels.
+ * which gives the share of time (memory_loop.h). Both are measured beside the workers, again and
+ * again, so the workers' cost to the probe cancels.
  *
  * How aggressors press is chosen on this machine: sequential or random lines
  * (bench/cpu/thrash/aggressor.h), whichever slows the probe more, on as few CPUs as suffice. If
@@ -22,6 +21,7 @@
 #include "bench/cpu/thrash/aggressor.h"
 #include "bench/dose/dose.h"
 #include "bench/dose/dose_team.h"
+#include "bench/dose/memory_loop.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/cpu/chase.h"
 #include "kernels/cpu/mix64.h"
@@ -40,10 +40,7 @@ static const uint64_t periods_of_guard = 10;
 static const double refill_bytes_ns = 5;      /* refill of a cache from memory: slow, by one CPU */
 static const uint64_t measure_ns = 60000000;  /* at one setting, before workers run */
 static const size_t area_most = 256ull << 20; /* per area; its pages are touched in each round */
-static const double most_share = 0.9;         /* the rest shows the speed without aggressors */
-static const double few_share = 0.2, enough_share = 0.7;
-static const double gain = 0.1;   /* per step, on the share of the time */
-static const double weight = 0.2; /* of a step in the mean of speeds */
+static const double least_read_ns = 1000000;  /* of a phase, for its speed */
 
 /* Work of the probe. */
 struct probe_work {
@@ -54,8 +51,8 @@ struct memory_dose {
     struct dose_team team;
     bool latency;
     uint64_t period_ns, guard_ns;
-    double target; /* speed relative to that with resting aggressors */
-    unsigned n;    /* aggressors */
+    struct memory_loop loop;
+    unsigned n; /* aggressors */
     struct aggressor *aggressors;
     struct aggressor_sizes sizes;
     _Atomic enum aggressor_kind kind;
@@ -68,8 +65,6 @@ struct memory_dose {
     _Atomic uint64_t pressing_ns; /* pressing time of each period */
     _Alignas(128) _Atomic uint64_t units[3], spent_ns[3]; /* by enum phase; written by the probe */
     struct probe_work last_read[3];                       /* as of the last read_speed */
-    double speed[2];                                      /* means: resting, pressing */
-    double trim;
 };
 
 enum phase { RESTING, PRESSING, ALWAYS };
@@ -166,7 +161,7 @@ static void run_thread(void *arg, unsigned rank, unsigned n)
         probe(arg);
 }
 
-/* Units per ns since the last call; NaN = none. */
+/* Units per ns since the last call; NaN = less than least_read_ns. */
 static double read_speed(struct memory_dose *dose, enum phase phase)
 {
     struct probe_work *last_read = &dose->last_read[phase];
@@ -174,7 +169,7 @@ static double read_speed(struct memory_dose *dose, enum phase phase)
                                    (double)atomic_load(&dose->spent_ns[phase])};
     double units = now.units - last_read->units, ns = now.ns - last_read->ns;
     *last_read = now;
-    return ns > 0 ? units / ns : (double)NAN;
+    return ns > least_read_ns ? units / ns : (double)NAN;
 }
 
 static void set_share(struct memory_dose *dose, unsigned active, double share)
@@ -193,16 +188,10 @@ static double measure_speed(struct memory_dose *dose, unsigned active, double sh
     return read_speed(dose, ALWAYS);
 }
 
-static unsigned more_than(const struct memory_dose *dose, unsigned active)
-{
-    return 2 * active < dose->n ? 2 * active : dose->n;
-}
-
 /* Chooses the kind that slows the probe more, then as few aggressors as reach the target while
  * pressing for enough_share. */
-static void choose_aggressors(struct memory_dose *dose)
+static void choose_aggressors(struct memory_dose *dose, double target)
 {
-    const double enough = 1 - (1 - dose->target) / enough_share;
     double rest = measure_speed(dose, 0, 0), least = INFINITY;
     enum aggressor_kind worst = AGGRESSOR_STREAM;
     for (enum aggressor_kind kind = AGGRESSOR_STREAM; kind <= AGGRESSOR_RANDOM; kind++) {
@@ -214,69 +203,32 @@ static void choose_aggressors(struct memory_dose *dose)
     atomic_store(&dose->kind, worst);
     unsigned active = 1;
     double speed = measure_speed(dose, active, 1);
-    while (active < dose->n && speed > enough * rest) {
-        active = more_than(dose, active);
+    while (active < dose->n && speed > memory_loop_enough(target) * rest) {
+        active = memory_loop_more(active, dose->n);
         speed = measure_speed(dose, active, 1);
     }
-    dose->speed[RESTING] = rest;
-    dose->speed[PRESSING] = speed;
-}
-
-/* Moves the mean, with a limit in case other programs disturbed the probe in this step. */
-static double mean_of(double mean, double now)
-{
-    const double most = 1.25;
-    if (isnan(mean) || isnan(now))
-        return isnan(mean) ? now : mean;
-    now = fmin(most * mean, fmax(mean / most, now));
-    return mean + weight * (now - mean);
-}
-
-/* Changes the number of aggressors: their effect on the probe must be measured anew. */
-static void set_active(struct memory_dose *dose, unsigned active)
-{
-    set_share(dose, active, enough_share / 2);
-    dose->speed[PRESSING] = NAN;
-    dose->trim = 0;
-}
-
-static void control(struct memory_dose *dose, double held)
-{
-    unsigned active = atomic_load(&dose->active);
-    double cost = fmax(0.01, 1 - dose->speed[PRESSING] / dose->speed[RESTING]);
-    if (dose->target >= 1)
-        return set_share(dose, active, 0);
-    if (isnan(dose->speed[PRESSING]) || isnan(dose->speed[RESTING]))
-        return set_share(dose, active, enough_share / 2);
-    if (!isnan(held))
-        dose->trim = fmin(0.3, fmax(-0.3, dose->trim + gain * (held - dose->target) / cost));
-    double share = (1 - dose->target) / cost + dose->trim;
-    if (share > most_share && active < dose->n)
-        return set_active(dose, more_than(dose, active));
-    if (share < few_share && active > 1)
-        return set_active(dose, active / 2);
-    set_share(dose, active, fmax(0, fmin(share, most_share)));
+    memory_loop_init(&dose->loop, target, dose->n, active, rest, speed);
 }
 
 static double memory_hold(struct bench_ctx *ctx)
 {
     struct memory_dose *dose = ctx->state;
-    double all = read_speed(dose, ALWAYS);
-    for (enum phase phase = RESTING; phase <= PRESSING; phase++)
-        dose->speed[phase] = mean_of(dose->speed[phase], read_speed(dose, phase));
-    double held = all / dose->speed[RESTING];
-    control(dose, held);
+    const struct probe_speeds step = {.all = read_speed(dose, ALWAYS),
+                                      .resting = read_speed(dose, RESTING),
+                                      .pressing = read_speed(dose, PRESSING)};
+    double held = memory_loop_step(&dose->loop, &step);
+    set_share(dose, dose->loop.active, dose->loop.share);
     return dose->latency ? 1 / held : held;
 }
 
 /* Waits until all aggressors have filled their memory, which disturbs the probe; then
  * calibrates. */
-static void begin(struct memory_dose *dose)
+static void begin(struct memory_dose *dose, double target)
 {
     while (atomic_load(&dose->ready) < dose->n)
         clock_sleep_until(clock_timer_ns() + measure_ns / 16);
-    choose_aggressors(dose);
-    control(dose, NAN);
+    choose_aggressors(dose, target);
+    set_share(dose, dose->loop.active, dose->loop.share);
     for (enum phase phase = RESTING; phase <= ALWAYS; phase++)
         (void)read_speed(dose, phase);
 }
@@ -322,7 +274,6 @@ static int memory_start(struct bench_ctx *ctx, double level)
     const struct dose *params = ctx->params;
     unsigned *os_cpus = bench_array(ctx, machine->ncpus, sizeof(*os_cpus));
     dose->latency = params->kind == DOSE_LATENCY;
-    dose->target = dose->latency ? 1 / level : level;
     dose->n = machine->ncpus - 1;
     if (!os_cpus)
         return -ENOMEM;
@@ -341,7 +292,7 @@ static int memory_start(struct bench_ctx *ctx, double level)
         os_cpus[i] = machine->cpus[i].os_cpu;
     rc = dose_team_start(&dose->team, ctx, os_cpus, machine->ncpus, run_thread, dose);
     if (!rc)
-        begin(dose);
+        begin(dose, dose->latency ? 1 / level : level);
     return rc;
 }
 
