@@ -251,20 +251,44 @@ static void add_retention(const struct dosing_curves *curves, size_t p, size_t l
                  100 * retention->high);
 }
 
-/* True if the first placement is faster than all others in every round, and keeps more. */
-static bool is_best(const struct analysis *analysis, const struct dosing_curves *curves,
-                    size_t level, const size_t *order, size_t n)
+/* The throughput of one placement relative to another's, by round. */
+static struct paired_ratio gain_over(const struct analysis *analysis,
+                                     const struct dosing_curves *curves, size_t level,
+                                     size_t placement, size_t other)
 {
     const struct arm *arms = analysis->result->arms;
-    const struct dosing_point *best = &curves->point[order[0]][level];
-    bool clear = n > 1 && best->retention.rounds > 2;
-    for (size_t i = 1; i < n && clear; i++) {
-        const struct dosing_point *other = &curves->point[order[i]][level];
-        const struct paired_ratio gain = analysis_ratio_of(
-            analysis, &curves->what, (int)(other->arm - arms), (size_t)(best->arm - arms));
-        clear = best->retention.low > other->retention.high && gain.low > 1;
+    return analysis_ratio_of(analysis, &curves->what, (int)(curves->point[other][level].arm - arms),
+                             (size_t)(curves->point[placement][level].arm - arms));
+}
+
+/* Says that the first placement is the fastest, if it is one of several; and if it was so in every
+ * round, how to apply it. */
+static void add_fastest(const struct analysis *analysis, const struct dosing_curves *curves,
+                        size_t level, const size_t *order, size_t n, struct finding *finding)
+{
+    const struct paired_ratio *best = &curves->point[order[0]][level].retention;
+    const enum placement fastest = curves->placement[order[0]];
+    bool leads = n > 1 && best->rounds > 2, keeps_most = leads;
+    char ratio[40], interval[80];
+    if (n < 2)
+        return;
+    for (size_t i = 1; i < n; i++) {
+        leads = leads && gain_over(analysis, curves, level, order[0], order[i]).low > 1;
+        keeps_most = keeps_most && best->low > curves->point[order[i]][level].retention.high;
     }
-    return clear;
+    const struct paired_ratio lead = gain_over(analysis, curves, level, order[0], order[1]);
+    text_add(finding->sentence, " %s is the fastest there, %s %s%s%s.",
+             placement_infos[fastest].name, advice_format_ratio(lead.median, ratio, sizeof(ratio)),
+             placement_infos[curves->placement[order[1]]].name, isnan(lead.low) ? "" : ", ",
+             advice_format_interval(&lead, interval, sizeof(interval)));
+    if (!leads)
+        return;
+    if (keeps_most)
+        text_add(finding->sentence, " It also keeps the most.");
+    if (advice_may_advise(fastest))
+        (void)advice_place(analysis->result, curves->workers, fastest,
+                           analysis->result->plan_options, finding->command,
+                           sizeof(finding->command));
 }
 
 void dosing_judge(const struct analysis *analysis, struct findings *findings)
@@ -292,15 +316,6 @@ void dosing_judge(const struct analysis *analysis, struct findings *findings)
     }
     text_add(finding.sentence, "; the dose alone would leave %.0f%%.",
              100 * dosing_expected(curves.kind, curves.level[level]));
-    if (n > 1)
-        text_add(finding.sentence, " %s is the fastest there.",
-                 placement_infos[curves.placement[order[0]]].name);
-    if (is_best(analysis, &curves, level, order, n) &&
-        advice_may_advise(curves.placement[order[0]])) {
-        text_add(finding.sentence, " It also keeps the most.");
-        (void)advice_place(analysis->result, curves.workers, curves.placement[order[0]],
-                           analysis->result->plan_options, finding.command,
-                           sizeof(finding.command));
-    }
+    add_fastest(analysis, &curves, level, order, n, &finding);
     findings_put(findings, &finding);
 }
