@@ -1,7 +1,7 @@
 /*
- * The part of CUDA's runtime that kernels/collective and kernels/matmul use, for their host code
- * over fake_gpus.cu. Its names are C++, so that the real runtime, whose names are C, can be in the
- * same program.
+ * The part of CUDA's runtime that kernels/collective, kernels/matmul and copies to GPUs use, for
+ * their host code over fake_gpus.cu. Its names are C++, so that the real runtime, whose names are
+ * C, can be in the same program.
  */
 #ifndef CONTEND_TESTS_LIB_FAKE_CUDA_CUDA_RUNTIME_H
 #define CONTEND_TESTS_LIB_FAKE_CUDA_CUDA_RUNTIME_H
@@ -31,7 +31,8 @@ enum cudaDeviceAttr {
 };
 enum { cudaComputeModeDefault, cudaComputeModeProhibited = 2 };
 enum { cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
-enum { cudaStreamNonBlocking = 1, cudaHostAllocPortable = 1, cudaDeviceScheduleBlockingSync = 4 };
+enum { cudaStreamNonBlocking = 1, cudaDeviceScheduleBlockingSync = 4 };
+enum { cudaHostAllocDefault = 0, cudaHostAllocPortable = 1 };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
 
@@ -94,7 +95,7 @@ template <typename T> static inline cudaError_t cudaMalloc(T **pointer, size_t b
 template <typename T>
 static inline cudaError_t cudaHostAlloc(T **pointer, size_t bytes, unsigned flags)
 {
-    return flags == cudaHostAllocPortable ? fake_allocate((void **)pointer, bytes)
+    return flags <= cudaHostAllocPortable ? fake_allocate((void **)pointer, bytes)
                                           : cudaErrorInvalidValue;
 }
 

@@ -1,0 +1,110 @@
+/* Copies to GPUs that are threads (tests/lib/fake_gpus.h): their order, and that the check finds
+ * one that did not arrive. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "kernels/gpu/gpu_upload.h"
+#include "tests/lib/fake_gpus.h"
+
+enum { MOST = 1 << 16 };
+
+static char msg[240];
+
+static struct gpu_upload *must_open(void)
+{
+    struct gpu_upload *upload;
+    fake_gpus_reset();
+    if (gpu_upload_open("0000:01:00.0", MOST, &upload, msg, sizeof(msg)))
+        fail_msg("%s", msg);
+    return upload;
+}
+
+static int queue(struct gpu_upload *upload, size_t bytes)
+{
+    return gpu_upload_queue(upload, bytes, msg, sizeof(msg));
+}
+
+static void test_pieces_arrive_in_order(void **state)
+{
+    (void)state;
+    struct gpu_upload *upload = must_open();
+    size_t bytes = 0;
+    float took_ms = -1;
+    assert_int_equal(gpu_upload_wait(upload, &bytes, &took_ms, msg, sizeof(msg)), -EINVAL);
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned i = 0; i < GPU_UPLOAD_DEPTH; i++)
+            assert_int_equal(queue(upload, 8u << i), 0);
+        assert_int_equal(queue(upload, 8), -EINVAL); /* DEPTH in flight */
+        for (unsigned i = 0; i < GPU_UPLOAD_DEPTH; i++) {
+            assert_int_equal(gpu_upload_queued(upload), GPU_UPLOAD_DEPTH - i);
+            assert_int_equal(gpu_upload_wait(upload, &bytes, &took_ms, msg, sizeof(msg)), 0);
+            assert_int_equal(bytes, 8u << i);
+            assert_true(took_ms >= 0);
+        }
+    }
+    assert_int_equal(gpu_upload_check(upload, msg, sizeof(msg)), 0);
+    gpu_upload_close(upload);
+}
+
+static void test_pieces_have_a_size(void **state)
+{
+    (void)state;
+    struct gpu_upload *upload = must_open();
+    assert_int_equal(queue(upload, 4), -EINVAL);
+    assert_int_equal(queue(upload, MOST + 8), -EINVAL);
+    assert_non_null(strstr(msg, "65536"));
+    assert_int_equal(queue(upload, MOST), 0);
+    assert_int_equal(gpu_upload_check(upload, msg, sizeof(msg)), 0); /* waits for it */
+    assert_int_equal(gpu_upload_queued(upload), 0);
+    gpu_upload_close(upload);
+}
+
+/* The first one, and one after which the GPU holds an older piece. */
+static void test_check_finds_a_piece_that_did_not_arrive(void **state)
+{
+    (void)state;
+    for (int lost = 0; lost <= GPU_UPLOAD_DEPTH; lost += GPU_UPLOAD_DEPTH) {
+        struct gpu_upload *upload = must_open();
+        size_t bytes;
+        float took_ms;
+        fake_gpus.copies_lost_from = lost;
+        for (int i = 0; i <= lost; i++) {
+            assert_int_equal(queue(upload, MOST), 0);
+            assert_int_equal(gpu_upload_wait(upload, &bytes, &took_ms, msg, sizeof(msg)), 0);
+        }
+        assert_int_equal(gpu_upload_check(upload, msg, sizeof(msg)), -EBADMSG);
+        assert_non_null(strstr(msg, "other data"));
+        gpu_upload_close(upload);
+    }
+}
+
+static void test_unusable_gpu_is_an_error(void **state)
+{
+    (void)state;
+    struct gpu_upload *upload;
+    fake_gpus_reset();
+    fake_gpus.closed_gpu = 1;
+    assert_int_equal(gpu_upload_open("0000:02:00.0", MOST, &upload, msg, sizeof(msg)), -EBUSY);
+    assert_null(upload);
+    assert_int_equal(gpu_upload_open("0000:ff:00.0", MOST, &upload, msg, sizeof(msg)), -ENODEV);
+    assert_null(upload);
+    gpu_upload_close(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pieces_arrive_in_order),
+        cmocka_unit_test(test_pieces_have_a_size),
+        cmocka_unit_test(test_check_finds_a_piece_that_did_not_arrive),
+        cmocka_unit_test(test_unusable_gpu_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
