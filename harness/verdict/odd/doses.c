@@ -64,9 +64,11 @@ void doses_find(const struct analysis *analysis, struct findings *findings)
     const struct row *row = rows_find(&analysis->rows, worst, METRIC_DOSE);
     const struct dose held = {worst->dose.kind, round(100 * row->median) / 100};
     char asked[DOSE_TEXT_MAX], got[DOSE_TEXT_MAX];
+    /* The name of a curve's arm has the dose in it. */
+    const char *under =
+        result->purpose == PURPOSE_DOSE ? placement_infos[worst->placement].name : arm_name(worst);
     text_set(finding.sentence, "The dose of %s was not held under %s: %s.",
-             dose_format(&worst->dose, asked), arm_name(worst),
-             strchr(dose_format(&held, got), '=') + 1);
+             dose_format(&worst->dose, asked), under, strchr(dose_format(&held, got), '=') + 1);
     add_reason(worst, row->median, &finding);
     text_set(finding.evidence,
              "%u of the configurations with a dose; range of its rounds %.3g to %.3g", n, row->min,

@@ -84,3 +84,24 @@ TEST(doses_that_were_not_held_are_named)
         fixture_result_free(&result);
     }
 }
+
+/* A curve's arm is a variant whose name has the dose in it, which the sentence has already. */
+TEST(doses_of_a_curve_are_named_by_their_placement)
+{
+    struct variant variant = {.name = "none+cpu-40"};
+    struct result result;
+    struct verdict verdict;
+    fixture_result_init(&result);
+    result.purpose = PURPOSE_DOSE;
+    size_t arm = fixture_add_arm(&result, PLACE_NONE, 2, false);
+    result.arms[arm].variant = &variant;
+    for (unsigned round = 0; round < 3; round++)
+        (void)fixture_add_even_round(&result, arm, round, 10, 4);
+    fixture_add_dose(&result, arm, (struct dose){DOSE_CPU, 0.4}, 0.45);
+    assert_int_equal(verdict_make(&result, NULL, &verdict, NULL), 0);
+    const struct finding *finding = find(&verdict);
+    assert_non_null(finding);
+    assert_string_equal(finding->sentence, "The dose of cpu=40% was not held under none: 45%.");
+    verdict_free(&verdict);
+    fixture_result_free(&result);
+}
