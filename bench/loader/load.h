@@ -6,7 +6,7 @@
 #define CONTEND_BENCH_LOADER_LOAD_H
 
 #include "bench/feed/batch.h"
-#include "bench/loader/python.h"
+#include "bench/loader/python/python.h"
 #include "bench/loader/queue.h"
 #include "harness/lib/base/bitset.h"
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bench/loader/python.h"
+#include "bench/loader/python/python.h"
 #include "bench/registry.h"
 #include "harness/lib/files/proc.h"
 #include "harness/lib/sys/affinity.h"

@@ -1,4 +1,4 @@
-"""In place of PyTorch: as much of it as bench/loader/batches.py asks for."""
+"""In place of PyTorch: as much of it as bench/loader/python/batches.py asks for."""
 
 float32 = "f"
 

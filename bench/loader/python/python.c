@@ -1,4 +1,4 @@
-#include "bench/loader/python.h"
+#include "bench/loader/python/python.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 
 #include "bench/common/memory.h"
-#include "bench/loader/python.h"
+#include "bench/loader/python/python.h"
 #include "bench/registry.h"
 
 static const char *const unmap_names[] = {"held", "released", "none", NULL};

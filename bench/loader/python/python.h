@@ -1,7 +1,7 @@
-/* Python interpreters, and the programs that they run: bench/loader/batches.py and
+/* Python interpreters, and the programs that they run: bench/loader/python/batches.py and
  * interpreter_lock.py. */
-#ifndef CONTEND_BENCH_LOADER_PYTHON_H
-#define CONTEND_BENCH_LOADER_PYTHON_H
+#ifndef CONTEND_BENCH_LOADER_PYTHON_PYTHON_H
+#define CONTEND_BENCH_LOADER_PYTHON_PYTHON_H
 
 #include <stdbool.h>
 #include <stddef.h>
