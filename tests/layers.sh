@@ -66,7 +66,8 @@ tools_of() {
 check_order() {
     local folder tool
     for folder in $(line_of kernels); do
-        may_include "kernels/($(line_of kernels | up_to "$folder"))/" < <(sources "kernels/$folder")
+        may_include "kernels/($(line_of kernels | up_to "$folder"))/[^/]+\"" \
+            < <(sources "kernels/$folder" -maxdepth 1)
     done
     for folder in $(line_of bench); do
         may_include "(kernels/|bench/registry\.h\"|bench/($(line_of bench | up_to "$folder"))/[^/]+\"|harness/($(line_of harness | up_to machine/gpu))/)" \

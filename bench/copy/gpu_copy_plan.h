@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "harness/contract/bench.h"
-#include "kernels/gpu/gpu_copy.h"
+#include "kernels/gpu/copy/gpu_copy.h"
 
 /*
  * BOTH is H2D and D2H at the same time; SWAP is two GPUs' copies to each other at the same time;

@@ -20,7 +20,7 @@
 #include "bench/dose/dose_team.h"
 #include "harness/lib/stats/random.h"
 #include "harness/lib/sys/clock.h"
-#include "kernels/gpu/gpu_upload.h"
+#include "kernels/gpu/copy/gpu_upload.h"
 
 /* Mean bytes of a piece: 0.3 ms at 55 GB/s, so that starts of copies cost little. */
 enum { PIECE = 16 << 20 };

@@ -18,9 +18,9 @@
 #include "bench/copy/gpu_copy_plan.h"
 #include "bench/registry.h"
 #include "harness/lib/stats/stats.h"
+#include "kernels/gpu/copy/gpu_copy.h"
 #include "kernels/gpu/gpu_chase.h"
 #include "kernels/gpu/gpu_common.h"
-#include "kernels/gpu/gpu_copy.h"
 #include "tests/lib/fixture_gpu.h"
 #include "tests/lib/fixture_scan.h"
 

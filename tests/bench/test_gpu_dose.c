@@ -17,7 +17,7 @@
 #include "bench/registry.h"
 #include "harness/contract/dose.h"
 #include "harness/lib/sys/clock.h"
-#include "kernels/gpu/gpu_upload.h"
+#include "kernels/gpu/copy/gpu_upload.h"
 #include "tests/lib/fixture_gpu.h"
 
 enum { SKIPPED = 77, MOST = 1 << 20, COPIED = 16 << 20 };

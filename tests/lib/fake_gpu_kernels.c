@@ -7,10 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kernels/gpu/copy/gpu_copy.h"
 #include "kernels/gpu/gpu_canary.h"
 #include "kernels/gpu/gpu_chase.h"
 #include "kernels/gpu/gpu_common.h"
-#include "kernels/gpu/gpu_copy.h"
 #include "kernels/gpu/gpu_launch.h"
 #include "kernels/gpu/gpu_memory.h"
 #include "kernels/gpu/gpu_stream.h"

@@ -19,8 +19,8 @@
  * Source: the method (copies queued behind a kernel that waits for the host, so that no launch is
  * in the interval) is that of NVIDIA's nvbandwidth, memcpy.cpp and kernels.cu.
  */
-#ifndef CONTEND_KERNELS_GPU_GPU_COPY_H
-#define CONTEND_KERNELS_GPU_GPU_COPY_H
+#ifndef CONTEND_KERNELS_GPU_COPY_GPU_COPY_H
+#define CONTEND_KERNELS_GPU_COPY_GPU_COPY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* Shared by gpu_copy.cu and gpu_copy_data.cu: the handle, and constants of kernel launches. */
-#ifndef CONTEND_KERNELS_GPU_GPU_COPY_DEVICE_CUH
-#define CONTEND_KERNELS_GPU_GPU_COPY_DEVICE_CUH
+#ifndef CONTEND_KERNELS_GPU_COPY_GPU_COPY_DEVICE_CUH
+#define CONTEND_KERNELS_GPU_COPY_GPU_COPY_DEVICE_CUH
 
+#include "kernels/gpu/copy/gpu_copy.h"
 #include "kernels/gpu/gpu_common.cuh"
-#include "kernels/gpu/gpu_copy.h"
 
 /* Two blocks per SM, with 8 loads of 16 bytes in flight per thread, saturate any link. */
 enum { BLOCK_THREADS = 512, BLOCKS_PER_SM = 2, UNROLL = 8 };

@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "kernels/cpu/mix64.h"
-#include "kernels/gpu/gpu_copy_device.cuh"
+#include "kernels/gpu/copy/gpu_copy_device.cuh"
 
 __host__ __device__ static uint64_t pattern(uint64_t index, uint64_t salt)
 {

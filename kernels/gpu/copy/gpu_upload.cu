@@ -1,4 +1,4 @@
-#include "kernels/gpu/gpu_upload.h"
+#include "kernels/gpu/copy/gpu_upload.h"
 
 #include <cerrno>
 #include <cstdint>

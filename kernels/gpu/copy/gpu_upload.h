@@ -11,8 +11,8 @@
  * A handle belongs to the thread that opened it. Functions return 0 or a negative errno, and then
  * write one line to msg (size bytes), as gpu_common.h says.
  */
-#ifndef CONTEND_KERNELS_GPU_GPU_UPLOAD_H
-#define CONTEND_KERNELS_GPU_GPU_UPLOAD_H
+#ifndef CONTEND_KERNELS_GPU_COPY_GPU_UPLOAD_H
+#define CONTEND_KERNELS_GPU_COPY_GPU_UPLOAD_H
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "kernels/gpu/gpu_copy.h"
+#include "kernels/gpu/copy/gpu_copy.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "kernels/gpu/gpu_copy_device.cuh"
+#include "kernels/gpu/copy/gpu_copy_device.cuh"
 
 enum { LEAD_BYTES = 1 << 20, LATENCY_WARMUP = 20 };
 
