@@ -12,48 +12,27 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/cmd/common/child_run.h"
-#include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/named.h"
+#include "harness/cmd/selfcheck.h"
 #include "harness/lib/base/array.h"
 #include "harness/lib/base/similar.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/say/log.h"
-#include "harness/lib/stats/stats.h"
 #include "harness/lib/sys/clock.h"
-#include "harness/machine/facts/env.h"
 #include "harness/show/figures/figures.h"
 #include "harness/store/files/csv.h"
 #include "harness/store/files/directory.h"
-#include "harness/store/json/value.h"
 #include "harness/store/read/runs.h"
 #include "harness/verdict/runs/compare.h"
-#include "version.h"
 
-#define RECORD_NAME "selfcheck.json"
 #define TRIALS_NAME "trials.csv"
 
-/* With fewer trials the interval leaves half of all shares open: 5 of 5 is [48%, 100%]. */
-enum { TRIALS_LEAST = 6, COMPARE_ROUNDS = 3, PATH_MOST = 4096 };
+enum { COMPARE_ROUNDS = 3 };
 
-enum { KIND_COMPARE = 1, KINDS = 5 };
-static const struct kind {
-    const char *name, *title;
-    unsigned busy;  /* percent by which the second variant is slower */
-    double promise; /* share of trials that should find the difference; 0 = no promise */
-    double limit_s; /* time limit of a trial by ab; a promise holds within it */
-    double usual_s; /* usual time of a trial */
-} kinds[KINDS] = {
+const struct kind selfcheck_kinds[KINDS] = {
     {"aa", "ab, equal variants", 0, 0, 20, 20},  {"compare", "compare, equal runs", 0, 0, 0, 30},
     {"10", "ab, 10% slower", 10, 0.99, 180, 15}, {"5", "ab, 5% slower", 5, 0.95, 180, 30},
     {"2", "ab, 2% slower", 2, 0, 600, 300},
-};
-
-struct selfcheck_args {
-    int64_t trials;
-    double max_time_s, trial_max_s;
-    const char *only, *out, *host, *workers, *device;
-    bool json, dry_run;
 };
 
 /* The names of kinds, for completions. */
@@ -85,48 +64,10 @@ static const struct opt selfcheck_opts[] = {
     {.name = NULL},
 };
 
-struct trial {
-    int kind;
-    unsigned number;              /* within its kind, from 1 */
-    enum finding_outcome outcome; /* of the whole comparison; ERROR: the trial failed */
-    unsigned rounds;              /* rounds of both sides */
-    double took_s;
-    char explanation[200]; /* its verdict in words, or the reason of an ERROR */
-};
-
-/* State of the loop. */
-struct work {
-    const struct cmd_env *env;
-    const struct selfcheck_args *args;
-    const struct cli *cli; /* the parameters */
-    const char *scenario;
-    bool requested[KINDS];
-    double limit_s[KINDS];
-    char host[ENV_HOST_LABEL_MAX];
-    char utc[32];
-    char dir[PATH_MOST]; /* trials are in DIR/KIND/NUMBER */
-    int dir_fd;          /* -1 = closed */
-    FILE *csv;
-    uint64_t start_ns;
-    bool complete;
-    struct signals signals;
-    size_t n, capacity;
-    struct trial *trials;
-};
-
-/* Results of the trials of a kind. */
-struct count {
-    unsigned trials, hits, errors, wrong; /* wrong: a slower variant that was called FASTER */
-    struct stats_interval share;          /* of hits: Clopper and Pearson 1934, 95% */
-    double rounds, rounds_worst, took_s;  /* of hits, or of all trials of equal variants; NaN */
-    enum finding_outcome outcome;         /* PASS, FAIL, ERROR, UNCLEAR; NONE: no promise */
-    const char *why;                      /* reason of the first error */
-};
-
 static int parse_kinds(const char *list, bool requested[KINDS], struct err *err)
 {
     for (int kind = 0; kind < KINDS; kind++)
-        requested[kind] = text_has_word(list, ',', kinds[kind].name);
+        requested[kind] = text_has_word(list, ',', selfcheck_kinds[kind].name);
     return similar_check_list("only", list, kind_names, err);
 }
 
@@ -136,12 +77,12 @@ static void format_plan(const struct work *work, char *text, size_t size)
     size_t used = (size_t)snprintf(text, size, "%.0f trial%s of each in turns:", trials,
                                    trials > 1 ? "s" : "");
     for (int kind = 0; kind < KINDS; kind++) {
-        double limit_s = work->limit_s[kind], usual_s = kinds[kind].usual_s;
+        double limit_s = work->limit_s[kind], usual_s = selfcheck_kinds[kind].usual_s;
         if (!work->requested[kind])
             continue;
         expected_s += trials * (limit_s > 0 ? fmin(limit_s, usual_s) : usual_s);
         used += (size_t)snprintf(text + used, size - used, "%s %s", longest_s > 0 ? ";" : "",
-                                 kinds[kind].title);
+                                 selfcheck_kinds[kind].title);
         longest_s = fmax(longest_s, limit_s > 0 ? limit_s : usual_s);
     }
     double most_s = work->args->max_time_s + longest_s;
@@ -190,8 +131,8 @@ static struct child_run *make_command(const struct work *work, int kind, const c
         child_run_add(run, "--no-plots");
     } else {
         child_run_add(run, "--variant=a");
-        if (kinds[kind].busy)
-            child_run_add(run, "--variant=b=param:busy=%u", kinds[kind].busy);
+        if (selfcheck_kinds[kind].busy)
+            child_run_add(run, "--variant=b=param:busy=%u", selfcheck_kinds[kind].busy);
         else
             child_run_add(run, "--variant=b");
         child_run_add(run, "--max-time=%.9g", work->limit_s[kind]);
@@ -297,7 +238,7 @@ static int make_trial(struct work *work, struct trial *trial, struct err *err)
     struct comparisons compared = {0};
     struct err why = {0};
     int rc = 0, read = 0, parts = trial->kind == KIND_COMPARE ? 2 : 1;
-    (void)snprintf(dir, sizeof(dir), "%.4000s/%s/%u", work->dir, kinds[trial->kind].name,
+    (void)snprintf(dir, sizeof(dir), "%.4000s/%s/%u", work->dir, selfcheck_kinds[trial->kind].name,
                    trial->number);
     for (int i = 1; i <= parts && !rc && !read && trial->outcome != OUTCOME_ERROR; i++) {
         (void)snprintf(path, sizeof(path), parts > 1 ? "%s/%d" : "%s", dir, i);
@@ -328,12 +269,12 @@ static int keep(struct work *work, const struct trial *trial, struct err *err)
     if (!added)
         return err_set(err, -ENOMEM, "no memory for %zu trials", work->n + 1);
     *added = *trial;
-    (void)fprintf(work->csv, "%s,%u,%u,%s,%u,%.3f,", kinds[trial->kind].name, trial->number,
-                  kinds[trial->kind].busy, finding_outcome_name(trial->outcome), trial->rounds,
-                  trial->took_s);
+    (void)fprintf(work->csv, "%s,%u,%u,%s,%u,%.3f,", selfcheck_kinds[trial->kind].name,
+                  trial->number, selfcheck_kinds[trial->kind].busy,
+                  finding_outcome_name(trial->outcome), trial->rounds, trial->took_s);
     csv_put_text(trial->explanation, work->csv);
     (void)fputc('\n', work->csv);
-    log_info("%s, %u of %lld: %s in %.0f s", kinds[trial->kind].title, trial->number,
+    log_info("%s, %u of %lld: %s in %.0f s", selfcheck_kinds[trial->kind].title, trial->number,
              (long long)work->args->trials, finding_outcome_name(trial->outcome), trial->took_s);
     return fflush(work->csv) ? err_sys(err, -errno, "cannot write " TRIALS_NAME) : 0;
 }
@@ -358,152 +299,6 @@ static int make_all(struct work *work, struct err *err)
     return rc;
 }
 
-static enum finding_outcome judge(const struct work *work, int kind, const struct count *count)
-{
-    const struct kind *of = &kinds[kind];
-    bool in_time = work->limit_s[kind] >= of->limit_s, few = count->trials < TRIALS_LEAST;
-    unsigned alarms = of->busy ? count->wrong : count->hits;
-    if (stats_share_interval(alarms, count->trials).low > COMPARE_ERROR ||
-        (of->promise > 0 && in_time && !few && count->share.high < of->promise))
-        return OUTCOME_FAIL;
-    if (count->errors)
-        return OUTCOME_ERROR;
-    if (few || (of->promise > 0 && !in_time))
-        return OUTCOME_UNCLEAR;
-    return of->busy && of->promise <= 0 ? OUTCOME_NONE : OUTCOME_PASS;
-}
-
-/* `scratch` has room for two numbers per trial. */
-static struct count count_kind(const struct work *work, int kind, double *scratch)
-{
-    struct count count = {.rounds = NAN, .rounds_worst = NAN, .took_s = NAN};
-    double *rounds = scratch, *took_s = scratch + work->n;
-    size_t n = 0;
-    for (size_t i = 0; i < work->n; i++) {
-        const struct trial *trial = &work->trials[i];
-        bool bad = trial->outcome == OUTCOME_ERROR || trial->outcome == OUTCOME_MISSING;
-        bool slower = trial->outcome == OUTCOME_SLOWER, faster = trial->outcome == OUTCOME_FASTER;
-        if (trial->kind != kind)
-            continue;
-        if (bad && !count.errors++)
-            count.why = trial->explanation;
-        count.trials += !bad;
-        count.hits += slower || (faster && !kinds[kind].busy);
-        count.wrong += faster && kinds[kind].busy;
-        if (kinds[kind].busy ? slower : !bad) {
-            rounds[n] = trial->rounds ? (double)trial->rounds : NAN;
-            took_s[n++] = trial->took_s;
-        }
-    }
-    size_t known = stats_sort(rounds, n);
-    count.rounds = stats_median(rounds, known);
-    count.rounds_worst = known ? rounds[known - 1] : NAN;
-    count.took_s = stats_sort_median(took_s, n);
-    count.share = stats_share_interval(count.hits, count.trials);
-    count.outcome = judge(work, kind, &count);
-    return count;
-}
-
-static const char *percent(double share, char buf[static 16])
-{
-    return share == 0 ? "0%" : text_percent(share, buf, 16);
-}
-
-static void print_kind(int kind, const struct count *count)
-{
-    char interval[48] = "-", rounds[32] = "-", took[32] = "-", low[16], high[16], share[16];
-    if (count->trials)
-        (void)snprintf(interval, sizeof(interval), "%s..%s", percent(count->share.low, low),
-                       percent(count->share.high, high));
-    if (!isnan(count->rounds))
-        (void)snprintf(rounds, sizeof(rounds), "%.0f (%.0f)", count->rounds, count->rounds_worst);
-    if (!isnan(count->took_s))
-        (void)snprintf(took, sizeof(took), "%.0f s", count->took_s);
-    (void)printf("  %-20s %6u %8u %6s %13s %10s %6s\n", kinds[kind].title, count->trials,
-                 count->hits, percent((double)count->hits / count->trials, share), interval, rounds,
-                 took);
-    if (count->errors)
-        (void)printf("    %u did not end well, such as: %s\n", count->errors, count->why);
-    (void)printf("    %s: ", finding_outcome_name(count->outcome));
-    if (count->wrong)
-        (void)printf("%u called FASTER; ", count->wrong);
-    if (count->outcome == OUTCOME_UNCLEAR)
-        (void)printf("%s; ", count->trials < TRIALS_LEAST
-                                 ? "too few trials to prove anything"
-                                 : "trials were shorter than the promise assumes");
-    if (!kinds[kind].busy)
-        (void)printf("at most %s are promised\n", percent(COMPARE_ERROR, share));
-    else if (kinds[kind].promise > 0)
-        (void)printf("%s within %.0f s are promised\n", percent(kinds[kind].promise, share),
-                     kinds[kind].limit_s);
-    else
-        (void)printf("no share is promised\n");
-}
-
-static json_t *kind_to_json(const struct work *work, int kind, const struct count *count)
-{
-    double limit_s = work->limit_s[kind], promise = kinds[kind].promise;
-    return json_pack(
-        "{s:s, s:s, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "kind",
-        kinds[kind].name, "title", kinds[kind].title, "trials", (int)count->trials, "hits",
-        (int)count->hits, "wrong", (int)count->wrong, "errors", (int)count->errors, "share",
-        json_value_real((double)count->hits / count->trials), "low",
-        json_value_real(count->share.low), "high", json_value_real(count->share.high), "promise",
-        json_value_real(promise > 0 ? promise : (double)NAN), "limit_s",
-        json_value_real(limit_s > 0 ? limit_s : (double)NAN), "rounds_median",
-        json_value_real(count->rounds), "rounds_worst", json_value_real(count->rounds_worst),
-        "took_median_s", json_value_real(count->took_s), "outcome",
-        finding_outcome_name(count->outcome));
-}
-
-/* The exit code for the outcomes of all kinds. */
-static int code_of(const bool any[OUTCOMES])
-{
-    if (any[OUTCOME_FAIL])
-        return EXIT_VERDICT;
-    if (any[OUTCOME_ERROR])
-        return EXIT_NOT_RUN;
-    return any[OUTCOME_UNCLEAR] ? EXIT_INCONCLUSIVE : EXIT_GOOD;
-}
-
-/* Prints the counts, also after an interrupt or error `rc`. Returns the exit code. */
-static int conclude(struct work *work, int rc, struct err *err)
-{
-    bool any[OUTCOMES] = {[OUTCOME_UNCLEAR] = !work->n}, wants_json = work->args->json;
-    double *scratch = calloc(2 * work->n + 1, sizeof(*scratch));
-    json_t *all = json_array();
-    if (rc && rc != -EINTR)
-        log_error("%s", err->msg);
-    if (work->n && !wants_json)
-        (void)printf("  %-20s %6s %8s %6s %13s %10s %6s\n", "", "trials", "changed", "",
-                     "95% interval", "rounds", "time");
-    for (int kind = 0; scratch && kind < KINDS; kind++) {
-        struct count count = count_kind(work, kind, scratch);
-        if (!count.trials && !count.errors)
-            continue;
-        any[count.outcome] = true;
-        (void)json_array_append_new(all, kind_to_json(work, kind, &count));
-        if (!wants_json)
-            print_kind(kind, &count);
-    }
-    int code = rc == -EINTR ? EXIT_INTERRUPTED : rc || !scratch ? EXIT_NOT_RUN : code_of(any);
-    free(scratch);
-    json_t *json = json_pack("{s:i, s:o, s:s, s:s, s:o, s:b, s:i, s:o}", "schema", 2, "host",
-                             json_value_text(work->host), "utc", work->utc, "contend",
-                             CONTEND_VERSION, "scenario", json_value_text(work->scenario),
-                             "complete", work->complete, "exit_code", code, "kinds", all);
-    if (json_value_replace(json, JSON_INDENT(2), work->dir_fd, RECORD_NAME, err)) {
-        log_error("%s", err->msg);
-        code = EXIT_NOT_RUN;
-    }
-    if (wants_json && work->n)
-        return cmd_print_json(json, 2) ? EXIT_NOT_RUN : code;
-    json_decref(json);
-    if (work->n)
-        (void)printf("\nResults: %s\n", work->dir);
-    return cmd_finish() ? EXIT_NOT_RUN : code;
-}
-
 static int run(struct work *work)
 {
     struct err err = {0};
@@ -523,7 +318,7 @@ static int run(struct work *work)
     }
     log_info("%s", text);
     work->start_ns = clock_now_ns();
-    return conclude(work, make_all(work, &err), &err);
+    return selfcheck_conclude(work, make_all(work, &err), &err);
 }
 
 static int selfcheck_main(const struct cmd_env *env, int argc, char **argv)
@@ -550,8 +345,9 @@ static int selfcheck_main(const struct cmd_env *env, int argc, char **argv)
         return rc == -EINVAL ? EXIT_USAGE : EXIT_NOT_RUN;
     }
     for (int kind = 0; kind < KINDS; kind++)
-        work.limit_s[kind] =
-            args.trial_max_s > 0 && kind != KIND_COMPARE ? args.trial_max_s : kinds[kind].limit_s;
+        work.limit_s[kind] = args.trial_max_s > 0 && kind != KIND_COMPARE
+                                 ? args.trial_max_s
+                                 : selfcheck_kinds[kind].limit_s;
     named_host(args.host, work.host);
     code = run(&work);
     signals_close(&work.signals);
