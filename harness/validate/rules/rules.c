@@ -9,9 +9,8 @@
 #include "harness/validate/rules/check.h"
 
 static const struct rule *const tables[] = {
-    rules_count,  rules_machine, rules_physical, rules_compute, rules_symmetry,
-    rules_health, rules_burn,    rules_log,      rules_devices, rules_system,
-    NULL};
+    rules_expected, rules_count, rules_machine, rules_physical, rules_compute, rules_symmetry,
+    rules_health,   rules_burn,  rules_log,     rules_devices,  rules_system,  NULL};
 
 const char *rule_kind_name(enum rule_kind kind)
 {

@@ -64,8 +64,8 @@ struct rule {
 };
 
 /* The tables of rules; each ends with an entry whose id is NULL. */
-extern const struct rule rules_count[], rules_machine[], rules_compute[], rules_burn[],
-    rules_physical[], rules_symmetry[], rules_health[], rules_system[], rules_log[],
+extern const struct rule rules_expected[], rules_count[], rules_machine[], rules_compute[],
+    rules_burn[], rules_physical[], rules_symmetry[], rules_health[], rules_system[], rules_log[],
     rules_devices[];
 
 /* Formats a burn-in in a line: clocks, power, temperature, rates. False: there was no burn-in. */
@@ -95,7 +95,7 @@ struct rules_request {
     const struct rule *only[RULES_MAX]; /* only these; none = all */
     size_t nexpected;
     struct rule_expected {
-        const struct expectable *of; /* count.c */
+        const struct expectable *of; /* expect.c */
         double count;                /* for memory, bytes */
     } expected[RULES_EXPECTED_MAX];
     const struct machine_kind *machine; /* NULL = not given */
