@@ -21,11 +21,11 @@
  * reaped.
  */
 struct rank_ops_report {
-    uint32_t foreground, all;  /* least state of its foreground worker, of all its workers */
-    uint32_t lost;             /* 1: one of them failed, hung or died */
-    uint32_t timed_out;        /* 1: the time of this phase is over */
-    uint32_t interrupted;      /* 1: a signal asked this rank to stop */
-    uint32_t requested, bytes; /* barriers that its worker has entered; block size of the last */
+    uint32_t foreground, all; /* least state of its foreground worker, of all its workers */
+    uint32_t lost;            /* 1: one of them failed, hung or died */
+    uint32_t timed_out;       /* 1: the time of this phase is over */
+    uint32_t interrupted;     /* 1: a signal asked this rank to stop */
+    uint32_t posted, bytes;   /* barriers its worker posted a block for; its last block's size */
 };
 
 /* A rank's own readings around the measured time. */

@@ -45,7 +45,7 @@ static int report_rank_ops(struct observer *o, bool interrupted)
                                      .timed_out =
                                          o->deadline_ns && clock_now_ns() >= o->deadline_ns,
                                      .interrupted = interrupted};
-    report.requested = barrier_requested(barrier, &report.bytes);
+    report.posted = barrier_posted(barrier, &report.bytes);
     bool idle = barrier_waits(barrier, o->first) || report.foreground == WORKER_PRIMED ||
                 report.foreground == WORKER_READY || report.foreground >= WORKER_CHECKING;
     return o->rank_ops->step(o->rank_ops->arg, &report, idle, o->err);

@@ -27,7 +27,7 @@ static int barrier_gather(struct peers *peers, const void *mine, void *all, size
         memcpy(barrier->block[number % 2][peers->rank], mine, bytes);
     if (barrier->relay) {
         barrier->bytes = (uint32_t)bytes;
-        atomic_store(&barrier->requested, number + 1);
+        atomic_store(&barrier->posted, number + 1);
     }
     atomic_store(&barrier->entered[peers->rank], number + 1);
     if (barrier->relay) {
@@ -57,11 +57,11 @@ bool barrier_waits(const struct barrier *barrier, unsigned rank)
     return atomic_load(&barrier->entered[rank]) == completed + 1;
 }
 
-uint32_t barrier_requested(const struct barrier *barrier, uint32_t *bytes)
+uint32_t barrier_posted(const struct barrier *barrier, uint32_t *bytes)
 {
-    uint32_t requested = atomic_load(&barrier->requested);
+    uint32_t posted = atomic_load(&barrier->posted);
     *bytes = barrier->bytes;
-    return requested;
+    return posted;
 }
 
 unsigned char *barrier_block(struct barrier *barrier, unsigned rank)

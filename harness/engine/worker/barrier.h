@@ -19,10 +19,10 @@ enum { BARRIER_RANKS = 1024 };
 /* Zeroed = empty. Sparse: pages of ranks that do not exist are never touched. */
 struct barrier {
     uint32_t relay;
-    _Atomic uint32_t arrived;                /* ranks that wait in the current barrier */
-    _Atomic uint32_t completed;              /* futex: number of completed barriers */
-    _Atomic uint32_t requested;              /* relay: barriers that our rank has entered */
-    uint32_t bytes;                          /* relay: block size in the last of these */
+    _Atomic uint32_t arrived;   /* ranks that wait in the current barrier */
+    _Atomic uint32_t completed; /* futex: number of completed barriers */
+    _Atomic uint32_t posted;    /* relay: barriers for which our rank posted its block */
+    uint32_t bytes;             /* relay: block size in the last of these */
     _Atomic uint32_t entered[BARRIER_RANKS]; /* by rank: barriers that it has entered */
     /* Two, alternating: a slow rank may still read the blocks of one while the next fills. */
     unsigned char block[2][BARRIER_RANKS][PEERS_BLOCK_MAX];
@@ -44,11 +44,11 @@ void barrier_join(struct barrier *barrier, struct barrier_rank *view, unsigned r
 bool barrier_waits(const struct barrier *barrier, unsigned rank);
 
 /*
- * For the parent, with relay. barrier_requested returns how many barriers our rank has entered;
- * *bytes is the block size in the last one. barrier_block is where a rank's block is, our own or
- * one to be filled in before barrier_release.
+ * For the parent, with relay. barrier_posted returns for how many barriers our rank has posted its
+ * block; *bytes is the block size in the last one. barrier_block is where a rank's block is, our
+ * own or one to be filled in before barrier_release.
  */
-uint32_t barrier_requested(const struct barrier *barrier, uint32_t *bytes);
+uint32_t barrier_posted(const struct barrier *barrier, uint32_t *bytes);
 unsigned char *barrier_block(struct barrier *barrier, unsigned rank);
 void barrier_release(struct barrier *barrier);
 

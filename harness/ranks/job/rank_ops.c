@@ -68,7 +68,7 @@ static int rank_ops_pause_ms(void *arg)
 static bool all_wait(const struct job_rank_ops *rank_ops)
 {
     for (unsigned r = 0; r < rank_ops->job->world.size; r++)
-        if (rank_ops->reports[r].requested != rank_ops->completed + 1)
+        if (rank_ops->reports[r].posted != rank_ops->completed + 1)
             return false;
     return true;
 }

@@ -245,7 +245,7 @@ bool lifeline_connect(struct lifeline *lines, const struct lifeline_offer *offer
     bool late = true, made = false;
     if (!make_lines(lines, 1) || !offer->port)
         return false;
-    lines->is_client = true;
+    lines->to_rank_0 = true;
     while (!made && late && clock_now_ns() < end_ns)
         made = try_addresses(lines, offer, rank, same_machine, &late);
     return made;
@@ -343,7 +343,7 @@ int lifeline_lost(struct lifeline *lines, enum lifeline_end *end, const char **m
         struct line *line = &lines->line[event.data.u32];
         read_farewell(lines, line);
         bool lost = line->end == LIFELINE_FAILED || line->end == LIFELINE_CLOSED ||
-                    (line->end == LIFELINE_FOLLOWS && lines->is_client);
+                    (line->end == LIFELINE_FOLLOWS && lines->to_rank_0);
         if (!lost)
             continue;
         *end = line->end;

@@ -4,9 +4,9 @@
  * when MPI only ends or hangs (client.h). Each line is optional: the loss of a rank without one is
  * found because it does not answer.
  *
- * Rank 0 listens while the lines are made. Before, it sends random bytes, a token, through MPI. A
- * rank that connects (a client) sends one half of the token, and rank 0 answers with the other
- * half. Clients then tell through MPI whether they got the answer; a client that gave up has no
+ * Rank 0 listens while the lines are made. Before, it sends random bytes, a token, through MPI.
+ * Each other rank connects and sends one half of the token, and rank 0 answers with the other half.
+ * The other ranks then tell through MPI whether they got the answer; a rank that gave up has no
  * line, and does not count as lost.
  */
 #ifndef CONTEND_RANKS_MPI_LIFELINE_H
@@ -44,7 +44,7 @@ enum lifeline_end {
 
 struct lifeline {
     unsigned n;     /* number of lines; 0 = none, and nothing is open */
-    bool is_client; /* of a rank other than 0 */
+    bool to_rank_0; /* we are another rank: our only line is to rank 0 */
     struct line {
         int fd; /* -1 = none */
         enum lifeline_end end;
@@ -70,7 +70,7 @@ void lifeline_offer(struct lifeline *lines, unsigned size, struct lifeline_offer
 bool lifeline_connect(struct lifeline *lines, const struct lifeline_offer *offer, unsigned rank,
                       bool same_machine, double limit_s);
 
-/* Rank 0: answers clients that have connected, without waiting. Call it repeatedly. */
+/* Rank 0: answers ranks that have connected, without waiting. Call it repeatedly. */
 void lifeline_take(struct lifeline *lines);
 
 /* Rank 0: stops listening; keeps the lines of ranks r with made[r], and watches them. */
@@ -91,7 +91,7 @@ int lifeline_follower(const struct lifeline *lines, const char **message);
 /* Sends how this process ends; only the first call counts. News of the other side still arrive. */
 void lifeline_report(struct lifeline *lines, enum lifeline_end end, const char *message);
 
-/* Clients: waits until rank 0 closes its side, at most limit_s. False at once without a line. */
+/* Other ranks: waits until rank 0 closes its side, at most limit_s. No line: false at once. */
 bool lifeline_await_first(struct lifeline *lines, double limit_s);
 
 /* Closes all lines, with LIFELINE_LEFT unless lifeline_report was called before. */

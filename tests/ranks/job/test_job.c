@@ -565,7 +565,7 @@ static void relay(struct rank *rank)
     assert_int_equal(pthread_create(&worker, NULL, meet, &peers), 0);
     while (!rank->rc && rank_ops.completed < 100) {
         struct rank_ops_report mine = {.foreground = WORKER_RUNNING};
-        mine.requested = barrier_requested(barrier, &mine.bytes);
+        mine.posted = barrier_posted(barrier, &mine.bytes);
         rank->rc = rank_ops.rank_ops.step(&rank_ops, &mine, true, &rank->err);
     }
     (void)pthread_join(worker, &met);

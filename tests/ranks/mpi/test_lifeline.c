@@ -12,15 +12,15 @@ enum { RANKS = 4 };
 static struct lifeline_offer offer;
 
 /* Rank 0's lines, the other ranks' lines, and the message about the last lost rank. */
-static struct lifeline lines, clients[RANKS];
+static struct lifeline lines, others[RANKS];
 static enum lifeline_end end;
 static const char *words;
 
-static void *connect_client(void *arg)
+static void *connect_other(void *arg)
 {
-    struct lifeline *client = arg;
-    unsigned rank = client->n; /* lets the test find the rank's line */
-    return lifeline_connect(client, &offer, rank, true, 8) ? client : NULL;
+    struct lifeline *other = arg;
+    unsigned rank = other->n; /* lets the test find the rank's line */
+    return lifeline_connect(other, &offer, rank, true, 8) ? other : NULL;
 }
 
 static unsigned count_lines(void)
@@ -53,8 +53,8 @@ static void make(unsigned n)
         skip();
     }
     for (unsigned r = 1; r <= n; r++) {
-        clients[r].n = r;
-        assert_int_equal(pthread_create(&threads[r], NULL, connect_client, &clients[r]), 0);
+        others[r].n = r;
+        assert_int_equal(pthread_create(&threads[r], NULL, connect_other, &others[r]), 0);
     }
     bool settled[RANKS] = {false};
     assert_int_equal(take_lines(n, 60000), n);
@@ -86,11 +86,11 @@ TEST(all_alive)
 {
     make(RANKS - 1);
     assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
-    assert_int_equal(lifeline_lost(&clients[1], &end, &words), -1);
+    assert_int_equal(lifeline_lost(&others[1], &end, &words), -1);
     lifeline_close(&lines);
     for (unsigned r = 1; r < RANKS; r++) {
-        assert_int_equal(lifeline_lost(&clients[r], &end, &words), -1);
-        lifeline_close(&clients[r]);
+        assert_int_equal(lifeline_lost(&others[r], &end, &words), -1);
+        lifeline_close(&others[r]);
     }
 }
 
@@ -98,15 +98,15 @@ TEST(all_alive)
 TEST(closed)
 {
     make(RANKS - 1);
-    leave(&clients[1], LIFELINE_LEFT, "done");
-    leave(&clients[3], LIFELINE_FOLLOWS, "MPI ended");
-    (void)shutdown(clients[2].line[0].fd, SHUT_RDWR);
+    leave(&others[1], LIFELINE_LEFT, "done");
+    leave(&others[3], LIFELINE_FOLLOWS, "MPI ended");
+    (void)shutdown(others[2].line[0].fd, SHUT_RDWR);
     assert_int_equal(wait_for_lost(&lines), 2);
     assert_int_equal(end, LIFELINE_CLOSED);
     assert_int_equal(lifeline_lost(&lines, &end, &words), -1); /* reported once */
     assert_int_equal(lines.line[1].end, LIFELINE_LEFT);
     assert_int_equal(lines.line[3].end, LIFELINE_FOLLOWS);
-    lifeline_close(&clients[2]);
+    lifeline_close(&others[2]);
     lifeline_close(&lines);
 }
 
@@ -114,13 +114,13 @@ TEST(last_words)
 {
     char long_message[2 * LIFELINE_MESSAGE_MAX];
     make(2);
-    leave(&clients[2], LIFELINE_FAILED, "killed by signal 9");
+    leave(&others[2], LIFELINE_FAILED, "killed by signal 9");
     assert_int_equal(wait_for_lost(&lines), 2);
     assert_int_equal(end, LIFELINE_FAILED);
     assert_string_equal(words, "killed by signal 9");
     memset(long_message, 'x', sizeof(long_message) - 1);
     long_message[sizeof(long_message) - 1] = '\0';
-    leave(&clients[1], LIFELINE_FAILED, long_message);
+    leave(&others[1], LIFELINE_FAILED, long_message);
     assert_int_equal(wait_for_lost(&lines), 1);
     assert_int_equal(strlen(words), LIFELINE_MESSAGE_MAX - 1);
     lifeline_close(&lines);
@@ -131,9 +131,9 @@ TEST(first_is_lost)
 {
     make(1);
     leave(&lines, LIFELINE_FAILED, "no room");
-    assert_int_equal(wait_for_lost(&clients[1]), 0);
+    assert_int_equal(wait_for_lost(&others[1]), 0);
     assert_string_equal(words, "no room");
-    leave(&clients[1], LIFELINE_FOLLOWS, "");
+    leave(&others[1], LIFELINE_FOLLOWS, "");
 }
 
 /* A rank that ends because of another rank is not a loss to rank 0, and says why. If rank 0 ends
@@ -142,7 +142,7 @@ TEST(followers)
 {
     make(2);
     assert_int_equal(lifeline_follower(&lines, &words), -1);
-    lifeline_report(&clients[2], LIFELINE_FOLLOWS, "MPI ended");
+    lifeline_report(&others[2], LIFELINE_FOLLOWS, "MPI ended");
     for (unsigned i = 0; i < 5000 && lifeline_follower(&lines, &words) < 0; i++) {
         assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
         (void)usleep(1000);
@@ -150,11 +150,11 @@ TEST(followers)
     assert_int_equal(lifeline_follower(&lines, &words), 2);
     assert_string_equal(words, "MPI ended");
     lifeline_report(&lines, LIFELINE_FOLLOWS, "rank 2: MPI ended");
-    assert_int_equal(wait_for_lost(&clients[1]), 0);
+    assert_int_equal(wait_for_lost(&others[1]), 0);
     assert_string_equal(words, "rank 2: MPI ended");
-    assert_int_equal(wait_for_lost(&clients[2]), 0); /* read even after this side's own end */
-    lifeline_close(&clients[1]);
-    lifeline_close(&clients[2]);
+    assert_int_equal(wait_for_lost(&others[2]), 0); /* read even after this side's own end */
+    lifeline_close(&others[1]);
+    lifeline_close(&others[2]);
     lifeline_close(&lines);
 }
 
@@ -170,29 +170,29 @@ TEST(await_first)
     struct lifeline none = {0};
     pthread_t thread;
     make(1);
-    lifeline_report(&clients[1], LIFELINE_FAILED, "killed");
+    lifeline_report(&others[1], LIFELINE_FAILED, "killed");
     assert_int_equal(pthread_create(&thread, NULL, close_later, &lines), 0);
-    assert_true(lifeline_await_first(&clients[1], 60));
+    assert_true(lifeline_await_first(&others[1], 60));
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_false(lifeline_await_first(&none, 60));
-    lifeline_close(&clients[1]);
+    lifeline_close(&others[1]);
 }
 
-/* A guest that gave up before the answer: no line exists, and no rank is lost. */
-TEST(guest_gave_up)
+/* A rank that gave up before the answer: no line exists, and no rank is lost. */
+TEST(rank_that_gave_up)
 {
     pthread_t thread;
     void *made;
     const bool settled[RANKS] = {[2] = true};
     lifeline_offer(&lines, RANKS, &offer);
     for (unsigned r = 1; r <= 2; r++) {
-        clients[r].n = r;
-        assert_int_equal(pthread_create(&thread, NULL, connect_client, &clients[r]), 0);
+        others[r].n = r;
+        assert_int_equal(pthread_create(&thread, NULL, connect_other, &others[r]), 0);
         assert_int_equal(take_lines(r, 60000), r);
         assert_int_equal(pthread_join(thread, &made), 0);
         assert_non_null(made);
     }
-    (void)shutdown(clients[1].line[0].fd, SHUT_RDWR);
+    (void)shutdown(others[1].line[0].fd, SHUT_RDWR);
     assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
     lifeline_finish_accepting(&lines, settled);
     assert_int_equal(count_lines(), 1);
@@ -200,17 +200,17 @@ TEST(guest_gave_up)
         assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
         (void)usleep(1000);
     }
-    (void)shutdown(clients[2].line[0].fd, SHUT_RDWR);
+    (void)shutdown(others[2].line[0].fd, SHUT_RDWR);
     assert_int_equal(wait_for_lost(&lines), 2);
-    lifeline_close(&clients[1]);
-    lifeline_close(&clients[2]);
+    lifeline_close(&others[1]);
+    lifeline_close(&others[2]);
     lifeline_close(&lines);
 }
 
 /* Connections that send nothing delay nobody, even more of them than there is room for. */
-TEST(silent_strangers)
+TEST(silent_connections)
 {
-    struct lifeline client = {.n = 1};
+    struct lifeline other = {.n = 1};
     pthread_t thread;
     void *made;
     int silent[LIFELINE_INCOMING_MAX / 2];
@@ -221,60 +221,60 @@ TEST(silent_strangers)
         silent[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         assert_int_equal(connect(silent[i], (struct sockaddr *)&address, sizeof(address)), 0);
     }
-    assert_int_equal(pthread_create(&thread, NULL, connect_client, &client), 0);
+    assert_int_equal(pthread_create(&thread, NULL, connect_other, &other), 0);
     assert_int_equal(take_lines(1, 60000), 1);
     assert_int_equal(pthread_join(thread, &made), 0);
     assert_non_null(made);
-    lifeline_close(&client);
+    lifeline_close(&other);
     lifeline_close(&lines);
     for (unsigned i = 0; i < LIFELINE_INCOMING_MAX / 2; i++)
         (void)close(silent[i]);
 }
 
-static void *connect_stranger(void *arg)
+static void *connect_without_token(void *arg)
 {
-    struct lifeline *client = arg;
+    struct lifeline *other = arg;
     struct lifeline_offer wrong = offer;
     wrong.token[3] ^= 1;
-    return lifeline_connect(client, &wrong, 1, true, 1) ? client : NULL;
+    return lifeline_connect(other, &wrong, 1, true, 1) ? other : NULL;
 }
 
 /* A connection without the right token is refused, and so is a rank that does not exist. */
-TEST(strangers)
+TEST(connections_that_are_refused)
 {
-    struct lifeline stranger, client = {.n = RANKS};
+    struct lifeline refused, other = {.n = RANKS};
     pthread_t thread;
     void *made;
     lifeline_offer(&lines, RANKS, &offer);
-    assert_int_equal(pthread_create(&thread, NULL, connect_stranger, &stranger), 0);
+    assert_int_equal(pthread_create(&thread, NULL, connect_without_token, &refused), 0);
     assert_int_equal(take_lines(1, 500), 0);
     assert_int_equal(pthread_join(thread, &made), 0);
     assert_null(made);
-    lifeline_close(&stranger);
+    lifeline_close(&refused);
     lifeline_close(&lines);
 
     lifeline_offer(&lines, RANKS, &offer);
-    assert_int_equal(pthread_create(&thread, NULL, connect_client, &client), 0);
+    assert_int_equal(pthread_create(&thread, NULL, connect_other, &other), 0);
     assert_int_equal(take_lines(1, 500), 0);
     assert_int_equal(pthread_join(thread, &made), 0);
     assert_null(made);
-    lifeline_close(&client);
+    lifeline_close(&other);
     lifeline_close(&lines);
 }
 
 /* No listener; no line was ever opened. */
 TEST(no_line)
 {
-    struct lifeline client, none = {0};
+    struct lifeline other, none = {0};
     lifeline_offer(&lines, RANKS, &offer);
     lifeline_finish_accepting(&lines, (const bool[RANKS]){false});
-    assert_false(lifeline_connect(&client, &offer, 1, true, 1));
+    assert_false(lifeline_connect(&other, &offer, 1, true, 1));
     assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
     lifeline_close(&lines);
-    lifeline_close(&client);
+    lifeline_close(&other);
     offer.port = 0;
-    assert_false(lifeline_connect(&client, &offer, 1, true, 1));
-    lifeline_close(&client);
+    assert_false(lifeline_connect(&other, &offer, 1, true, 1));
+    lifeline_close(&other);
     assert_int_equal(lifeline_lost(&none, &end, &words), -1);
     lifeline_close(&none);
 }
