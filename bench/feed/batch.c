@@ -228,12 +228,21 @@ int batches_open(struct batches *b, const struct batch_params *params, struct be
     return 0;
 }
 
+static void free_outputs(struct batches *b)
+{
+    struct output outputs[OUTPUTS];
+    list_outputs(b, outputs);
+    for (int i = OUTPUTS - 1; i >= 0; i--)
+        free(*outputs[i].array);
+    *b = (struct batches){0};
+}
+
 void batches_close(void *batches)
 {
     struct batches *b = batches;
     float *sources = b->sources;
     if (sources) /* allocated first: if it is NULL, so are the output arrays */
-        batches_close_borrowed(b);
+        free_outputs(b);
     free(sources);
 }
 
@@ -251,7 +260,7 @@ int batches_open_target(struct batches *b, float **target, struct bench_ctx *ctx
     return rc;
 }
 
-int batches_open_borrowed(struct batches *borrower, const struct batches *owner, struct err *err)
+int batches_open_borrower(struct batches *borrower, const struct batches *owner, struct err *err)
 {
     struct output outputs[OUTPUTS];
     int rc = 0;
@@ -268,13 +277,9 @@ int batches_open_borrowed(struct batches *borrower, const struct batches *owner,
     return rc;
 }
 
-void batches_close_borrowed(struct batches *borrower)
+void batches_close_borrower(struct batches *borrower)
 {
-    struct output outputs[OUTPUTS];
-    list_outputs(borrower, outputs);
-    for (int i = OUTPUTS - 1; i >= 0; i--)
-        free(*outputs[i].array);
-    *borrower = (struct batches){0};
+    free_outputs(borrower);
 }
 
 static const float *source_of(const struct batches *b, uint64_t index)

@@ -81,8 +81,8 @@ int batches_open_target(struct batches *batches, float **target, struct bench_ct
  * The same batches for another thread, which works alone. They borrow the raw data of `owner`,
  * which must stay open, and have their own output arrays. -ENOMEM; may be closed then.
  */
-int batches_open_borrowed(struct batches *borrower, const struct batches *owner, struct err *err);
-void batches_close_borrowed(struct batches *borrower);
+int batches_open_borrower(struct batches *borrower, const struct batches *owner, struct err *err);
+void batches_close_borrower(struct batches *borrower);
 
 /*
  * Preprocesses batch `index` into `target`, and counts it in the sample's iters and ops (rows).

@@ -195,10 +195,10 @@ static void summarize(const struct read_path *s, struct read_point *point, uint6
         bytes += s->readers[i].totals.bytes;
     point->speed = (double)bytes / (double)took_ns;
     point->cpu_per_gb = (double)cpu_ns / (double)bytes;
-    struct time_sample *latency_us = &reader->totals.late_us;
+    struct time_sample *latency_us = &reader->totals.latency_us;
     size_t n = latency_us->n ? stats_sort(latency_us->value, latency_us->n) : 0;
-    point->late_us[0] = stats_median(latency_us->value, n);
-    point->late_us[1] = stats_percentile(latency_us->value, n, 0.99);
+    point->latency_us[0] = stats_median(latency_us->value, n);
+    point->latency_us[1] = stats_percentile(latency_us->value, n, 0.99);
 }
 
 /* Cold data is read once, then dropped again; the time to drop it is not counted. */
@@ -303,7 +303,7 @@ static void emit_latency(struct bench_ctx *ctx, unsigned metric, const struct re
                          struct dims at)
 {
     for (unsigned i = 0; i < 2; i++)
-        emit(ctx, metric, point, point->late_us[i], dims_with(at, BY_STAT, i));
+        emit(ctx, metric, point, point->latency_us[i], dims_with(at, BY_STAT, i));
 }
 
 static void emit_read(struct bench_ctx *ctx, const struct read_point *point)

@@ -48,7 +48,7 @@ struct read_point {
     /* Results; none if absent.code is not 0. */
     struct err absent;
     double speed, cpu_per_gb, cached; /* GB/s, s/GB, share 0..1; NaN: unknown */
-    double late_us[2];                /* latency of a read: p50, p99 */
+    double latency_us[2];             /* latency of a read: p50, p99 */
     double load_share, fsync_share;
     char doubt[120];
 };

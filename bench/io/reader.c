@@ -109,7 +109,7 @@ static int read_block(struct io_reader *reader, size_t unit, struct err *err)
 
 static void add_latency(struct io_reader *reader, uint64_t took_ns)
 {
-    time_sample_add(&reader->totals.late_us, (double)took_ns / 1e3);
+    time_sample_add(&reader->totals.latency_us, (double)took_ns / 1e3);
 }
 
 static int read_until(struct io_reader *reader, uint64_t end_ns, struct err *err)
@@ -199,7 +199,7 @@ int io_reader_open(struct io_reader *reader, const struct io_reader_plan *plan, 
     if (plan->way == READ_DIRECT && plan->data->no_direct.code)
         return err_set(err, -ENOTSUP, "%s", plan->data->no_direct.msg);
     reader->buffer = data_buffer(plan->unit_bytes);
-    if (reader->buffer && (!plan->timed || !time_sample_open(&reader->totals.late_us)))
+    if (reader->buffer && (!plan->timed || !time_sample_open(&reader->totals.latency_us)))
         return 0;
     io_reader_close(reader);
     return err_set(err, -ENOMEM, "cannot allocate a buffer of %zu bytes", plan->unit_bytes);
@@ -207,7 +207,7 @@ int io_reader_open(struct io_reader *reader, const struct io_reader_plan *plan, 
 
 void io_reader_close(struct io_reader *reader)
 {
-    time_sample_close(&reader->totals.late_us);
+    time_sample_close(&reader->totals.latency_us);
     free(reader->buffer);
     *reader = (struct io_reader){.next = 0};
 }

@@ -43,7 +43,7 @@ struct io_reader {
     bool verifying; /* compares each unit with the pattern */
     struct {
         uint64_t bytes, elapsed_ns, cpu_ns; /* CPU time of the calling thread */
-        struct time_sample late_us;         /* if plan.timed: latency of each read */
+        struct time_sample latency_us;      /* if plan.timed: latency of each read */
     } totals;
     size_t wrong; /* units that differ from the pattern */
 };

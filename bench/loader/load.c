@@ -54,7 +54,7 @@ int load_serve(const struct load *load)
     int rc = load_bind(load->cpus);
     if (rc)
         return rc;
-    rc = batches_open_borrowed(&mine, load->batches, NULL);
+    rc = batches_open_borrower(&mine, load->batches, NULL);
     if (!rc && load->file)
         rc = batches_allocate(&raw, mine.cells, NULL);
     if (raw)
@@ -64,7 +64,7 @@ int load_serve(const struct load *load)
         if (!rc)
             rc = queue_put(load->queue, token);
     }
-    batches_close_borrowed(&mine);
+    batches_close_borrower(&mine);
     free(raw);
     return rc;
 }

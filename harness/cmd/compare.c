@@ -164,7 +164,8 @@ static int report_machine_change(const struct comparisons *comparisons, double t
         .id = "machine_moved",
         .severity = comparisons->machine_change_beyond > threshold ? FINDING_DOUBT : FINDING_NOTE,
         .subject = "the machine itself"};
-    (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s", comparisons->machine_change);
+    (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s",
+                   comparisons->machine_change_text);
     return comparisons->machine_change_beyond > reported_share
                ? findings_add(findings, &finding, err)
                : 0;

@@ -1,7 +1,7 @@
 /*
  * Reads live processes into a view (view.h). Changes nothing and needs no root; what it may not
  * read stays unknown and is counted. Cheap, since the machines that it watches are at work: files
- * stay open and are reread in place, long files are read once, and a task gets a close look only
+ * stay open and are reread in place, long files are read once, and a task gets a detailed read only
  * while it runs.
  *
  *   struct reader reader;
@@ -36,7 +36,7 @@ struct reader {
     double pressure_then_us;
     uint64_t mark_ns, own_mark_ns, tick_ns;
     double hertz;           /* clock ticks per second */
-    bool counts_migrations; /* set it to count migrations of tasks under a close look */
+    bool counts_migrations; /* set it to count migrations of tasks with detailed reads */
     bool samples;           /* set it to sample busy tasks (samples.c) */
 };
 

@@ -10,10 +10,10 @@
 #include "harness/lib/files/file.h"
 #include "harness/lib/sys/affinity.h"
 
-/* Share of one CPU since the mark: a task with less gets no close look. */
-static const double close_share = 0.05;
-/* Most close looks per process and tick: each costs ten times a plain read. */
-enum { CLOSE_MOST = 256, COUNTED_MOST = 64 };
+/* Share of one CPU since the mark: a task with less gets no detailed read. */
+static const double detailed_share = 0.05;
+/* Most detailed reads per process and tick: each costs ten times a plain read. */
+enum { DETAILED_MOST = 256, COUNTED_MOST = 64 };
 
 /* Reads a mask from the status file, for a fake root. */
 static bool read_mask_text(struct reader *reader, pid_t pid, pid_t tid, struct bitset *mask)
@@ -206,7 +206,7 @@ void reader_mark_tasks(const struct reader *reader, struct view_process *process
 
 void reader_read_tasks(struct reader *reader, struct view_process *process, bool mark)
 {
-    unsigned looks = 0;
+    unsigned detailed = 0;
     process->source.lost_task = false;
     for (size_t i = 0; i < process->ntasks; i++) {
         struct view_task *task = &process->tasks[i];
@@ -218,9 +218,10 @@ void reader_read_tasks(struct reader *reader, struct view_process *process, bool
         task->wait_s = reader->view.has_schedstat
                            ? since_s(task->source.wait_ns, task->source.wait_then_ns)
                            : (double)NAN;
-        if (task->oncpu_s > close_share * reader->view.wall_s && !mark && looks++ < CLOSE_MOST)
+        if (task->oncpu_s > detailed_share * reader->view.wall_s && !mark &&
+            detailed++ < DETAILED_MOST)
             read_details(reader, process, task);
-        if (reader->counts_migrations && task->is_detailed && looks <= COUNTED_MOST)
+        if (reader->counts_migrations && task->is_detailed && detailed <= COUNTED_MOST)
             read_migrations(process, task);
     }
     process->source.read_ticks = process->source.ticks;

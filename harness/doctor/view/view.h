@@ -25,8 +25,8 @@ struct view_task_source {
     int fd; /* schedstat, kept open; 0 = not opened yet, -1 = unavailable */
     uint64_t oncpu_ns, wait_ns;
     uint64_t oncpu_then_ns, wait_then_ns;
-    uint64_t user_ticks, system_ticks;    /* at its first close look */
-    uint64_t detailed_at_ns;              /* time of that look; 0 = none yet */
+    uint64_t user_ticks, system_ticks;    /* at its first detailed read */
+    uint64_t detailed_at_ns;              /* time of that read; 0 = none yet */
     uint64_t migrations, migrations_then; /* count + 1; 0 = not read yet */
     bool is_listed;                       /* found in the current listing */
     int sample_fd;                        /* for samples.c; 0 = none, -1 = refused */
@@ -42,7 +42,7 @@ struct view_task {
     double wait_s;    /* time in the run queue; NaN if the kernel has no schedstat */
     bool is_detailed; /* it was busy, so the fields below were read */
     int cpu;          /* last CPU */
-    double user_s;    /* since its first close look; clock-tick resolution */
+    double user_s;    /* since its first detailed read; clock-tick resolution */
     double system_s;
     double migrations;        /* between CPUs; NaN = not read */
     char from[VIEW_FROM_MAX]; /* end of the path of the code that it began in; "" = unknown */

@@ -19,9 +19,9 @@ struct package_worker {
 
 struct packages {
     struct units cores;
-    bool *taken;              /* by core */
-    unsigned *size, *workers; /* by package: usable cores, workers */
-    struct package_worker *worker;
+    bool *taken;                    /* by core */
+    unsigned *size, *nworkers;      /* by package: usable cores, workers */
+    struct package_worker *workers; /* by worker */
 };
 
 static void packages_free(struct packages *packages)
@@ -29,8 +29,8 @@ static void packages_free(struct packages *packages)
     units_free(&packages->cores);
     free(packages->taken);
     free(packages->size);
+    free(packages->nworkers);
     free(packages->workers);
-    free(packages->worker);
 }
 
 /* -1: the node is unknown or has no CPUs. */
@@ -82,13 +82,13 @@ static int packages_init(const struct plan_space *space, const struct plan *plan
 {
     unsigned n = space->topo->npackages;
     *packages = (struct packages){.size = calloc(n, sizeof(unsigned)),
-                                  .workers = calloc(n, sizeof(unsigned)),
-                                  .worker = calloc(plan->nworkers, sizeof(struct package_worker))};
+                                  .nworkers = calloc(n, sizeof(unsigned)),
+                                  .workers = calloc(plan->nworkers, sizeof(struct package_worker))};
     int rc = units_make(space->topo, &space->available, UNIT_CORE, &packages->cores, err);
     if (rc)
         return rc;
     packages->taken = calloc(packages->cores.n, sizeof(bool));
-    if (!packages->size || !packages->workers || !packages->worker || !packages->taken)
+    if (!packages->size || !packages->nworkers || !packages->workers || !packages->taken)
         return err_set(err, -ENOMEM, "no memory to plan %u workers", plan->nworkers);
     for (unsigned i = 0; i < packages->cores.n; i++)
         packages->size[packages->cores.unit[i].package]++;
@@ -100,8 +100,8 @@ static int least_crowded(const struct packages *packages, unsigned npackages)
 {
     unsigned best = 0;
     for (unsigned p = 1; p < npackages; p++)
-        if ((uint64_t)packages->size[p] * (packages->workers[best] + 1) >
-            (uint64_t)packages->size[best] * (packages->workers[p] + 1))
+        if ((uint64_t)packages->size[p] * (packages->nworkers[best] + 1) >
+            (uint64_t)packages->size[best] * (packages->nworkers[p] + 1))
             best = p;
     return (int)best;
 }
@@ -111,25 +111,25 @@ static int assign_packages(const struct plan_space *space, const struct plan *pl
 {
     unsigned n = space->topo->npackages;
     for (unsigned w = 0; w < plan->nworkers; w++) {
-        struct package_worker *worker = &packages->worker[w];
+        struct package_worker *worker = &packages->workers[w];
         bool local = !plan->workers[w].background;
         worker->node = local ? space->topo->gpus[plan->workers[w].gpu].node : -1;
         worker->package =
             local ? package_of_node(space->topo, worker->node) : least_crowded(packages, n);
-        packages->workers[worker->package]++;
+        packages->nworkers[worker->package]++;
     }
     for (unsigned p = 0; p < n; p++)
-        if (packages->workers[p] > packages->size[p])
+        if (packages->nworkers[p] > packages->size[p])
             return err_set(err, -ENOSPC,
                            "placement 'package-local' cannot put %u workers into package %u: there "
                            "%s %u core%s to use",
-                           packages->workers[p], p, packages->size[p] == 1 ? "is" : "are",
+                           packages->nworkers[p], p, packages->size[p] == 1 ? "is" : "are",
                            packages->size[p], packages->size[p] == 1 ? "" : "s");
     for (unsigned p = 0; p < n; p++)
         for (unsigned w = 0, i = 0; w < plan->nworkers; w++)
-            if (packages->worker[w].package == (int)p) {
-                packages->worker[w].share = packages->size[p] / packages->workers[p] +
-                                            (i < packages->size[p] % packages->workers[p]);
+            if (packages->workers[w].package == (int)p) {
+                packages->workers[w].share = packages->size[p] / packages->nworkers[p] +
+                                             (i < packages->size[p] % packages->nworkers[p]);
                 i++;
             }
     return 0;
@@ -139,7 +139,7 @@ static void take(struct packages *packages, struct plan *plan, unsigned w, unsig
 {
     units_give(&packages->cores, core, &plan->workers[w]);
     packages->taken[core] = true;
-    packages->worker[w].has++;
+    packages->workers[w].has++;
 }
 
 /* Assigns the cores of each node to the workers whose GPU is near the node, up to their shares. */
@@ -150,12 +150,12 @@ static void assign_near(const struct topo *topo, struct packages *packages, stru
         for (unsigned c = 0; c < packages->cores.n; c++)
             size += packages->cores.unit[c].node == (int)node;
         for (unsigned w = 0; w < plan->nworkers; w++)
-            workers += packages->worker[w].node == (int)node;
+            workers += packages->workers[w].node == (int)node;
         for (unsigned w = 0; w < plan->nworkers; w++) {
-            if (packages->worker[w].node != (int)node)
+            if (packages->workers[w].node != (int)node)
                 continue;
             unsigned part = size / workers + (i++ < size % workers);
-            part = part < packages->worker[w].share ? part : packages->worker[w].share;
+            part = part < packages->workers[w].share ? part : packages->workers[w].share;
             for (; part; core++)
                 if (packages->cores.unit[core].node == (int)node) {
                     take(packages, plan, w, core);
@@ -202,7 +202,7 @@ int policy_place_package_local(const struct plan_space *space, struct plan *plan
     if (!rc)
         assign_near(space->topo, &packages, plan);
     for (unsigned w = 0; w < plan->nworkers && !rc; w++) {
-        struct package_worker *worker = &packages.worker[w];
+        struct package_worker *worker = &packages.workers[w];
         while (worker->has < worker->share)
             take(&packages, plan, w, nearest(space->topo, &packages, worker));
         prefer_memory(space->topo, worker->node, &plan->workers[w]);

@@ -179,8 +179,8 @@ static void format_event(const struct facts_event *event, char *buf, size_t size
                        event->first_s, event->last_s, event->line);
 }
 
-/* The comparison of a unit with a limit. */
-struct comparison {
+/* The test of a unit against a limit. */
+struct limit_test {
     const struct limit *limit;
     const struct unit *unit;
     double value, bound, whole; /* whole: the bound without the share */
@@ -188,44 +188,42 @@ struct comparison {
 };
 
 /* False: a number is unknown, or the limit does not apply. */
-static bool compare(struct comparison *comparison)
+static bool compare(struct limit_test *test)
 {
-    const struct limit *limit = comparison->limit;
-    if (limit->of == OF_EVENT &&
-        ((const struct facts_event *)comparison->unit->at)->kind != limit->event)
+    const struct limit *limit = test->limit;
+    if (limit->of == OF_EVENT && ((const struct facts_event *)test->unit->at)->kind != limit->event)
         return false;
-    if (limit->when && !limit->when(comparison->unit))
+    if (limit->when && !limit->when(test->unit))
         return false;
-    if (limit->only.from != CONSTANT && !(unit_number(&limit->only, comparison->unit) > 0))
+    if (limit->only.from != CONSTANT && !(unit_number(&limit->only, test->unit) > 0))
         return false;
-    const char *setting = (const char *)comparison->unit->facts + limit->setting;
+    const char *setting = (const char *)test->unit->facts + limit->setting;
     if (limit->setting && (!setting[0] || (limit->is && strcmp(setting, limit->is) != 0) ||
                            (limit->is_not && strcmp(setting, limit->is_not) == 0)))
         return false;
-    comparison->value = unit_number(&limit->value, comparison->unit);
-    comparison->whole = limit->bound.from == PEER_VALUE
-                            ? peer_mode(&limit->value, comparison->unit)
-                            : unit_number(&limit->bound, comparison->unit);
-    comparison->bound = comparison->whole * (limit->share > 0 ? limit->share : 1);
-    return !isnan(comparison->value) && !isnan(comparison->bound) &&
-           !((limit->op == BELOW || limit->op == NONE) && comparison->bound <= 0);
+    test->value = unit_number(&limit->value, test->unit);
+    test->whole = limit->bound.from == PEER_VALUE ? peer_mode(&limit->value, test->unit)
+                                                  : unit_number(&limit->bound, test->unit);
+    test->bound = test->whole * (limit->share > 0 ? limit->share : 1);
+    return !isnan(test->value) && !isnan(test->bound) &&
+           !((limit->op == BELOW || limit->op == NONE) && test->bound <= 0);
 }
 
-static bool is_beyond(const struct comparison *comparison)
+static bool is_beyond(const struct limit_test *test)
 {
-    switch (comparison->limit->op) {
+    switch (test->limit->op) {
     case BELOW:
-        return comparison->value < comparison->bound;
+        return test->value < test->bound;
     case ABOVE:
-        return comparison->value > comparison->bound;
+        return test->value > test->bound;
     case EQUALS:
-        return comparison->value == comparison->bound;
+        return test->value == test->bound;
     case DIFFERS:
-        return comparison->value != comparison->bound;
+        return test->value != test->bound;
     case NONE:
-        return comparison->value == 0;
+        return test->value == 0;
     case HAS:
-        return (uint64_t)comparison->value & (uint64_t)comparison->bound;
+        return (uint64_t)test->value & (uint64_t)test->bound;
     case ANY:
         return true;
     case TOLD:
@@ -235,51 +233,48 @@ static bool is_beyond(const struct comparison *comparison)
 }
 
 /* The number for a placeholder of a sentence; NaN: it takes a text. */
-static double number_of(const struct comparison *comparison, char placeholder)
+static double number_of(const struct limit_test *test, char placeholder)
 {
-    const double per = comparison->limit->per > 0 ? comparison->limit->per : 1;
+    const double per = test->limit->per > 0 ? test->limit->per : 1;
     switch (placeholder) {
     case 'v':
-        return comparison->value / per;
+        return test->value / per;
     case 'b':
-        return comparison->bound / per;
+        return test->bound / per;
     case 'w':
-        return comparison->whole / per;
+        return test->whole / per;
     case 'd':
-        return (comparison->whole - comparison->value) / per;
+        return (test->whole - test->value) / per;
     case 'p':
-        return rint(100 * comparison->value / comparison->whole);
+        return rint(100 * test->value / test->whole);
     case '%':
-        return rint(1000 * comparison->value) / 10;
+        return rint(1000 * test->value) / 10;
     case 'n':
-        return comparison->known;
+        return test->known;
     default:
         return NAN;
     }
 }
 
-static const char *text_of(const struct comparison *comparison, char placeholder,
-                           char buf[static 96])
+static const char *text_of(const struct limit_test *test, char placeholder, char buf[static 96])
 {
     if (placeholder != 't')
-        return placeholder == 's' && comparison->known == 1 ? "" : placeholder == 's' ? "s" : "?";
-    return comparison->limit->text
-               ? comparison->limit->text(comparison->unit, buf)
-               : (const char *)comparison->unit->facts + comparison->limit->setting;
+        return placeholder == 's' && test->known == 1 ? "" : placeholder == 's' ? "s" : "?";
+    return test->limit->text ? test->limit->text(test->unit, buf)
+                             : (const char *)test->unit->facts + test->limit->setting;
 }
 
-static void fill_in(const struct comparison *comparison, const char *sentence, char *buf,
-                    size_t size)
+static void fill_in(const struct limit_test *test, const char *sentence, char *buf, size_t size)
 {
     buf[0] = '\0';
     for (const char *placeholder; (placeholder = strchr(sentence, '{'));
          sentence = placeholder + strlen("{v}")) {
-        double number = number_of(comparison, placeholder[1]);
+        double number = number_of(test, placeholder[1]);
         bool whole = number == rint(number) || fabs(number) >= 1000;
         char text[96] = "";
         text_append(buf, size, "", "%.*s", (int)(placeholder - sentence), sentence);
         if (isnan(number))
-            text_append(buf, size, "", "%s", text_of(comparison, placeholder[1], text));
+            text_append(buf, size, "", "%s", text_of(test, placeholder[1], text));
         else
             text_append(buf, size, "", whole ? "%.0f" : "%.4g", number);
     }
@@ -287,18 +282,18 @@ static void fill_in(const struct comparison *comparison, const char *sentence, c
 }
 
 /* The number and bounds of a finding. */
-static struct check check_of(const struct comparison *comparison)
+static struct check check_of(const struct limit_test *test)
 {
-    const struct limit *limit = comparison->limit;
-    const double per = limit->per > 0 ? limit->per : 1, bound = comparison->bound / per;
+    const struct limit *limit = test->limit;
+    const double per = limit->per > 0 ? limit->per : 1, bound = test->bound / per;
     bool is_shown = limit->shown.from != CONSTANT;
     struct check check = {.metric = limit->metric,
                           .in = limit->in,
-                          .value = comparison->value / per,
+                          .value = test->value / per,
                           .low = NAN,
                           .high = NAN};
     if (is_shown)
-        check.value = unit_number(&limit->shown, comparison->unit);
+        check.value = unit_number(&limit->shown, test->unit);
     else if (limit->op == ABOVE)
         check.high = bound;
     else if (limit->op != ANY && limit->op != TOLD)
@@ -308,20 +303,20 @@ static struct check check_of(const struct comparison *comparison)
     return check;
 }
 
-static void report_beyond(struct checks *checks, const struct comparison *comparison)
+static void report_beyond(struct checks *checks, const struct limit_test *test)
 {
-    const struct limit *limit = comparison->limit;
+    const struct limit *limit = test->limit;
     const struct facts *facts = checks->facts;
-    struct check check = check_of(comparison);
+    struct check check = check_of(test);
     char name[160], evidence[200] = "", sentence[SENTENCE_MAX];
     bool warns =
         limit->outcome == OUTCOME_WARN || (limit->virtual_warns && machine_is_virtual(facts));
-    name_unit(comparison->unit, name, sizeof(name));
+    name_unit(test->unit, name, sizeof(name));
     if (limit->part)
         text_append(name, sizeof(name), " ", "%s", limit->part);
     if (limit->of == OF_EVENT)
-        format_event(comparison->unit->at, evidence, sizeof(evidence));
-    fill_in(comparison, limit->sentence, sentence, sizeof(sentence));
+        format_event(test->unit->at, evidence, sizeof(evidence));
+    fill_in(test, limit->sentence, sentence, sizeof(sentence));
     bool contained = limit->in_container && facts->container;
     check.unit = name;
     check.evidence = evidence;
@@ -343,17 +338,17 @@ static void judge_units(struct checks *checks, const struct limit *first, const 
          i++) {
         bool known = false, beyond = false; /* the first known limit gives the text of PASS */
         for (const struct limit *limit = first; unit.at && limit < end && !beyond; limit++) {
-            struct comparison comparison = {.limit = limit, .unit = &unit};
-            if (!compare(&comparison))
+            struct limit_test test = {.limit = limit, .unit = &unit};
+            if (!compare(&test))
                 continue;
-            comparison.known = tally->known + 1;
-            beyond = is_beyond(&comparison);
+            test.known = tally->known + 1;
+            beyond = is_beyond(&test);
             if (beyond)
-                report_beyond(checks, &comparison);
+                report_beyond(checks, &test);
             else if (!known) {
-                fill_in(&comparison, checks->rule->passed, tally->passed, sizeof(tally->passed));
+                fill_in(&test, checks->rule->passed, tally->passed, sizeof(tally->passed));
                 if (limit->of == OF_MACHINE || limit->once)
-                    tally->check = check_of(&comparison);
+                    tally->check = check_of(&test);
             }
             known = true;
         }
@@ -368,7 +363,7 @@ void limits_judge(struct checks *checks)
     const struct rule *rule = checks->rule;
     const struct facts *facts = checks->facts;
     const struct unit machine = {.facts = facts, .at = facts};
-    const struct comparison none = {.limit = rule->limits, .unit = &machine, .value = NAN};
+    const struct limit_test none = {.limit = rule->limits, .unit = &machine, .value = NAN};
     struct tally tally = {0};
     const struct limit *end;
     if ((rule->ready && !rule->ready(checks)) ||

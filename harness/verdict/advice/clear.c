@@ -6,7 +6,7 @@
 static const struct out_rule {
     size_t rounds;
     double behind;
-} ruled_out[] = {{2, 1}, {3, 0.1}};
+} out_rules[] = {{2, 1}, {3, 0.1}};
 
 /* True if the arm is simpler than the recommended one and may turn out to be as good. */
 static bool may_be_simpler(const struct analysis *analysis,
@@ -72,8 +72,8 @@ static bool is_ruled_out(const struct analysis *analysis,
     const struct paired_ratio behind =
         analysis_ratio(analysis, (int)arm, (size_t)recommendation->best);
     bool far = false;
-    for (size_t i = 0; i < sizeof(ruled_out) / sizeof(ruled_out[0]); i++)
-        far = far || (behind.rounds >= ruled_out[i].rounds && behind.low > 1 + ruled_out[i].behind);
+    for (size_t i = 0; i < sizeof(out_rules) / sizeof(out_rules[0]); i++)
+        far = far || (behind.rounds >= out_rules[i].rounds && behind.low > 1 + out_rules[i].behind);
     return far && !behind.disturbed;
 }
 

@@ -32,11 +32,11 @@ struct comparison {
 /* Zeroed = empty. */
 struct comparisons {
     size_t n, capacity;
-    struct comparison *all;       /* owned */
-    bool failed;                  /* no memory for a comparison */
-    char machine_change[160];     /* of the machine itself, as control_format; or "" */
-    double machine_change_beyond; /* its part beyond that of equal runs, as a share */
-    char new_params[400];         /* parameters that one side lacks, as new_params_format; or "" */
+    struct comparison *all;        /* owned */
+    bool failed;                   /* no memory for a comparison */
+    char machine_change_text[160]; /* of the machine itself, as control_format; or "" */
+    double machine_change_beyond;  /* its part beyond that of equal runs, as a share */
+    char new_params[400];          /* parameters that one side lacks, as new_params_format; or "" */
 };
 
 /* One run per side; all values NaN. */

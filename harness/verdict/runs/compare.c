@@ -190,10 +190,10 @@ static void note_changed_controls(struct judge *judge, struct comparisons *compa
             continue;
         comparisons->machine_change_beyond = beyond;
         judge->machine_change = fabs(measured.gain);
-        (void)control_format(row->metric, &row->dims,
-                             measured_median(pair, PAIRING_OTHER) /
-                                 measured_median(pair, PAIRING_BASE),
-                             comparisons->machine_change, sizeof(comparisons->machine_change));
+        (void)control_format(
+            row->metric, &row->dims,
+            measured_median(pair, PAIRING_OTHER) / measured_median(pair, PAIRING_BASE),
+            comparisons->machine_change_text, sizeof(comparisons->machine_change_text));
     }
 }
 
@@ -480,8 +480,9 @@ int compare_make(const struct pairing_runs sides[PAIRING_SIDES],
                  const struct compare_options *options, struct comparisons *comparisons,
                  struct err *err)
 {
-    struct judge judge = {
-        .sides = sides, .options = options, .machine_change_text = comparisons->machine_change};
+    struct judge judge = {.sides = sides,
+                          .options = options,
+                          .machine_change_text = comparisons->machine_change_text};
     *comparisons = (struct comparisons){0};
     int rc = pairing_make(sides, &judge.pairing, err);
     if (!rc)
