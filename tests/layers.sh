@@ -256,9 +256,9 @@ self_test() {
     mkdir "$scratch/tree/harness/attic"
     : >"$scratch/tree/harness/attic/a.c"
     echo 'harness/README.md: its table and the folders differ' >>"$scratch/planted"
-    "$self" "$scratch/tree" >"$scratch/told" && exit 1
+    "$self" "$scratch/tree" >"$scratch/caught" && exit 1
     while IFS= read -r plant; do
-        grep -qxF -- "$plant" "$scratch/told" || { echo "not caught: $plant" && exit 1; }
+        grep -qxF -- "$plant" "$scratch/caught" || { echo "not caught: $plant" && exit 1; }
     done <"$scratch/planted"
     echo "all $(wc -l <"$scratch/planted") planted violations are caught"
 }

@@ -37,7 +37,7 @@ static void shake(struct curve *curve, double share, uint64_t seed)
 }
 
 static const double caches[] = {32 * KIB, 2 * MIB, 32 * MIB};
-static const double felt[] = {1.2, 4.5, 20, 95};
+static const double latency_ns[] = {1.2, 4.5, 20, 95};
 
 /* Each step lies between the last size that fits its cache and the first size that does not. */
 static void assert_three_caches(const struct curve *curve, double tolerance)
@@ -53,7 +53,7 @@ static void assert_three_caches(const struct curve *curve, double tolerance)
 TEST(curve_three_caches)
 {
     struct curve curve;
-    draw(&curve, caches, 3, felt);
+    draw(&curve, caches, 3, latency_ns);
     assert_three_caches(&curve, 0);
 }
 
@@ -61,7 +61,7 @@ TEST(curve_three_caches_in_noise)
 {
     for (uint64_t seed = 0; seed < 200; seed++) {
         struct curve curve;
-        draw(&curve, caches, 3, felt);
+        draw(&curve, caches, 3, latency_ns);
         shake(&curve, 0.1, seed);
         assert_three_caches(&curve, 0.1);
     }

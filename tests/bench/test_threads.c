@@ -43,8 +43,8 @@ TEST(threads_finds_the_setting)
         own = threads == (unsigned)setting ? rate : own;
     }
     assert_true(own >= 0.97 * best);
-    double told = scan_value(&scan, "threads_cliff", "workers=1");
-    assert_true(isnan(cliff) ? isnan(told) : told == cliff);
+    double reported = scan_value(&scan, "threads_cliff", "workers=1");
+    assert_true(isnan(cliff) ? isnan(reported) : reported == cliff);
     scan_end(&scan);
 }
 

@@ -31,9 +31,9 @@ done
 
 # The bundle's README names exactly the files that the bundle has.
 inside=$root$(dirname "$program")
-sed -nE 's/^\| `([^`]*)` .*/\1/p' "$inside/README.md" | sort >"$scratch/told"
+sed -nE 's/^\| `([^`]*)` .*/\1/p' "$inside/README.md" | sort >"$scratch/listed"
 find "$inside" -mindepth 1 -maxdepth 1 ! -name README.md -printf '%f\n' | sort >"$scratch/there"
-diff "$scratch/there" "$scratch/told" >"$scratch/diff" || fail "in the bundle, and in its README: $(cat "$scratch/diff")"
+diff "$scratch/there" "$scratch/listed" >"$scratch/diff" || fail "in the bundle, and in its README: $(cat "$scratch/diff")"
 # The bundle has the documents that the program names, and their links work.
 grep -aohE 'docs/[a-z]+\.md' "$inside"/contend* | sort -u >"$scratch/named"
 [ -s "$scratch/named" ] || fail "the program names no page"

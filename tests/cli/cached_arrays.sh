@@ -3,11 +3,11 @@
 # table and the report mark them and explain it, and the run still succeeds.
 . tests/lib/cli.sh
 
-told='bandwidth [0-9.]+ GB/s~ .*|^~ mem_bandwidth: noisy: arrays of 64 KiB below'
+marked='bandwidth [0-9.]+ GB/s~ .*|^~ mem_bandwidth: noisy: arrays of 64 KiB below'
 # says COMMAND...: the run succeeds and prints the mark and the sentence.
 says() {
-    expect 0 "$told" "$@"
-    [ "$("$@" 2>/dev/null | grep -Ec "$told")" = 2 ] || fail "not both marked and said: $*"
+    expect 0 "$marked" "$@"
+    [ "$("$@" 2>/dev/null | grep -Ec "$marked")" = 2 ] || fail "not both marked and said: $*"
 }
 says "$CONTEND_BINARY" bench mem_bandwidth -p size=64K -p op=read -p threads=1 --rounds 2 --time 0.01 \
     --no-plots --out "$scratch/run"

@@ -145,8 +145,8 @@ try 0 'lines/s' lines --steps-by-lines --line '^step' --duration 0.3 --warmup 0.
     sh -c 'while :; do echo step; echo other; sleep 0.01; done'
 # The report calls a whole run of the command a run, not a step.
 grep -q ' step  *p95 ' "$scratch/lines/summary.txt" || fail "a line is no step: $(cat "$scratch/lines/summary.txt")"
-grep -q ' run  *p95 ' "$scratch/words/summary.txt" || fail "a whole run is told as a step: $(cat "$scratch/words/summary.txt")"
-! grep -q 'of a step\|^  step' "$scratch/words/summary.txt" || fail "a whole run is told as a step: $(cat "$scratch/words/summary.txt")"
+grep -q ' run  *p95 ' "$scratch/words/summary.txt" || fail "a whole run is reported as a step: $(cat "$scratch/words/summary.txt")"
+! grep -q 'of a step\|^  step' "$scratch/words/summary.txt" || fail "a whole run is reported as a step: $(cat "$scratch/words/summary.txt")"
 expect 0 '\| run \| p95' "$CONTEND_BINARY" report --markdown "$scratch/words"
 try 0 'metric.*' cut --duration 0.2 --limit 0.5 --metric 'n=([0-9]+)' -- \
     sh -c 'echo n=5; exec sleep 7534'

@@ -14,14 +14,14 @@ drive() {
     CONTEND_COMMS_DIR=$dir "$stub" "$CONTEND_COMMS_PLUGIN" 5 "$@" 2>>"$scratch/said"
 }
 
-# told DIR: prints calls and state of rank 0 of a communicator.
-told() {
+# counts DIR: prints calls and state of rank 0 of a communicator.
+counts() {
     "$CONTEND_BINARY" comms --read "$1" --json 2>"$scratch/err" |
         jq -c '.communicators[0] | [.calls[0].calls, .calls[0].bytes, .present[0].state]' 2>/dev/null
 }
 
-is_told() { # is_told DIR WHAT
-    [ "$(told "$1")" = "$2" ]
+has_counts() { # has_counts DIR WHAT
+    [ "$(counts "$1")" = "$2" ]
 }
 
 found() {
@@ -63,7 +63,7 @@ killed
 export CONTEND_COMMS_MAPPED=0
 # At the end the log has all calls of all threads, and none of a forked child.
 drive "$scratch/whole" init:a2:2:0:1: $calls:70000:0 threads:8:1000 fork finalize $calls:5:0 || fail "$(cat "$scratch/said")"
-is_told "$scratch/whole" '[78005,280052000,"finalized"]' || fail "at the end: $(told "$scratch/whole") $(cat "$scratch/err")"
+has_counts "$scratch/whole" '[78005,280052000,"finalized"]' || fail "at the end: $(counts "$scratch/whole") $(cat "$scratch/err")"
 [ "$(find "$scratch/whole" -name '*.comms*' | wc -l)" = 1 ] || fail "left behind: $(ls "$scratch/whole")"
 
 # The log also has calls that the program makes in an exit handler registered before the plugin's, with and without
@@ -72,7 +72,7 @@ for end in finalized alive; do
     last=()
     [ "$end" = alive ] || last=(finalize)
     drive "$scratch/behind-$end" init:a9:2:0:1: $calls:7:0 behind $calls:5:0 "${last[@]}" || fail "$(cat "$scratch/said")"
-    is_told "$scratch/behind-$end" "[12,48000,\"$end\"]" || fail "behind our end: $(told "$scratch/behind-$end")"
+    has_counts "$scratch/behind-$end" "[12,48000,\"$end\"]" || fail "behind our end: $(counts "$scratch/behind-$end")"
     ! is_lacking "$scratch/behind-$end" || fail "it is all there, but: $(found "$scratch/behind-$end")"
 done
 
@@ -80,9 +80,9 @@ done
 export CONTEND_COMMS_PERIOD_MS=20
 runs "$scratch/killed" init:a3:2:0:1: $calls:7:0
 ! is_mapped "$scratch/killed" || fail "the log is mapped"
-wait_for 60 is_told "$scratch/killed" '[7,28000,"alive"]' || fail "nothing was copied: $(told "$scratch/killed")"
+wait_for 60 has_counts "$scratch/killed" '[7,28000,"alive"]' || fail "nothing was copied: $(counts "$scratch/killed")"
 killed
-is_told "$scratch/killed" '[7,28000,"alive"]' || fail "killed: $(told "$scratch/killed")"
+has_counts "$scratch/killed" '[7,28000,"alive"]' || fail "killed: $(counts "$scratch/killed")"
 # The report says that the log may lack calls. Another rank with more calls is then not reported as a program error.
 is_lacking "$scratch/killed" || fail "not said to lack anything: $(found "$scratch/killed")"
 drive "$scratch/killed" init:a3:2:1:1: $calls:9:0 finalize || fail "$(cat "$scratch/said")"
@@ -90,7 +90,7 @@ drive "$scratch/killed" init:a3:2:1:1: $calls:9:0 finalize || fail "$(cat "$scra
 # A copy is also made when a communicator ends, independent of the period.
 export CONTEND_COMMS_PERIOD_MS=30000
 runs "$scratch/ended" init:a4:2:0:1: $calls:8:0 finalize
-wait_for 20 is_told "$scratch/ended" '[8,32000,"finalized"]' || fail "not copied at the end of a communicator: $(told "$scratch/ended")"
+wait_for 20 has_counts "$scratch/ended" '[8,32000,"finalized"]' || fail "not copied at the end of a communicator: $(counts "$scratch/ended")"
 killed
 
 # If the directory becomes unusable, the program continues, and earlier copies stay complete.

@@ -73,8 +73,8 @@ look() {
     "$CONTEND_BINARY" doctor --json --time 0.5 "$@" >"$scratch/seen" 2>"$scratch/errors"
     [ $? -le 1 ] || fail "doctor failed: $(cat "$scratch/errors")"
 }
-# told PID: prints severity, sentence and command of the process's finding.
-told() {
+# finding_of PID: prints severity, sentence and command of the process's finding.
+finding_of() {
     python3 - "$scratch/seen" "$1" <<'END'
 import json, sys
 for finding in json.load(open(sys.argv[1]))["findings"]:
@@ -85,20 +85,20 @@ END
 says() { # says PID WORDS OPTIONS...: a busy machine may not have come so far at the first look
     local of=$1 words=$2
     shift 2
-    seen() { look "$@" && told "$of" | grep -qF -- "$words"; }
+    seen() { look "$@" && finding_of "$of" | grep -qF -- "$words"; }
     retry seen "$@" || fail "no '$words' in: $(cat "$scratch/seen")"
 }
 
 start deadlock
 says "$pid" 'bad hangs: all 3 threads wait in futex(2)' --pid "$pid"
-told "$pid" | grep -qF "py-spy dump --pid $pid; gdb -p $pid -batch -ex 'thread apply all bt'" ||
-    fail "no command: $(told "$pid")"
+finding_of "$pid" | grep -qF "py-spy dump --pid $pid; gdb -p $pid -batch -ex 'thread apply all bt'" ||
+    fail "no command: $(finding_of "$pid")"
 says "$pid" 'doubt hangs: all 3 threads' --time 0.5
 expect 1 'hangs: all 3 threads wait' "$CONTEND_BINARY" doctor --time 0.5 --pid "$pid"
 if [ "$(id -u)" = 0 ] && setpriv --reuid=65534 --regid=65534 --clear-groups "$CONTEND_BINARY" --version >/dev/null 2>&1; then
     setpriv --reuid=65534 --regid=65534 --clear-groups "$CONTEND_BINARY" doctor --json --time 0.5 --pid "$pid" \
         >"$scratch/seen"
-    [ -z "$(told "$pid")" ] || fail "seen by another user: $(told "$pid")"
+    [ -z "$(finding_of "$pid")" ] || fail "seen by another user: $(finding_of "$pid")"
     grep -qF 'would also see whether 1 process that slept hangs' "$scratch/seen" ||
         fail "what root would see is not said: $(cat "$scratch/seen")"
 fi
@@ -113,7 +113,7 @@ wait_for 60 pgrep -P "$pid" >/dev/null
 child=$(pgrep -P "$pid")
 faulty+=("$child")
 says "$child" 'its only thread waits' --pid "$pid"
-[ -z "$(told "$pid")" ] || fail "the parent of a fork: $(told "$pid")"
+[ -z "$(finding_of "$pid")" ] || fail "the parent of a fork: $(finding_of "$pid")"
 
 start join
 says "$pid" 'all 2 threads wait' --pid "$pid"

@@ -101,7 +101,7 @@ steady() {
 # one second to the next, and other programs disturb this host. So a gain is judged only from steady rates, within ten
 # looks.
 follow() {
-    local name=$1 expected=$2 id gain more command counter was is others settled=0 told='not known'
+    local name=$1 expected=$2 id gain more command counter was is others settled=0 predicted='not known'
     wait_for 100 counts || fail "$name: a job does not count"
     sleep 0.5
     last=0
@@ -135,8 +135,8 @@ follow() {
         read -r is others < <(rate)
         ! steady "$is" "$others" || { settled=$((settled + 1)) && break; }
     done
-    [ "$gain" = 0 ] || told=$(printf '%.3g' "$gain")
-    [ "$more" = 0 ] || told="at least $told"
+    [ "$gain" = 0 ] || predicted=$(printf '%.3g' "$gain")
+    [ "$more" = 0 ] || predicted="at least $predicted"
     read -r ratio right < <(python3 - "$was" "$is" "$gain" "$more" <<'END'
 import sys
 was, now, gain, more = map(float, sys.argv[1:])
@@ -147,7 +147,7 @@ END
     if [ "$settled" = 2 ]; then
         nsteady=$((nsteady + 1)) gained_right=$((gained_right + right))
     fi
-    printf '%-14s %-24s told %-13s got %-8s %s\n' "$name" "$id" "$told" "$ratio" "$(
+    printf '%-14s %-24s predicted %-13s got %-8s %s\n' "$name" "$id" "$predicted" "$ratio" "$(
         [ "$settled" = 2 ] || echo 'no steady rate'
         [ "$right" = 1 ] || echo 'not within 20%'
     )"
@@ -260,7 +260,7 @@ if wanted healthy; then
     plant sh -c 'while :; do /bin/true; done'
     healthy short
 fi
-echo "$named_right of $nplants plants named first, $gained_right of $nsteady with steady rates gained what was told (20%)"
+echo "$named_right of $nplants plants named first, $gained_right of $nsteady with steady rates gained what was predicted (20%)"
 [ "$nsteady" -ge $((nplants - 2)) ] || fail "too few have steady rates: is the machine quiet?"
-[ "$gained_right" -ge $((nsteady - 1)) ] || fail "too few gained what was told"
+[ "$gained_right" -ge $((nsteady - 1)) ] || fail "too few gained what was predicted"
 finish

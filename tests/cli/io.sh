@@ -12,7 +12,7 @@ empty() { # empty WHEN
 
 expect 0 'read_speed' "${run[@]}" --out "$scratch/one"
 empty "after a run"
-grep -q 'fs=.*,data_set,' "$scratch/one/rows.csv" || fail "the file system is not told"
+grep -q 'fs=.*,data_set,' "$scratch/one/rows.csv" || fail "the file system is not named"
 
 # The files of a killed worker have no names, so their space is freed with the process.
 "${run[@]}" --time 20 --out "$scratch/killed" >/dev/null 2>&1 &

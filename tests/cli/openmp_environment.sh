@@ -70,10 +70,10 @@ done
 run OMP_THREAD_LIMIT=1
 holds "$all_workers | length == 2 and all(.least_team == 1)"
 grep -q "^- none: OpenMP gave worker 0 a team of 1 of the $cpus threads planned$" "$log" ||
-    fail "a smaller team is not told: $(cat "$log")"
+    fail "a smaller team is not reported: $(cat "$log")"
 run OMP_NUM_THREADS=1
 holds "$all_workers | length == 2 and all(.least_team == $cpus)"
-! grep -q 'OpenMP gave' "$log" || fail "the whole team is told as a smaller one: $(cat "$log")"
+! grep -q 'OpenMP gave' "$log" || fail "the whole team is reported as a smaller one: $(cat "$log")"
 run OMP_DYNAMIC=true
 run OMP_WAIT_POLICY=passive
 

@@ -24,7 +24,7 @@ step_bytes,func=ReduceScatter,67108864 step_calls,func=AllGather,8 step_calls,fu
 step_sent,,100663296"
 expect_equal accumulate "$(train accumulate -p accumulate=3)" \
     "step_bytes,func=AllReduce,67108864 step_calls,func=AllReduce,3 step_sent,,67108864"
-grep -q "sent by each rank a step" "$scratch/ddp.txt" || fail "not told: $(cat "$scratch/ddp.txt")"
+grep -q "sent by each rank a step" "$scratch/ddp.txt" || fail "not reported: $(cat "$scratch/ddp.txt")"
 
 # A step of three batches has three times the rows of a step of one.
 rows() {

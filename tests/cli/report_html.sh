@@ -30,7 +30,7 @@ done
 grep -Eq '<(script|link|iframe|object|embed|foreignObject)|(src|href)="?(http|//)|@import|url\(' "$page" &&
     fail "the page loads or runs something"
 grep -q 'default-src .none.' "$page" || fail "the page does not forbid what it has not"
-grep -q 'class="sim"' "$page" && fail "a run on GPUs is told to be modelled"
+grep -q 'class="sim"' "$page" && fail "a run on GPUs is marked as modelled"
 [ "$(grep -o '<svg' "$page" | wc -l)" = "$(grep -o '</svg>' "$page" | wc -l)" ] || fail "SVG that does not end"
 well_formed "$page"
 
@@ -42,7 +42,7 @@ fresh
 edit '.device = "sim"'
 sed -i 's/,cuda,/,sim,/' "$there/rows.csv" "$there/rounds.csv"
 expect 0 . "${report[@]}" "$there"
-grep -q 'class="sim"' "$there/report.html" || fail "a modelled GPU is not told"
+grep -q 'class="sim"' "$there/report.html" || fail "a modelled GPU is not marked"
 cp -r results/2-cpus-vm/threads "$scratch/threads"
 expect 0 . "${report[@]}" "$scratch/threads"
 [ "$(grep -o '<img' "$scratch/threads/report.html" | wc -l)" = "$(find "$scratch/threads/plots" -name '*.svg' | wc -l)" ] ||

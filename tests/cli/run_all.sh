@@ -49,7 +49,7 @@ for most in "" 200; do
         fail "not the shares of ${most:-330} s: $(grep expected "$scratch/said" | xargs)"
     # The sum is printed; each scenario's rounding may change it.
     sed -n 's/^expected time[^0-9]* \([0-9]*\)\(.*: \([0-9]*\)\)\{0,1\} s.*/\1 \3/p' "$scratch/said" |
-        awk 'NF == 1 { n++; all += $1 } NF == 2 { told = $2; of = $1 } END { exit !(of == n && told > all - n && told < all + n) }' ||
+        awk 'NF == 1 { n++; all += $1 } NF == 2 { sum = $2; of = $1 } END { exit !(of == n && sum > all - n && sum < all + n) }' ||
         fail "not the sum: $(grep expected "$scratch/said" | xargs)"
 done
 [ ! -e "$scratch/dry" ] || fail "--dry-run has made a directory"

@@ -9,8 +9,8 @@ alone='.arms[] | select(.alone)'
 planned=$(jq -c "[$alone | .plan.workers[].cpus]" "$scratch/run/run.json")
 ran=$(jq -c "[$alone | .observations | sort_by(.slot)[].workers[0].cpus_actual]" "$scratch/run/run.json")
 [ "$planned" = "$ran" ] || fail "planned $planned, and alone ran on $ran"
-told=$(jq -c "[$alone | .plan.workers[].cpus_actual]" "$scratch/run/run.json")
-[ "$planned" = "$told" ] || fail "planned $planned, and beside it stands $told"
+actual=$(jq -c "[$alone | .plan.workers[].cpus_actual]" "$scratch/run/run.json")
+[ "$planned" = "$actual" ] || fail "planned $planned, and beside it stands $actual"
 [ "$(jq -c "[$alone | .observations[].slot] | sort" "$scratch/run/run.json")" = '[0,1]' ] ||
     fail "not each slice once"
 slots=$(jq -r "$alone | .observations[] | \"\(.round),\(.slot)\"" "$scratch/run/run.json" | sort)

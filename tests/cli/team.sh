@@ -28,7 +28,7 @@ named=$(grep -c '"library": "NCCL 0.0.0-fake"' "$scratch/ok/run.json")
     fail "$named of $workers workers say which library they loaded"
 
 expect 0 'faketeam keeps 100% of its idle speed' "$CONTEND_FAKE" run team --workers 3 --rounds 1 \
-    --limit 60 --time 0.1 --no-plots --out "$scratch/told"
+    --limit 60 --time 0.1 --no-plots --out "$scratch/idle_speed"
 
 # Without a baseline, the values of a team under load are still reported.
 expect 0 'rank_sum +4' "$CONTEND_FAKE" run team --workers 3 --rounds 1 --time 0.1 --limit 60 --no-plots \

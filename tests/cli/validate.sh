@@ -118,7 +118,7 @@ head -1 "$scratch/text" | grep -q '^FAIL: 3 rules' || fail "the verdict is not f
 sed -n 2,4p "$scratch/text" | grep -q '^to apply it: sudo lspci' || fail "no command: $(cat "$scratch/text")"
 grep -Eq '^FAIL +governor +- +configuration +fix$' "$scratch/text" || fail "no governor: $(cat "$scratch/text")"
 grep -q '^ *\$ sudo cpupower' "$scratch/text" || fail "no command of the governor: $(cat "$scratch/text")"
-! grep -Eq '^(PASS|SKIP) ' "$scratch/text" || fail "what passes is told: $(cat "$scratch/text")"
+! grep -Eq '^(PASS|SKIP) ' "$scratch/text" || fail "what passes is printed: $(cat "$scratch/text")"
 expect 1 '^PASS +cpus_online$' "$CONTEND_BINARY" validate --no-measure --root "$root" -v
 expect 1 '^\| \*\*FAIL\*\* \| `governor` ' "$CONTEND_BINARY" validate --no-measure --root "$root" --markdown
 

@@ -15,13 +15,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MACHINES = 3 };
 
-static size_t told;
+static size_t reported;
 
 static void report(const char *line)
 {
     if (!line[0] || strchr(line, '\n'))
         abort();
-    told++;
+    reported++;
 }
 
 static const struct bench_metric metrics[] = {
@@ -41,10 +41,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         (void)snprintf(name, sizeof(name), "%d/%s", i / 2, i % 2 ? "rows.csv" : "run.json");
         scratch_put(name, part, length);
     }
-    told = 0;
+    reported = 0;
     int rc = fleet_read(scratch_path(), report, &fleet, &found, &err);
     check_refusal(rc, &err);
-    if ((rc && rc != -ENOENT) || told != found.damaged || (!rc && !found.results && !told))
+    if ((rc && rc != -ENOENT) || reported != found.damaged || (!rc && !found.results && !reported))
         abort();
     judge_and_free(&fleet);
     return 0;

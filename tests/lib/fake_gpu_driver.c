@@ -250,7 +250,7 @@ struct field {
 static const struct {
     unsigned field;
     const char *name;
-    int told; /* also where no state is set */
+    int zero; /* it reads 0 where no state is set */
 } counters[] = {
     {3, "corrected", 1},        {4, "uncorrected", 1},
     {38, "crc_flit", 1},        {45, "crc_data", 1},
@@ -294,7 +294,7 @@ static void read_counter(int device, struct field *field)
         if (counters[i].field != field->field)
             continue;
         snprintf(more, sizeof(more), "%s_more", counters[i].name);
-        field->value = state(counters[i].name, device, counters[i].told ? 0 : unset, &fails);
+        field->value = state(counters[i].name, device, counters[i].zero ? 0 : unset, &fails);
         field->status = fails || field->value == unset ? 3 : 0;
         if (strncmp(counters[i].name, "nvlink5_", 8) == 0 || field->field == 138 ||
             field->field == 139)
@@ -321,7 +321,7 @@ struct event {
     unsigned gpu_instance, compute_instance;
 };
 static struct set {
-    int told[3], open;
+    int pending[3], open;
 } events;
 
 int nvmlEventSetCreate(struct set **set)
@@ -336,15 +336,15 @@ int nvmlEventSetCreate(struct set **set)
 
 int nvmlDeviceRegisterEvents(int *device, unsigned long long types, struct set *set)
 {
-    set->told[*device] = types == 0x8 && state("xid", *device, 0, NULL) ? 2 : 0;
+    set->pending[*device] = types == 0x8 && state("xid", *device, 0, NULL) ? 2 : 0;
     return 0;
 }
 
 int nvmlEventSetWait_v2(struct set *set, struct event *event, unsigned most_ms)
 {
     for (int i = 0; i < 3; i++)
-        if (set->told[i]) {
-            unsigned long long xid = set->told[i]-- == 2 ? 45 : state("xid", i, 0, NULL);
+        if (set->pending[i]) {
+            unsigned long long xid = set->pending[i]-- == 2 ? 45 : state("xid", i, 0, NULL);
             *event = (struct event){&handles[i], 0x8, xid, 0, 0};
             return 0;
         }

@@ -39,9 +39,9 @@ int clock_gettime(clockid_t clock, struct timespec *now)
     return 0;
 }
 
-void fake_gpu_set_trouble(const struct fake_trouble *told)
+void fake_gpu_set_trouble(const struct fake_trouble *wanted)
 {
-    trouble = *told;
+    trouble = *wanted;
     memset(calls, 0, sizeof(calls));
 }
 

@@ -9,10 +9,10 @@
 
 static void end_if(const char *when)
 {
-    const char *told = getenv("FAKE_MPI");
-    if (told && !strcmp(told, "killed"))
+    const char *ends = getenv("FAKE_MPI");
+    if (ends && !strcmp(ends, "killed"))
         (void)raise(SIGKILL);
-    if (told && !strcmp(told, when))
+    if (ends && !strcmp(ends, when))
         _exit(7);
 }
 
@@ -44,11 +44,11 @@ static int fake_test(struct mpi_ops_request *request, bool *done, char *msg, siz
     (void)msg;
     (void)size;
     end_if("test");
-    const char *told = getenv("FAKE_MPI_HANGS");
-    if (told)
+    const char *path = getenv("FAKE_MPI_HANGS");
+    if (path)
         (void)close(
-            open(told, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)); /* from now on this process hangs */
-    while (told)
+            open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)); /* from now on this process hangs */
+    while (path)
         (void)pause();
     *done = false;
     return 0;

@@ -99,10 +99,10 @@ static void emit_latency(struct emitter *to)
         }
         emit(to, 1, ns[0] - ns[1], "size=%llu", (unsigned long long)size);
     }
-    static const double felt[] = {46.1e3, 1.95e6, 34.2e6},
+    static const double effective[] = {46.1e3, 1.95e6, 34.2e6},
                         reported[] = {48 << 10, 2 << 20, 300 << 20};
     for (int i = 0; i < 3; i++)
-        emit(to, 2, felt[i], "level=%d", i + 1);
+        emit(to, 2, effective[i], "level=%d", i + 1);
     for (int i = 0; i < 3; i++)
         emit(to, 3, reported[i], "level=%d", i + 1);
     emit(to, 4, 1, "pages=thp");

@@ -151,7 +151,7 @@ static void put_name(unsigned char *event, int at, const char *const *names, siz
 
 static void begin(unsigned char event[static EVENT], uint64_t type, void *parent)
 {
-    memset(event, 0xff, EVENT); /* fields that are not told may hold anything */
+    memset(event, 0xff, EVENT); /* fields that are not set may hold anything */
     if (version >= 5)
         put(event, 0, &type, sizeof(type));
     else

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Two plain PyTorch workers with the threads that they take by themselves, each on a GPU where there are two: what doctor says,
-# what its live cure gains, what the cure of the next start gains, and the best that tune finds. By hand,
+# what its live fix gains, what the fix of the next start gains, and the best that tune finds. By hand,
 # on a machine with PyTorch and a GPU; takes less than 4 minutes. Prints at the end what share of tune's
-# best the cure has.
+# best the fix reaches.
 #
 #   tests/peers/doctor_verify.sh [OUT [WORKERS]]       CONTEND=./contend
 set -u
@@ -75,5 +75,5 @@ live:    $(number live before) -> $(number live after), $(number live verdict): 
 restart: $(number restart before) -> $(number restart after), $(number restart verdict): $(number restart gain)x ($(number restart low) to $(number restart high)) by '$(number restart command)'
 tune:    $best
 END
-python -c 'import sys; print("the cure has %.0f%% of the best that tune finds" % (100 * float(sys.argv[1]) / float(sys.argv[2])))' \
+python -c 'import sys; print("the fix reaches %.0f%% of the best that tune finds" % (100 * float(sys.argv[1]) / float(sys.argv[2])))' \
     "$(number restart after)" "${best%% *}"

@@ -239,7 +239,7 @@ TEST(without_a_look_the_kind_decides)
 }
 
 static void expect_setting(const char *from, unsigned libraries, char *settings, size_t size,
-                           const char *words, const char *told)
+                           const char *words, const char *expected)
 {
     struct machine machine;
     char buf[200];
@@ -252,7 +252,7 @@ static void expect_setting(const char *from, unsigned libraries, char *settings,
     check_team_set(&machine.processes[0], &team, 2, &env_changes);
     assert_string_equal(env_changes_format(&env_changes, buf, sizeof(buf)), words);
     check_team_format(&team, buf, sizeof(buf));
-    assert_string_equal(buf, told);
+    assert_string_equal(buf, expected);
     topo_free(&machine.topo);
 }
 
@@ -320,16 +320,16 @@ static struct launch launch(struct words environment, const char *cgroup, struct
     return launch;
 }
 
-static void expect(struct launch launch, const char *command, const char *told)
+static void expect(struct launch launch, const char *command, const char *expected)
 {
     assert_string_equal(launch.command, command);
-    assert_non_null(strstr(launch.how, told));
+    assert_non_null(strstr(launch.how, expected));
 }
 
-#define EXPECT_LAUNCH_OF(environment, cgroup, parent, parents, own, command, told)                 \
-    expect(launch(OF(environment), cgroup, OF(parent), OF(parents), OF(own)), command, told)
-#define EXPECT_LAUNCH(environment, cgroup, parent, own, command, told)                             \
-    EXPECT_LAUNCH_OF(environment, cgroup, parent, "", own, command, told)
+#define EXPECT_LAUNCH_OF(environment, cgroup, parent, parents, own, command, expected)             \
+    expect(launch(OF(environment), cgroup, OF(parent), OF(parents), OF(own)), command, expected)
+#define EXPECT_LAUNCH(environment, cgroup, parent, own, command, expected)                         \
+    EXPECT_LAUNCH_OF(environment, cgroup, parent, "", own, command, expected)
 
 #define DOCKER_CGROUP                                                                              \
     "/sys/fs/cgroup/system.slice/docker-"                                                          \
@@ -549,12 +549,12 @@ static struct diagnosis judge_narrow(size_t workers, double oncpu_s, double wait
     return view_judge(&machine);
 }
 
-static void expect_gain(struct diagnosis diagnosis, const char *id, const char *told)
+static void expect_gain(struct diagnosis diagnosis, const char *id, const char *expected)
 {
     const struct found *found = view_look_for(&diagnosis, id);
     assert_non_null(found);
-    if (!strstr(found->finding.sentence, told))
-        fail_msg("'%s' is not in: %s", told, found->finding.sentence);
+    if (!strstr(found->finding.sentence, expected))
+        fail_msg("'%s' is not in: %s", expected, found->finding.sentence);
     diagnosis_free(&diagnosis);
 }
 

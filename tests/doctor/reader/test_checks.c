@@ -142,7 +142,7 @@ struct away {
     unsigned backups, user; /* numbers of users: of backup, and of doctor */
     unsigned threads;       /* of backup, whose first thread was on CPU 0 and sleeps */
     bool is_root;
-    const char *told;
+    const char *expected;
 };
 
 /* One worker on CPU 2, and `backup`, which is not watched, in its way; `away` says what differs. */
@@ -176,8 +176,8 @@ static void expect_away_of(const struct away *away, const char *command)
     const struct found *found = view_look_for(&diagnosis, "run_queue");
     assert_non_null(found);
     assert_string_equal(found->finding.command, command);
-    if (away->told)
-        assert_non_null(strstr(found->finding.sentence, away->told));
+    if (away->expected)
+        assert_non_null(strstr(found->finding.sentence, away->expected));
     diagnosis_free(&diagnosis);
 }
 
@@ -207,29 +207,31 @@ TEST(whose_is_in_the_way_is_told)
     expect_away_of(&(struct away){.mask = MASK_ALL,
                                   .backups = 1000,
                                   .user = 1000,
-                                  .told = " That makes it about 2.0x as fast. The command touches "
-                                          "backup (900), which is not part of this job."},
+                                  .expected =
+                                      " That makes it about 2.0x as fast. The command touches "
+                                      "backup (900), which is not part of this job."},
                    "taskset -acp 0-1,3 900");
     expect_away_of(&(struct away){.mask = MASK_ALL,
                                   .user = 1000,
-                                  .told = " backup (900) belongs to root: ask them. Alone on its "
-                                          "CPUs it would be about 2.0x as fast."},
+                                  .expected =
+                                      " backup (900) belongs to root: ask them. Alone on its "
+                                      "CPUs it would be about 2.0x as fast."},
                    "");
     expect_away_of(&(struct away){.mask = MASK_ALL,
                                   .everywhere = true,
                                   .backups = 1001,
                                   .user = 1000,
-                                  .told = " backup (900) belongs to user 1001: ask them."},
+                                  .expected = " backup (900) belongs to user 1001: ask them."},
                    "");
     expect_away_of(&(struct away){.mask = MASK_ALL,
                                   .everywhere = true,
                                   .backups = 1001,
                                   .is_root = true,
-                                  .told = " backup (900) belongs to user 1001."},
+                                  .expected = " backup (900) belongs to user 1001."},
                    "renice -n 19 -p 900");
     /* Another user's worker, which is bound there. */
-    expect_away_of(&(struct away){.mask = 2, .told = "Alone on its CPUs it would be about 2.0x"},
-                   "");
+    expect_away_of(
+        &(struct away){.mask = 2, .expected = "Alone on its CPUs it would be about 2.0x"}, "");
 }
 
 /* Linux has a niceness for each thread. Real-time threads ignore it, and its maximum is 19. */
@@ -339,9 +341,9 @@ static bool is_over(double quota)
     machine.view.ncgroups = 1;
     machine.processes[0].cgroup[CGROUP_CPU] = 0;
     struct diagnosis diagnosis = view_judge(&machine);
-    bool is_told = view_look_for(&diagnosis, "team_over_quota") != NULL;
+    bool is_reported = view_look_for(&diagnosis, "team_over_quota") != NULL;
     diagnosis_free(&diagnosis);
-    return is_told;
+    return is_reported;
 }
 
 TEST(team_over_quota_is_larger_than_it)

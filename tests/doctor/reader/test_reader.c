@@ -51,8 +51,8 @@ static void *compute_and_format(void *arg)
 {
     const struct relay *relay = arg;
     pid_t tid = gettid();
-    ssize_t told = write(relay->tids, &tid, sizeof(tid));
-    while (told == sizeof(tid) && !atomic_load(&stops))
+    ssize_t written = write(relay->tids, &tid, sizeof(tid));
+    while (written == sizeof(tid) && !atomic_load(&stops))
         compute();
     return NULL;
 }

@@ -33,22 +33,22 @@ static struct gpu_change watch(const char *busy, unsigned *n)
 static bool says(const struct gpu_change *change, const char *expected)
 {
     struct findings findings = {0};
-    char told[1000] = "";
+    char reported[1000] = "";
     if (gpu_change_judge(change, "GPU 7", "none", "1 of 3 launches", &findings, NULL))
         return false;
     for (size_t i = 0; i < findings.n; i++) {
         const struct finding *finding = &findings.all[i];
-        size_t used = strlen(told);
-        (void)snprintf(told + used, sizeof(told) - used, "%s %s: %s\n",
+        size_t used = strlen(reported);
+        (void)snprintf(reported + used, sizeof(reported) - used, "%s %s: %s\n",
                        finding_severity_name(finding->severity), finding->id, finding->sentence);
         if (strcmp(finding->subject, "GPU 7") != 0 ||
             strcmp(finding->evidence, "1 of 3 launches") != 0)
             return false;
     }
     findings_free(&findings);
-    if (strcmp(told, expected) != 0)
-        (void)fprintf(stderr, "%s", told);
-    return strcmp(told, expected) == 0;
+    if (strcmp(reported, expected) != 0)
+        (void)fprintf(stderr, "%s", reported);
+    return strcmp(reported, expected) == 0;
 }
 
 static int check_good(void)

@@ -8,11 +8,11 @@
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"
 
-static char told[4096];
+static char reported[4096];
 
 static void report(const char *line)
 {
-    (void)snprintf(told, sizeof(told), "%s", line);
+    (void)snprintf(reported, sizeof(reported), "%s", line);
 }
 
 static const struct bench_metric metrics[] = {
@@ -37,7 +37,7 @@ static int read_all(struct fleet *fleet, struct fleet_found *found)
     struct err err = {0};
     *fleet = (struct fleet){.benches = benches};
     *found = (struct fleet_found){0};
-    told[0] = '\0';
+    reported[0] = '\0';
     int rc = fleet_read(fixture_dir, report, fleet, found, &err);
     return rc ? rc : fleet_arrange(fleet, &err);
 }
@@ -160,7 +160,7 @@ static void refuse(const char *record, const char *rows, const char *expected)
     assert_int_equal(found.results, 0);
     assert_int_equal(found.damaged, 1);
     (void)snprintf(line, sizeof(line), "'%s/n1': %s", fixture_dir, expected);
-    assert_string_equal(told, line);
+    assert_string_equal(reported, line);
     fleet_free(&fleet);
 }
 

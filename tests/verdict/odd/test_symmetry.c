@@ -93,7 +93,7 @@ static void make(struct sheet *sheet)
 }
 
 /* The printed text; each line must fit 80 columns. */
-static char *tell(const struct sheet *sheet)
+static char *format_findings(const struct sheet *sheet)
 {
     char *text = NULL;
     size_t size;
@@ -106,10 +106,10 @@ static char *tell(const struct sheet *sheet)
     return text;
 }
 
-static void assert_told(struct sheet *sheet, const char *expected)
+static void assert_symmetry(struct sheet *sheet, const char *expected)
 {
     make(sheet);
-    char *text = tell(sheet);
+    char *text = format_findings(sheet);
     assert_string_equal(text, expected);
     free(text);
 }
@@ -139,7 +139,7 @@ TEST(symmetry_name_a_gpu)
     add_copies(sheet, "d2h", 56.8, 2, 20.0);
     for (unsigned gpu = 0; gpu < 4; gpu++)
         add(sheet, "launch_latency", "lower", gpu == 1 ? 9.0 : 5.0, "how=empty;gpu=%u", gpu);
-    assert_told(
+    assert_symmetry(
         sheet, "\n! GPU 2 (0000:00:08.0): copy_bandwidth h2d node 0 pinned ce alone: 14.1 GB/s is\n"
                "  0.25 of its peers' 56.9 GB/s; odd in 1 other comparison too\n"
                "! GPU 1 (0000:00:07.0): launch_latency empty: 9.00 us is 1.80 of its peers'\n"
@@ -154,7 +154,7 @@ TEST(symmetry_name_a_gpu)
 TEST(symmetry_say_that_all_is_well)
 {
     struct sheet *sheet = sheet_new(4);
-    assert_told(sheet, "");
+    assert_symmetry(sheet, "");
     /* Metrics that belong to no unit, or for which neither direction is better. */
     add(sheet, "read_bandwidth", "higher", 10, "threads=1");
     add(sheet, "matmul_rate", "none", 10, "gpu=0");
@@ -165,13 +165,13 @@ TEST(symmetry_say_that_all_is_well)
         add(sheet, "launch_latency", "lower", 9 + 9 * gpu, "stat=p99;load=idle;gpu=%u", gpu);
         add(sheet, "launch_latency", "lower", 9 + 9 * gpu, "stat=p50;load=all;gpu=%u", gpu);
     }
-    assert_told(sheet, "");
+    assert_symmetry(sheet, "");
     add_copies(sheet, "h2d", 50, 9, 0);
-    assert_told(sheet, "\n- symmetry: 4 GPUs within 0.6% of each other in 1 comparison\n");
+    assert_symmetry(sheet, "\n- symmetry: 4 GPUs within 0.6% of each other in 1 comparison\n");
     add_copies(sheet, "d2h", 50, 3, 53);
-    assert_told(sheet,
-                "\n- symmetry: 4 GPUs within 6.0% of each other in 2 comparisons, the widest:\n"
-                "  copy_bandwidth d2h node 0 pinned ce alone\n");
+    assert_symmetry(sheet,
+                    "\n- symmetry: 4 GPUs within 6.0% of each other in 2 comparisons, the widest:\n"
+                    "  copy_bandwidth d2h node 0 pinned ce alone\n");
     assert_finding(sheet, 0, "units_alike", FINDING_NOTE, "symmetry");
     sheet_free(sheet);
 }
@@ -180,7 +180,7 @@ TEST(symmetry_of_two_judge_nobody)
 {
     struct sheet *sheet = sheet_new(2);
     add_copies(sheet, "h2d", 57, 1, 14.1);
-    assert_told(
+    assert_symmetry(
         sheet,
         "\n~ symmetry: copy_bandwidth h2d node 0 pinned ce alone: GPU 1 (0000:00:07.0) has\n  14.1 "
         "GB/s, GPU 0 (0000:00:06.0) has 57.0 GB/s; with two, either may be the\n  odd one\n");
@@ -254,8 +254,9 @@ TEST(symmetry_keep_the_split_of_views)
             if (src != dst)
                 add(sheet, "copy_bandwidth", "higher", src + dst == 1 ? 200 : 25,
                     "dir=d2d;src=%u;dst=%u", src, dst);
-    assert_told(sheet, "\n~ symmetry: copy_bandwidth d2d: 2 of 4 GPUs do not reach the others' 200 "
-                       "GB/s:\n  groups rather than outliers\n");
+    assert_symmetry(sheet,
+                    "\n~ symmetry: copy_bandwidth d2d: 2 of 4 GPUs do not reach the others' 200 "
+                    "GB/s:\n  groups rather than outliers\n");
     assert_int_equal(sheet->symmetry.all[0].verdict, OUTLIER_SPLIT);
     assert_int_equal(sheet->symmetry.all[0].n, 12);
     sheet_free(sheet);
@@ -265,15 +266,15 @@ TEST(symmetry_tell_pairs)
 {
     struct sheet *sheet = sheet_new(4);
     add_pairs(sheet, slow_pair);
-    assert_told(sheet,
-                "\n! GPU 1 to GPU 2: copy_bandwidth d2d ce read: 100 GB/s is 0.25 of its peers'\n"
-                "  393 GB/s\n");
+    assert_symmetry(
+        sheet, "\n! GPU 1 to GPU 2: copy_bandwidth d2d ce read: 100 GB/s is 0.25 of its peers'\n"
+               "  393 GB/s\n");
     assert_string_equal(sheet->findings.all[0].evidence, "ratio 0.254, z -50.3, 12 pairs");
     sheet->rows.n = 0;
     add_pairs(sheet, slow_sender);
-    assert_told(sheet,
-                "\n! from GPU 1 (0000:00:07.0): copy_bandwidth d2d ce read: 100 GB/s is 0.25 of\n"
-                "  its peers' 393 GB/s\n");
+    assert_symmetry(
+        sheet, "\n! from GPU 1 (0000:00:07.0): copy_bandwidth d2d ce read: 100 GB/s is 0.25 of\n"
+               "  its peers' 393 GB/s\n");
     sheet_free(sheet);
 }
 
@@ -291,7 +292,7 @@ TEST(symmetry_compare_at_equal_distance)
     assert_int_equal(sheet->symmetry.all[0].verdict, OUTLIER_ODD);
     for (unsigned gpu = 0; gpu < 8; gpu++)
         sheet->topo.gpus[gpu].node = gpu >= 6;
-    assert_told(sheet, "\n- symmetry: 8 GPUs alike in 2 comparisons\n");
+    assert_symmetry(sheet, "\n- symmetry: 8 GPUs alike in 2 comparisons\n");
     assert_true(stands_at(sheet->symmetry.all[0].row->arm->bench, &sheet->symmetry.all[0].dims,
                           "dir=h2d;distance=10"));
     assert_int_equal(sheet->symmetry.all[0].n, 8);
@@ -310,7 +311,7 @@ TEST(symmetry_name_who_is_waited_for)
     static const struct {
         double us[4];
         unsigned n;
-        const char *told;
+        const char *expected;
     } cases[] = {
         {{900, 900, 900, 0},
          4,
@@ -329,7 +330,7 @@ TEST(symmetry_name_who_is_waited_for)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sheet *sheet = sheet_new(4);
         add_waits(sheet, cases[i].us, cases[i].n, 8);
-        assert_told(sheet, cases[i].told);
+        assert_symmetry(sheet, cases[i].expected);
         sheet_free(sheet);
     }
 }
@@ -341,7 +342,7 @@ TEST(symmetry_tell_the_longest_wait)
     struct sheet *sheet = sheet_new(4);
     add_waits(sheet, brief, 4, 8);
     add_waits(sheet, longest, 4, 64);
-    assert_told(
+    assert_symmetry(
         sheet, "\n! rank 3: rank_waited allreduce size 64: the others wait 4990 us for it; odd in\n"
                "  1 other comparison too\n");
     sheet_free(sheet);
@@ -356,9 +357,10 @@ TEST(symmetry_heed_intervals_of_waits)
     add_waits(sheet, us, 4, 8);
     sheet->row[3].ci_low = 0;
     sheet->row[3].ci_high = 890;
-    assert_told(sheet, "");
+    assert_symmetry(sheet, "");
     sheet->row[3].ci_high = 200;
-    assert_told(sheet, "\n! rank 3: rank_waited allreduce size 8: the others wait 800 us for it\n");
+    assert_symmetry(sheet,
+                    "\n! rank 3: rank_waited allreduce size 8: the others wait 800 us for it\n");
     sheet_free(sheet);
 }
 
@@ -378,17 +380,17 @@ TEST(symmetry_know_the_power_limit)
     struct sheet *sheet = sheet_new(2);
     add(sheet, "matmul_rate", "higher", 521, "type=fp16;with=all;gpu=0");
     add(sheet, "matmul_rate", "higher", 661, "type=fp16;with=all;gpu=1");
-    assert_told(sheet, doubted);
+    assert_symmetry(sheet, doubted);
     add_limit(sheet, "power", "alone", 0, 0.9); /* at another point */
     add_limit(sheet, "thermal", "all", 0, 0.9); /* for another reason */
     add_limit(sheet, "power", "all", 1, 0.9);   /* of the better GPU */
     add_limit(sheet, "power", "all", 0, 0.05);  /* for too little time */
-    assert_told(sheet, doubted);
+    assert_symmetry(sheet, doubted);
     assert_finding(sheet, 0, "units_differ", FINDING_DOUBT, "symmetry");
     add_limit(sheet, "power", "all", 0, 0.6);
-    assert_told(sheet,
-                "\n- symmetry: power-limited: matmul_rate fp16 all: GPU 0 (0000:00:06.0) has 521\n "
-                " GB/s, GPU 1 (0000:00:07.0) has 661 GB/s; with two, either may be the odd one\n");
+    assert_symmetry(
+        sheet, "\n- symmetry: power-limited: matmul_rate fp16 all: GPU 0 (0000:00:06.0) has 521\n "
+               " GB/s, GPU 1 (0000:00:07.0) has 661 GB/s; with two, either may be the odd one\n");
     assert_finding(sheet, 0, "units_differ", FINDING_NOTE, "symmetry");
     json_t *json = symmetry_to_json(&sheet->symmetry, &sheet->topo);
     assert_true(json_is_true(json_object_get(json_array_get(json, 0), "power_limited")));
@@ -429,7 +431,7 @@ TEST(symmetry_tell_what_is_far_apart)
         add(sheet, "copy_bandwidth", "higher", gpu ? 30.0 - gpu : 57, "dir=h2d;gpu=%u", gpu);
     for (unsigned gpu = 0; gpu < 3; gpu++)
         add(sheet, "matmul_rate", "higher", 112 - 12.0 * gpu, "type=fp64;gpu=%u", gpu);
-    assert_told(
+    assert_symmetry(
         sheet,
         "\n~ symmetry: copy_bandwidth h2d: GPU 3 (0000:00:09.0) has the least, 27.0 GB/s,\n  and "
         "GPU 0 (0000:00:06.0) the most, 57.0 GB/s: they differ, but none is an\n  outlier\n~ "
@@ -446,6 +448,6 @@ TEST(symmetry_call_nothing_alike)
     struct sheet *sheet = sheet_new(4);
     for (unsigned rank = 0; rank < 4; rank++)
         add(sheet, "rank_waited", "lower", rank % 2 ? 30 : 10, "rank=%u;size=8", rank);
-    assert_told(sheet, "\n- symmetry: 4 ranks alike in 1 comparison\n");
+    assert_symmetry(sheet, "\n- symmetry: 4 ranks alike in 1 comparison\n");
     sheet_free(sheet);
 }

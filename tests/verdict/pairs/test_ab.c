@@ -302,14 +302,14 @@ TEST_WITHIN(ab_is_in_the_verdict, set_up, tear_down)
     struct topo topo = {0};
     struct err err = {0};
     size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
-    bool told = false;
+    bool reported = false;
     add_rounds(f, base, other, 60, 1.2);
     assert_int_equal(verdict_make(&f->result, &topo, &verdict, &err), 0);
     assert_int_equal(comparisons_count(&verdict.comparisons, OUTCOME_SLOWER), 2);
     for (size_t i = 0; i < verdict.findings.n; i++) {
-        told = told || !strcmp(verdict.findings.all[i].id, "comparison");
+        reported = reported || !strcmp(verdict.findings.all[i].id, "comparison");
         assert_null(strstr(verdict.findings.all[i].id, "placement"));
     }
-    assert_true(told);
+    assert_true(reported);
     verdict_free(&verdict);
 }

@@ -43,7 +43,7 @@ TEST(comparison_of_one_side_has_no_evidence)
 }
 
 /* The finding about the comparison above together with `more`. */
-static struct finding told(const struct comparison *more)
+static struct finding finding_with(const struct comparison *more)
 {
     struct comparisons comparisons = {0};
     struct finding finding;
@@ -55,22 +55,22 @@ static struct finding told(const struct comparison *more)
     return finding;
 }
 
-TEST(comparisons_are_told_by_what_gates)
+TEST(comparisons_are_reported_by_what_gates)
 {
     struct comparison more = fixture_slower;
     more.ratio = 0.02;
     more.gating = false;
-    struct finding finding = told(&more);
+    struct finding finding = finding_with(&more);
     assert_int_equal(finding.severity, FINDING_BAD);
     assert_string_equal(finding.sentence,
                         "new is 25% slower than base (20% to 30%): throughput of pipeline, "
                         "partition, 2 workers. Metrics that gate: 1 SLOWER.");
     more.gating = true;
-    assert_non_null(strstr(told(&more).sentence, "new is 50x slower than base"));
-    assert_non_null(strstr(told(&more).sentence, "2 SLOWER."));
+    assert_non_null(strstr(finding_with(&more).sentence, "new is 50x slower than base"));
+    assert_non_null(strstr(finding_with(&more).sentence, "2 SLOWER."));
     more.outcome = OUTCOME_FASTER;
     (void)strcpy(more.better, "lower");
-    assert_non_null(strstr(told(&more).sentence, "new is 25% slower than base"));
+    assert_non_null(strstr(finding_with(&more).sentence, "new is 25% slower than base"));
 }
 
 TEST(comparisons_without_a_verdict_are_a_doubt)

@@ -401,14 +401,14 @@ TEST(tune_says_what_it_had_no_time_for)
 }
 
 /* Begins a search of that length; true if it prints a message at its first arm. */
-static bool format_first(struct tuned *tuned, double time_s, char *told, size_t size)
+static bool format_first(struct tuned *tuned, double time_s, char *text, size_t size)
 {
     uint64_t chance = 1;
     *tuned = (struct tuned){0};
     begin(tuned, "package:1 core:8 pu:1");
     tuned->tune.max_time_s = time_s;
     measure_round(tuned, sized_is_near, twelve_seconds, &chance);
-    return tune_read_time(&tuned->tune, told, size);
+    return tune_read_time(&tuned->tune, text, size);
 }
 
 /* A search tried 1 of 27 settings in 70 s, and said so only at the end. */
@@ -416,12 +416,12 @@ TEST(tune_says_at_once_what_there_is_no_time_for)
 {
     static const double times[] = {20, 70, 180, 300};
     struct tuned tuned;
-    char told[200];
+    char text[200];
     for (size_t t = 0; t < sizeof(times) / sizeof(times[0]); t++) {
         unsigned long tried = 0, all = 0, minutes = 0;
-        assert_true(format_first(&tuned, times[t], told, sizeof(told)));
+        assert_true(format_first(&tuned, times[t], text, sizeof(text)));
         end(&tuned);
-        assert_int_equal(sscanf(told,
+        assert_int_equal(sscanf(text,
                                 "a setting takes 12 s: there is time for about %lu of %lu "
                                 "settings; --max-time %lum tries all",
                                 &tried, &all, &minutes),
@@ -431,7 +431,7 @@ TEST(tune_says_at_once_what_there_is_no_time_for)
         tuned.tune.max_time_s = times[t];
         measure_for(&tuned, sized_is_near, twelve_seconds);
         if (fabs((double)tuned.tune.ntried - (double)tried) > 1)
-            fail_msg("%zu were tried of %.0f s: %s", tuned.tune.ntried, times[t], told);
+            fail_msg("%zu were tried of %.0f s: %s", tuned.tune.ntried, times[t], text);
         assert_int_equal(tuned.tune.npossible, all);
         end(&tuned);
         tuned = (struct tuned){0};
@@ -439,10 +439,10 @@ TEST(tune_says_at_once_what_there_is_no_time_for)
         tuned.tune.max_time_s = (double)minutes * 60;
         measure_for(&tuned, sized_is_near, twelve_seconds);
         if (tuned.tune.ntried < tuned.tune.npossible)
-            fail_msg("%zu were tried, but: %s", tuned.tune.ntried, told);
+            fail_msg("%zu were tried, but: %s", tuned.tune.ntried, text);
         assert_null(strstr(find(&tuned, "tune")->sentence, "tried"));
         end(&tuned);
-        assert_false(format_first(&tuned, (double)minutes * 60, told, sizeof(told)));
+        assert_false(format_first(&tuned, (double)minutes * 60, text, sizeof(text)));
         end(&tuned);
     }
 }
