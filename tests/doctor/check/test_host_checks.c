@@ -21,33 +21,8 @@ static struct planted {
     struct diagnosis diagnosis;
 } planted;
 
-static int set_up(void **state)
+static void plant_processes(struct planted *p)
 {
-    struct planted *p = &planted;
-    (void)state;
-    memset(p, 0, sizeof(*p));
-    p->view = (struct view){.wall_s = 2,
-                            .now_s = 10000,
-                            .has_schedstat = true,
-                            .pressure_share = NAN,
-                            .load = NAN,
-                            .nmasks = PROCESSES,
-                            .masks = p->masks,
-                            .ncpus = CPUS,
-                            .cpus = p->cpus,
-                            .nprocesses = PROCESSES,
-                            .processes = p->processes,
-                            .ncgroups = 2,
-                            .cgroups = p->groups,
-                            .nnodes = 2,
-                            .host = &p->host};
-    for (unsigned c = 0; c < CPUS; c++) {
-        bitset_set(&p->view.online, c);
-        bitset_set(&p->masks[WATCHED], c);
-        bitset_set(&p->view.node_cpus[c / 4], c);
-        p->cpus[c] =
-            (struct view_cpu){.os_cpu = c, .user_s = c < 4 ? 2 : 0, .idle_s = c < 4 ? 0 : 2};
-    }
     for (int i = 0; i < WATCHED; i++) {
         bitset_set(&p->masks[i], (unsigned)(2 * i));
         bitset_set(&p->masks[i], (unsigned)(2 * i + 1));
@@ -76,6 +51,10 @@ static int set_up(void **state)
                                             .mask = WATCHED,
                                             .parent_mask = -1,
                                             .cgroup = {-1, -1, -1}};
+}
+
+static void plant_groups(struct planted *p)
+{
     for (int g = 0; g < 2; g++) {
         p->groups[g] = (struct view_cgroup){.parent = g - 1,
                                             .v2 = true,
@@ -86,6 +65,37 @@ static int set_up(void **state)
         (void)snprintf(p->groups[g].path, sizeof(p->groups[g].path), "/sys/fs/cgroup%s",
                        g ? "/job" : "");
     }
+}
+
+static int set_up(void **state)
+{
+    struct planted *p = &planted;
+    (void)state;
+    memset(p, 0, sizeof(*p));
+    p->view = (struct view){.wall_s = 2,
+                            .now_s = 10000,
+                            .has_schedstat = true,
+                            .pressure_share = NAN,
+                            .load = NAN,
+                            .nmasks = PROCESSES,
+                            .masks = p->masks,
+                            .ncpus = CPUS,
+                            .cpus = p->cpus,
+                            .nprocesses = PROCESSES,
+                            .processes = p->processes,
+                            .ncgroups = 2,
+                            .cgroups = p->groups,
+                            .nnodes = 2,
+                            .host = &p->host};
+    for (unsigned c = 0; c < CPUS; c++) {
+        bitset_set(&p->view.online, c);
+        bitset_set(&p->masks[WATCHED], c);
+        bitset_set(&p->view.node_cpus[c / 4], c);
+        p->cpus[c] =
+            (struct view_cpu){.os_cpu = c, .user_s = c < 4 ? 2 : 0, .idle_s = c < 4 ? 0 : 2};
+    }
+    plant_processes(p);
+    plant_groups(p);
     p->host.a_second = (struct host_counts){NAN, NAN, NAN, NAN};
     return 0;
 }

@@ -19,9 +19,8 @@ static struct planted {
     struct view_cgroup group;
 } planted;
 
-static int set_up(void **state)
+static void plant_processes(struct planted *p)
 {
-    struct planted *p = &planted;
     static const struct view_task tasks[PROCESSES] = {
         {.tid = 100,
          .mask = 0,
@@ -45,22 +44,8 @@ static int set_up(void **state)
          .cpu = 3,
          .migrations = NAN},
     };
-    (void)state;
-    memset(p, 0, sizeof(*p));
-    memcpy(p->tasks, tasks, sizeof(tasks));
-    (void)bitset_parse("0-1", &p->masks[0], NULL);
-    (void)bitset_parse("0-3", &p->masks[1], NULL);
-    p->group = (struct view_cgroup){.path = "/sys/fs/cgroup/job",
-                                    .parent = -1,
-                                    .quota_cpus = 1.5,
-                                    .periods = 20,
-                                    .throttled_periods = 5,
-                                    .throttled_s = 9};
-    for (unsigned c = 0; c < CPUS; c++)
-        p->cpus[c] = (struct view_cpu){.os_cpu = c,
-                                       .user_s = (double[]){0.2, 2, 1, 1}[c],
-                                       .idle_s = (double[]){1.8, 0, 1, 1}[c]};
     static const char *const names[] = {"train", "loader", "other"};
+    memcpy(p->tasks, tasks, sizeof(tasks));
     for (int i = 0; i < PROCESSES; i++) {
         p->processes[i] = (struct view_process){.pid = i == 2 ? 200 : 100 + i,
                                                 .parent = i == 1 ? 100 : 1,
@@ -78,6 +63,26 @@ static int set_up(void **state)
     }
     p->processes[2].cgroup[CGROUP_CPU] = 0;
     p->processes[2].gpus = 2;
+}
+
+static int set_up(void **state)
+{
+    struct planted *p = &planted;
+    (void)state;
+    memset(p, 0, sizeof(*p));
+    (void)bitset_parse("0-1", &p->masks[0], NULL);
+    (void)bitset_parse("0-3", &p->masks[1], NULL);
+    p->group = (struct view_cgroup){.path = "/sys/fs/cgroup/job",
+                                    .parent = -1,
+                                    .quota_cpus = 1.5,
+                                    .periods = 20,
+                                    .throttled_periods = 5,
+                                    .throttled_s = 9};
+    for (unsigned c = 0; c < CPUS; c++)
+        p->cpus[c] = (struct view_cpu){.os_cpu = c,
+                                       .user_s = (double[]){0.2, 2, 1, 1}[c],
+                                       .idle_s = (double[]){1.8, 0, 1, 1}[c]};
+    plant_processes(p);
     p->view = (struct view){.wall_s = 2,
                             .has_schedstat = true,
                             .pressure_share = 0.25,

@@ -142,6 +142,21 @@ TEST(pairing_finds_why_an_arm_has_no_rows)
     pairing_free(&two.pairing);
 }
 
+/* Sets arm and parameters of all rows; other_last: of the last row of the other run, or NULL. */
+static void set_params(struct two *two, const struct arm *arm, const char *base, const char *other,
+                       const char *other_last)
+{
+    for (int run = 0; run < 2; run++)
+        for (int row = 0; row < ROWS; row++) {
+            const char *last = row == ROWS - 1 ? other_last : NULL;
+            two->rows[run][row].arm = arm;
+            (void)snprintf(two->rows[run][row].params, ROW_PARAMS_MAX, "%s",
+                           !run   ? base
+                           : last ? last
+                                  : other);
+        }
+}
+
 /* Runs of a contend that lacks a parameter, and of one that has it. */
 TEST(pairing_of_new_parameters)
 {
@@ -190,15 +205,7 @@ TEST(pairing_of_new_parameters)
         struct two two;
         char said[400];
         two_init(&two);
-        for (int run = 0; run < 2; run++)
-            for (int row = 0; row < ROWS; row++) {
-                const char *last = row == ROWS - 1 ? cases[i].other_last : NULL;
-                two.rows[run][row].arm = &arm;
-                (void)snprintf(two.rows[run][row].params, ROW_PARAMS_MAX, "%s",
-                               !run   ? cases[i].base
-                               : last ? last
-                                      : cases[i].other);
-            }
+        set_params(&two, &arm, cases[i].base, cases[i].other, cases[i].other_last);
         assert_int_equal(pair(&two), 0);
         if (two.pairing.n != cases[i].pairs)
             fail_msg("case %zu: %zu pairs", i, two.pairing.n);
