@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "kernels/cpu/mix64.h"
+#include "harness/lib/stats/random.h"
 #include "tests/lib/unit.h"
 
 enum { KIB = 1 << 10, MIB = 1 << 20, GIB = 1 << 30 };
@@ -32,8 +32,7 @@ static void draw(struct curve *curve, const double *limits, size_t count, const 
 static void shake(struct curve *curve, double share, uint64_t seed)
 {
     for (size_t i = 0; i < curve->n; i++)
-        curve->points[i].latency_ns *=
-            1 + share * (2 * (double)(mix64(seed ^ mix64(i)) >> 11) * 0x1p-53 - 1);
+        curve->points[i].latency_ns *= 1 + share * (2 * random_share(&seed) - 1);
 }
 
 static const double caches[] = {32 * KIB, 2 * MIB, 32 * MIB};

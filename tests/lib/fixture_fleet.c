@@ -5,9 +5,10 @@
 #include "harness/lib/stats/random.h"
 #include "tests/lib/unit.h"
 
+/* Above 0, so that its logarithm is finite. */
 static double uniform(uint64_t *state)
 {
-    return ((double)(random_next(state) >> 11) + 0.5) / (double)(UINT64_C(1) << 53);
+    return random_share(state) + 0x1p-54;
 }
 
 /* Box and Muller 1958. */

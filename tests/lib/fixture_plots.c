@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/stats/random.h"
+
 enum { MARKS_S = 1, SAMPLES_MOST = 300 };
 static const double limit_s = 4;
 
@@ -29,27 +31,13 @@ static void *must(void *memory)
     return memory;
 }
 
-/* splitmix64 (Vigna): the same numbers on every machine. */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-double fixture_uniform(uint64_t *state)
-{
-    return (double)(next_random(state) >> 11) * 0x1p-53;
-}
-
 /* Around 1, with a tail to the right. */
 static double noise(uint64_t *state, double sigma)
 {
     double sum = 0;
     for (int i = 0; i < 12; i++)
-        sum += fixture_uniform(state);
-    return exp(sigma * (sum - 6)) * (fixture_uniform(state) < 0.02 ? 1.6 : 1);
+        sum += random_share(state);
+    return exp(sigma * (sum - 6)) * (random_share(state) < 0.02 ? 1.6 : 1);
 }
 
 /* What a placement does to the step time, and where the time goes. */
@@ -175,7 +163,7 @@ static void make_cpu_samples(const struct plan_worker *planned, bool crowded, ui
     unsigned room = bitset_count(&planned->cpus), capacity = 0;
     double moves = planned->threads < room ? 0.08 : crowded ? 0.2 : 0.02;
     for (unsigned thread = 0; thread < planned->threads; thread++) {
-        uint64_t at_ns = worker->go_ns + (uint64_t)(fixture_uniform(state) * (crowded ? 9e6 : 1e6));
+        uint64_t at_ns = worker->go_ns + (uint64_t)(random_share(state) * (crowded ? 9e6 : 1e6));
         unsigned cpu = member(&planned->cpus, thread % room);
         while (at_ns < worker->go_ns + MARKS_S * UINT64_C(500000000)) {
             if (worker->ncpu_samples == capacity) {
@@ -183,12 +171,12 @@ static void make_cpu_samples(const struct plan_worker *planned, bool crowded, ui
                 worker->cpu_samples =
                     must(realloc(worker->cpu_samples, capacity * sizeof(*worker->cpu_samples)));
             }
-            if (fixture_uniform(state) < moves)
-                cpu = member(&planned->cpus, (unsigned)(fixture_uniform(state) * room));
+            if (random_share(state) < moves)
+                cpu = member(&planned->cpus, (unsigned)(random_share(state) * room));
             worker->cpu_samples[worker->ncpu_samples++] =
                 (struct cpu_sample_point){at_ns, thread, cpu};
-            at_ns += (uint64_t)(1e6 * (crowded ? 4 + 14 * fixture_uniform(state)
-                                               : 1 + 2 * fixture_uniform(state)));
+            at_ns += (uint64_t)(1e6 * (crowded ? 4 + 14 * random_share(state)
+                                               : 1 + 2 * random_share(state)));
         }
     }
     qsort(worker->cpu_samples, worker->ncpu_samples, sizeof(*worker->cpu_samples),
@@ -200,7 +188,7 @@ static void make_observation(const struct fixture_machine *machine, const struct
 {
     struct effect effect =
         effect_of(machine, arm->placement, arm->planned_workers, arm->is_baseline);
-    effect.slowdown *= 1 + 0.03 * (fixture_uniform(state) - 0.5);
+    effect.slowdown *= 1 + 0.03 * (random_share(state) - 0.5);
     *observation = (struct observation){
         .round = round,
         .nworkers = arm->workers,

@@ -23,9 +23,6 @@ struct fixture_machine {
     const char *skip_reason; /* why the last placement is skipped; NULL = it is measured */
 };
 
-/* The next random number in [0, 1); the same on every machine. */
-double fixture_uniform(uint64_t *state);
-
 /* Free with fixture_plots_free. Aborts when out of memory. */
 void fixture_plots_make(const struct fixture_machine *machine, struct result *result);
 void fixture_plots_free(struct result *result);

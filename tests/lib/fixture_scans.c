@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "bench/registry.h"
-#include "tests/lib/fixture_plots.h"
+#include "harness/lib/stats/random.h"
 #include "tests/lib/fixture_result.h"
 
 const struct fixture_scan_machine fixture_vm = {
@@ -48,7 +48,7 @@ __attribute__((format(printf, 4, 5))) static void emit(struct emitter *to, unsig
 
 static double jitter(struct emitter *to, double sigma)
 {
-    return 1 + 2 * sigma * (2 * fixture_uniform(&to->random) - 1);
+    return 1 + 2 * sigma * (2 * random_share(&to->random) - 1);
 }
 
 static void emit_bandwidth(struct emitter *to)

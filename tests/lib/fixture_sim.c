@@ -9,7 +9,7 @@
 
 double sim_uniform(uint64_t *state)
 {
-    return ((double)(random_next(state) >> 11) + 0.5) * 0x1p-53;
+    return random_share(state) + 0x1p-54; /* above 0, so that its logarithm is finite */
 }
 
 double sim_normal(uint64_t *state)

@@ -4,10 +4,10 @@
 
 #include "harness/lib/stats/random.h"
 
-/* 53 bits, in (0, 1]. */
+/* In (0, 1], so that its logarithm is finite. */
 static double draw_unit(uint64_t *state)
 {
-    return ((double)(random_next(state) >> 11) + 1) * 0x1p-53;
+    return random_share(state) + 0x1p-53;
 }
 
 size_t arrivals_draw(const struct arrivals_params *params, uint64_t *at_ns, size_t most)

@@ -67,9 +67,10 @@ TEST(gain_make_has_the_interval_of_pairs)
     assert_near(gain_make(&equal).high, 1);
 }
 
+/* Above 0, so that its logarithm is finite. */
 static double even(uint64_t *chance)
 {
-    return ((double)(random_next(chance) >> 11) + 0.5) / 9007199254740992.0;
+    return random_share(chance) + 0x1p-54;
 }
 
 /* A rate whose logarithm is normal (Box and Muller 1958). */

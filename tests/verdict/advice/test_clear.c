@@ -2,9 +2,9 @@
 #include <math.h>
 
 #include "harness/engine/arms/arms.h"
+#include "harness/lib/stats/random.h"
 #include "harness/verdict/advice/advice.h"
 #include "harness/verdict/advice/clear.h"
-#include "kernels/cpu/mix64.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
 
@@ -27,7 +27,7 @@ static double draw(uint64_t *state)
 {
     double sum = -6;
     for (int i = 0; i < 12; i++)
-        sum += (double)(mix64(++*state) >> 11) * 0x1p-53;
+        sum += random_share(state);
     return sum;
 }
 

@@ -55,7 +55,7 @@ static void add_rounds(struct fixture *f, size_t base, size_t other, unsigned ro
         double ms = 10 + 0.05 * round;
         double noise[2];
         for (int i = 0; i < 2; i++)
-            noise[i] = 1 + 0.08 * ((double)(random_next(&seed) >> 11) / 9007199254740992.0 - 0.5);
+            noise[i] = 1 + 0.08 * (random_share(&seed) - 0.5);
         (void)fixture_add_even_round(&f->result, base, round, ms * noise[0], 3);
         fixture_add_even_round(&f->result, other, round, ms * factor * noise[1], 3)->order =
             round % 2 ? 1 : 0;
