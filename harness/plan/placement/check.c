@@ -262,7 +262,7 @@ static void check_left(const struct topo *topo, const struct plan *plan,
     const char *advice =
         packaged ? "; package-local gives them to the workers whose GPUs are on that package"
         : plan->placement != PLACE_PCORES && is_possible(topo, plan, PLACE_PARTITION)
-            ? "; partition deals all"
+            ? "; partition gives all CPUs to the workers"
             : "";
     report(about, "cpus_left", FINDING_NOTE, "CPU", &left,
            "%u of %u are in no worker's slice, as %s%s", bitset_count(&left),

@@ -129,7 +129,7 @@ static void why_not_spread(const struct plan_space *space, struct plan *plan)
     else if (space_is_uniform(space) && space_partition_keeps_cores(space))
         policy_refuse(plan,
                       "all usable CPUs share one package and one last-level cache, and partition "
-                      "deals whole cores of it too");
+                      "gives workers whole cores of it too");
 }
 
 /*

@@ -154,8 +154,8 @@ TEST(check_finds_gpus_far_from_their_workers)
     request.placement = PLACE_GPU_LOCAL;
     request.workers = 2;
     expect(&topo, &request, "cpus_left CPUs 4-7",
-           "4 of 8 are in no worker's slice, as each is kept inside one NUMA node; partition deals "
-           "all");
+           "4 of 8 are in no worker's slice, as each is kept inside one NUMA node; partition gives "
+           "all CPUs to the workers");
     request.placement = PLACE_REMOTE; /* the placement's purpose */
     expect(&topo, &request, "", "");
     request.placement = PLACE_NONE;
@@ -180,12 +180,12 @@ TEST(check_finds_cpus_that_nobody_has)
     } cases[] = {
         {{.placement = PLACE_NUMA, .workers = 2},
          "cpus_left CPUs 8-15",
-         "8 of 16 are in no worker's slice, as each is kept inside one NUMA node; partition deals "
-         "all"},
+         "8 of 16 are in no worker's slice, as each is kept inside one NUMA node; partition gives "
+         "all CPUs to the workers"},
         {{.placement = PLACE_NUMA, .workers = 2, .reserve_cores = 1},
          "cpus_left CPUs 2-3,12-15",
-         "6 of 14 are in no worker's slice, as each is kept inside one NUMA node; partition deals "
-         "all"},
+         "6 of 14 are in no worker's slice, as each is kept inside one NUMA node; partition gives "
+         "all CPUs to the workers"},
         {{.placement = PLACE_NUMA, .workers = 4}, "", ""},
         {{.placement = PLACE_NUMA, .workers = 4, .cores_each = 1}, "", ""},
         {{.placement = PLACE_CORES, .workers = 4}, "", ""},
@@ -247,7 +247,7 @@ TEST(check_finds_cores_outside_of_the_last_level_caches)
     topo.nllcs = 2;
     expect(&topo, &request, "cpus_left CPUs 4-5",
            "2 of 6 are in no worker's slice, as their cores are outside of the last-level caches; "
-           "partition deals all");
+           "partition gives all CPUs to the workers");
     topo_free(&topo);
 }
 

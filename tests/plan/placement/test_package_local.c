@@ -149,7 +149,8 @@ TEST(package_local_is_advised_where_gpu_local_leaves_cpus)
     request.gpus = (const int[]){0, 0};
     find(&topo, &request, "cpus_left", sentence, sizeof(sentence));
     assert_string_equal(sentence, "16 of 32 are in no worker's slice, as each is kept inside the "
-                                  "package of a GPU; partition deals all");
+                                  "package of a GPU; partition gives all CPUs to the "
+                                  "workers");
     topo_free(&topo);
 }
 

@@ -332,10 +332,11 @@ TEST(plan_expresses_what_partition_does_not)
     request.workers = 9;
     check_cpus("package:2 numa:1 core:4 pu:1", NULL, request, "and fewer than workers");
     check_cpus(interleaved, NULL, spread, "0,2,4,6 | 1,3,5,7");
-    check_cpus("package:1 l3:1 core:4 pu:2", NULL, spread, "partition deals whole cores of it too");
+    check_cpus("package:1 l3:1 core:4 pu:2", NULL, spread,
+               "partition gives workers whole cores of it too");
     request = spread;
     request.cores_each = 1;
-    check_cpus(interleaved, NULL, request, "partition deals whole cores of it too");
+    check_cpus(interleaved, NULL, request, "partition gives workers whole cores of it too");
     request = spread;
     request.workers = 5;
     check_cpus(interleaved, NULL, request, "of fewer cores than workers");
