@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "kernels/gpu/gpu_upload.h"
+#include "kernels/gpu/copy/gpu_upload.h"
 #include "tests/lib/fake_gpus.h"
 
 enum { MOST = 1 << 16 };
