@@ -127,7 +127,7 @@ const struct command ab_command = {
         "smallest difference that this machine resolves. After '--' come commands of your own, "
         "each in quotes: the variants A, B, ...; with -V one command for all.",
     .opts = ab_option_table,
-    .examples = {{"contend ab -V a -V b=env:OMP_NUM_THREADS=4", "one variable"},
-                 {"contend ab -- './old --fast' ./new", "two commands"}},
+    .examples = {{"contend ab -V a -V b=env:OMP_WAIT_POLICY=passive", "one variable"},
+                 {"contend ab -- './train --data x' ./faster", "two commands"}},
     .takes_params = true,
 };

@@ -23,7 +23,8 @@ if python3 -c '' 2>/dev/null; then
     for page in "$here"/docs/*.md; do
         [ "${page##*/}" = reference.md ] || pages+=("$page")
     done
-    refused=$(commands "${pages[@]}")
+    sed -n '/^## Examples/,$p' docs/reference.md >"$scratch/examples.md" # of each command's help
+    refused=$(commands "${pages[@]}" "$scratch/examples.md")
     [ -z "$refused" ] || fail "commands that contend refuses: $refused"
     [ "$(sed 's/ commands$//' "$scratch/tried")" -gt 80 ] || fail "only $(cat "$scratch/tried")"
     printf '`contend run nothing` and\n\n```sh\nx && sudo ./contend doctor --nothing # new\n```\n' >"$scratch/wrong.md"
