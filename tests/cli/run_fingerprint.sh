@@ -7,6 +7,7 @@ cd "$scratch" || exit 1
 
 expect 0 'contend run pipeline .* -P none,partition' "$CONTEND_BINARY" run fingerprint --device sim --dry-run
 [ ! -e results ] || fail "a dry run wrote"
+expect 2 "unexpected argument 'node7'" "$CONTEND_BINARY" run fingerprint --device sim --dry-run node7
 
 # A file of the user's where the page would be stays, and the result is whole without a page.
 mkdir one

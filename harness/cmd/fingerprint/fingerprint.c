@@ -55,7 +55,6 @@ static const struct command fingerprint_command = {
     .name = "run fingerprint",
     .main = fingerprint_main,
     .summary = "this machine as rates and retentions, to compare with other machines",
-    .operands = "",
     .about = "Measures what this machine reaches alone, and what it keeps of it under fixed doses "
              "of contention: CPU, memory, the main job, copies and launches. 'contend compare A B' "
              "says whether two machines are of the same class. Exit code: 0 measured, 3 a "
