@@ -114,15 +114,21 @@ static int find_cpus(const struct view *view, const struct topo *topo,
                : 0;
 }
 
+int apply_parse_placement(const char *name, enum placement *placement, struct err *err)
+{
+    int rc = placement_parse(name, placement, err);
+    if (!rc && !placement_infos[*placement].pinned)
+        rc = err_set(err, -EINVAL, "placement '%s' binds nothing", name);
+    return rc;
+}
+
 int apply_plan(const struct view *view, const struct topo *topo, const struct view_process **leads,
                size_t n, const char *placement, struct plan *plan, struct err *err)
 {
     struct plan_request request = {.workers = (unsigned)n};
     int *gpus = calloc(n + 1, sizeof(*gpus));
-    int rc = gpus ? placement_parse(placement, &request.placement, err)
+    int rc = gpus ? apply_parse_placement(placement, &request.placement, err)
                   : err_set(err, -ENOMEM, "out of memory for %zu workers", n);
-    if (!rc && !placement_infos[request.placement].pinned)
-        rc = err_set(err, -EINVAL, "placement '%s' binds nothing", placement);
     if (!rc)
         rc = sort_leads(view, topo, leads, n, gpus, err);
     if (!rc)

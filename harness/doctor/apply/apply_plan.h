@@ -17,6 +17,9 @@ size_t apply_find_leads(const struct view *view, const struct view_process **lea
 size_t apply_worker_of(const struct view *view, const struct view_process *process,
                        const struct view_process *const *leads, size_t n);
 
+/* -EINVAL for an unknown placement, and for one that binds nothing. */
+int apply_parse_placement(const char *name, enum placement *placement, struct err *err);
+
 /*
  * Plans one slice of CPUs for each lead. Sorts `leads` by the GPUs that they use, in topology
  * order, because slices are assigned in that order. -EINVAL: the placement binds nothing, is not

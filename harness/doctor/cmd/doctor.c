@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "harness/cmd/common/cmd.h"
+#include "harness/doctor/apply/apply_plan.h"
 #include "harness/doctor/check/check.h"
 #include "harness/doctor/cmd/options.h"
 #include "harness/doctor/cmd/processes.h"
@@ -124,6 +125,7 @@ static int report(const struct doctor_args *args, const struct reader *reader,
 static int check_args(const struct doctor_args *args, struct err *err)
 {
     bool verify = args->verify.metrics.n;
+    enum placement placement;
     if (args->markdown)
         return err_set(err, -EINVAL, "--markdown goes with --list");
     if (args->live && (args->apply || verify || args->undo || args->root))
@@ -144,7 +146,7 @@ static int check_args(const struct doctor_args *args, struct err *err)
             "--restart starts the job itself: it excludes --keep, --pid, --gpu-procs and --all");
     if ((args->pids.n > 0) + args->all + args->gpu_procs > 1)
         return err_set(err, -EINVAL, "--pid, --gpu-procs and --all exclude each other");
-    return 0;
+    return apply_parse_placement(args->applied.placement, &placement, err);
 }
 
 /* State of one run: watch, report, then apply or verify. */
