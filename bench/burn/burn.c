@@ -21,7 +21,6 @@
  */
 #include "bench/burn/burn.h"
 
-#include <errno.h>
 #include <math.h>
 
 #include "bench/registry.h"

@@ -2,8 +2,6 @@
 #ifndef CONTEND_BENCH_BURN_BURN_H
 #define CONTEND_BENCH_BURN_BURN_H
 
-#include <stdatomic.h>
-
 #include "bench/common/team.h"
 #include "bench/gpu/gpu_sensors.h"
 #include "bench/gpu/gpu_set.h"

@@ -1,8 +1,6 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "bench/burn/burn.h"
 #include "bench/registry.h"

@@ -40,10 +40,8 @@
  */
 #include "bench/collective/collective.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -21,7 +21,6 @@
 #ifndef CONTEND_BENCH_COLLECTIVE_COLLECTIVE_ENGINE_H
 #define CONTEND_BENCH_COLLECTIVE_COLLECTIVE_ENGINE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

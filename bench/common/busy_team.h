@@ -13,8 +13,6 @@
 #ifndef CONTEND_BENCH_COMMON_BUSY_TEAM_H
 #define CONTEND_BENCH_COMMON_BUSY_TEAM_H
 
-#include <stdbool.h>
-
 #include "harness/contract/bench.h"
 
 struct busy_team {

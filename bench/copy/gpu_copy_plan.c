@@ -1,7 +1,6 @@
 #include "bench/copy/gpu_copy_plan.h"
 
 #include <math.h>
-#include <stdio.h>
 
 static const double shortest_s = 1e-6; /* lower bound for the time of a copy */
 static const unsigned queue_room = 512;

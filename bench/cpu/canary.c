@@ -18,7 +18,6 @@
  */
 #include <errno.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "bench/common/memory.h"
 #include "bench/common/team.h"

@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/common/points.h"
 #include "bench/common/team.h"

@@ -20,7 +20,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/common/team.h"
 #include "bench/cpu/pairs.h"

@@ -23,7 +23,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "bench/common/points.h"
 #include "bench/common/slice.h"

@@ -16,7 +16,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 #include <sys/prctl.h>
 
 #include "bench/common/awake.h"

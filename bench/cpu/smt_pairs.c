@@ -21,7 +21,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 #include <time.h>
 
 #include "bench/common/team.h"

@@ -28,7 +28,6 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "bench/common/busy_team.h"
 #include "bench/gpu/gpu.h"

@@ -7,8 +7,6 @@
 #ifndef CONTEND_BENCH_GPU_GPU_MATMUL_SLICE_H
 #define CONTEND_BENCH_GPU_GPU_MATMUL_SLICE_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "bench/gpu/gpu_sensors.h"

@@ -22,7 +22,6 @@
 #ifndef CONTEND_BENCH_GPU_GPU_SENSORS_H
 #define CONTEND_BENCH_GPU_GPU_SENSORS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "harness/lib/base/err.h"

@@ -23,7 +23,6 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "bench/common/memory.h"

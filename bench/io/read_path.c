@@ -21,7 +21,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/common/team.h"
 #include "bench/io/read_points.h"

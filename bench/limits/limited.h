@@ -5,8 +5,6 @@
 #ifndef CONTEND_BENCH_LIMITS_LIMITED_H
 #define CONTEND_BENCH_LIMITS_LIMITED_H
 
-#include <stdbool.h>
-
 #include "bench/feed/batch_file.h"
 #include "harness/lib/sys/groups.h"
 

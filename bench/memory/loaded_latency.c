@@ -20,11 +20,9 @@
  * target: only the measured pairs of bandwidth and latency are valid.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/common/memory.h"
 #include "bench/common/team.h"

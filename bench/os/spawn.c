@@ -26,10 +26,8 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "bench/common/memory.h"
 #include "bench/common/points.h"

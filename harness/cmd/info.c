@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/named.h"

@@ -1,7 +1,6 @@
 #include "harness/cmd/subject.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

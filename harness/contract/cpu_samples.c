@@ -1,7 +1,6 @@
 #include "harness/contract/cpu_samples.h"
 
 #include <sched.h>
-#include <stddef.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

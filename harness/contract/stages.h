@@ -15,7 +15,6 @@
 #define CONTEND_CONTRACT_STAGES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "harness/lib/sys/clock.h"

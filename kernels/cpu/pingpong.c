@@ -1,7 +1,5 @@
 #include "kernels/cpu/pingpong.h"
 
-#include <stddef.h>
-
 #include "kernels/cpu/relax.h"
 
 /* About 4 us without a pause: far longer than any transfer, far shorter than a time slice. */

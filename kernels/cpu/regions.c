@@ -1,7 +1,6 @@
 #include "kernels/cpu/regions.h"
 
 #include <omp.h>
-#include <stddef.h>
 
 void regions_share(struct regions_thread *thread, unsigned rank, unsigned team, uint64_t steps)
 {

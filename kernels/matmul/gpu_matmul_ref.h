@@ -8,7 +8,6 @@
 #define CONTEND_KERNELS_MATMUL_GPU_MATMUL_REF_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "kernels/matmul/gpu_matmul_shape.h"
 

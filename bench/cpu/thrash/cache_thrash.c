@@ -53,7 +53,6 @@
  * that the threads ask for, each time that both have gone through their sets.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "bench/common/memory.h"
 #include "bench/common/points.h"

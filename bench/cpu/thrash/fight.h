@@ -17,7 +17,6 @@
 #ifndef CONTEND_BENCH_CPU_THRASH_FIGHT_H
 #define CONTEND_BENCH_CPU_THRASH_FIGHT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 

@@ -3,7 +3,7 @@
 #define CONTEND_CMD_COMMON_CMD_H
 
 #include <stdbool.h>
-#include <stdio.h>
+#include <stddef.h>
 
 #include "harness/contract/bench.h"
 #include "harness/contract/finding.h"

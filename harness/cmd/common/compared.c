@@ -1,7 +1,6 @@
 #include "harness/cmd/common/compared.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -2,8 +2,6 @@
 #ifndef CONTEND_CMD_COMMON_HELP_H
 #define CONTEND_CMD_COMMON_HELP_H
 
-#include <stdio.h>
-
 #include "harness/cmd/common/cmd.h"
 
 /* The purpose of the program, in a sentence. */

@@ -1,5 +1,4 @@
 /* Completion for fish: one `complete` for each name. */
-#include <string.h>
 
 #include "harness/cmd/common/help.h"
 #include "harness/cmd/shell/offer.h"

@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "harness/lib/base/err.h"
 #include "harness/lib/sys/process.h"

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "harness/comms/logs/names.h"
 #include "harness/lib/base/text.h"

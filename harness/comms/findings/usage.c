@@ -1,7 +1,6 @@
 #include "harness/comms/findings/findings.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,7 +12,6 @@
 #ifndef CONTEND_COMMS_LOGS_RECORD_H
 #define CONTEND_COMMS_LOGS_RECORD_H
 
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 

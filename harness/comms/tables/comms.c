@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "harness/comms/findings/findings.h"
 #include "harness/comms/logs/names.h"

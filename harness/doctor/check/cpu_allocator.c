@@ -1,6 +1,5 @@
 #include "harness/doctor/check/cpu_allocator.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/doctor/reader/host.h"

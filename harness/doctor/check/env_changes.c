@@ -1,5 +1,6 @@
 #include "harness/doctor/check/env_changes.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #ifndef CONTEND_DOCTOR_CHECK_ENV_CHANGES_H
 #define CONTEND_DOCTOR_CHECK_ENV_CHANGES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 enum { ENV_CHANGES_MOST = 16, ENV_CHANGE_MAX = 48 };

@@ -1,7 +1,6 @@
 /* Settings of processes at their start that contradict each other or are for debugging. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/doctor/check/cpu_allocator.h"

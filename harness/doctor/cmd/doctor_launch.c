@@ -1,6 +1,5 @@
 #include "harness/doctor/cmd/doctor_launch.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,7 @@
 /* contend doctor --live: shows running processes and where their time goes. */
 #include <errno.h>
-#include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness/cmd/common/cmd.h"

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 #include <time.h>
 
 #include "harness/lib/say/progress.h"

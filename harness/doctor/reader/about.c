@@ -1,6 +1,5 @@
 /* Reads properties that take long to read and do not change: once per watched process. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,7 @@
 #include "harness/doctor/reader/host.h"
 
 #include <errno.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "harness/lib/files/proc.h"
 #include "harness/machine/facts/env.h"

@@ -1,6 +1,5 @@
 #include "harness/doctor/tables/doctor.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "harness/doctor/reader/host.h"

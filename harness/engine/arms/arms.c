@@ -1,7 +1,6 @@
 #include "harness/engine/arms/arms.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "harness/lib/stats/random.h"

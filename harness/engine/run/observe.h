@@ -9,7 +9,6 @@
 #define CONTEND_ENGINE_RUN_OBSERVE_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "harness/contract/bench.h"
 #include "harness/contract/command.h"

@@ -9,7 +9,6 @@
 
 #include <limits.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "harness/contract/bench.h"

@@ -1,8 +1,6 @@
 #include "harness/lib/files/growing.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/lib/files/file.h"

@@ -7,7 +7,6 @@
 #ifndef CONTEND_MACHINE_FACTS_ENV_H
 #define CONTEND_MACHINE_FACTS_ENV_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "harness/lib/files/proc.h"

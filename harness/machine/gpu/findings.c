@@ -2,9 +2,7 @@
  * Turns a GPU's health and changes into findings, and health into one line. See health.h, watch.h.
  */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"

@@ -13,7 +13,6 @@
 #ifndef CONTEND_MACHINE_GPU_WATCH_H
 #define CONTEND_MACHINE_GPU_WATCH_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "harness/contract/bench.h"

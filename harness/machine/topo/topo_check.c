@@ -1,7 +1,6 @@
 #include "harness/machine/topo/topo_check.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { SHORT_LIST = 64 };
 

@@ -8,7 +8,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "harness/machine/gpu/pci.h"
 #include "harness/machine/topo/topo.h"

@@ -5,8 +5,6 @@
 #ifndef CONTEND_PLAN_EMIT_INHERITED_H
 #define CONTEND_PLAN_EMIT_INHERITED_H
 
-#include <stdbool.h>
-
 #include "harness/contract/finding.h"
 #include "harness/lib/base/strbuf.h"
 #include "harness/plan/placement/plan.h"

@@ -1,6 +1,5 @@
 #include "harness/plan/placement/check.h"
 
-#include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,6 @@
 /* The placements numa, gpu-local and remote: by NUMA node. */
 #include <assert.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "harness/plan/placement/policy.h"

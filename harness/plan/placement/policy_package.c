@@ -4,7 +4,6 @@
  * cores of the package's other nodes as make all shares equal.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "harness/plan/placement/policy.h"

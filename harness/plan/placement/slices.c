@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 static bool same_unit(enum unit_kind kind, const struct topo_cpu *a, const struct topo_cpu *b)
 {

@@ -20,7 +20,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "harness/contract/mpi_ops.h"
 #include "harness/lib/base/bitset.h"

@@ -4,8 +4,6 @@
 #ifndef CONTEND_RANKS_JOB_RESULTS_H
 #define CONTEND_RANKS_JOB_RESULTS_H
 
-#include <stdbool.h>
-
 #include "harness/engine/arms/rank_ops.h"
 #include "harness/engine/arms/result.h"
 #include "harness/lib/base/err.h"

@@ -13,7 +13,6 @@
 #define CONTEND_RANKS_MPI_LIFELINE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 enum {

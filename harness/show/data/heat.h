@@ -5,7 +5,6 @@
 #ifndef CONTEND_SHOW_DATA_HEAT_H
 #define CONTEND_SHOW_DATA_HEAT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 

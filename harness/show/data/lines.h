@@ -2,8 +2,7 @@
 #ifndef CONTEND_SHOW_DATA_LINES_H
 #define CONTEND_SHOW_DATA_LINES_H
 
-#include <stdbool.h>
-#include <stdio.h>
+#include <stddef.h>
 
 #include "harness/lib/base/err.h"
 #include "harness/show/data/dat.h"

@@ -1,6 +1,5 @@
 /* Figures of runs with steps: efficiency, step time, loss. */
 #include <math.h>
-#include <string.h>
 
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"

@@ -1,5 +1,4 @@
 /* The context of the numbers: commands, the machine, warnings, provenance. */
-#include <string.h>
 
 #include "harness/lib/base/strbuf.h"
 #include "harness/lib/base/text.h"

@@ -1,7 +1,6 @@
 /* Bar charts of the throughput of placements and of where the time of a step goes. Widths are
  * percentages of the page, so that text keeps its size on a phone. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/lib/base/text.h"

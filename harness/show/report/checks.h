@@ -2,7 +2,6 @@
 #ifndef CONTEND_SHOW_REPORT_CHECKS_H
 #define CONTEND_SHOW_REPORT_CHECKS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "harness/contract/finding.h"

@@ -1,7 +1,6 @@
 #include "harness/show/result/run.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/lib/base/text.h"

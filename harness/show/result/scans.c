@@ -1,6 +1,5 @@
 #include "harness/show/result/scans.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/lib/base/text.h"

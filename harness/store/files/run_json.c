@@ -1,7 +1,6 @@
 #include "harness/store/files/run_json.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 #include "harness/store/json/comparable.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 #include "harness/store/json/comparison.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "harness/store/json/value.h"
 

@@ -1,8 +1,6 @@
 #include "harness/store/json/findings.h"
 
-#include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "harness/store/json/value.h"

@@ -1,6 +1,5 @@
 #include "harness/store/json/rows.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "harness/rows/metric.h"

@@ -1,7 +1,6 @@
 #include "harness/store/read/recorded.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

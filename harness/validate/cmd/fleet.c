@@ -1,7 +1,6 @@
 /* `contend validate fleet DIR...` and `contend validate bounds DIR...`. */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

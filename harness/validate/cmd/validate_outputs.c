@@ -4,10 +4,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "harness/cmd/common/page.h"
 #include "harness/lib/base/text.h"

@@ -1,9 +1,7 @@
 #include "harness/validate/files/machine_file.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* Rules of GPUs under load: correct products, their rates, and what holds clocks down. */
-#include <math.h>
 
 #include "harness/validate/rules/check.h"
 

@@ -1,7 +1,5 @@
 /* Rules of the health of GPUs: memory, clocks, modes, fabric, and whether collectives end. */
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "harness/machine/gpu/driver.h"
 #include "harness/validate/rules/check.h"

@@ -1,8 +1,6 @@
 #include "harness/validate/rules/rules.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/lib/base/text.h"

@@ -1,7 +1,6 @@
 #include "harness/verdict/advice/bound.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "harness/lib/base/text.h"
 #include "harness/rows/metric.h"

@@ -1,7 +1,6 @@
 #include "harness/verdict/odd/collection.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "harness/lib/base/text.h"
 

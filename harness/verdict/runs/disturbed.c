@@ -1,8 +1,5 @@
 #include "harness/verdict/runs/disturbed.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "harness/lib/base/text.h"
 #include "harness/verdict/runs/run_spread.h"
 
