@@ -47,6 +47,10 @@ for line in 'run memory' 'run --rounds 3 memory' 'help run memory'; do
     said=$("$CONTEND_BINARY" $line --help | sed -n 's/^Parameters of \([a-z_]*\) .*/\1/p' | paste -sd' ')
     [ "$said" = 'mem_bandwidth mem_latency loaded_latency cache_thrash' ] || fail "$line --help: $said"
 done
+for command in run tune ab; do # the help of a scenario is that of the command which was typed
+    expect 0 "^usage: contend $command pipeline" "$CONTEND_BINARY" "$command" pipeline --help
+    expect 0 "^'contend $command --help' shows" "$CONTEND_BINARY" "$command" pipeline --help
+done
 expect 0 '^  this scenario sets op=allreduce' "$CONTEND_BINARY" run allreduce --help
 expect 0 '^  and measures it again with op=allreduce;factor=8, the rest by default' \
     "$CONTEND_BINARY" run allreduce --help

@@ -165,9 +165,11 @@ void help_print_bench(const struct bench *bench)
     print_where_options_are("bench");
 }
 
-void help_print_scenario(const struct cmd_env *env, const struct scenario *scenario)
+void help_print_scenario(const struct cmd_env *env, const struct command *command,
+                         const struct scenario *scenario)
 {
-    (void)printf("usage: contend run %s [options] [-p NAME=VALUE]...\n", scenario->name);
+    (void)printf("usage: contend %s %s [options] [-p NAME=VALUE]...\n", command->name,
+                 scenario->name);
     print_about(scenario->summary);
     for (const struct scenario_part *part = scenario->parts; part->foreground; part++) {
         const struct bench *bench = bench_find(env->benches, part->foreground);
@@ -179,5 +181,5 @@ void help_print_scenario(const struct cmd_env *env, const struct scenario *scena
                                : "  this scenario sets %s\n",
                          part->params);
     }
-    print_where_options_are("run");
+    print_where_options_are(command->name);
 }

@@ -16,7 +16,8 @@ char *help_format_usage(const struct command *command, char *buf, size_t size);
 void help_print_command(const struct cmd_env *env, const struct command *command, bool all);
 
 /* Print the summary and the parameters of a scenario or benchmark. */
-void help_print_scenario(const struct cmd_env *env, const struct scenario *scenario);
+void help_print_scenario(const struct cmd_env *env, const struct command *command,
+                         const struct scenario *scenario);
 void help_print_bench(const struct bench *bench);
 
 struct help_exit_code {

@@ -74,7 +74,7 @@ int session_help(const struct session *s, const struct command *command)
     }
     int n = named_scenarios(s->env, &s->cli, scenarios);
     for (int i = 0; i < n; i++)
-        help_print_scenario(s->env, scenarios[i]);
+        help_print_scenario(s->env, command, scenarios[i]);
     return n < 0 ? EXIT_USAGE : cmd_finish();
 }
 
