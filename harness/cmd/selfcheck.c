@@ -306,7 +306,7 @@ static int run(struct work *work)
     int rc = plan(work, &err);
     format_plan(work, text, sizeof(text));
     if (!rc && work->args->dry_run) {
-        (void)printf("%s\n", text);
+        text_wrap(text, 0, 2, stdout);
         return cmd_finish();
     }
     if (!rc)

@@ -45,6 +45,7 @@ grep -q '^aa,1,0,ERROR,0,.*was killed by a signal' killed/trials.csv || fail "$(
 wait_for 60 none_of_this_test '__worker\|ab fake' || fail "something is left"
 
 # The time limit is printed beforehand, and kept.
+[ -z "$("$CONTEND_BINARY" selfcheck --dry-run | awk 'length > 80')" ] || fail "the plan is wider than 80 columns"
 expect 0 '3 trials of each in turns: .*About 1 min, at most 2' "$CONTEND_BINARY" selfcheck --only 10 --trials 3 \
     --trial-max-time 5 --max-time 1m --device sim --dry-run
 expect 4 'the time is over' "${fake[@]}" --only aa --trials 50 --trial-max-time 1 --max-time 2 -o over
