@@ -88,11 +88,10 @@ int dose_parse_list(const char *text, struct dose *doses, size_t most_doses, str
             return n;
         at++;
     }
-    return err_set(
-        err, -EINVAL,
-        "dose '%.60s' is not KIND=LEVEL, such as cpu=20%%, bandwidth=0.8, latency=1.5 or "
-        "throttle=20%%, or up to %zu levels",
-        text, most_doses);
+    return err_set(err, -EINVAL,
+                   "dose '%.60s' is not KIND=LEVEL, such as cpu=20%%%s; kinds: cpu, bandwidth, "
+                   "latency, cache, h2d, throttle",
+                   text, most_doses > 1 ? " or cpu=5,20%" : "");
 }
 
 int dose_parse(const char *text, struct dose *dose, struct err *err)

@@ -68,7 +68,7 @@ int dosing_arrange(void *arg, const struct topo *topo, const struct arms_request
         return 0;
     int n = parse_doses(dosing->doses, doses, err), rc = n < 0 ? n : 0;
     if (!rc && request->nworkers > 1)
-        rc = err_set(err, -EINVAL, "several doses need one number of workers");
+        rc = err_set(err, -EINVAL, "a curve of doses needs one number of workers, such as -n 2");
     for (size_t p = 0; p < request->nplacements && !rc; p++)
         for (int i = 0; is_wanted(request, p) && i < n && !rc; i++) {
             struct arms_request one = *request;
