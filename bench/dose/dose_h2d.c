@@ -77,10 +77,11 @@ static int measure_solo(struct link *link, struct gpu_upload *upload)
 {
     const uint64_t end_ns = clock_now_ns() + solo_ns;
     float last_ms = INFINITY, took_ms = INFINITY;
+    unsigned pieces = 0;
     int rc = 0;
     while (!rc) {
         const unsigned queued = gpu_upload_queued(upload);
-        const bool is_over = clock_now_ns() >= end_ns;
+        const bool is_over = pieces > 1 && clock_now_ns() >= end_ns;
         if (is_over && !queued)
             break;
         if (!is_over && queued < GPU_UPLOAD_DEPTH) {
@@ -90,6 +91,7 @@ static int measure_solo(struct link *link, struct gpu_upload *upload)
         rc = wait_for_oldest(link, upload, &took_ms);
         link->solo_rate = fmax(link->solo_rate, 2 * PIECE / ((last_ms + took_ms) * 1e6));
         last_ms = took_ms;
+        pieces++;
     }
     return rc;
 }

@@ -72,7 +72,7 @@ double memory_loop_step(struct memory_loop *loop, const struct probe_speeds *ste
 {
     loop->resting = mean_of(loop->resting, step->resting);
     loop->pressing = mean_of(loop->pressing, step->pressing);
-    /* Not the mean: workers that begin or end their traffic change it within a step. */
+    /* Not the mean, which lags when workers begin or end their traffic. */
     const double resting = isnan(step->resting) ? loop->resting : step->resting;
     const double held = step->all / resting;
     set_share(loop, held);

@@ -228,7 +228,7 @@ int batches_open(struct batches *b, const struct batch_params *params, struct be
     return 0;
 }
 
-static void free_outputs(struct batches *b)
+static void reset_outputs(struct batches *b)
 {
     struct output outputs[OUTPUTS];
     list_outputs(b, outputs);
@@ -242,7 +242,7 @@ void batches_close(void *batches)
     struct batches *b = batches;
     float *sources = b->sources;
     if (sources) /* allocated first: if it is NULL, so are the output arrays */
-        free_outputs(b);
+        reset_outputs(b);
     free(sources);
 }
 
@@ -279,7 +279,7 @@ int batches_open_borrower(struct batches *borrower, const struct batches *owner,
 
 void batches_close_borrower(struct batches *borrower)
 {
-    free_outputs(borrower);
+    reset_outputs(borrower);
 }
 
 static const float *source_of(const struct batches *b, uint64_t index)

@@ -88,6 +88,8 @@ int dose_parse_list(const char *text, struct dose *doses, size_t most_doses, str
             return n;
         at++;
     }
+    if (at && (size_t)n == most_doses && most_doses > 1)
+        return err_set(err, -EINVAL, "dose '%.60s' has more than %zu levels", text, most_doses);
     return err_set(err, -EINVAL,
                    "dose '%.60s' is not KIND=LEVEL, such as cpu=20%%%s; kinds: cpu, bandwidth, "
                    "latency, cache, h2d, throttle",

@@ -124,7 +124,7 @@ TEST(memory_loop_without_a_dose_rests)
     assert_true(loop.share == 0);
 }
 
-/* A step without any measurement changes no more than one with the target's speed. */
+/* A step without measurements leaves the share as it is. */
 TEST(memory_loop_bears_steps_without_speeds)
 {
     const struct probe_speeds none = {NAN, NAN, NAN};

@@ -63,3 +63,12 @@ TEST(dose_lists_have_one_kind)
     assert_int_equal(dose_parse_list("cpu=0,1%,2%,3%", doses, 3, &err), -EINVAL);
     assert_int_equal(dose_parse_list("cpu=0,", doses, 3, &err), -EINVAL);
 }
+
+TEST(dose_says_that_a_list_is_too_long)
+{
+    struct dose doses[2];
+    struct err err = {0};
+    assert_int_equal(dose_parse_list("cpu=5,10,20%", doses, 2, &err), -EINVAL);
+    assert_string_equal(err.msg, "dose 'cpu=5,10,20%' has more than 2 levels");
+    assert_int_equal(dose_parse_list("cpu=5,10%", doses, 2, &err), 2);
+}

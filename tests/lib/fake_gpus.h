@@ -26,7 +26,7 @@ struct fake_gpus {
     unsigned sleep_us;
     int sleeps_behind;         /* .. after the launch instead of before it */
     unsigned graph_drops_from; /* graphs of so many nodes or more omit their last node; 0 = none */
-    int copies_lost_from;      /* copies on streams from this one copy nothing; 0: the first */
+    int copies_lost_from;      /* from this copy on a stream on, nothing arrives; 0: the first */
     int capability;            /* major compute capability */
     /* What happened. */
     int copies;                     /* queued on streams */

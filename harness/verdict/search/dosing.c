@@ -261,28 +261,30 @@ static struct paired_ratio gain_over(const struct analysis *analysis,
                              (size_t)(curves->point[placement][level].arm - arms));
 }
 
-/* Says that the first placement is the fastest, if it is one of several; and if it was so in every
- * round, how to apply it. */
+/* Says whether the first of several placements is clearly the fastest, and how to apply it. */
 static void add_fastest(const struct analysis *analysis, const struct dosing_curves *curves,
                         size_t level, const size_t *order, size_t n, struct finding *finding)
 {
     const struct paired_ratio *best = &curves->point[order[0]][level].retention;
     const enum placement fastest = curves->placement[order[0]];
-    bool leads = n > 1 && best->rounds > 2, keeps_most = leads;
+    bool leads = true, keeps_most = true;
     char ratio[40], interval[80];
     if (n < 2)
         return;
     for (size_t i = 1; i < n; i++) {
-        leads = leads && gain_over(analysis, curves, level, order[0], order[i]).low > 1;
+        const struct paired_ratio gain = gain_over(analysis, curves, level, order[0], order[i]);
+        leads = leads && gain.rounds > 2 && !gain.disturbed && gain.low > 1;
         keeps_most = keeps_most && best->low > curves->point[order[i]][level].retention.high;
+    }
+    if (!leads) {
+        text_add(finding->sentence, " No placement is clearly the fastest there.");
+        return;
     }
     const struct paired_ratio lead = gain_over(analysis, curves, level, order[0], order[1]);
     text_add(finding->sentence, " %s is the fastest there, %s %s%s%s.",
              placement_infos[fastest].name, advice_format_ratio(lead.median, ratio, sizeof(ratio)),
              placement_infos[curves->placement[order[1]]].name, isnan(lead.low) ? "" : ", ",
              advice_format_interval(&lead, interval, sizeof(interval)));
-    if (!leads)
-        return;
     if (keeps_most)
         text_add(finding->sentence, " It also keeps the most.");
     if (advice_may_advise(fastest))

@@ -3,9 +3,9 @@
  * sleeps while it waits. Without CUDA types.
  *
  *   gpu_upload_open(bdf, 24 << 20, &upload, msg, size);
- *   gpu_upload_queue(upload, 16 << 20, msg, size);      at most DEPTH pieces in flight
- *   gpu_upload_wait(upload, &bytes, &took_ms, msg, size);         the oldest piece
- *   gpu_upload_check(upload, msg, size);                the GPU holds what was copied last
+ *   gpu_upload_queue(upload, 16 << 20, msg, size);         at most DEPTH pieces in flight
+ *   gpu_upload_wait(upload, &bytes, &took_ms, msg, size);  the oldest piece
+ *   gpu_upload_check(upload, msg, size);                   the GPU holds what was copied last
  *   gpu_upload_close(upload);
  *
  * A handle belongs to the thread that opened it. Functions return 0 or a negative errno, and then

@@ -45,14 +45,14 @@ TEST(fingerprint_is_of_its_own_class)
     assert_true(fingerprint_is_same(&distance));
 }
 
-/* ln(1.22) / 0.2 = 0.994 units of a rate of the CPU, the others 0: sqrt(0.994^2 / 3). */
+/* ln(1.4884) / 0.4 = 0.994 units of a rate of the CPU, the others 0: sqrt(0.994^2 / 3). */
 TEST(fingerprint_counts_in_units_of_each_value)
 {
-    struct fingerprint a = make(0.25, 50, 0.9), b = make(0.305, 50, 0.9);
+    struct fingerprint a = make(0.25, 50, 0.9), b = make(0.3721, 50, 0.9);
     struct fingerprint_distance distance;
     compare(&a, &b, &distance, "same class (distance 0.6)");
     assert_true(fabs(distance.difference[0].units - 0.99425) < 1e-4);
-    assert_true(fabs(distance.difference[0].ratio - 0.25 / 0.305) < 1e-9);
+    assert_true(fabs(distance.difference[0].ratio - 0.25 / 0.3721) < 1e-9);
     assert_true(fabs(distance.distance - 0.99425 / sqrt(3)) < 1e-4);
     assert_string_equal(distance.part[0].name, "cpu");
 }
@@ -77,12 +77,12 @@ TEST(fingerprint_of_the_same_class_names_the_part_that_differs)
 
 TEST(fingerprint_names_the_worst_part_first)
 {
-    struct fingerprint a = make(0.25, 50, 0.9), b = make(0.5, 40, 0.9);
+    struct fingerprint a = make(0.25, 50, 0.9), b = make(1, 40, 0.9);
     struct fingerprint_distance distance;
     put(&a, "cpu", "copy", false, false, 20);
     put(&b, "cpu", "copy", false, false, 20);
     compare(&a, &b, &distance,
-            "another class (distance 2.8); copies are 20% worse here; the CPU is 50% worse here "
+            "another class (distance 2.8); copies are 20% worse here; the CPU is 75% worse here "
             "(integer)");
     assert_false(fingerprint_is_same(&distance));
 }

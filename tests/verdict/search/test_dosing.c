@@ -189,7 +189,7 @@ static void set_round(struct result *result, enum placement placement, double st
                 fixture_set_steps(&result->arms[i].observations[0].workers[w], steps_ms, 5);
 }
 
-/* The advice is the placement that is the fastest in every round, also if it loses more. */
+/* The advice is the placement that is clearly the fastest, also if it loses more. */
 TEST(dosing_advises_what_is_faster_in_every_round)
 {
     for (int slow_once = 0; slow_once < 2; slow_once++) {
@@ -207,6 +207,8 @@ TEST(dosing_advises_what_is_faster_in_every_round)
         dosing_judge(&analysis, &findings);
         assert_int_equal(findings.n, 1);
         assert_null(strstr(findings.all[0].sentence, "keeps the most"));
+        assert_non_null(strstr(findings.all[0].sentence,
+                               slow_once ? "No placement is clearly" : "partition is the fastest"));
         assert_string_equal(findings.all[0].command,
                             slow_once ? "" : "contend place --workers 2 --placement partition");
         findings_free(&findings);
