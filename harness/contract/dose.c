@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
+
 const char *const dose_names[] = {"cpu", "bandwidth", "latency", "cache", "h2d", "throttle", NULL};
 
 /* Levels that aggressors can hold: they have the workers' priority and few threads per CPU. */
@@ -90,10 +92,11 @@ int dose_parse_list(const char *text, struct dose *doses, size_t most_doses, str
     }
     if (at && (size_t)n == most_doses && most_doses > 1)
         return err_set(err, -EINVAL, "dose '%.60s' has more than %zu levels", text, most_doses);
-    return err_set(err, -EINVAL,
-                   "dose '%.60s' is not KIND=LEVEL, such as cpu=20%%%s; kinds: cpu, bandwidth, "
-                   "latency, cache, h2d, throttle",
-                   text, most_doses > 1 ? " or cpu=5,20%" : "");
+    char kinds[80] = "";
+    for (int i = 0; dose_names[i]; i++)
+        text_append(kinds, sizeof(kinds), ", ", "%s", dose_names[i]);
+    return err_set(err, -EINVAL, "dose '%.60s' is not KIND=LEVEL, such as cpu=20%%%s; kinds: %s",
+                   text, most_doses > 1 ? " or cpu=5,20%" : "", kinds);
 }
 
 int dose_parse(const char *text, struct dose *dose, struct err *err)

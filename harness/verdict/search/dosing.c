@@ -251,39 +251,32 @@ static void add_retention(const struct dosing_curves *curves, size_t p, size_t l
                  100 * retention->high);
 }
 
-/* The throughput of one placement relative to another's, by round. */
-static struct paired_ratio gain_over(const struct analysis *analysis,
-                                     const struct dosing_curves *curves, size_t level,
-                                     size_t placement, size_t other)
-{
-    const struct arm *arms = analysis->result->arms;
-    return analysis_ratio_of(analysis, &curves->what, (int)(curves->point[other][level].arm - arms),
-                             (size_t)(curves->point[placement][level].arm - arms));
-}
-
 /* Says whether the first of several placements is clearly the fastest, and how to apply it. */
 static void add_fastest(const struct analysis *analysis, const struct dosing_curves *curves,
                         size_t level, const size_t *order, size_t n, struct finding *finding)
 {
-    const struct paired_ratio *best = &curves->point[order[0]][level].retention;
+    const struct arm *arms = analysis->result->arms;
+    const struct dosing_point *best = &curves->point[order[0]][level];
     const enum placement fastest = curves->placement[order[0]];
+    struct paired_ratio lead = PAIRED_NONE; /* in the end over the second */
     bool leads = true, keeps_most = true;
     char ratio[40], interval[80];
     if (n < 2)
         return;
-    for (size_t i = 1; i < n; i++) {
-        const struct paired_ratio gain = gain_over(analysis, curves, level, order[0], order[i]);
-        leads = leads && gain.rounds > 2 && !gain.disturbed && gain.low > 1;
-        keeps_most = keeps_most && best->low > curves->point[order[i]][level].retention.high;
+    for (size_t i = n - 1; i > 0; i--) {
+        const struct dosing_point *other = &curves->point[order[i]][level];
+        lead = analysis_ratio_of(analysis, &curves->what, (int)(other->arm - arms),
+                                 (size_t)(best->arm - arms));
+        leads = leads && lead.rounds > 2 && !lead.disturbed && lead.low > 1;
+        keeps_most = keeps_most && best->retention.low > other->retention.high;
     }
     if (!leads) {
         text_add(finding->sentence, " No placement is clearly the fastest there.");
         return;
     }
-    const struct paired_ratio lead = gain_over(analysis, curves, level, order[0], order[1]);
-    text_add(finding->sentence, " %s is the fastest there, %s %s%s%s.",
+    text_add(finding->sentence, " %s is the fastest there, %s %s, %s.",
              placement_infos[fastest].name, advice_format_ratio(lead.median, ratio, sizeof(ratio)),
-             placement_infos[curves->placement[order[1]]].name, isnan(lead.low) ? "" : ", ",
+             placement_infos[curves->placement[order[1]]].name,
              advice_format_interval(&lead, interval, sizeof(interval)));
     if (keeps_most)
         text_add(finding->sentence, " It also keeps the most.");
