@@ -34,6 +34,25 @@ asleep() {
 }
 retry asleep || fail "$(cat "$scratch/said")"
 
+# The first run begins when the control loop of its dose had a second to reach its level: writes that loop's age.
+cat > "$scratch/age" << 'END'
+#!/usr/bin/env python3
+import os, sys
+fields = lambda pid: open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
+session = fields(os.getppid())[1]
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    try:
+        if fields(pid)[1] == session and open(f"/proc/{pid}/comm").read().strip() == "contend-w1":
+            uptime = float(open("/proc/uptime").read().split()[0])
+            open(sys.argv[1], "x").write(str(uptime - int(fields(pid)[19]) / os.sysconf("SC_CLK_TCK")))
+    except OSError:
+        pass
+END
+chmod +x "$scratch/age"
+"$CONTEND_BINARY" run -P none -n 1 --rounds 1 --no-canary --no-plots --no-baselines --dose cpu=20% -o "$scratch/age-of" \
+    -- "$scratch/age" "$scratch/seconds" > "$scratch/said" 2> "$scratch/log" || fail "exit $?: $(cat "$scratch/log")"
+awk '{ exit !($1 > 1) }' "$scratch/seconds" || fail "the run began $(cat "$scratch/seconds") s after its dose"
+
 # For requests by a schedule, the retained value is the rate at which the workers saturate.
 "${doses[@]}" serve -P partition --time 0.3 --rounds 1 --no-plots --dose cpu=0,20% -o "$scratch/serve" > "$scratch/said" 2> "$scratch/log" ||
     fail "serve: exit $?: $(cat "$scratch/log")"

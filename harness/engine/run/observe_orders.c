@@ -48,9 +48,11 @@ void observe_write_orders(struct observer *o)
     const struct observe_config *config = o->config;
     o->shared->warmup_s = config->warmup_s;
     o->shared->least_warmup_s = config->least_warmup_s;
-    /* A single worker has no other workers to settle with. */
+    /* A single worker has no other workers to settle with. One whose only step is the measurement
+     * waits for the dose alone. */
     bool joint = o->nworkers > 1 || o->arm->workers > 1;
-    o->shared->settle_s = joint && !o->arm->bench->scan ? config->settle_s : 0;
+    bool whole = o->arm->bench->scan || o->arm->bench->one_shot;
+    o->shared->settle_s = joint && (!whole || o->arm->plan.has_dose) ? config->settle_s : 0;
     o->shared->measure_s = config->measure_s;
     bool sooner = o->arm->limit_s > 0 && o->arm->limit_s < config->limit_s;
     o->shared->limit_s = sooner ? o->arm->limit_s : config->limit_s;

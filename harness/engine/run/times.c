@@ -81,11 +81,10 @@ static double warmup_s(const struct run_options *options, const struct result *r
 /* Time after go in which the control loops of doses reach their level. */
 static const double dose_settle_s = 1;
 
-/* Time after go in which workers settle; whole runs have none. */
+/* Time after go in which workers settle; whole runs wait for a dose alone. */
 static double settle_s(const struct result *result, double fallback_s)
 {
-    return result_has_doses(result) && fallback_s > 0 ? fmax(fallback_s, dose_settle_s)
-                                                      : fallback_s;
+    return result_has_doses(result) ? fmax(fallback_s, dose_settle_s) : fallback_s;
 }
 
 static double limit_s(const struct run_options *options, const struct result *result,
@@ -193,7 +192,7 @@ void times_set(const struct run_options *options, struct run_setup *setup)
     config->warmup_s = warmup_s(options, result, profile->warmup_s);
     config->least_warmup_s = config->warmup_s;
     const bool is_one_shot = commands_of(result) && commands_of(result)->one_shot;
-    config->settle_s = is_one_shot ? 0 : settle_s(result, config->warmup_s);
+    config->settle_s = settle_s(result, is_one_shot ? 0 : config->warmup_s);
     config->setup_s = options->setup_limit_s;
 
     double launches = 0;

@@ -131,6 +131,10 @@ int steps_settle(struct worker *w)
     struct sample ignored;
     bool last;
     uint64_t step = 0;
+    if (w->bench->scan || w->bench->one_shot) { /* one step is the whole measurement */
+        clock_sleep_until(clock_timer_ns() + (uint64_t)(w->shared->settle_s * 1e9));
+        return 0;
+    }
     do {
         step++;
         if (is_coupled(w) && w->peers.rank == 0 && clock_now_ns() + w->step_ns >= end_ns)
