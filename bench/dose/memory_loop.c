@@ -6,8 +6,6 @@ static const double most_share = 0.9; /* the rest shows the speed without aggres
 static const double few_share = 0.2, enough_share = 0.7;
 static const double gain = 0.1; /* per step, on the share of the time */
 static const double most_trim = 0.3;
-static const double weight = 0.2;     /* of a step in the mean of speeds */
-static const double most_jump = 1.25; /* of a mean, as other programs may disturb the probe */
 
 double memory_loop_enough(double target)
 {
@@ -26,14 +24,6 @@ static void set_active(struct memory_loop *loop, unsigned active)
     loop->share = enough_share / 2;
     loop->pressing = NAN;
     loop->trim = 0;
-}
-
-static double mean_of(double mean, double now)
-{
-    if (isnan(mean) || isnan(now))
-        return isnan(mean) ? now : mean;
-    now = fmin(most_jump * mean, fmax(mean / most_jump, now));
-    return mean + weight * (now - mean);
 }
 
 /* speed = 1 - share (1 - pressing / resting); what is left of the difference goes to the trim. */
@@ -70,11 +60,12 @@ void memory_loop_init(struct memory_loop *loop, double target, unsigned most, un
 
 double memory_loop_step(struct memory_loop *loop, const struct probe_speeds *step)
 {
-    loop->resting = mean_of(loop->resting, step->resting);
-    loop->pressing = mean_of(loop->pressing, step->pressing);
-    /* Not the mean, which lags when workers begin or end their traffic. */
-    const double resting = isnan(step->resting) ? loop->resting : step->resting;
-    const double held = step->all / resting;
+    /* Not means of several steps: they lag when workers begin or end their traffic. */
+    if (!isnan(step->resting))
+        loop->resting = step->resting;
+    if (!isnan(step->pressing))
+        loop->pressing = step->pressing;
+    const double held = step->all / loop->resting;
     set_share(loop, held);
     return held;
 }

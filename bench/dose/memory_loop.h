@@ -18,7 +18,7 @@ struct memory_loop {
     unsigned most;   /* aggressors */
     unsigned active; /* of them, at least 1 */
     double share;    /* of the time, in which they press */
-    double resting, pressing; /* means of the last second or so */
+    double resting, pressing; /* as measured last */
     double trim;
 };
 
@@ -27,8 +27,8 @@ void memory_loop_init(struct memory_loop *loop, double target, unsigned most, un
                       double resting, double pressing);
 
 /*
- * The level of the step: its speed relative to its resting speed, or to the mean of that if the
- * step has none; NaN: no speed. Then sets `active` and `share` for the next step.
+ * The level of the step: its speed relative to its resting speed, or to the last one if the step
+ * has none; NaN: no speed. Then sets `active` and `share` for the next step.
  */
 double memory_loop_step(struct memory_loop *loop, const struct probe_speeds *step);
 

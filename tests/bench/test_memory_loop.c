@@ -86,6 +86,19 @@ TEST(memory_loop_holds_its_target_beside_bursts)
     }
 }
 
+/* Two steps after a change the level is held again, so that short scans have the dose too. */
+TEST(memory_loop_follows_its_workers_at_once)
+{
+    const struct model model = {10, 7, kept_by_one, 10, 10};
+    struct memory_loop loop;
+    memory_loop_init(&loop, 0.8, 4, 1, 10, 5);
+    for (unsigned i = 0; i < 200; i++) {
+        const struct probe_speeds step = step_of(&model, &loop, i);
+        (void)memory_loop_step(&loop, &step);
+        assert_true(i < 20 || i % 10 < 2 || fabs(step.all / step.resting - 0.8) < 0.01);
+    }
+}
+
 TEST(memory_loop_takes_more_aggressors_where_few_take_too_little)
 {
     const struct model model = {10, 10, kept_by_many, 1, 0};
