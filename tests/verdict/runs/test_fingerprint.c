@@ -23,7 +23,7 @@ static struct fingerprint make(double integer_ns, double copies, double kept)
     struct fingerprint print = {0};
     put(&print, "cpu", "integer", false, true, integer_ns);
     put(&print, "copies", "h2d", false, false, copies);
-    put(&print, "copies under memory load", "h2d", true, false, kept);
+    put(&print, "copies under memory load", "h2d at bandwidth=0.8", true, false, kept);
     return print;
 }
 
@@ -57,10 +57,10 @@ TEST(fingerprint_counts_in_units_of_each_value)
     assert_string_equal(distance.part[0].name, "cpu");
 }
 
-/* ln(0.86) / 0.06 = 2.51 units in one of ten values: sqrt(2.51^2 / 10) = 0.79. */
+/* ln(0.8) / 0.09 = 2.48 units in one of ten values: sqrt(2.48^2 / 10) = 0.78. */
 TEST(fingerprint_of_the_same_class_names_the_part_that_differs)
 {
-    struct fingerprint a = make(0.25, 50, 0.5), b = make(0.25, 50, 0.43);
+    struct fingerprint a = make(0.25, 50, 0.5), b = make(0.25, 50, 0.4);
     struct fingerprint_distance distance;
     for (unsigned i = 0; i < 7; i++) {
         char name[16];
@@ -69,10 +69,10 @@ TEST(fingerprint_of_the_same_class_names_the_part_that_differs)
         put(&b, "memory", name, false, false, 10);
     }
     compare(&a, &b, &distance,
-            "same class (distance 0.8); copies under memory load are 14% worse here");
-    assert_true(fabs(distance.part[0].distance - 2.5137) < 1e-3);
+            "same class (distance 0.8); copies under memory load are 20% worse here");
+    assert_true(fabs(distance.part[0].distance - 2.4794) < 1e-3);
     compare(&b, &a, &distance,
-            "same class (distance 0.8); copies under memory load are 16% better here");
+            "same class (distance 0.8); copies under memory load are 25% better here");
 }
 
 TEST(fingerprint_names_the_worst_part_first)
@@ -123,7 +123,7 @@ TEST(fingerprint_takes_parts_of_a_later_version)
     compare(&a, &b, &distance, "another class (distance 13.9); disks: 50% worse here");
 }
 
-/* The median of 0.9, 0.8, 0.9 is 0.9: the second one is ln(0.8 / 0.9) / 0.06 = 1.96 units from it.
+/* The median of 0.9, 0.8, 0.9 is 0.9: the second one is ln(0.8 / 0.9) / 0.09 = 1.31 units from it.
  */
 TEST(fingerprint_ranks_machines_by_what_is_usual)
 {
@@ -142,7 +142,7 @@ TEST(fingerprint_ranks_machines_by_what_is_usual)
     const struct fingerprint_distance *distance = &all[0].distance;
     const struct fingerprint_difference *worst = &distance->difference[distance->part[0].farthest];
     assert_ptr_equal(worst->b, &all[0].print.value[2]);
-    assert_true(fabs(worst->units - 1.9631) < 1e-4);
+    assert_true(fabs(worst->units - 1.3087) < 1e-4);
     assert_true(worst->ratio < 1);
     assert_float_equal(all[2].distance.distance, 0, 0);
 }
