@@ -259,6 +259,17 @@ static double round_s_of(const struct work *work)
     return json_number_value(json_object_get(json_object_get(record, "options"), "time"));
 }
 
+/* The verdict comes before its doubts. */
+static int add_first(struct findings *findings, const struct finding *finding, struct err *err)
+{
+    int rc = findings_add(findings, finding, err);
+    if (rc)
+        return rc;
+    memmove(&findings->all[1], &findings->all[0], (findings->n - 1) * sizeof(*finding));
+    findings->all[0] = *finding;
+    return 0;
+}
+
 static int compare(struct work *work, const struct compare_args *args, struct err *err)
 {
     struct pairing_runs sides[PAIRING_SIDES];
@@ -290,7 +301,7 @@ static int compare(struct work *work, const struct compare_args *args, struct er
     comparisons_to_finding(&work->comparisons, &whole);
     if (refused[0])
         text_set(whole.sentence, "No verdict: %s.", refused);
-    rc = findings_add(&work->findings, &whole, err);
+    rc = add_first(&work->findings, &whole, err);
     return rc ? rc : advise(work, err);
 }
 

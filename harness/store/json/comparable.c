@@ -69,6 +69,12 @@ static bool is_variable(const char *path)
     return strstr(path, ".variables.") != NULL;
 }
 
+/* Options that are 0 were not given. */
+static bool is_option(const char *path)
+{
+    return !strncmp(path, "options.", strlen("options."));
+}
+
 /* The user's command in contend's own command line, after "--"; false: it has none. */
 static bool format_command(const json_t *words, char *buf, size_t size)
 {
@@ -96,6 +102,8 @@ static bool format(const json_t *record, const char *path, char *buf, size_t siz
         return format_command(value, buf, size);
     if (json_is_string(value))
         (void)snprintf(buf, size, "%s", json_string_value(value));
+    else if (json_is_number(value) && json_number_value(value) == 0 && is_option(path))
+        (void)snprintf(buf, size, "default");
     else if (json_is_number(value))
         (void)snprintf(buf, size, "%g", json_number_value(value));
     else if (json_is_boolean(value))

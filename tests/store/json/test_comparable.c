@@ -109,6 +109,24 @@ TEST(comparable_sees_differences_far_behind)
     json_decref(other);
 }
 
+TEST(comparable_calls_options_that_were_not_given_default)
+{
+    static const char plain[] = "'options': {'profile': 'quick'}";
+    json_t *base = record_with(plain, "'options': {'time': 0}");
+    json_t *other = record_with(plain, "'options': {'time': 0.2}");
+    const struct comparable sides[] = {{"base", base}, {"new", other}};
+    struct checked checked = {0};
+    struct err err;
+    assert_int_equal(comparable_check(sides, 2, NULL, checked.refused, sizeof(checked.refused),
+                                      &checked.findings, &err),
+                     0);
+    assert_int_equal(checked.findings.n, 1);
+    assert_non_null(strstr(checked.findings.all[0].sentence, "default in base, 0.2 in new: "));
+    findings_free(&checked.findings);
+    json_decref(base);
+    json_decref(other);
+}
+
 /* Another way to count a command's work makes another measurement; another command is only
  * reported. */
 TEST(comparable_tells_commands_apart)
