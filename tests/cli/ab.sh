@@ -35,6 +35,7 @@ expect 4 'UNCLEAR' "${ab[@]}" -V a -V b --rounds 2 -o "$scratch/few"
 expect 1 'UNCLEAR' "${ab[@]}" -V a -V b --rounds 2 --fail-on unclear -o "$scratch/few"
 expect 3 'MISSING' "${ab[@]}" -V a -V b=param:mode=fail-run --rounds 2 -o "$scratch/missing"
 expect 0 'variant|scenario' "${ab[@]}" -V a -V b --dry-run
+expect 0 'variant|scenario' "${ab[@]}" -V a -V b=lib:nccl=libnccl.so.2 --dry-run # the loader finds it
 
 # Bad variants: one line, exit 2.
 one_line() { # one_line PATTERN ARGS...
@@ -52,6 +53,8 @@ one_line "unknown placement 'nosuch'" -V a -V b=placement:nosuch
 one_line 'one alone, where a variant has its own' -V a -V b=placement:none -P none,sized
 one_line 'fail-on' -V a -V b --fail-on never
 one_line 'cannot run the build' -V a -V b=build:/nonexistent
+one_line "variant 'a': cannot read the library '/nonexistent': No such" -V a=lib:nccl=/nonexistent -V b
+one_line 'is no regular file' -V a=lib:nccl=/ -V b
 one_line 'builds are compared under one placement' -V a -V "b=build:$CONTEND_FAKE" -P none,sized
 
 # A variant's environment reaches only that variant's workers.

@@ -221,9 +221,13 @@ apply=("$CONTEND_BINARY" doctor --time 0.5 --pid "$a" --pid "$b" --state "$state
 expect 2 'without a terminal, --apply needs --yes' "${apply[@]}"
 [ "$(mask_of "$a")" = "$before" ] || fail "bound without being asked to"
 expect 2 "placement 'none' binds nothing" "${apply[@]}" --yes --placement none
+expect 2 'apply excludes --json and --undo$' "${apply[@]}" --undo
 # A wrong placement is refused before anything is watched, also where nothing is busy.
 sleep 60 &
 expect 2 "unknown placement 'nope'" "$CONTEND_BINARY" doctor --time 0.5 --pid $! --apply --yes --placement nope
+idle=$("$CONTEND_BINARY" doctor --time 0.5 --pid $! --state "$scratch/idle" --apply --yes)
+[ "$(tail -n 1 <<<"$idle")" = 'nothing was changed: no busy process can be bound' ] || fail "nothing busy: $idle"
+[ ! -e "$scratch/idle" ] || fail "a state of no change"
 kill $!
 expect 0 'bound 2 processes' "${apply[@]}" --yes
 [ "$(mask_of "$a")" != "$before" ] && [ "$(mask_of "$a")" != "$(mask_of "$b")" ] ||

@@ -52,7 +52,7 @@ sys.exit(worker["pid"] != int(sys.argv[2]) or round(worker["gpu_busy"], 3) != 0.
 fi
 
 # Bad input.
-expect 2 'live excludes' "$CONTEND_BINARY" doctor --live --apply
+expect 2 '^contend: error: --live excludes --apply, --verify and --undo$' "$CONTEND_BINARY" doctor --live --apply
 expect 2 'looks needs --live' "$CONTEND_BINARY" doctor --looks 1
 expect 2 'is not the number of a process' "$CONTEND_BINARY" doctor --live --pid x --looks 1
 expect 3 'there is no process 4194304' "$CONTEND_BINARY" doctor --live --pid 4194304 --looks 1

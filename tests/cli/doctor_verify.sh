@@ -157,5 +157,5 @@ bad 'give all workers one kind' --verify 'rate:echo 1' --verify "lines:$scratch/
 bad 'needs --verify file: or rate:' --verify "lines:$scratch/silent.log" --less-is-better
 bad 'is too short for 4 blocks of 4 s: type --max-time 17' --verify 'rate:echo 1' --max-time 10
 bad 'need --verify' --keep
-bad 'excludes --apply' --verify 'rate:echo 1' --apply
+bad 'verify excludes --apply and --undo$' --verify 'rate:echo 1' --apply
 finish

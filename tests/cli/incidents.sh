@@ -29,6 +29,10 @@ grep -q ',weight_load,.*variant=sick' one/weight_load/rows.csv || fail "no row o
 [ -z "$(awk 'length > 80' out)" ] || fail "wider than 80 columns: $(cat out)"
 wait_for 20 none_of_this_test '__worker\|bench grain' || fail "a load is left"
 
+# Nothing was measured.
+expect 3 '^skipped: only a hypervisor' "$CONTEND_BINARY" run incident steal -o none
+[ "$(jq -r '.[] | .end' none/incidents.json)" = skipped ] || fail "steal alone: $(cat none/incidents.json)"
+
 # The result can be read like all others.
 expect 0 'weight_load' "$CONTEND_BINARY" report one/weight_load
 expect 2 "unknown incident 'weight_laod'; did you mean 'weight_load'" "$CONTEND_BINARY" run incident weight_laod

@@ -109,12 +109,12 @@ static int run_one(const struct incident_work *work, unsigned nodes, bool asks,
     return rc;
 }
 
-/* 1: a cure does not cure; 3: an incident failed; 4: an incident is unclear. */
+/* 1: a cure does not cure; 3: an incident failed, or all are skipped; 4: an incident is unclear. */
 static int code_of(const struct incident_outcome *all, size_t n)
 {
     if (incidents_count(all, n, INCIDENT_NOT))
         return EXIT_VERDICT;
-    if (incidents_count(all, n, INCIDENT_FAILED))
+    if (incidents_count(all, n, INCIDENT_FAILED) || incidents_count(all, n, INCIDENT_SKIPPED) == n)
         return EXIT_NOT_RUN;
     return incidents_count(all, n, INCIDENT_UNCLEAR) ? EXIT_INCONCLUSIVE : EXIT_GOOD;
 }
@@ -277,7 +277,8 @@ const struct command incident_command = {
         "Reproduces published reports of contention: the sick setting against its cure, in the "
         "same rounds, beside what was reported. Then doctor looks at the sick one, and its fix is "
         "tried. 'contend run incidents' runs all of them. Exit code: 0 each that this machine can "
-        "show is reproduced and cured, 1 a cure does not cure, 3 one failed, 4 one is unclear.",
+        "show is reproduced and cured, 1 a cure does not cure, 3 one failed or all were skipped, "
+        "4 one is unclear.",
     .opts = incident_opts,
     .examples = {{"contend run incident thread_per_cpu", "one of them, in half a minute"},
                  {"contend run incidents", "all of them"}},

@@ -128,13 +128,13 @@ static int check_args(const struct doctor_args *args, struct err *err)
     if (args->markdown)
         return err_set(err, -EINVAL, "--markdown goes with --list");
     if (args->live && (args->apply || verify || args->undo || args->root))
-        return err_set(err, -EINVAL, "--live excludes --apply, --verify, --undo and --root");
+        return err_set(err, -EINVAL, "--live excludes --apply, --verify and --undo");
     if (args->looks && !args->live)
         return err_set(err, -EINVAL, "--looks needs --live");
     if (args->apply && (args->json || args->root || args->undo))
-        return err_set(err, -EINVAL, "--apply excludes --json, --root and --undo");
+        return err_set(err, -EINVAL, "--apply excludes --json and --undo");
     if (verify && (args->apply || args->undo || args->root))
-        return err_set(err, -EINVAL, "--verify excludes --apply, --undo and --root");
+        return err_set(err, -EINVAL, "--verify excludes --apply and --undo");
     if (args->applied.yes && !args->apply && !verify)
         return err_set(err, -EINVAL, "--yes needs --apply or --verify");
     if ((args->verify.restart || args->verify.keep || args->verify.less_is_better) && !verify)

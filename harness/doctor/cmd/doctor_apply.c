@@ -273,7 +273,7 @@ int doctor_apply(struct reader *reader, const struct doctor_apply_options *optio
     *done = false;
     int rc = doctor_change_make(&reader->view, options, stdout, &change, err);
     if (!rc && !change.n)
-        (void)puts("none of them is busy: nothing to bind");
+        (void)puts("nothing was changed: no busy process can be bound");
     if (!rc && change.n && !wanted)
         rc = doctor_ask("Bind them", "--apply", signals, &wanted, err);
     if (!rc && change.n && wanted) {
