@@ -70,7 +70,18 @@ expect 0 '^  op OP ' "$CONTEND_BINARY" bench collective --help
 expect 0 'has no parameters' "$CONTEND_BINARY" bench core_to_core --help
 for scenario in $(names Scenarios); do
     expect 0 "^usage: contend run $scenario" "$CONTEND_BINARY" run "$scenario" --help
+    expect 0 "^  contend run $scenario   " "$CONTEND_BINARY" run "$scenario" --help
+    # Every example is valid; 3: nothing of it can run here.
+    while read -r line; do
+        # shellcheck disable=SC2086
+        "$CONTEND_BINARY" ${line#contend } --dry-run >"$scratch/dry" 2>&1
+        [[ $? = [03] ]] || fail "$line: $(cat "$scratch/dry")"
+    done < <("$CONTEND_BINARY" run "$scenario" --help | sed -n '/^Examples:/,$s/^  \(contend .*\)   .*/\1/p')
 done
+expect 0 '^  contend run pipeline -P none,sized  ' "$CONTEND_BINARY" run pipeline --help
+expect 0 '^  contend run dose --dose cpu=10,30%  ' "$CONTEND_BINARY" run dose --help
+expect 0 'dose of cpu=0,5,10,20,40,60%,$' "$CONTEND_BINARY" run dose --help
+! "$CONTEND_BINARY" tune pipeline --help | grep 'contend run' || fail "examples of run in the help of tune"
 [ -n "$(names Scenarios)" ] && [ -n "$(names Benchmarks)" ] || fail "nothing in the list"
 
 # The scenarios that a command accepts.

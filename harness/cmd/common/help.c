@@ -165,12 +165,46 @@ void help_print_bench(const struct bench *bench)
     print_where_options_are("bench");
 }
 
+static void print_doses(const struct scenario *scenario)
+{
+    (void)putchar('\n');
+    text_wrapped(stdout, 0, 0,
+                 "It measures placements %s under each dose of %s, the share of each CPU's time "
+                 "that other work takes. --placement and --dose take other lists.",
+                 scenario->parts->placements, scenario->doses);
+}
+
+/* True if some part runs as many workers as the user says, and so compares placements. */
+static bool shares_machine(const struct scenario *scenario)
+{
+    const struct scenario_part *part = scenario->parts;
+    while (part->foreground && part->workers)
+        part++;
+    return part->foreground;
+}
+
+static void print_scenario_examples(const struct scenario *scenario)
+{
+    char plain[64], more[96];
+    struct command command = {.examples = {{plain, "its defaults"}}};
+    (void)snprintf(plain, sizeof(plain), "contend run %s", scenario->name);
+    (void)snprintf(more, sizeof(more), "%s %s", plain,
+                   scenario->doses ? "--dose cpu=10,30%" : "-P none,sized");
+    if (scenario->doses)
+        command.examples[1] = (struct example){more, "other doses"};
+    else if (shares_machine(scenario))
+        command.examples[1] = (struct example){more, "two placements"};
+    print_examples(&command);
+}
+
 void help_print_scenario(const struct cmd_env *env, const struct command *command,
                          const struct scenario *scenario)
 {
     (void)printf("usage: contend %s %s [options] [-p NAME=VALUE]...\n", command->name,
                  scenario->name);
     print_about(scenario->summary);
+    if (scenario->doses)
+        print_doses(scenario);
     for (const struct scenario_part *part = scenario->parts; part->foreground; part++) {
         const struct bench *bench = bench_find(env->benches, part->foreground);
         bool again = scenario_repeats(scenario, part);
@@ -181,5 +215,7 @@ void help_print_scenario(const struct cmd_env *env, const struct command *comman
                                : "  this scenario sets %s\n",
                          part->params);
     }
+    if (command == &run_command)
+        print_scenario_examples(scenario);
     print_where_options_are(command->name);
 }
