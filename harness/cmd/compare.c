@@ -47,7 +47,7 @@ static const struct opt compare_opts[] = {
              .choices = comparable_words),
     OPT_FLAG("verbose", compare_args, verbose, NULL,
              "Also print the reason of each verdict, and the metrics without one", .letter = 'v'),
-    OPT_FLAG("json", compare_args, json, NULL, "Print JSON instead of the table"),
+    OPT_FLAG("json", compare_args, json, NULL, "Print JSON"),
     OPT_FLAG("markdown", compare_args, markdown, NULL,
              "Print Markdown instead of the table, for a pull request"),
     OPT_TEXT("html", compare_args, html, NULL, "FILE",

@@ -52,7 +52,7 @@ static const struct entry environment[] = {
     {.term = NULL},
 };
 
-enum { TAKERS_MAX = 120, NAMES_MAX = 1024 };
+enum { TAKERS_MAX = 120, NAMES_MAX = 1024, SHARED_MAX = 128 };
 
 /* Output of a page. */
 struct page {
@@ -172,26 +172,75 @@ static bool is_shared(const char *takers)
     return strchr(takers, ',') != NULL;
 }
 
-/* Prints, by group, the options that only this command has, or (`shared`) those that several
- * commands have and this one is the first of them. */
-static void put_options(const struct page *page, const struct opt *opts, const char *command,
-                        bool shared)
+static void put_option(const struct page *page, bool first, const struct opt *opt,
+                       const char *takers)
 {
-    char term[OPT_TERM_MAX], help[OPT_HELP_MAX], takers[TAKERS_MAX],
-        text[OPT_HELP_MAX + TAKERS_MAX];
+    char term[OPT_TERM_MAX], help[OPT_HELP_MAX], text[OPT_HELP_MAX + TAKERS_MAX];
+    text_set(text, is_shared(takers) ? "%s. Commands: %s." : "%s",
+             opt_format_help(opt, OPT_RARE, help, sizeof(help)), takers);
+    put_item(page, first, opt_format_term(opt, "--", term, sizeof(term)), text);
+}
+
+/* Prints, by group, the options that only this command has. */
+static void put_own_options(const struct page *page, const struct opt *opts)
+{
+    char takers[TAKERS_MAX];
     const char *group = "", *above = "";
     bool first = true;
     for (const struct opt *opt = opts_shown(opts); opt; opt = opts_shown(opt + 1)) {
         group = opt->group ? opt->group : group;
-        bool is_first = !strncmp(takers_of(opt, takers), command, strlen(command));
-        if (is_shared(takers) != shared || !is_first)
+        if (is_shared(takers_of(opt, takers)))
             continue;
         if (strcmp(group, above) != 0)
             put_group(page, above = group, &first);
-        text_set(text, shared ? "%s. Commands: %s." : "%s",
-                 opt_format_help(opt, OPT_RARE, help, sizeof(help)), takers);
-        put_item(page, first, opt_format_term(opt, "--", term, sizeof(term)), text);
+        put_option(page, first, opt, takers);
         first = false;
+    }
+}
+
+/* Options that several commands have, each once, with its group. */
+struct shared {
+    size_t n;
+    struct {
+        const struct opt *opt;
+        const char *group;
+    } all[SHARED_MAX];
+};
+
+/* Adds those of which this command is the first taker. */
+static void add_shared(struct shared *shared, const struct opt *opts, const char *command)
+{
+    char takers[TAKERS_MAX];
+    const char *group = "Options";
+    for (const struct opt *opt = opts_shown(opts); opt; opt = opts_shown(opt + 1)) {
+        group = opt->group ? opt->group : group;
+        (void)takers_of(opt, takers);
+        if (!is_shared(takers) || strncmp(takers, command, strlen(command)) != 0)
+            continue;
+        if (shared->n < SHARED_MAX) {
+            shared->all[shared->n].opt = opt;
+            shared->all[shared->n++].group = group;
+        }
+    }
+}
+
+/* Prints them under one heading for each group, in the order in which the commands name groups. */
+static void put_shared(const struct page *page, struct shared *shared)
+{
+    char takers[TAKERS_MAX];
+    for (size_t i = 0; i < shared->n; i++) {
+        const char *group = shared->all[i].group;
+        bool first = true;
+        if (!group)
+            continue;
+        put_group(page, group, &first);
+        for (size_t j = i; j < shared->n; j++) {
+            if (!shared->all[j].group || strcmp(shared->all[j].group, group) != 0)
+                continue;
+            put_option(page, first, shared->all[j].opt, takers_of(shared->all[j].opt, takers));
+            shared->all[j].group = NULL; /* printed */
+            first = false;
+        }
     }
 }
 
@@ -215,18 +264,20 @@ static void put_names_of_shared(const struct page *page, const struct command *c
 static void put_commands(const struct page *page)
 {
     char usage[HELP_USAGE_MAX];
+    struct shared shared = {0};
     put_heading(page, "Commands");
     for (const struct command *const *c = command_table; *c; c++) {
         put_subheading(page, help_format_usage(*c, usage, sizeof(usage)));
         put_paragraph(page, (*c)->about);
-        put_options(page, (*c)->opts, (*c)->name, false);
+        put_own_options(page, (*c)->opts);
         put_names_of_shared(page, *c);
     }
     put_heading(page, "Shared options");
     put_paragraph(page, "Each entry ends with the commands that take the option.");
     for (const struct command *const *c = command_table; *c; c++)
-        put_options(page, (*c)->opts, (*c)->name, true);
-    put_options(page, help_param_option, "", true);
+        add_shared(&shared, (*c)->opts, (*c)->name);
+    add_shared(&shared, help_param_option, "");
+    put_shared(page, &shared);
 }
 
 static void put_names(const struct page *page, const struct cmd_env *env)

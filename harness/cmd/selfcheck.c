@@ -58,7 +58,7 @@ static const struct opt selfcheck_opts[] = {
              .letter = 'o'),
     OPT_TEXT("host", selfcheck_args, host, NULL, "NAME",
              "Name of this machine in results (default: its host name)"),
-    OPT_FLAG("json", selfcheck_args, json, NULL, "Print JSON instead of the table"),
+    OPT_FLAG("json", selfcheck_args, json, NULL, "Print JSON"),
     OPT_FLAG("dry-run", selfcheck_args, dry_run, NULL,
              "Print the trials and the expected time; start nothing"),
     {.name = NULL},

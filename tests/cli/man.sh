@@ -36,6 +36,14 @@ while read -r what name; do
     esac
 done <"$scratch/names"
 
+# Among the shared options, each heading and each option with its text stands once.
+sed -n '/^## Shared options/,/^## Scenarios/p' "$scratch/contend.md" >"$scratch/shared"
+twice=$(grep -e '^- ' -e '^[A-Z]' "$scratch/shared" | sed 's/ Commands: .*//' | sort | uniq -d)
+[ -z "$twice" ] || fail "twice among the shared options: $twice"
+bare=$(awk '/^- / && gap && !heading { print } { gap = $0 == "" } /^[A-Z]/ { heading = 1 } /^- / { heading = 0 }' "$scratch/shared")
+[ -z "$bare" ] || fail "shared options without a heading: $bare"
+[ "$(grep -c '^- ' "$scratch/shared")" -gt 20 ] || fail "few shared options"
+
 # groff and mandoc find no error, except for a missing date: a build may have none.
 if command -v groff >/dev/null; then
     said=$(groff -ww -man -Tutf8 -z "$scratch/contend.1" 2>&1)
