@@ -31,7 +31,10 @@ expect 3 "cannot write '/nonexistent/x'" "${ab[@]}" -V a -V b --rounds 1 --junit
     fail "no outcome in the JSON"
 
 # Two rounds of equal variants decide nothing, which has its own exit code.
-expect 4 'UNCLEAR' "${ab[@]}" -V a -V b --rounds 2 -o "$scratch/few"
+expect 4 '^No verdict on 2 metrics: 2 UNCLEAR\. .* longer, with --rounds 12\.$' "${ab[@]}" -V a -V b --rounds 2 \
+    -o "$scratch/few"
+expect 4 '^No verdict on 2 metrics: .* longer, with --max-time 3\.$' "${ab[@]}" -V a -V b -p step=0.15 --max-time 1 \
+    -o "$scratch/few" # too long for the six rounds that a verdict needs
 expect 1 'UNCLEAR' "${ab[@]}" -V a -V b --rounds 2 --fail-on unclear -o "$scratch/few"
 expect 3 'MISSING' "${ab[@]}" -V a -V b=param:mode=fail-run --rounds 2 -o "$scratch/missing"
 expect 0 'variant|scenario' "${ab[@]}" -V a -V b --dry-run

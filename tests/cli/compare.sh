@@ -49,7 +49,7 @@ compare 0 'Metrics that gate: 4 SAME' base/{1,2,3,4,5} -- new/{1,2,3,4,5}
 compare 1 '^SLOWER +step_time .* 3.0x' base slow
 compare 0 '^FASTER +step_time' slow base
 compare 0 'SLOWER' base slow --fail-on none
-compare 4 '4 UNCLEAR: nothing was shown either way' base/1 new/1
+compare 4 '^No verdict on 4 metrics: 4 UNCLEAR\.$' base/1 new/1
 compare 1 'UNCLEAR' base/1 new/1 --fail-on slower,unclear
 compare 2 'no results: type' base
 compare 2 'no results: type' base/1 base/2 base/3

@@ -104,7 +104,7 @@ cp -r "$scratch/two/team" "$scratch/lone"
 expect 2 'is no result directory' "$CONTEND_FAKE" report "$scratch/lone"
 
 # compare and --history work by scenario, and leave out a scenario that was cut off.
-expect 4 'Metrics that gate: [0-9]+ UNCLEAR' "$CONTEND_FAKE" compare "$scratch/fake" "$scratch/json"
+expect 4 'No verdict on [0-9]+ metrics: [0-9]+ UNCLEAR' "$CONTEND_FAKE" compare "$scratch/fake" "$scratch/json"
 expect 4 "cut/busy' is left out: no round of it was finished" "$CONTEND_FAKE" compare "$scratch/fake" "$scratch/cut" \
     --allow all
 expect 2 'no round of it was finished' "$CONTEND_FAKE" compare "$scratch/fake/busy" "$scratch/cut/busy"

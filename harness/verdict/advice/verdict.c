@@ -1,5 +1,8 @@
 #include "harness/verdict/advice/verdict.h"
 
+#include <math.h>
+
+#include "harness/lib/base/text.h"
 #include "harness/verdict/advice/advice.h"
 #include "harness/verdict/advice/bound.h"
 #include "harness/verdict/advice/recommend.h"
@@ -27,6 +30,27 @@ void verdict_add_placement(const struct analysis *analysis, struct findings *fin
     }
 }
 
+/* What to type for a verdict: three times as much, and at least twice the rounds that a verdict
+ * needs. Where steps were cut off, more of them prove nothing. */
+static void advise_more(const struct analysis *measured, struct finding *all)
+{
+    enum { ROUNDS_LEAST = 12 };
+    const struct result *result = measured->result;
+    const double longer_s = ceil(3 * result->rounds_s);
+    const unsigned more = 3 * result->rounds_done;
+    bool cut = false;
+    for (size_t i = 0; i < result->narms; i++)
+        cut = cut || measured->rounds.arms[i].status == STATUS_CENSORED;
+    if (cut)
+        text_add(all->sentence, " Steps were cut off: run it again with a longer --limit.");
+    else if (result->rounds_s > 0)
+        text_add(all->sentence, " Run it again for longer, with --max-time %.0f%s.",
+                 longer_s > 90 ? ceil(longer_s / 60) : longer_s, longer_s > 90 ? "m" : "");
+    else
+        text_add(all->sentence, " Run it again for longer, with --rounds %u.",
+                 more > ROUNDS_LEAST ? more : ROUNDS_LEAST);
+}
+
 static int add_comparison(const struct analysis *measured, struct verdict *verdict, struct err *err)
 {
     int rc = ab_compare(measured, &verdict->comparisons, err);
@@ -34,6 +58,9 @@ static int add_comparison(const struct analysis *measured, struct verdict *verdi
         return rc;
     struct finding all;
     comparisons_to_finding(&verdict->comparisons, &all);
+    if (!comparisons_decided(&verdict->comparisons) &&
+        comparisons_count(&verdict->comparisons, OUTCOME_UNCLEAR))
+        advise_more(measured, &all);
     findings_put(&verdict->findings, &all);
     return 0;
 }

@@ -263,7 +263,8 @@ void comparisons_to_finding(const struct comparisons *comparisons, struct findin
     static const enum finding_outcome outcomes[] = {OUTCOME_SLOWER, OUTCOME_FASTER, OUTCOME_SAME,
                                                     OUTCOME_UNCLEAR, OUTCOME_MISSING};
     const struct comparison *most = find_most(comparisons);
-    bool decided = comparisons_decided(comparisons), any = false;
+    bool decided = comparisons_decided(comparisons);
+    size_t gating = 0;
     *finding = (struct finding){
         .id = "comparison",
         .severity = comparisons_count(comparisons, OUTCOME_SLOWER) ? FINDING_BAD
@@ -275,16 +276,24 @@ void comparisons_to_finding(const struct comparisons *comparisons, struct findin
     };
     if (most)
         format_most(most, finding->sentence, sizeof(finding->sentence));
+    for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++)
+        gating += comparisons_count(comparisons, outcomes[i]);
+    if (!gating) {
+        text_add(finding->sentence, "No metric that gates could be compared.");
+        return;
+    }
+    if (decided)
+        text_add(finding->sentence, "Metrics that gate");
+    else
+        text_add(finding->sentence, "No verdict on %zu metric%s", gating, gating == 1 ? "" : "s");
+    const char *gap = ": ";
     for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++) {
         size_t n = comparisons_count(comparisons, outcomes[i]);
         if (n)
-            text_add(finding->sentence, "%s%zu %s", any ? ", " : "Metrics that gate: ", n,
-                     finding_outcome_name(outcomes[i]));
-        any = any || n;
+            text_add(finding->sentence, "%s%zu %s", gap, n, finding_outcome_name(outcomes[i]));
+        gap = n ? ", " : gap;
     }
-    text_add(finding->sentence, !any      ? "No metric that gates could be compared."
-                                : decided ? "."
-                                          : ": nothing was shown either way.");
+    text_add(finding->sentence, ".");
 }
 
 double floor_of(const struct bench *bench, const char *metric, const char *unit)

@@ -80,8 +80,8 @@ char *comparison_format_spread(double logarithm, char *buf, size_t size);
 /*
  * One finding for all comparisons, id "comparison": "sleep is 11x faster than spin (8.0x to 16x)"
  * for the gating metric that lost the most, or else gained the most. Then the numbers of gating
- * comparisons that are SLOWER, FASTER, SAME, UNCLEAR and MISSING. Bad if any is SLOWER, a doubt if
- * none is decided.
+ * comparisons that are SLOWER, FASTER, SAME, UNCLEAR and MISSING. Bad if any is SLOWER; a doubt,
+ * "No verdict on 2 metrics: 2 UNCLEAR.", if none is decided.
  */
 void comparisons_to_finding(const struct comparisons *comparisons, struct finding *finding);
 

@@ -313,3 +313,31 @@ TEST_WITHIN(ab_is_in_the_verdict, set_up, tear_down)
     assert_true(reported);
     verdict_free(&verdict);
 }
+
+static void expect_advice(const struct fixture *f, const char *advice)
+{
+    struct verdict verdict;
+    struct topo topo = {0};
+    struct err err = {0};
+    assert_int_equal(verdict_make(&f->result, &topo, &verdict, &err), 0);
+    assert_string_equal(verdict.findings.all[0].id, "comparison");
+    if (!strstr(verdict.findings.all[0].sentence, advice))
+        fail_msg("no '%s' in: %s", advice, verdict.findings.all[0].sentence);
+    verdict_free(&verdict);
+}
+
+/* Without a verdict, the first finding has the option that leads to one. */
+TEST_WITHIN(ab_advises_more_rounds, set_up, tear_down)
+{
+    struct fixture *f = *state;
+    size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
+    add_rounds(f, base, other, 3, 1);
+    expect_advice(f, "No verdict on 2 metrics: 2 UNCLEAR. Run it again for longer, with "
+                     "--rounds 12.");
+    f->result.rounds_s = 20;
+    expect_advice(f, ", with --max-time 60.");
+    f->result.rounds_s = 180;
+    expect_advice(f, ", with --max-time 9m.");
+    f->result.arms[other].observations[0].status = STATUS_CENSORED;
+    expect_advice(f, "2 UNCLEAR. Steps were cut off: run it again with a longer --limit.");
+}

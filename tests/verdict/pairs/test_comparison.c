@@ -85,7 +85,13 @@ TEST(comparisons_without_a_verdict_are_a_doubt)
     assert_int_equal(comparisons_add(&comparisons, &unclear, NULL), 0);
     comparisons_to_finding(&comparisons, &finding);
     assert_int_equal(finding.severity, FINDING_DOUBT);
+    assert_string_equal(finding.sentence, "No verdict on 1 metric: 1 UNCLEAR.");
     assert_false(comparisons_decided(&comparisons));
+    unclear.outcome = OUTCOME_MISSING;
+    assert_int_equal(comparisons_add(&comparisons, &unclear, NULL), 0);
+    comparisons_to_finding(&comparisons, &finding);
+    assert_string_equal(finding.sentence, "No verdict on 2 metrics: 1 UNCLEAR, 1 MISSING.");
+    comparisons.n = 1;
     comparisons.all[0].outcome = OUTCOME_SAME;
     comparisons_to_finding(&comparisons, &finding);
     assert_int_equal(finding.severity, FINDING_NOTE);
