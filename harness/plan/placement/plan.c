@@ -12,7 +12,7 @@
 const struct placement_info placement_infos[PLACEMENTS] = {
     [PLACE_NONE] = {"none",
                     "the scheduler decides, and every worker sizes its threads from all allowed "
-                    "CPUs: what people run by default",
+                    "CPUs: the default",
                     false, false, 0},
     [PLACE_SIZED] = {"sized",
                      "unpinned, but threads = allowed CPUs / workers: separates oversubscription "
