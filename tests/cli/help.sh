@@ -74,13 +74,14 @@ for scenario in $(names Scenarios); do
     # Every example is valid; 3: nothing of it can run here.
     while read -r line; do
         # shellcheck disable=SC2086
-        "$CONTEND_BINARY" ${line#contend } --dry-run >"$scratch/dry" 2>&1
+        "$CONTEND_BINARY" ${line#contend } --dry-run >"$scratch/dry" 2>&1 </dev/null
         [[ $? = [03] ]] || fail "$line: $(cat "$scratch/dry")"
     done < <("$CONTEND_BINARY" run "$scenario" --help | sed -n '/^Examples:/,$s/^  \(contend .*\)   .*/\1/p')
 done
 expect 0 '^  contend run pipeline -P none,sized  ' "$CONTEND_BINARY" run pipeline --help
 expect 0 '^  contend run dose --dose cpu=10,30%  ' "$CONTEND_BINARY" run dose --help
 expect 0 'dose of cpu=0,5,10,20,40,60%,$' "$CONTEND_BINARY" run dose --help
+expect 0 '^usage: contend' "$CONTEND_BINARY" tune pipeline --help
 ! "$CONTEND_BINARY" tune pipeline --help | grep 'contend run' || fail "examples of run in the help of tune"
 [ -n "$(names Scenarios)" ] && [ -n "$(names Benchmarks)" ] || fail "nothing in the list"
 

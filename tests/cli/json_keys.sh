@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # results/README.md names each key of what --json prints, in the row of the command.
 . tests/lib/cli.sh
-command -v python3 >/dev/null || skip "python3 is missing"
+: "${CONTEND_BUSY:?}"
+needs two-cpus python3 taskset
+. tests/lib/plant.sh
 
 named() { # named COMMAND FILE: COMMAND as in the first column
     python3 - "$@" <<'END' || fail "results/README.md does not name them"
@@ -13,10 +15,9 @@ row = next(line for line in section.splitlines() if line.replace("`", "").starts
 columns = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", page[page.index("## rows.csv"):page.index("## rounds.csv")], re.M)
 findings = next(line for line in page.splitlines() if line.startswith("| `findings` |"))
 compared = next(line for line in page.splitlines() if line.startswith("| `comparisons` |"))
-words = set(re.findall(r"[A-Za-z_0-9]+", row + findings + " ".join(columns) * (command == "run, bench, report")))
-if "`comparisons`" in row:
-    words |= set(re.findall(r"[a-z_]+", compared)) | {"metric", "unit", "better", "base_median", "other_median", "base_runs", "other_runs"}
-skipped = {"machine", "variants", "used", "recommended"}  # as in run.json, or CPUs
+named = row + findings + compared * ("`comparisons`" in row) + " ".join(columns) * (command == "run, bench, report")
+words = set(re.findall(r"`(\w+)(?:\[\])?`", named))
+skipped = {"machine", "variants", "used", "recommended", "median"}  # as in other rows or run.json, or CPUs
 def walk(value):
     for part in value if isinstance(value, list) else []:
         walk(part)
@@ -47,18 +48,21 @@ run 'run, bench, report' report $results/pipeline
 run 'tune' report $results/tune
 run 'compare' compare $results/pipeline $results/exec
 run 'compare of two fingerprints' compare $results/fingerprint/1.json $results/fingerprint/2.json
+run 'compare of more fingerprints' compare $results/fingerprint/{1,2,3}.json
 run 'place' place -n 2 -P partition -- true
 run 'ab' ab --device sim -V a -V b -n 1 -P none --time 0.1 --max-time 1 -o "$scratch/ab"
 run 'validate' validate --only cpus_online
 named 'run dose, its report' <(printf '{"dosing": %s, "findings": []}' "$(cat $results/dose.json)")
 named 'run incidents' $results/incidents.json
 
-# A process that waits for its only CPU.
-taskset -c "$(taskset -cp $$ | sed 's/.*[ ,-]//')" bash -c 'for i in 1 2 3; do (while :; do :; done) & done; wait' &
-crowd=$!
-run 'doctor' doctor --time 1
-grep -q '"check":' "$scratch/out" || fail "doctor found nothing: $(cat "$scratch/out")"
+# Two processes that share a CPU, while another one idles.
+plant taskset -c "$first" "$CONTEND_BUSY"
+plant taskset -c "$first" "$CONTEND_BUSY"
+finds() {
+    "$CONTEND_BINARY" doctor --json --time 1 --pid "${faulty[0]}" --pid "${faulty[1]}" >"$scratch/out" 2>"$scratch/log"
+    grep -q '"check":' "$scratch/out"
+}
+retry finds || fail "doctor found nothing: $(cat "$scratch/out")"
+named 'doctor' "$scratch/out"
 run 'doctor --live' doctor --live --looks 1
-kill $(pgrep -P $crowd) $crowd
-wait 2>/dev/null
 finish

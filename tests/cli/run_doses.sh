@@ -3,7 +3,7 @@
 # doses of its own, and bad usage.
 . tests/lib/cli.sh
 
-needs two-cpus
+needs two-cpus python3
 doses=("$CONTEND_BINARY" run --device sim --warmup 0.1 --no-canary --host h)
 
 # Two workers that own their CPUs lose what the aggressors take, and little more on an otherwise idle machine.
@@ -34,15 +34,15 @@ asleep() {
 }
 retry asleep || fail "$(cat "$scratch/said")"
 
-# The first run begins when the control loop of its dose had a second to reach its level: writes that loop's age.
+# The script writes the age of the dose's worker when the first run begins; that must exceed 1 s.
 cat > "$scratch/age" << 'END'
 #!/usr/bin/env python3
 import os, sys
 fields = lambda pid: open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
-session = fields(os.getppid())[1]
+parent = fields(os.getppid())[1]
 for pid in filter(str.isdigit, os.listdir("/proc")):
     try:
-        if fields(pid)[1] == session and open(f"/proc/{pid}/comm").read().strip() == "contend-w1":
+        if fields(pid)[1] == parent and open(f"/proc/{pid}/comm").read().strip() == "contend-w1":
             uptime = float(open("/proc/uptime").read().split()[0])
             open(sys.argv[1], "x").write(str(uptime - int(fields(pid)[19]) / os.sysconf("SC_CLK_TCK")))
     except OSError:
@@ -51,7 +51,11 @@ END
 chmod +x "$scratch/age"
 "$CONTEND_BINARY" run -P none -n 1 --rounds 1 --no-canary --no-plots --no-baselines --dose cpu=20% -o "$scratch/age-of" \
     -- "$scratch/age" "$scratch/seconds" > "$scratch/said" 2> "$scratch/log" || fail "exit $?: $(cat "$scratch/log")"
-awk '{ exit !($1 > 1) }' "$scratch/seconds" || fail "the run began $(cat "$scratch/seconds") s after its dose"
+awk 'END { exit !(NR && $1 > 1) }' "$scratch/seconds" || fail "the run began $(cat "$scratch/seconds") s after its dose"
+# That wait is no part of the run's limit.
+expect 0 '1 worker' "$CONTEND_BINARY" run -P none -n 1 --rounds 1 --time 0.2 --limit 0.9 --no-canary --no-plots --no-baselines \
+    --dose cpu=20% -o "$scratch/limit" -- true
+! grep -q censored "$scratch/limit/rows.csv" || fail "a run of true took longer than 0.9 s: $(cat "$scratch/limit/summary.txt")"
 
 # For requests by a schedule, the retained value is the rate at which the workers saturate.
 "${doses[@]}" serve -P partition --time 0.3 --rounds 1 --no-plots --dose cpu=0,20% -o "$scratch/serve" > "$scratch/said" 2> "$scratch/log" ||

@@ -170,7 +170,7 @@ static void print_doses(const struct scenario *scenario)
     (void)putchar('\n');
     text_wrapped(stdout, 0, 0,
                  "It measures placements %s under each dose of %s, the share of each CPU's time "
-                 "that other work takes. --placement and --dose take other lists.",
+                 "that other work takes. --placement and --dose change these lists.",
                  scenario->parts->placements, scenario->doses);
 }
 

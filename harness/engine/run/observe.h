@@ -28,7 +28,7 @@ struct observe_config {
     double least_warmup_s; /* warm-up ends after this time once steps are steady, at the latest
                               after warmup_s; equal to warmup_s = always then */
     double settle_s;       /* uncounted steps together after go, of several workers; at least one.
-                              Scans and whole runs wait so long for a dose instead */
+                              Scans and whole runs wait this long for a dose */
     double measure_s;      /* budget of the measured part, at least 3 steps within limit_s */
     double limit_s;        /* a step still under way this long after settling is censored; an arm's
                               own limit_s holds if it is shorter */

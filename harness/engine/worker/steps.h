@@ -42,7 +42,7 @@ int steps_warm_up_one_shot(struct worker *w);
 /*
  * Contention begins at go, and the first steps differ from later ones: sleeping teams wake up, and
  * workers that warmed up alone meet. So steps do not count until settle_s have passed, at least one
- * step. Coupled ranks do as many as rank 0. Scans and whole runs wait so long instead.
+ * step. Coupled ranks do as many as rank 0. Scans and whole runs wait this long, without steps.
  */
 int steps_settle(struct worker *w);
 

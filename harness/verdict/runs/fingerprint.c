@@ -15,8 +15,8 @@ static const double same_units = 1, named_units = 2;
 /*
  * One unit: twice the root mean square of |ln ratio| over pairs of equal runs. Of two values the
  * larger one: five runs on 2 CPUs, and runs 1 to 5 on H100s in three virtual machines (results/,
- * `fingerprint`). At least least_unit. Later equal runs, on one H100, one H200 and two, differed by
- * at most 0.8.
+ * `fingerprint`). At least least_unit. Later equal runs, on one H100, one H200 and two H200s,
+ * differed by at most 0.8.
  */
 static const struct unit {
     const char *part, *name; /* NULL: all of the part */
