@@ -284,6 +284,12 @@ static inline const char *bench_step_name(const struct bench *bench)
     return bench->one_shot ? "run" : "step";
 }
 
+/* True if a step is the whole measurement, so that steps before it would double its time. */
+static inline bool bench_is_whole(const struct bench *bench)
+{
+    return bench->scan || bench->one_shot;
+}
+
 /* True if the baseline is all workers without the background, not one worker alone. */
 static inline bool bench_is_team(const struct bench *bench)
 {

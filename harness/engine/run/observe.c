@@ -252,8 +252,8 @@ static int observe_measure(struct observer *o)
 {
     read_go(o);
     o->go_ns = clock_now_ns();
-    const bool waits = o->arm->bench->scan || o->arm->bench->one_shot;
-    o->deadline_ns = deadline(o->shared->limit_s + (waits ? o->shared->settle_s : 0));
+    const double wait_s = bench_is_whole(o->arm->bench) ? o->shared->settle_s : 0;
+    o->deadline_ns = deadline(o->shared->limit_s + wait_s);
     futex_set(&o->shared->go, 1);
     int rc = await_foreground(o, WORKER_RUNNING);
     if (!rc && o->shared->settle_s > 0 && observe_all_reached(o, false, WORKER_RUNNING)) {

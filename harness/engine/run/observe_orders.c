@@ -51,8 +51,8 @@ void observe_write_orders(struct observer *o)
     /* A single worker has no other workers to settle with. One whose only step is the measurement
      * waits for the dose alone. */
     bool joint = o->nworkers > 1 || o->arm->workers > 1;
-    bool whole = o->arm->bench->scan || o->arm->bench->one_shot;
-    o->shared->settle_s = joint && (!whole || o->arm->plan.has_dose) ? config->settle_s : 0;
+    bool settles = !bench_is_whole(o->arm->bench) || o->arm->plan.has_dose;
+    o->shared->settle_s = joint && settles ? config->settle_s : 0;
     o->shared->measure_s = config->measure_s;
     bool sooner = o->arm->limit_s > 0 && o->arm->limit_s < config->limit_s;
     o->shared->limit_s = sooner ? o->arm->limit_s : config->limit_s;

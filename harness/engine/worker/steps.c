@@ -131,7 +131,7 @@ int steps_settle(struct worker *w)
     struct sample ignored;
     bool last;
     uint64_t step = 0;
-    if (w->bench->scan || w->bench->one_shot) { /* one step is the whole measurement */
+    if (bench_is_whole(w->bench)) {
         clock_sleep_until(clock_timer_ns() + (uint64_t)(w->shared->settle_s * 1e9));
         return 0;
     }
