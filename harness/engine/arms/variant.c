@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* Kinds whose value is one text; add_change handles the others. */
 static const struct kind {
@@ -77,7 +79,9 @@ static int add_env(struct variant *variant, const char *text, const char *value,
     return add_pair(&variant->env, text, value, err);
 }
 
-/* Sets the variable by which bench/ finds the library. */
+/* The variable by which bench/ finds the library. */
+#define LIBRARY_VARIABLE "CONTEND_LIBNCCL="
+
 static int add_library(struct variant *variant, const char *text, const char *value,
                        struct err *err)
 {
@@ -86,7 +90,7 @@ static int add_library(struct variant *variant, const char *text, const char *va
         return err_set(err, -EINVAL, "variant '%.80s': known is lib:nccl=PATH", text);
     if (variant->library[0])
         return err_set(err, -EINVAL, "variant '%s' has two of 'lib'", variant->name);
-    int length = snprintf(variant->library, sizeof(variant->library), "CONTEND_LIBNCCL=%s",
+    int length = snprintf(variant->library, sizeof(variant->library), LIBRARY_VARIABLE "%s",
                           value + strlen(nccl));
     if (length < 0 || (size_t)length >= sizeof(variant->library))
         return err_set(err, -ENAMETOOLONG, "variant '%.80s': too long a path", text);
@@ -181,6 +185,28 @@ int variants_parse(const struct opt_texts *texts, struct variants *variants, str
         if (variants->all[i].before && !variants->all[i].after)
             rc = err_set(err, -EINVAL, "variant '%s' has before: but no after: that undoes it",
                          variants->all[i].name);
+    return rc;
+}
+
+static int check_library(const struct variant *variant, struct err *err)
+{
+    const char *path = variant->library + strlen(LIBRARY_VARIABLE);
+    struct stat found;
+    if (access(path, R_OK) || stat(path, &found))
+        return err_sys(err, -errno, "variant '%s': cannot read the library '%.150s'", variant->name,
+                       path);
+    if (!S_ISREG(found.st_mode))
+        return err_set(err, -EINVAL, "variant '%s': the library '%.150s' is no regular file",
+                       variant->name, path);
+    return 0;
+}
+
+int variants_check_libraries(const struct variants *variants, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < variants->n && !rc; i++)
+        if (strchr(variants->all[i].library, '/'))
+            rc = check_library(&variants->all[i], err);
     return rc;
 }
 

@@ -56,6 +56,12 @@ struct variants {
 /* -EINVAL: one message that names the text, or that a second variant is needed. */
 int variants_parse(const struct opt_texts *texts, struct variants *variants, struct err *err);
 
+/*
+ * Refuses a library that is no readable file: most benchmarks load none, and would never report a
+ * wrong path. A name without '/' is left to the loader, which searches its directories.
+ */
+int variants_check_libraries(const struct variants *variants, struct err *err);
+
 bool variants_any_build(const struct variants *variants);
 
 #endif

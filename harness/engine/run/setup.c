@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "harness/engine/command/command_bench.h"
 #include "harness/engine/run/background.h"
@@ -388,31 +386,14 @@ static int add_parts(const struct bench *const *benches, const struct run_option
     return rc;
 }
 
-/* Most benchmarks load no library, and would never report a wrong path. A name without '/' is left
- * to the loader, which searches its directories. */
-static int check_library(const struct variant *variant, struct err *err)
-{
-    if (!strchr(variant->library, '/'))
-        return 0;
-    const char *path = strchr(variant->library, '=') + 1;
-    struct stat found;
-    if (access(path, R_OK) || stat(path, &found))
-        return err_sys(err, -errno, "variant '%s': cannot read the library '%.150s'", variant->name,
-                       path);
-    if (!S_ISREG(found.st_mode))
-        return err_set(err, -EINVAL, "variant '%s': the library '%.150s' is no regular file",
-                       variant->name, path);
-    return 0;
-}
-
 static int set_variants(const struct run_options *options, struct run_setup *setup, struct err *err)
 {
     int rc = variants_parse(&options->variants, &setup->variants, err);
     for (size_t i = 0; !rc && options->ncommands > 1 && i < setup->variants.n; i++) {
         setup->variants.all[i].argv = options->commands[i];
     }
-    for (size_t i = 0; !rc && i < setup->variants.n; i++)
-        rc = check_library(&setup->variants.all[i], err);
+    if (!rc)
+        rc = variants_check_libraries(&setup->variants, err);
     setup->variants.threshold = options->threshold / 100;
     setup->variants.clock_s = (double)clock_cost_ns() * 1e-9;
     setup->result.variants = &setup->variants;
