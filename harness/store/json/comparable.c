@@ -69,7 +69,6 @@ static bool is_variable(const char *path)
     return strstr(path, ".variables.") != NULL;
 }
 
-/* Options that are 0 were not given. */
 static bool is_option(const char *path)
 {
     return !strncmp(path, "options.", strlen("options."));
@@ -103,7 +102,7 @@ static bool format(const json_t *record, const char *path, char *buf, size_t siz
     if (json_is_string(value))
         (void)snprintf(buf, size, "%s", json_string_value(value));
     else if (json_is_number(value) && json_number_value(value) == 0 && is_option(path))
-        (void)snprintf(buf, size, "default");
+        (void)snprintf(buf, size, "default"); /* it was not given */
     else if (json_is_number(value))
         (void)snprintf(buf, size, "%g", json_number_value(value));
     else if (json_is_boolean(value))
