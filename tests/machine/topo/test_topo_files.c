@@ -101,6 +101,28 @@ TEST(topo_says_what_hwloc_refuses)
     }
 }
 
+static void check_newer(void *xml)
+{
+    struct err err = {0};
+    int rc = load_bytes(xml, strlen(xml), &err);
+    if (rc != -EINVAL || !strstr(err.msg, "is a file of hwloc 11, ") ||
+        !strstr(err.msg, "'lstopo -i FILE --export-xml-flags v"))
+        fail_msg("%s", err.msg);
+}
+
+TEST(topo_names_the_version_of_a_newer_file)
+{
+    char *const newer[] = {
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n"
+        "<topology version=\"11.0\">\n" MACHINE NODE PU "</object>\n</topology>\n",
+        "<topology  version='11.2'>",
+    };
+    for (size_t i = 0; i < sizeof(newer) / sizeof(newer[0]); i++) {
+        in_child("0", check_newer, newer[i]);
+        in_child("1", check_newer, newer[i]);
+    }
+}
+
 /* Prints the machine, to compare both of hwloc's parsers. */
 static void dump(void *path)
 {
