@@ -12,6 +12,7 @@
 #include "harness/lib/sys/affinity.h"
 #include "harness/machine/topo/processor.h"
 #include "harness/machine/topo/topo_gpu.h"
+#include "harness/machine/topo/topo_kinds.h"
 #include "harness/machine/topo/topo_nearest.h"
 #include "harness/machine/topo/topo_source.h"
 
@@ -196,29 +197,51 @@ static int fill_distances(hwloc_topology_t hw, struct topo *topo, struct err *er
     return 0;
 }
 
+static void read_kind(const struct hwloc_info_s *infos, unsigned n, struct topo_kind *kind)
+{
+    *kind = (struct topo_kind){0};
+    for (unsigned i = 0; i < n; i++) {
+        const char *name = infos[i].name, *value = infos[i].value;
+        if (!strcmp(name, "LinuxCapacity"))
+            kind->capacity = strtod(value, NULL);
+        else if (!strcmp(name, "FrequencyMaxMHz"))
+            kind->max_mhz = strtod(value, NULL);
+        else if (!strcmp(name, "FrequencyBaseMHz"))
+            kind->base_mhz = strtod(value, NULL);
+        else if (!strcmp(name, "CoreType"))
+            copy_text(kind->design, sizeof(kind->design), value);
+    }
+}
+
 /* Uses only kinds that hwloc ranks by efficiency; it reports -1 if it cannot. */
 static void fill_kinds(hwloc_topology_t hw, struct topo *topo)
 {
-    int n = hwloc_cpukinds_get_nr(hw, 0);
+    struct topo_kind kinds[TOPO_KINDS_MAX];
+    int n = hwloc_cpukinds_get_nr(hw, 0), efficiency = -1, merged[TOPO_KINDS_MAX];
+    unsigned used = 0;
     hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
     topo->nkinds = 1;
-    int next = 0;
-    for (int kind = 0; cpus && kind < n; kind++) {
-        int efficiency = -1;
-        bool used = false;
-        if (hwloc_cpukinds_get_info(hw, (unsigned)kind, cpus, &efficiency, NULL, NULL, 0) ||
+    for (int kind = 0; cpus && kind < n && used < TOPO_KINDS_MAX; kind++) {
+        struct hwloc_info_s *infos = NULL;
+        unsigned ninfos = 0;
+        bool found = false;
+        if (hwloc_cpukinds_get_info(hw, (unsigned)kind, cpus, &efficiency, &ninfos, &infos, 0) ||
             efficiency < 0)
             break;
         for (unsigned i = 0; i < topo->ncpus; i++)
             if (hwloc_bitmap_isset(cpus, topo->cpus[i].os_cpu)) {
-                topo->cpus[i].kind = next;
-                used = true;
+                topo->cpus[i].kind = (int)used;
+                found = true;
             }
-        next += used;
+        read_kind(infos, ninfos, &kinds[used]);
+        used += found;
     }
-    if (next > 1)
-        topo->nkinds = (unsigned)next;
     hwloc_bitmap_free(cpus);
+    if (!used)
+        return;
+    topo->nkinds = topo_kinds_merge(kinds, used, merged);
+    for (unsigned i = 0; i < topo->ncpus; i++)
+        topo->cpus[i].kind = merged[topo->cpus[i].kind];
 }
 
 /* Counts equal caches together; a hybrid machine has several kinds on one level. */
