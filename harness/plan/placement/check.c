@@ -308,36 +308,66 @@ static void check_quota(const struct plan *plan, struct findings_about *about)
                     fits ? "" : advice);
 }
 
-/* How many CPUs of the set have no usable memory on their own node. */
-static unsigned without_memory(const struct topo *topo, const struct bitset *cpus)
+/* Workers on CPUs whose own nodes have no usable memory, and the nodes that they use instead. */
+struct lacking {
+    struct bitset workers, nodes, memory;
+};
+
+static void add_lacking(const struct topo *topo, const struct plan_worker *worker, unsigned w,
+                        struct lacking *all, struct lacking *some)
 {
-    unsigned n = 0;
-    for (int cpu = bitset_next(cpus, 0); cpu >= 0; cpu = bitset_next(cpus, (unsigned)cpu + 1))
-        n += topo_lacks_memory(topo, (unsigned)cpu);
-    return n;
+    struct lacking of = {.memory = worker->mem_nodes};
+    unsigned without = 0;
+    for (unsigned i = 0; i < topo->ncpus; i++) {
+        const struct topo_cpu *cpu = &topo->cpus[i];
+        if (!bitset_test(&worker->cpus, cpu->os_cpu) || !topo_lacks_memory(topo, cpu))
+            continue;
+        int own = topo_own_node(topo, cpu), memory = topo_memory_node(topo, own);
+        without++;
+        bitset_set(&of.nodes, topo->nodes[own].os_node);
+        if (bitset_empty(&worker->mem_nodes) && memory >= 0)
+            bitset_set(&of.memory, topo->nodes[memory].os_node);
+    }
+    struct lacking *to = without == bitset_count(&worker->cpus) ? all : some;
+    if (!without)
+        return;
+    bitset_set(&to->workers, w);
+    bitset_or(&to->nodes, &of.nodes);
+    bitset_or(&to->memory, &of.memory);
+}
+
+static void report_lacking(const struct plan *plan, const char *id, const char *which,
+                           const struct lacking *lacking, struct findings_about *about)
+{
+    char nodes[SHORT_LIST], memory[SHORT_LIST];
+    bool one = bitset_count(&lacking->nodes) == 1;
+    report(about, id, FINDING_DOUBT, "worker", &lacking->workers,
+           "%s%s CPUs are on NUMA node%s %s, which ha%s no memory to use: memory is on node%s %s%s",
+           which, bitset_count(&lacking->workers) == 1 ? "its" : "their", one ? "" : "s",
+           bitset_format(&lacking->nodes, nodes, sizeof(nodes)), one ? "s" : "ve",
+           bitset_count(&lacking->memory) == 1 ? "" : "s",
+           bitset_format(&lacking->memory, memory, sizeof(memory)),
+           plan->placement == PLACE_REMOTE ? "" : ", the nearest");
 }
 
 /* Reports workers on CPUs without local memory, and teams on isolated CPUs. */
 static void check_cpus(const struct topo *topo, const struct plan *plan,
                        struct findings_about *about)
 {
-    struct bitset all = {0}, some = {0}, isolated = {0};
+    struct lacking all = {{{0}}, {{0}}, {{0}}}, some = all;
+    struct bitset isolated = {0};
     bool pinned = placement_infos[plan->placement].pinned;
     for (unsigned w = 0; w < plan->nworkers; w++) {
         const struct plan_worker *worker = &plan->workers[w];
-        unsigned without = pinned ? without_memory(topo, &worker->cpus) : 0;
         struct bitset of_isolated = worker->cpus;
         bitset_and(&of_isolated, &topo->isolated);
-        if (without)
-            bitset_set(without == bitset_count(&worker->cpus) ? &all : &some, w);
+        if (pinned)
+            add_lacking(topo, worker, w, &all, &some);
         if (worker->threads > 1 && bitset_count(&of_isolated) > 1)
             bitset_set(&isolated, w);
     }
-    report(about, "worker_no_memory", FINDING_DOUBT, "worker", &all,
-           "no memory that may be used is on the NUMA node of these CPUs: all of it is on another "
-           "node");
-    report(about, "worker_some_no_memory", FINDING_DOUBT, "worker", &some,
-           "some of these CPUs are on a NUMA node without memory that may be used");
+    report_lacking(plan, "worker_no_memory", "", &all, about);
+    report_lacking(plan, "worker_some_no_memory", "some of ", &some, about);
     report(about, "worker_isolated", FINDING_DOUBT, "worker", &isolated,
            "threads on isolated CPUs stay on the CPU where they start, so that a team piles up on "
            "one: bind each thread (OMP_PROC_BIND=true)");

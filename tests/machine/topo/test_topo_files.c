@@ -206,6 +206,30 @@ TEST(topo_three_kinds_of_cores)
     topo_free(&topo);
 }
 
+TEST(topo_kinds_that_differ_little_are_one)
+{
+    struct topo topo = topo_of("fast_and_slow_clusters");
+    assert_int_equal(topo.nkinds, 2);
+    for (unsigned i = 0; i < topo.ncpus; i++)
+        assert_int_equal(topo.cpus[i].kind, topo.cpus[i].os_cpu / 5 % 2);
+    topo_free(&topo);
+}
+
+TEST(topo_nodes_that_are_not_listed)
+{
+    struct topo topo = topo_of("dies_without_memory");
+    assert_int_equal(topo.nnodes, 4);
+    for (int node = 0; node < 4; node++) {
+        assert_int_equal(topo.nodes[node].os_node, node);
+        assert_int_equal(topo.nodes[node].unlisted, node % 2);
+        assert_int_equal(topo.nodes[node].allowed, !(node % 2));
+        assert_int_equal(topo_memory_node(&topo, node), node & ~1); /* equally near: in turn */
+    }
+    fixture_assert_list(&topo.nodes[3].cpus, "24-31,56-63");
+    assert_int_equal(topo.gpus[0].node, 1);
+    topo_free(&topo);
+}
+
 TEST(topo_allowed_subset)
 {
     struct bitset set = {0};
