@@ -23,17 +23,59 @@ static bool is_one_kind(const struct topo_kind *a, const struct topo_kind *b)
            is_near(a->max_mhz, b->max_mhz) && is_near(a->base_mhz, b->base_mhz);
 }
 
+enum rank { BY_CAPACITY, BY_EFFICIENCY, BY_CLOCK, RANKS };
+
+/* 0 = unknown. */
+static double speed_of(const struct topo_kind *kind, enum rank rank)
+{
+    return rank == BY_CAPACITY     ? kind->capacity
+           : rank == BY_EFFICIENCY ? kind->efficiency + 1
+                                   : kind->max_mhz;
+}
+
+/* The first rank that all kinds have; RANKS = none. */
+static enum rank find_rank(const struct topo_kind *kinds, unsigned n)
+{
+    enum rank rank = BY_CAPACITY;
+    for (; rank < RANKS; rank++) {
+        unsigned i = 0;
+        while (i < n && speed_of(&kinds[i], rank) > 0)
+            i++;
+        if (i == n)
+            break;
+    }
+    return rank;
+}
+
+/* The fastest kind that is not merged yet (-1); n = none. */
+static unsigned find_next(const struct topo_kind *kinds, unsigned n, enum rank rank,
+                          const int *merged)
+{
+    unsigned next = n;
+    for (unsigned i = 0; i < n; i++) {
+        double speed = speed_of(&kinds[i], rank);
+        double most = next < n ? speed_of(&kinds[next], rank) : -1;
+        if (merged[i] < 0 &&
+            (speed > most || (!(speed < most) && kinds[i].base_mhz > kinds[next].base_mhz)))
+            next = i;
+    }
+    return next;
+}
+
 unsigned topo_kinds_merge(const struct topo_kind *kinds, unsigned n, int *merged)
 {
-    unsigned fastest = n, count = 0;
-    for (unsigned i = n; i-- > 0;) {
-        if (fastest == n || !is_one_kind(&kinds[i], &kinds[fastest])) {
-            fastest = i;
+    const enum rank rank = find_rank(kinds, n);
+    unsigned fastest = n, count = 0, next;
+    for (unsigned i = 0; i < n; i++)
+        merged[i] = rank == RANKS ? 0 : -1;
+    while ((next = find_next(kinds, n, rank, merged)) < n) {
+        if (fastest == n || !is_one_kind(&kinds[next], &kinds[fastest])) {
+            fastest = next;
             count++;
         }
-        merged[i] = -(int)count;
+        merged[next] = (int)count;
     }
-    for (unsigned i = 0; i < n; i++)
-        merged[i] += (int)count;
-    return count;
+    for (unsigned i = 0; i < n && rank < RANKS; i++)
+        merged[i] = (int)count - merged[i];
+    return count ? count : 1;
 }

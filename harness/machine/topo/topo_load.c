@@ -232,32 +232,29 @@ static void read_kind(const struct hwloc_info_s *infos, unsigned n, struct topo_
     }
 }
 
-/* Uses only kinds that hwloc ranks by efficiency; it reports -1 if it cannot. */
 static void fill_kinds(hwloc_topology_t hw, struct topo *topo)
 {
     struct topo_kind kinds[TOPO_KINDS_MAX];
-    int n = hwloc_cpukinds_get_nr(hw, 0), efficiency = -1, merged[TOPO_KINDS_MAX];
+    int n = hwloc_cpukinds_get_nr(hw, 0), merged[TOPO_KINDS_MAX] = {0};
     unsigned used = 0;
     hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
-    topo->nkinds = 1;
     for (int kind = 0; cpus && kind < n && used < TOPO_KINDS_MAX; kind++) {
         struct hwloc_info_s *infos = NULL;
         unsigned ninfos = 0;
+        int efficiency = -1;
         bool found = false;
-        if (hwloc_cpukinds_get_info(hw, (unsigned)kind, cpus, &efficiency, &ninfos, &infos, 0) ||
-            efficiency < 0)
-            break;
+        if (hwloc_cpukinds_get_info(hw, (unsigned)kind, cpus, &efficiency, &ninfos, &infos, 0))
+            continue;
         for (unsigned i = 0; i < topo->ncpus; i++)
             if (hwloc_bitmap_isset(cpus, topo->cpus[i].os_cpu)) {
                 topo->cpus[i].kind = (int)used;
                 found = true;
             }
         read_kind(infos, ninfos, &kinds[used]);
+        kinds[used].efficiency = efficiency;
         used += found;
     }
     hwloc_bitmap_free(cpus);
-    if (!used)
-        return;
     topo->nkinds = topo_kinds_merge(kinds, used, merged);
     for (unsigned i = 0; i < topo->ncpus; i++)
         topo->cpus[i].kind = merged[topo->cpus[i].kind];
