@@ -131,6 +131,7 @@ static void print_nodes(const struct topo *topo)
         text_field(INDENT, label, "%s%s%s, %s%s%s",
                    node->memory_bytes ? units_format_bytes(node->memory_bytes, bytes, sizeof(bytes))
                    : has_memory       ? "memory size not reported"
+                   : node->unlisted   ? "no memory, or none allowed"
                                       : "no memory",
                    node->kind[0] ? " " : "", node->kind, no_cpus ? "no CPUs" : "CPUs ",
                    no_cpus ? "" : bitset_format(&node->cpus, list, sizeof(list)),
@@ -157,9 +158,11 @@ static void print_distances(const struct topo *topo)
         char label[32], row[MATRIX_NODES_MAX * 12] = "";
         size_t used = 0;
         (void)snprintf(label, sizeof(label), "  node %u", topo->nodes[from].os_node);
-        for (unsigned to = 0; to < topo->nnodes; to++)
-            used += (size_t)snprintf(row + used, sizeof(row) - used, "%s%u", to ? " " : "",
-                                     topo->distances[(size_t)from * topo->nnodes + to]);
+        for (unsigned to = 0; to < topo->nnodes; to++) {
+            unsigned distance = topo->distances[(size_t)from * topo->nnodes + to];
+            used += (size_t)snprintf(row + used, sizeof(row) - used, distance ? "%s%u" : "%s-",
+                                     to ? " " : "", distance);
+        }
         text_field(INDENT, label, "%s", row);
     }
 }

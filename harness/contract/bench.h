@@ -58,7 +58,7 @@ struct bench_machine {
     struct bench_cpu {
         unsigned os_cpu;
         int core, llc, package; /* as in struct topo_cpu */
-        int os_node;            /* -1 = unknown */
+        int os_node;            /* whose memory it uses; -1 = unknown */
     } cpus[BITSET_BITS];        /* in topological order: neighbours share caches */
     struct bench_node {
         unsigned os_node;
@@ -70,7 +70,7 @@ struct bench_machine {
     unsigned ngpus; /* GPUs that CUDA shows this process, in CUDA's order */
     struct bench_gpu {
         char pci_bdf[PCI_BDF_MAX];
-        int os_node; /* -1 = unknown */
+        int os_node; /* nearest whose memory may be used; -1 = unknown */
     } gpus[64];
 };
 

@@ -146,12 +146,30 @@ expect 0 '"id": "worker_over_packages"' "$CONTEND_BINARY" place --workers 3 --pl
 ! "$CONTEND_BINARY" place --workers 2 --placement partition,same,numa,none "${machine[@]}" | grep '^- ' ||
     fail "findings about good plans"
 
-# A node without memory is shown as such, while others show theirs. No GPU is assigned to it.
+# A node without memory is shown as such, while others show theirs. A worker there uses the nearest memory.
 "$CONTEND_MACHINE_XML" node_without_memory >"$scratch/bare.xml"
 expect 0 'node 1 +1 GiB, CPUs 2-3$' "$CONTEND_BINARY" info --xml "$scratch/bare.xml"
 expect 0 'node 2 +no memory, CPUs 4-5$' "$CONTEND_BINARY" info --xml "$scratch/bare.xml"
-expect 2 'GPU 0000:01:00.0 is near NUMA node 2, which has no memory that we may use' \
-    "$CONTEND_BINARY" place -n 1 -P gpu-local --xml "$scratch/bare.xml" --gpus 01:00.0@2
+expect 0 '^~ NUMA node 2: .*memory of node 0' "$CONTEND_BINARY" info --xml "$scratch/bare.xml"
+expect 0 ' bind 0 +0 0000:01:00.0 +4-5$' "$CONTEND_BINARY" place -n 1 -P gpu-local --xml "$scratch/bare.xml" \
+    --gpus 01:00.0@2
+expect 0 'bound "4-5" "--membind=0"' "$CONTEND_BINARY" place -n 3 -P numa --emit numactl --xml "$scratch/bare.xml" -- a
+"$CONTEND_MACHINE_XML" dies_without_memory >"$scratch/dies.xml"
+expect 0 'node 3 +no memory, or none allowed, CPUs 24-31,56-63$' "$CONTEND_BINARY" info --xml "$scratch/dies.xml"
+expect 0 ' 32 +bind 2 .* 16-31,48-63$' "$CONTEND_BINARY" place -n 2 -P numa --xml "$scratch/dies.xml"
+expect 0 '^~ workers 0-1: some of' "$CONTEND_BINARY" place -n 2 -P numa --xml "$scratch/dies.xml"
+
+# Kinds of cores that differ by 3% are one. Workers on slower cores than others are named.
+"$CONTEND_MACHINE_XML" fast_and_slow_clusters >"$scratch/kinds.xml"
+expect 0 'kind 1 +performance: CPUs 5-9,15-19$' "$CONTEND_BINARY" info --xml "$scratch/kinds.xml"
+expect 0 '  0 +10 +default +- +5-9,15-19$' "$CONTEND_BINARY" place -n 1 -P pcores --xml "$scratch/kinds.xml"
+expect 0 '^~ workers 0,2: slower cores than workers 1,3' "$CONTEND_BINARY" place -n 4 -P partition \
+    --xml "$scratch/kinds.xml"
+
+# A file of a newer hwloc is named, with the command that converts it.
+sed 's/<topology version="2.0">/<topology version="9.0">/' "$scratch/bare.xml" >"$scratch/newer.xml"
+expect 2 "newer.xml' is a file of hwloc 9, .*--export-xml-flags v[23]" "$CONTEND_BINARY" info \
+    --xml "$scratch/newer.xml"
 expect 2 'near NUMA node 1, which has no CPU that we may use' "$CONTEND_BINARY" place -n 1 -P gpu-local \
     --xml "package:3 numa:1 core:2 pu:1" --cpus 0-1,4-5 --gpus 01:00.0@1
 expect 2 'near their GPUs on NUMA node 0: there is 1 core to use' "$CONTEND_BINARY" place -n 2 -P gpu-local \

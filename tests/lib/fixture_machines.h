@@ -21,6 +21,7 @@ struct fixture_cores {
     unsigned l1d_kib, l2_kib, l2_cores; /* l2_cores: number of cores that share an L2 */
     unsigned max_mhz;                   /* ranks the kinds; 0 = one kind, no ranking */
     bool atom, no_l3;
+    unsigned capacity; /* ranks them instead, as on Arm; 0 = not reported */
 };
 
 /* A node without CPUs: HBM, the memory of a GPU, or a node whose CPUs the cgroup forbids. */
@@ -40,13 +41,14 @@ struct fixture_machine {
     const char *is;   /* what kind of machine has these facts */
     const char *cpu, *gpu;
     unsigned packages;
-    struct fixture_cores cores[3]; /* kinds of cores in each package, in this order */
+    struct fixture_cores cores[5]; /* kinds of cores in each package, in this order */
     unsigned node_cores; /* cores of a package that form one node; 0 = one node for the machine */
     unsigned l3_cores, l3_mib; /* number of cores that share an L3; 0 = no L3 */
     enum fixture_numbering numbering;
     const unsigned *os_cpus;        /* NUMBER_LISTED: by package, core and thread */
     unsigned node_gib;              /* memory of every node; 0 = not reported */
     const unsigned *nodes_gib;      /* or of each node */
+    bool lists_no_empty_node;       /* nodes without memory are known by their CPUs alone */
     struct fixture_memory extra[8]; /* ends with an entry of gib 0 */
     const unsigned *distances;      /* matrix of all nodes, by number */
     unsigned far, near; /* or: to nodes of another package, of the same package; 0 = no distances */

@@ -7,7 +7,10 @@
 #include "harness/lib/base/strbuf.h"
 #include "tests/lib/fixture_machines.h"
 
-enum { NODES_MAX = 64 };
+enum {
+    NODES_MAX = 64,
+    KINDS = sizeof(((struct fixture_machine *)0)->cores) / sizeof(struct fixture_cores)
+};
 
 /* All nodes, those with CPUs first. */
 struct node {
@@ -21,6 +24,7 @@ struct writer {
     const struct fixture_machine *machine;
     unsigned package_cores, package_nodes, nodes, next_id;
     struct node node[NODES_MAX];
+    struct bitset unlisted; /* os_node */
     struct strbuf out;
 };
 
@@ -125,7 +129,9 @@ static void begin(struct writer *w, const char *type, int os_index, const struct
         strbuf_addf(&w->out, " os_index=\"%d\"", os_index);
     put_set(w, "cpuset", cpus);
     put_set(w, "complete_cpuset", cpus);
-    put_set(w, "nodeset", nodes);
+    struct bitset listed = *nodes;
+    bitset_andnot(&listed, &w->unlisted);
+    put_set(w, "nodeset", &listed);
     put_set(w, "complete_nodeset", nodes);
     strbuf_addf(&w->out, " gp_index=\"%u\"", ++w->next_id);
 }
@@ -141,7 +147,7 @@ static void put_nodes(struct writer *w, int near)
     for (unsigned i = 0; i < w->nodes; i++) {
         const struct node *node = &w->node[i];
         struct bitset cpus = cpus_of_node(w, i), self = {0};
-        if (node->near != near)
+        if (node->near != near || bitset_test(&w->unlisted, node->os_node))
             continue;
         bitset_set(&self, node->os_node);
         begin(w, "NUMANode", (int)node->os_node, &cpus, &self);
@@ -284,9 +290,11 @@ static void put_machine(struct writer *w)
     const struct fixture_machine *m = w->machine;
     struct bitset cpus = cpus_of(w, 0, m->packages * w->package_cores), nodes = {0};
     for (unsigned i = 0; i < w->nodes; i++)
-        bitset_set(&nodes, w->node[i].os_node);
+        if (!bitset_test(&w->unlisted, w->node[i].os_node))
+            bitset_set(&nodes, w->node[i].os_node);
     struct bitset cpus_allowed = allowed(m->allowed_cpus, &cpus);
     struct bitset nodes_allowed = allowed(m->allowed_nodes, &nodes);
+    bitset_or(&nodes, &w->unlisted);
     begin(w, "Machine", 0, &cpus, &nodes);
     put_set(w, "allowed_cpuset", &cpus_allowed);
     put_set(w, "allowed_nodeset", &nodes_allowed);
@@ -336,22 +344,29 @@ static void put_kinds(struct writer *w)
 {
     const struct fixture_machine *m = w->machine;
     unsigned from = 0;
-    for (unsigned k = 0; k < 3 && m->cores[k].max_mhz; k++) {
-        struct bitset cpus = cpus_of(w, from, from + m->cores[k].count);
-        from += m->cores[k].count;
+    for (unsigned k = 0; k < KINDS && m->cores[k].max_mhz; k++) {
+        const struct fixture_cores *cores = &m->cores[k];
+        struct bitset cpus = cpus_of(w, from, from + cores->count);
+        from += cores->count;
         strbuf_adds(&w->out, "<cpukind");
         put_set(w, "cpuset", &cpus);
-        strbuf_addf(&w->out,
-                    ">\n<info name=\"CoreType\" value=\"%s\"/>\n"
-                    "<info name=\"FrequencyMaxMHz\" value=\"%u\"/>\n</cpukind>\n",
-                    m->cores[k].atom ? "IntelAtom" : "IntelCore", m->cores[k].max_mhz);
+        if (cores->capacity)
+            strbuf_addf(&w->out,
+                        " forced_efficiency=\"%u\">\n<info name=\"LinuxCapacity\" "
+                        "value=\"%u\"/>\n",
+                        cores->capacity, cores->capacity);
+        else
+            strbuf_addf(&w->out, ">\n<info name=\"CoreType\" value=\"%s\"/>\n",
+                        cores->atom ? "IntelAtom" : "IntelCore");
+        strbuf_addf(&w->out, "<info name=\"FrequencyMaxMHz\" value=\"%u\"/>\n</cpukind>\n",
+                    cores->max_mhz);
     }
 }
 
 static void count(struct writer *w)
 {
     const struct fixture_machine *m = w->machine;
-    for (unsigned k = 0; k < 3; k++)
+    for (unsigned k = 0; k < KINDS; k++)
         w->package_cores += m->cores[k].count;
     w->package_nodes = m->node_cores ? (w->package_cores + m->node_cores - 1) / m->node_cores : 1;
     unsigned with_cpus = m->node_cores ? m->packages * w->package_nodes : 1;
@@ -362,6 +377,9 @@ static void count(struct writer *w)
     for (const struct fixture_memory *extra = m->extra; extra->gib; extra++)
         w->node[w->nodes++] = (struct node){extra->os_node, (unsigned long long)extra->gib << 30,
                                             extra->kind, extra->near};
+    for (unsigned i = 0; i < w->nodes && m->lists_no_empty_node; i++)
+        if (!w->node[i].bytes)
+            bitset_set(&w->unlisted, w->node[i].os_node);
 }
 
 char *fixture_machine_xml(const struct fixture_machine *machine)

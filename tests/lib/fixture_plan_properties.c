@@ -23,11 +23,22 @@ static struct bitset usable_cpus(const struct topo *topo, const struct plan_requ
     return usable;
 }
 
-enum part { PART_CORE, PART_LLC, PART_NODE };
+enum part { PART_CORE, PART_LLC, PART_NODE, PART_JOINED_NODE };
 
-static int part_of(const struct topo_cpu *cpu, enum part part)
+/* A node without usable memory is joined to the nearest one of the same package that has some. */
+static int node_of_cpu(const struct topo *topo, const struct topo_cpu *cpu, enum part part)
 {
-    return part == PART_CORE ? cpu->core : part == PART_LLC ? cpu->llc : cpu->node;
+    int own = topo_own_node(topo, cpu), memory = topo_memory_node(topo, own);
+    bool joins = part == PART_JOINED_NODE && own >= 0 && memory >= 0 &&
+                 topo->nodes[own].package == topo->nodes[memory].package;
+    return joins ? memory : own;
+}
+
+static int part_of(const struct topo *topo, const struct topo_cpu *cpu, enum part part)
+{
+    return part == PART_CORE  ? cpu->core
+           : part == PART_LLC ? cpu->llc
+                              : node_of_cpu(topo, cpu, part);
 }
 
 /* The CPUs of the set that have a last-level cache; some cores have none. */
@@ -46,7 +57,7 @@ static unsigned parts_touched(const struct topo *topo, const struct bitset *set,
     bool *seen = calloc(topo->ncpus + topo->nnodes, sizeof(*seen));
     unsigned n = 0;
     for (unsigned i = 0; i < topo->ncpus; i++) {
-        int p = part_of(&topo->cpus[i], part);
+        int p = part_of(topo, &topo->cpus[i], part);
         if (p >= 0 && bitset_test(set, topo->cpus[i].os_cpu) && !seen[p]) {
             seen[p] = true;
             n++;
@@ -65,21 +76,26 @@ static bool keeps_whole(const struct topo *topo, const struct bitset *set,
     for (unsigned i = 0; i < topo->ncpus; i++) {
         const struct topo_cpu *cpu = &topo->cpus[i];
         if (bitset_test(usable, cpu->os_cpu))
-            state[part_of(cpu, part)] |= bitset_test(set, cpu->os_cpu) ? 1 : 2;
+            state[part_of(topo, cpu, part)] |= bitset_test(set, cpu->os_cpu) ? 1 : 2;
     }
     for (unsigned i = 0; i < topo->ncpus; i++)
-        whole &= state[part_of(&topo->cpus[i], part)] != 3;
+        whole &= state[part_of(topo, &topo->cpus[i], part)] != 3;
     free(state);
     return whole;
 }
 
-static int node_of(const struct topo *topo, const struct bitset *set)
+static int node_of(const struct topo *topo, const struct bitset *set, enum part part)
 {
     int first = bitset_next(set, 0);
     for (unsigned i = 0; i < topo->ncpus; i++)
         if ((int)topo->cpus[i].os_cpu == first)
-            return topo->cpus[i].node;
+            return node_of_cpu(topo, &topo->cpus[i], part);
     return -1;
+}
+
+static enum part nodes_of(const struct plan *plan)
+{
+    return plan->placement == PLACE_GPU_LOCAL ? PART_NODE : PART_JOINED_NODE;
 }
 
 struct spread {
@@ -199,7 +215,28 @@ static void check_same(const struct plan *plan, const struct bitset *usable)
     assert_int_equal(bitset_next(first, 0), bitset_next(usable, 0));
 }
 
-/* Slices have equal numbers of cores, siblings together, and touch as many caches as they can. */
+/* Equal numbers of cores of each kind. */
+static void check_kinds(const struct topo *topo, const struct plan *plan)
+{
+    for (int kind = 0; kind < (int)topo->nkinds; kind++) {
+        struct bitset all = {0};
+        unsigned least = UINT_MAX, most = 0;
+        for (unsigned i = 0; i < topo->ncpus; i++)
+            if (topo->cpus[i].kind == kind)
+                bitset_set(&all, topo->cpus[i].os_cpu);
+        for (unsigned w = 0; w < plan->nworkers; w++) {
+            struct bitset of_kind = plan->workers[w].cpus;
+            bitset_and(&of_kind, &all);
+            unsigned cores = parts_touched(topo, &of_kind, PART_CORE);
+            least = cores < least ? cores : least;
+            most = cores > most ? cores : most;
+        }
+        assert_true(most - least <= 1);
+    }
+}
+
+/* Slices have equal numbers of cores, siblings together. They touch as many caches as they can, if
+ * the cores are alike. */
 static void check_spread(const struct topo *topo, const struct plan *plan,
                          const struct bitset *usable)
 {
@@ -213,8 +250,10 @@ static void check_spread(const struct topo *topo, const struct plan *plan,
         assert_true(keeps_whole(topo, cpus, usable, PART_CORE));
     }
     check_fair("spread", size);
+    check_kinds(topo, plan);
     assert_true(bitset_equal(&all, usable));
-    if (size.max > 1 && parts_touched(topo, usable, PART_LLC) > 1)
+    if (size.max > 1 && parts_touched(topo, usable, PART_LLC) > 1 &&
+        !topo_mixes_cores(topo, usable))
         assert_true(caches.max > 1);
 }
 
@@ -259,14 +298,13 @@ static void check_node_shares(const struct topo *topo, const struct plan *plan,
                               const struct bitset *usable)
 {
     struct spread *size = calloc(topo->nnodes, sizeof(*size));
-    unsigned used = 0, nodes = 0;
+    unsigned used = 0, nodes = parts_touched(topo, usable, nodes_of(plan));
     for (unsigned w = 0; w < plan->nworkers; w++)
-        include(&size[node_of(topo, &plan->workers[w].cpus)],
+        include(&size[node_of(topo, &plan->workers[w].cpus, nodes_of(plan))],
                 parts_touched(topo, &plan->workers[w].cpus, PART_CORE));
     for (unsigned n = 0; n < topo->nnodes; n++) {
         check_fair("node", size[n]);
         used += size[n].max > 0;
-        nodes += topo->nodes[n].allowed && bitset_intersects(&topo->nodes[n].cpus, usable);
     }
     free(size);
     if (plan->placement != PLACE_GPU_LOCAL)
@@ -287,8 +325,8 @@ static void check_by_node(const struct topo *topo, const struct plan_request *re
     check_node_shares(topo, plan, usable);
     for (unsigned w = 0; w < plan->nworkers; w++) {
         const struct plan_worker *worker = &plan->workers[w];
-        int node = node_of(topo, &worker->cpus);
-        assert_int_equal(parts_touched(topo, &worker->cpus, PART_NODE), 1);
+        int node = node_of(topo, &worker->cpus, nodes_of(plan));
+        assert_int_equal(parts_touched(topo, &worker->cpus, nodes_of(plan)), 1);
         assert_true(keeps_whole(topo, &worker->cpus, usable, PART_CORE));
         if (plan->placement == PLACE_GPU_LOCAL && !worker->background)
             assert_int_equal(topo->gpus[worker->gpu].node, node);
@@ -300,7 +338,8 @@ static void check_by_node(const struct topo *topo, const struct plan_request *re
             continue;
         assert_int_equal(worker->mem_policy, MEM_BIND);
         assert_int_equal(bitset_count(&worker->mem_nodes), 1);
-        bool local = bitset_test(&worker->mem_nodes, topo->nodes[node].os_node);
+        int memory = topo_memory_node(topo, node);
+        bool local = bitset_test(&worker->mem_nodes, topo->nodes[memory].os_node);
         assert_int_equal(local, plan->placement != PLACE_REMOTE);
     }
 }

@@ -52,7 +52,8 @@ static int by_gpu(const void *a, const void *b)
 static int first_near(const struct topo *topo, int gpu)
 {
     for (unsigned i = 0; gpu >= 0 && i < topo->ncpus; i++)
-        if (topo->gpus[gpu].node >= 0 && topo->cpus[i].node == topo->gpus[gpu].node)
+        if (topo->gpus[gpu].node >= 0 &&
+            topo_own_node(topo, &topo->cpus[i]) == topo->gpus[gpu].node)
             return (int)i;
     return INT_MAX;
 }

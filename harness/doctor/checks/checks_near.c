@@ -118,14 +118,50 @@ static struct bitset find_cpu_nodes(const struct view *view)
 }
 
 /* os_nodes whose CPUs its threads may use. */
-static void find_nodes(const struct view *view, const struct view_process *process,
-                       struct bitset *nodes)
+static struct bitset find_nodes(const struct view *view, const struct view_process *process)
 {
-    struct bitset cpus = {0};
+    struct bitset cpus = {0}, nodes = {0};
     view_add_cpus(view, process, &cpus);
     for (size_t node = 0; node < view->nnodes; node++)
         if (bitset_intersects(&cpus, &view->node_cpus[node]))
-            bitset_set(nodes, (unsigned)node);
+            bitset_set(&nodes, (unsigned)node);
+    return nodes;
+}
+
+/* Removes nodes without memory, and those whose memory the process may not use. */
+static void keep_memory(const struct view *view, const struct view_process *process,
+                        struct bitset *nodes)
+{
+    if (!bitset_empty(&view->memory_nodes))
+        bitset_and(nodes, &view->memory_nodes);
+    if (!bitset_empty(&process->about->mems))
+        bitset_and(nodes, &process->about->mems);
+}
+
+/* Its nodes have no memory for it. If CPUs of the node that has most of it idle, it can run there.
+ */
+static void report_no_memory(struct checker *checker, const struct view_process *process,
+                             const struct bitset *nodes, double bytes)
+{
+    const struct view *view = checker->view;
+    char evidence[160], command[COMMAND_MAX] = "", list[BITSET_LIST_MAX], size[32];
+    const struct bitset with_cpus = find_cpu_nodes(view);
+    struct bitset can;
+    int most = bitset_next(&with_cpus, 0);
+    for (int node = most; node >= 0; node = bitset_next(&with_cpus, (unsigned)node + 1))
+        if (process->about->node_bytes[node] > process->about->node_bytes[most])
+            most = node;
+    view_allowed_cpus(view, process, &can);
+    bitset_and(&can, &view->node_cpus[most]);
+    if (!bitset_empty(&can) && allocate_is_idle(view, &can))
+        (void)check_append_bind(view, process, 0, &can, command, sizeof(command));
+    (void)snprintf(evidence, sizeof(evidence),
+                   "it runs on node %.40s, and its memory (%s) is on node %d",
+                   bitset_format(nodes, list, sizeof(list)),
+                   units_format_bytes((uint64_t)bytes, size, sizeof(size)), most);
+    const struct finding_parts parts = finding_parts_bad(NAN, &process, 1, evidence, command);
+    checker_report(checker, &parts, "no memory that it may use is near its CPUs: %s.%s", evidence,
+                   command[0] ? " CPUs near that memory are idle." : "");
 }
 
 static void report_pages(struct checker *checker, const struct view_process *process,
@@ -137,6 +173,7 @@ static void report_pages(struct checker *checker, const struct view_process *pro
     if (bitset_empty(&others))
         others = with_cpus;
     bitset_and(&others, &with_cpus);
+    keep_memory(view, process, &others);
     bitset_andnot(&others, nodes);
     bool is_wider = !bitset_empty(&process->about->mems) && !bitset_empty(&others);
     char evidence[160], command[COMMAND_MAX] = "", from[BITSET_LIST_MAX], to[BITSET_LIST_MAX];
@@ -165,11 +202,12 @@ void check_far_pages(struct checker *checker)
     const struct bitset with_cpus = find_cpu_nodes(view);
     const struct view_process *process;
     for (size_t at = 0; (process = view_next_watched(view, &at));) {
-        struct bitset nodes = {0};
         double far_bytes = 0, all_bytes = 0;
         if (!process->about || !process->about->pages_known)
             continue;
-        find_nodes(view, process, &nodes);
+        const struct bitset own = find_nodes(view, process);
+        struct bitset nodes = own;
+        keep_memory(view, process, &nodes);
         for (size_t node = 0; node < view->nnodes; node++) {
             double bytes = bitset_test(&with_cpus, (unsigned)node)
                                ? (double)process->about->node_bytes[node]
@@ -177,8 +215,11 @@ void check_far_pages(struct checker *checker)
             all_bytes += bytes;
             far_bytes += bitset_test(&nodes, (unsigned)node) ? 0 : bytes;
         }
-        if (!bitset_empty(&nodes) && far_bytes >= least_bytes &&
-            far_bytes >= least_share * all_bytes)
+        if (bitset_empty(&own) || far_bytes < least_bytes || far_bytes < least_share * all_bytes)
+            continue;
+        if (bitset_empty(&nodes))
+            report_no_memory(checker, process, &own, far_bytes);
+        else
             report_pages(checker, process, &nodes, far_bytes, far_bytes / all_bytes);
     }
 }

@@ -11,6 +11,7 @@ static void read_nodes(struct reader *reader)
     struct view *view = &reader->view;
     struct bitset nodes;
     (void)proc_read_list(reader->root, &nodes, "/sys/devices/system/node/online");
+    (void)proc_read_list(reader->root, &view->memory_nodes, "/sys/devices/system/node/has_memory");
     for (int node = bitset_next(&nodes, 0); node >= 0 && node < VIEW_NODES_MAX;
          node = bitset_next(&nodes, (unsigned)node + 1)) {
         (void)proc_read_list(reader->root, &view->node_cpus[node],

@@ -184,6 +184,7 @@ struct view {
     struct view_gpu gpus[VIEW_GPUS_MAX];
     size_t nnodes;
     struct bitset node_cpus[VIEW_NODES_MAX]; /* by os_node; nnodes = the largest + 1 */
+    struct bitset memory_nodes;              /* os_nodes that have memory; empty = unknown */
     const struct host *host; /* borrowed: state of the machine (host.h); NULL = not read */
     double own_s;            /* CPU time that the reader used since the mark */
 };

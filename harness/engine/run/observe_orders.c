@@ -10,6 +10,13 @@
 
 #include "harness/engine/arms/arms.h"
 
+/* The node whose memory CPUs and GPUs of node `own` (an index) use; -1 = unknown. */
+static int memory_of(const struct topo *topo, int own)
+{
+    int node = own < 0 ? -1 : topo_memory_node(topo, own);
+    return node < 0 ? -1 : (int)topo->nodes[node].os_node;
+}
+
 static void describe_gpus(const struct topo *topo, struct bench_machine *machine)
 {
     unsigned visible = topo_visible_gpus(topo);
@@ -18,7 +25,7 @@ static void describe_gpus(const struct topo *topo, struct bench_machine *machine
     for (unsigned i = 0; i < machine->ngpus; i++) {
         const struct topo_gpu *gpu = &topo->gpus[i];
         memcpy(machine->gpus[i].pci_bdf, gpu->pci_bdf, sizeof(gpu->pci_bdf));
-        machine->gpus[i].os_node = gpu->node < 0 ? -1 : (int)topo->nodes[gpu->node].os_node;
+        machine->gpus[i].os_node = memory_of(topo, gpu->node);
     }
 }
 
@@ -27,7 +34,7 @@ static void describe_machine(const struct topo *topo, struct bench_machine *mach
 {
     for (unsigned i = 0; i < topo->ncpus && machine->ncpus < BITSET_BITS; i++) {
         const struct topo_cpu *cpu = &topo->cpus[i];
-        int os_node = cpu->node < 0 ? -1 : (int)topo->nodes[cpu->node].os_node;
+        int os_node = memory_of(topo, topo_own_node(topo, cpu));
         if (cpu->allowed)
             machine->cpus[machine->ncpus++] =
                 (struct bench_cpu){cpu->os_cpu, cpu->core, cpu->llc, cpu->package, os_node};

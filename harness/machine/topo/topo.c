@@ -37,7 +37,7 @@ bool topo_has_memory(const struct topo *topo, unsigned node)
     for (unsigned i = 0; i < topo->nnodes; i++)
         if (topo->nodes[i].memory_bytes)
             return topo->nodes[node].memory_bytes > 0;
-    return true;
+    return !topo->nodes[node].unlisted;
 }
 
 unsigned topo_visible_gpus(const struct topo *topo)

@@ -35,7 +35,9 @@ struct topo_node {
     uint64_t memory_bytes; /* local memory; 0 when unknown */
     uint64_t node_bytes;   /* size by the kernel, if it differs from the machine's memory; else 0 */
     bool allowed;          /* we may allocate memory on it */
+    bool unlisted;         /* the source lists its CPUs only: no memory, or none allowed there */
     struct bitset cpus;    /* os_cpu of local CPUs; empty for a memory-only node */
+    int package;           /* of its first CPU; -1 = no CPUs */
     char kind[16];         /* "" = ordinary memory, else "HBM", "NVM", ... */
 };
 
@@ -111,6 +113,18 @@ int topo_node_index(const struct topo *topo, unsigned os_node);
 
 /* False if this node (an index) has no memory. True if no node reports any: that means unknown. */
 bool topo_has_memory(const struct topo *topo, unsigned node);
+
+/* The node that this CPU belongs to, with memory or without; -1 = none is known. */
+int topo_own_node(const struct topo *topo, const struct topo_cpu *cpu);
+/* The own node of all these CPUs; -1: they have several, or none is known. */
+int topo_node_of_cpus(const struct topo *topo, const struct bitset *cpus);
+
+/*
+ * The node whose memory CPUs of node `own` use: `own`, or the nearest whose memory is allowed.
+ * Nodes without memory share equally near ones in turn, as under Linux. `own` may be -1. -1: there
+ * is none.
+ */
+int topo_memory_node(const struct topo *topo, int own);
 
 /* Number of GPUs that CUDA sees: workers can only use these. They come first in gpus[]. */
 unsigned topo_visible_gpus(const struct topo *topo);

@@ -29,45 +29,62 @@ static int report_cpus(const struct finding *in, const struct finding *out,
     return rc ? rc : report(out, "CPU", &unused, findings, err);
 }
 
-/* The node of this CPU, with or without memory; -1 = unknown. */
-static int own_node(const struct topo *topo, unsigned os_cpu)
+bool topo_lacks_memory(const struct topo *topo, const struct topo_cpu *cpu)
 {
-    int own = -1;
-    for (unsigned i = 0; i < topo->nnodes; i++)
-        if (bitset_test(&topo->nodes[i].cpus, os_cpu) && (own < 0 || topo->nodes[i].allowed))
-            own = (int)i;
-    return own;
-}
-
-bool topo_lacks_memory(const struct topo *topo, unsigned os_cpu)
-{
-    int own = own_node(topo, os_cpu);
+    int own = topo_own_node(topo, cpu);
     return own >= 0 && !topo->nodes[own].allowed;
 }
 
-static int check_nodes(const struct topo *topo, const struct bitset *allowed,
-                       struct findings *findings, struct err *err)
+/* "node 0": where CPUs of these nodes have their memory. */
+static char *name_memory(const struct topo *topo, const struct bitset *nodes, char *buf,
+                         size_t size)
 {
-    struct bitset none = {0}, refused = {0};
-    for (int cpu = bitset_next(allowed, 0); cpu >= 0; cpu = bitset_next(allowed, (unsigned)cpu + 1))
-        if (topo_lacks_memory(topo, (unsigned)cpu)) {
-            unsigned own = (unsigned)own_node(topo, (unsigned)cpu);
-            bitset_set(topo_has_memory(topo, own) ? &refused : &none, topo->nodes[own].os_node);
-        }
-    static const struct finding no_memory = {.id = "node_no_memory",
-                                             .severity = FINDING_DOUBT,
-                                             .sentence =
-                                                 "CPUs and no memory: all that a worker there uses "
-                                                 "lies on another node; memory modules may "
-                                                 "be missing"};
-    static const struct finding not_allowed = {.id = "node_memory_refused",
-                                               .severity = FINDING_DOUBT,
-                                               .sentence =
-                                                   "its CPUs are allowed and its memory is not "
-                                                   "(cpuset.mems): all that a worker there uses "
-                                                   "lies on another node"};
-    int rc = report(&no_memory, "NUMA node", &none, findings, err);
-    return rc ? rc : report(&not_allowed, "NUMA node", &refused, findings, err);
+    char list[SHORT_LIST];
+    struct bitset memory = {0};
+    for (int os_node = bitset_next(nodes, 0); os_node >= 0;
+         os_node = bitset_next(nodes, (unsigned)os_node + 1)) {
+        int node = topo_memory_node(topo, topo_node_index(topo, (unsigned)os_node));
+        if (node >= 0)
+            bitset_set(&memory, topo->nodes[node].os_node);
+    }
+    (void)snprintf(buf, size, "node%s %s", bitset_count(&memory) == 1 ? "" : "s",
+                   bitset_format(&memory, list, sizeof(list)));
+    return buf;
+}
+
+static int report_nodes(const struct topo *topo, const char *id, const char *lack,
+                        const struct bitset *nodes, struct findings *findings, struct err *err)
+{
+    char memory[SHORT_LIST + 8];
+    struct finding finding = {.severity = FINDING_DOUBT};
+    (void)snprintf(finding.id, sizeof(finding.id), "%s", id);
+    (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                   "%s: a worker there uses the memory of %s, the nearest", lack,
+                   name_memory(topo, nodes, memory, sizeof(memory)));
+    return report(&finding, "NUMA node", nodes, findings, err);
+}
+
+static int check_nodes(const struct topo *topo, struct findings *findings, struct err *err)
+{
+    struct bitset none = {0}, unlisted = {0}, refused = {0};
+    for (unsigned i = 0; i < topo->ncpus; i++) {
+        int own = topo_own_node(topo, &topo->cpus[i]);
+        if (!topo->cpus[i].allowed || !topo_lacks_memory(topo, &topo->cpus[i]))
+            continue;
+        bitset_set(topo->nodes[own].unlisted              ? &unlisted
+                   : topo_has_memory(topo, (unsigned)own) ? &refused
+                                                          : &none,
+                   topo->nodes[own].os_node);
+    }
+    int rc = report_nodes(topo, "node_no_memory", "CPUs without memory", &none, findings, err);
+    if (!rc)
+        rc = report_nodes(topo, "node_no_memory",
+                          "CPUs without memory, or with none that was allowed", &unlisted, findings,
+                          err);
+    return rc ? rc
+              : report_nodes(topo, "node_memory_refused",
+                             "its CPUs are allowed and its memory is not (cpuset.mems)", &refused,
+                             findings, err);
 }
 
 static int check_gpus(const struct topo *topo, struct findings *findings, struct err *err)
@@ -105,6 +122,6 @@ int topo_check(const struct topo *topo, struct findings *findings, struct err *e
     if (!rc)
         rc = report_cpus(&isolated, &isolated_out, &topo->isolated, &allowed, findings, err);
     if (!rc)
-        rc = check_nodes(topo, &allowed, findings, err);
+        rc = check_nodes(topo, findings, err);
     return rc ? rc : check_gpus(topo, findings, err);
 }

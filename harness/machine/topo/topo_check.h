@@ -16,7 +16,7 @@
  */
 int topo_check(const struct topo *topo, struct findings *findings, struct err *err);
 
-/* True if the own NUMA node of this allowed CPU has no memory that we may use. */
-bool topo_lacks_memory(const struct topo *topo, unsigned os_cpu);
+/* True if the CPU's own NUMA node has no memory that we may use. */
+bool topo_lacks_memory(const struct topo *topo, const struct topo_cpu *cpu);
 
 #endif

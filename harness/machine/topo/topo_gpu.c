@@ -41,20 +41,6 @@ static int read_sysfs_node(const char *bdf)
     return node < 0 ? NODE_REPORTED_UNKNOWN : (int)node;
 }
 
-/* The node of these CPUs if all have the same one, else NODE_REPORTED_UNKNOWN. */
-static int node_of_cpus(const struct topo *topo, const struct bitset *cpus)
-{
-    int node = -1;
-    for (unsigned i = 0; i < topo->ncpus; i++) {
-        if (!bitset_test(cpus, topo->cpus[i].os_cpu))
-            continue;
-        if (node >= 0 && topo->cpus[i].node != node)
-            return NODE_REPORTED_UNKNOWN;
-        node = topo->cpus[i].node;
-    }
-    return node >= 0 ? (int)topo->nodes[node].os_node : NODE_REPORTED_UNKNOWN;
-}
-
 /*
  * NVML's answer: the node of the memory affinity, else of the CPU affinity. nvmlDeviceGetNumaNodeId
  * is not used: it gives the node of the GPU's own memory, on machines such as Grace Hopper. If NVML
@@ -76,7 +62,8 @@ static int read_nvml_node(const struct nvml_api *nvml, struct nvml_device *devic
     memset(words, 0, sizeof(words));
     if (nvml->cpu_affinity(device, AFFINITY_WORDS, words) == 0) {
         memcpy(set.word, words, sizeof(set.word));
-        node = node_of_cpus(topo, &set);
+        node = topo_node_of_cpus(topo, &set);
+        node = node >= 0 ? (int)topo->nodes[node].os_node : NODE_REPORTED_UNKNOWN;
     }
     return node;
 }

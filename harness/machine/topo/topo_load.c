@@ -12,6 +12,7 @@
 #include "harness/lib/sys/affinity.h"
 #include "harness/machine/topo/processor.h"
 #include "harness/machine/topo/topo_gpu.h"
+#include "harness/machine/topo/topo_kinds.h"
 #include "harness/machine/topo/topo_nearest.h"
 #include "harness/machine/topo/topo_source.h"
 
@@ -136,6 +137,24 @@ static int compare_nodes(const void *a, const void *b)
     return (x->os_node > y->os_node) - (x->os_node < y->os_node);
 }
 
+/* Adds nodes that are known only by their CPUs: an XML file lists no node without memory, or whose
+ * memory was not allowed. `nodes` has room for one more of each CPU. */
+static void add_unlisted(hwloc_topology_t hw, struct topo *topo)
+{
+    for (unsigned i = 0; i < topo->ncpus; i++) {
+        hwloc_obj_t pu = hwloc_get_obj_by_type(hw, HWLOC_OBJ_PU, i);
+        int os_node = hwloc_bitmap_first(pu->complete_nodeset);
+        if (hwloc_bitmap_first(pu->nodeset) >= 0 || os_node < 0 || os_node >= BITSET_BITS)
+            continue;
+        int node = topo_node_index(topo, (unsigned)os_node);
+        if (node < 0) {
+            node = (int)topo->nnodes++;
+            topo->nodes[node] = (struct topo_node){.os_node = (unsigned)os_node, .unlisted = true};
+        }
+        bitset_set(&topo->nodes[node].cpus, pu->os_index);
+    }
+}
+
 static int fill_nodes(hwloc_topology_t hw, struct topo *topo, struct err *err)
 {
     hwloc_const_nodeset_t allowed = hwloc_topology_get_allowed_nodeset(hw);
@@ -143,7 +162,7 @@ static int fill_nodes(hwloc_topology_t hw, struct topo *topo, struct err *err)
     bool sizes_known = false;
     if (n < 1)
         return 0;
-    topo->nodes = calloc((size_t)n, sizeof(*topo->nodes));
+    topo->nodes = calloc((size_t)n + topo->ncpus, sizeof(*topo->nodes));
     if (!topo->nodes)
         return err_set(err, -ENOMEM, "no memory for %d NUMA nodes", n);
     for (int i = 0; i < n; i++) {
@@ -161,6 +180,7 @@ static int fill_nodes(hwloc_topology_t hw, struct topo *topo, struct err *err)
         sizes_known |= node->memory_bytes > 0;
     }
     topo->nnodes = (unsigned)n;
+    add_unlisted(hw, topo);
     qsort(topo->nodes, topo->nnodes, sizeof(*topo->nodes), compare_nodes);
     /* If any node reports its size, 0 means no memory; else it means unknown. */
     for (unsigned i = 0; sizes_known && i < topo->nnodes; i++)
@@ -196,29 +216,48 @@ static int fill_distances(hwloc_topology_t hw, struct topo *topo, struct err *er
     return 0;
 }
 
-/* Uses only kinds that hwloc ranks by efficiency; it reports -1 if it cannot. */
+static void read_kind(const struct hwloc_info_s *infos, unsigned n, struct topo_kind *kind)
+{
+    *kind = (struct topo_kind){0};
+    for (unsigned i = 0; i < n; i++) {
+        const char *name = infos[i].name, *value = infos[i].value;
+        if (!strcmp(name, "LinuxCapacity"))
+            kind->capacity = strtod(value, NULL);
+        else if (!strcmp(name, "FrequencyMaxMHz"))
+            kind->max_mhz = strtod(value, NULL);
+        else if (!strcmp(name, "FrequencyBaseMHz"))
+            kind->base_mhz = strtod(value, NULL);
+        else if (!strcmp(name, "CoreType"))
+            copy_text(kind->design, sizeof(kind->design), value);
+    }
+}
+
 static void fill_kinds(hwloc_topology_t hw, struct topo *topo)
 {
-    int n = hwloc_cpukinds_get_nr(hw, 0);
+    struct topo_kind kinds[TOPO_KINDS_MAX];
+    int n = hwloc_cpukinds_get_nr(hw, 0), merged[TOPO_KINDS_MAX] = {0};
+    unsigned used = 0;
     hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
-    topo->nkinds = 1;
-    int next = 0;
-    for (int kind = 0; cpus && kind < n; kind++) {
+    for (int kind = 0; cpus && kind < n && used < TOPO_KINDS_MAX; kind++) {
+        struct hwloc_info_s *infos = NULL;
+        unsigned ninfos = 0;
         int efficiency = -1;
-        bool used = false;
-        if (hwloc_cpukinds_get_info(hw, (unsigned)kind, cpus, &efficiency, NULL, NULL, 0) ||
-            efficiency < 0)
-            break;
+        bool found = false;
+        if (hwloc_cpukinds_get_info(hw, (unsigned)kind, cpus, &efficiency, &ninfos, &infos, 0))
+            continue;
         for (unsigned i = 0; i < topo->ncpus; i++)
             if (hwloc_bitmap_isset(cpus, topo->cpus[i].os_cpu)) {
-                topo->cpus[i].kind = next;
-                used = true;
+                topo->cpus[i].kind = (int)used;
+                found = true;
             }
-        next += used;
+        read_kind(infos, ninfos, &kinds[used]);
+        kinds[used].efficiency = efficiency;
+        used += found;
     }
-    if (next > 1)
-        topo->nkinds = (unsigned)next;
     hwloc_bitmap_free(cpus);
+    topo->nkinds = topo_kinds_merge(kinds, used, merged);
+    for (unsigned i = 0; i < topo->ncpus; i++)
+        topo->cpus[i].kind = merged[topo->cpus[i].kind];
 }
 
 /* Counts equal caches together; a hybrid machine has several kinds on one level. */
@@ -294,16 +333,8 @@ static void locate_gpu(hwloc_topology_t hw, hwloc_obj_t pci, struct topo *topo,
     if (!near || hwloc_bitmap_isequal(near->cpuset, hwloc_get_root_obj(hw)->cpuset))
         return;
     bitset_from_hwloc(near->cpuset, &gpu->cpus);
-    int node = -1;
-    for (unsigned i = 0; i < topo->ncpus; i++) {
-        if (!bitset_test(&gpu->cpus, topo->cpus[i].os_cpu))
-            continue;
-        if (node >= 0 && topo->cpus[i].node != node)
-            return;
-        node = topo->cpus[i].node;
-    }
-    gpu->node = node;
-    gpu->source = node >= 0 ? TOPO_HWLOC : TOPO_UNKNOWN;
+    gpu->node = topo_node_of_cpus(topo, &gpu->cpus);
+    gpu->source = gpu->node >= 0 ? TOPO_HWLOC : TOPO_UNKNOWN;
 }
 
 static int compare_gpus(const void *a, const void *b)

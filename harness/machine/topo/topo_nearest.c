@@ -23,24 +23,83 @@ static int local_node(const struct topo *topo, const unsigned *weights, unsigned
     return best;
 }
 
-/* For a CPU whose own node has no memory: the nearest node, else the only one, else -1. */
-static int remote_node(const struct topo *topo, unsigned os_cpu)
+int topo_own_node(const struct topo *topo, const struct topo_cpu *cpu)
 {
-    int own = -1, best = -1;
-    unsigned candidates = 0;
-    for (unsigned i = 0; i < topo->nnodes && own < 0; i++)
-        if (bitset_test(&topo->nodes[i].cpus, os_cpu))
-            own = (int)i;
-    for (unsigned i = 0; i < topo->nnodes; i++) {
-        if (!topo_has_memory(topo, i) || topo->nodes[i].kind[0])
+    if (cpu->node >= 0 && cpu->node < (int)topo->nnodes &&
+        bitset_test(&topo->nodes[cpu->node].cpus, cpu->os_cpu))
+        return cpu->node;
+    for (unsigned i = 0; i < topo->nnodes; i++)
+        if (bitset_test(&topo->nodes[i].cpus, cpu->os_cpu))
+            return (int)i;
+    return -1;
+}
+
+int topo_node_of_cpus(const struct topo *topo, const struct bitset *cpus)
+{
+    int node = -1;
+    for (unsigned i = 0; i < topo->ncpus; i++) {
+        if (!bitset_test(cpus, topo->cpus[i].os_cpu))
             continue;
-        const unsigned *row =
-            topo->distances && own >= 0 ? topo->distances + (size_t)own * topo->nnodes : NULL;
-        candidates++;
-        if (best < 0 || (row && row[i] < row[best]))
-            best = (int)i;
+        int own = topo_own_node(topo, &topo->cpus[i]);
+        if (own < 0 || (node >= 0 && own != node))
+            return -1;
+        node = own;
     }
-    return candidates == 1 || (topo->distances && own >= 0) ? best : -1;
+    return node;
+}
+
+static bool may_use(const struct topo *topo, unsigned node, bool only_allowed)
+{
+    return only_allowed ? topo->nodes[node].allowed : topo_has_memory(topo, node);
+}
+
+/* Orders candidates for the memory of node `own`: ordinary memory, then distance, then package. */
+static uint64_t farness(const struct topo *topo, int own, unsigned node)
+{
+    const struct topo_node *to = &topo->nodes[node];
+    bool known = own >= 0;
+    uint64_t distance =
+        known && topo->distances ? topo->distances[(size_t)own * topo->nnodes + node] : 0;
+    bool elsewhere = known && topo->nodes[own].package != to->package;
+    return (uint64_t)(to->kind[0] != '\0') << 34 | distance << 1 | elsewhere;
+}
+
+/* See topo_memory_node. Without `only_allowed`, any node with memory. */
+static int find_memory(const struct topo *topo, int own, bool only_allowed)
+{
+    uint64_t least = UINT64_MAX;
+    unsigned ties = 0, turn = 0;
+    if (own >= 0 && may_use(topo, (unsigned)own, only_allowed))
+        return own;
+    for (unsigned i = 0; i < topo->nnodes; i++) {
+        if (!may_use(topo, i, only_allowed)) {
+            turn += (int)i < own && !bitset_empty(&topo->nodes[i].cpus);
+            continue;
+        }
+        uint64_t far = farness(topo, own, i);
+        ties = far < least ? 1 : ties + (far == least);
+        least = far < least ? far : least;
+    }
+    turn = ties ? turn % ties : 0;
+    for (unsigned i = 0; i < topo->nnodes; i++)
+        if (may_use(topo, i, only_allowed) && farness(topo, own, i) == least && turn-- == 0)
+            return (int)i;
+    return -1;
+}
+
+int topo_memory_node(const struct topo *topo, int own)
+{
+    return find_memory(topo, own, true);
+}
+
+static void find_packages(struct topo *topo)
+{
+    for (unsigned i = 0; i < topo->nnodes; i++)
+        topo->nodes[i].package = -1;
+    for (unsigned i = topo->ncpus; i-- > 0;)
+        for (unsigned n = 0; n < topo->nnodes; n++)
+            if (bitset_test(&topo->nodes[n].cpus, topo->cpus[i].os_cpu))
+                topo->nodes[n].package = topo->cpus[i].package;
 }
 
 int topo_nearest_nodes(struct topo *topo, struct err *err)
@@ -52,20 +111,23 @@ int topo_nearest_nodes(struct topo *topo, struct err *err)
         free(nearest);
         return err_set(err, -ENOMEM, "no memory for %u NUMA nodes", topo->nnodes);
     }
+    find_packages(topo);
     for (unsigned i = 0; i < topo->nnodes; i++)
         weights[i] = bitset_count(&topo->nodes[i].cpus);
     for (unsigned i = 0; i < topo->ncpus; i++) {
         struct topo_cpu *cpu = &topo->cpus[i];
         cpu->node = local_node(topo, weights, cpu->os_cpu);
         if (cpu->node < 0)
-            cpu->node = remote_node(topo, cpu->os_cpu);
+            cpu->node = find_memory(topo, topo_own_node(topo, cpu), false);
         if (cpu->node >= 0)
             nearest[cpu->node] = true;
     }
     /* hwloc gives memory-only nodes the CPUs around them; here they have no CPUs. */
     for (unsigned i = 0; i < topo->nnodes; i++)
-        if (!nearest[i] && topo_has_memory(topo, i))
-            memset(&topo->nodes[i].cpus, 0, sizeof(topo->nodes[i].cpus));
+        if (!nearest[i] && topo_has_memory(topo, i)) {
+            topo->nodes[i].cpus = (struct bitset){0};
+            topo->nodes[i].package = -1;
+        }
     free(weights);
     free(nearest);
     return 0;

@@ -124,16 +124,41 @@ bool topo_source_is_file(const char *xml)
     return stat(xml, &st) == 0 || ends_with(xml, ".xml");
 }
 
+/* The major version of hwloc's XML format that the file states; 0 = none. */
+static unsigned long xml_version(const char *path)
+{
+    static const char element[] = "<topology", attribute[] = "version=";
+    char head[4096];
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof(head) - 1);
+    if (fd >= 0)
+        (void)close(fd);
+    head[n > 0 ? n : 0] = '\0';
+    char *at = strstr(head, element);
+    if (!at)
+        return 0;
+    at[strcspn(at, ">")] = '\0';
+    at = strstr(at, attribute);
+    return at ? strtoul(at + strlen(attribute) + 1, NULL, 10) : 0; /* 1: the quote */
+}
+
 static int load_file(const char *path, hwloc_topology_t *hw, struct err *err)
 {
+    const unsigned own = hwloc_get_api_version() >> 16;
     if (access(path, R_OK))
         return err_sys(err, -errno, "cannot read the topology '%.120s'", path);
     int rc = load_tried((struct source){.path = path}, hw, err);
-    return rc != -EINVAL ? rc
-                         : err_set(err, rc,
-                                   "hwloc %u cannot read '%.120s' as a topology XML; 'lstopo "
-                                   "FILE.xml' writes one",
-                                   hwloc_get_api_version() >> 16, path);
+    if (rc != -EINVAL)
+        return rc;
+    unsigned long version = xml_version(path);
+    if (version > own)
+        return err_set(err, rc,
+                       "'%.110s' is a file of hwloc %lu, and contend has hwloc %u; lstopo of hwloc "
+                       "%lu converts it: 'lstopo -i FILE --export-xml-flags v%u NEW.xml'",
+                       path, version, own, version, own);
+    return err_set(err, rc,
+                   "hwloc %u cannot read '%.120s' as a topology XML; 'lstopo FILE.xml' writes one",
+                   own, path);
 }
 
 static int load_description(const char *text, hwloc_topology_t *hw, struct err *err)

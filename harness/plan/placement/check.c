@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "harness/machine/topo/topo_check.h"
+#include "harness/machine/topo/topo_kinds.h"
 
 /* Lists are cut to fit into one readable line. */
 enum { SHORT_LIST = 64 };
@@ -41,26 +42,36 @@ static int owner_of(const struct plan *plan, unsigned os_cpu)
     return -1;
 }
 
-/* True if `placement` has a plan for the same numbers of workers, GPUs and CPUs as `plan`. Adds the
- * CPUs of its foreground workers to `used`, which may be NULL. */
-static bool placement_fits(const struct topo *topo, const struct plan *plan,
-                           enum placement placement, struct bitset *used)
+/* Plans `placement` for the same numbers of workers, GPUs and CPUs as `plan`. False: it does not
+ * fit. The caller frees *other in both cases. */
+static bool make_other(const struct topo *topo, const struct plan *plan, enum placement placement,
+                       struct plan *other)
 {
     struct plan_request request = {.placement = placement, .cpus = plan->available};
-    struct plan other;
     struct err err;
     int *gpus = calloc(plan->nworkers + 1, sizeof(*gpus));
+    *other = (struct plan){0};
     for (unsigned w = 0; gpus && w < plan->nworkers; w++) {
         *(plan->workers[w].background ? &request.background : &request.workers) += 1;
         gpus[w] = plan->workers[w].gpu;
     }
     request.gpus = gpus;
-    bool can = gpus && !plan_make(topo, &request, &other, &err) && other.status == PLAN_OK;
-    for (unsigned w = 0; can && used && w < request.workers; w++)
-        bitset_or(used, &other.workers[w].cpus);
-    if (gpus)
-        plan_free(&other);
+    bool can = gpus && !plan_make(topo, &request, other, &err) && other->status == PLAN_OK;
     free(gpus);
+    return can;
+}
+
+/* True if `placement` fits. Adds the CPUs of its foreground workers to `used`, which may be NULL.
+ */
+static bool placement_fits(const struct topo *topo, const struct plan *plan,
+                           enum placement placement, struct bitset *used)
+{
+    struct plan other;
+    bool can = make_other(topo, plan, placement, &other);
+    for (unsigned w = 0; can && used && w < other.nworkers; w++)
+        if (!other.workers[w].background)
+            bitset_or(used, &other.workers[w].cpus);
+    plan_free(&other);
     return can;
 }
 
@@ -308,39 +319,151 @@ static void check_quota(const struct plan *plan, struct findings_about *about)
                     fits ? "" : advice);
 }
 
-/* How many CPUs of the set have no usable memory on their own node. */
-static unsigned without_memory(const struct topo *topo, const struct bitset *cpus)
+/* Workers on CPUs whose own nodes have no usable memory, and the nodes that they use instead. */
+struct lacking {
+    struct bitset workers, nodes, memory;
+};
+
+static void add_lacking(const struct topo *topo, const struct plan_worker *worker, unsigned w,
+                        struct lacking *all, struct lacking *some)
 {
-    unsigned n = 0;
-    for (int cpu = bitset_next(cpus, 0); cpu >= 0; cpu = bitset_next(cpus, (unsigned)cpu + 1))
-        n += topo_lacks_memory(topo, (unsigned)cpu);
-    return n;
+    struct lacking of = {.memory = worker->mem_nodes};
+    unsigned without = 0;
+    for (unsigned i = 0; i < topo->ncpus; i++) {
+        const struct topo_cpu *cpu = &topo->cpus[i];
+        if (!bitset_test(&worker->cpus, cpu->os_cpu) || !topo_lacks_memory(topo, cpu))
+            continue;
+        int own = topo_own_node(topo, cpu), memory = topo_memory_node(topo, own);
+        without++;
+        bitset_set(&of.nodes, topo->nodes[own].os_node);
+        if (bitset_empty(&worker->mem_nodes) && memory >= 0)
+            bitset_set(&of.memory, topo->nodes[memory].os_node);
+    }
+    struct lacking *to = without == bitset_count(&worker->cpus) ? all : some;
+    if (!without)
+        return;
+    bitset_set(&to->workers, w);
+    bitset_or(&to->nodes, &of.nodes);
+    bitset_or(&to->memory, &of.memory);
+}
+
+static void report_lacking(const struct plan *plan, const char *id, const char *which,
+                           const struct lacking *lacking, struct findings_about *about)
+{
+    char nodes[SHORT_LIST], memory[SHORT_LIST];
+    bool one = bitset_count(&lacking->nodes) == 1;
+    report(about, id, FINDING_DOUBT, "worker", &lacking->workers,
+           "%s%s CPUs are on NUMA node%s %s, which ha%s no memory to use: memory is on node%s %s%s",
+           which, bitset_count(&lacking->workers) == 1 ? "its" : "their", one ? "" : "s",
+           bitset_format(&lacking->nodes, nodes, sizeof(nodes)), one ? "s" : "ve",
+           bitset_count(&lacking->memory) == 1 ? "" : "s",
+           bitset_format(&lacking->memory, memory, sizeof(memory)),
+           plan->placement == PLACE_REMOTE ? "" : ", the nearest");
 }
 
 /* Reports workers on CPUs without local memory, and teams on isolated CPUs. */
 static void check_cpus(const struct topo *topo, const struct plan *plan,
                        struct findings_about *about)
 {
-    struct bitset all = {0}, some = {0}, isolated = {0};
+    struct lacking all = {{{0}}, {{0}}, {{0}}}, some = all;
+    struct bitset isolated = {0};
     bool pinned = placement_infos[plan->placement].pinned;
     for (unsigned w = 0; w < plan->nworkers; w++) {
         const struct plan_worker *worker = &plan->workers[w];
-        unsigned without = pinned ? without_memory(topo, &worker->cpus) : 0;
         struct bitset of_isolated = worker->cpus;
         bitset_and(&of_isolated, &topo->isolated);
-        if (without)
-            bitset_set(without == bitset_count(&worker->cpus) ? &all : &some, w);
+        if (pinned)
+            add_lacking(topo, worker, w, &all, &some);
         if (worker->threads > 1 && bitset_count(&of_isolated) > 1)
             bitset_set(&isolated, w);
     }
-    report(about, "worker_no_memory", FINDING_DOUBT, "worker", &all,
-           "no memory that may be used is on the NUMA node of these CPUs: all of it is on another "
-           "node");
-    report(about, "worker_some_no_memory", FINDING_DOUBT, "worker", &some,
-           "some of these CPUs are on a NUMA node without memory that may be used");
+    report_lacking(plan, "worker_no_memory", "", &all, about);
+    report_lacking(plan, "worker_some_no_memory", "some of ", &some, about);
     report(about, "worker_isolated", FINDING_DOUBT, "worker", &isolated,
            "threads on isolated CPUs stay on the CPU where they start, so that a team piles up on "
            "one: bind each thread (OMP_PROC_BIND=true)");
+}
+
+/* How many cores of each kind a worker has, and their mean kind. */
+struct mix {
+    unsigned cores[TOPO_KINDS_MAX];
+    double mean;
+};
+
+static struct mix mix_of(const struct topo *topo, const struct bitset *cpus)
+{
+    struct mix mix = {{0}, 0};
+    unsigned n = 0;
+    int last = -1;
+    for (unsigned i = 0; i < topo->ncpus; i++) {
+        const struct topo_cpu *cpu = &topo->cpus[i];
+        if (!bitset_test(cpus, cpu->os_cpu) || cpu->core == last)
+            continue;
+        last = cpu->core;
+        mix.cores[cpu->kind]++;
+        mix.mean += cpu->kind;
+        n++;
+    }
+    mix.mean /= n ? n : 1;
+    return mix;
+}
+
+/* One core more or less comes from rounding. */
+static bool is_unlike(const struct topo *topo, const struct mix *a, const struct mix *b)
+{
+    for (unsigned kind = 0; kind < topo->nkinds; kind++) {
+        unsigned of_a = a->cores[kind], of_b = b->cores[kind];
+        if (!of_a != !of_b || of_a > of_b + 1 || of_b > of_a + 1)
+            return true;
+    }
+    return false;
+}
+
+/* Foreground workers with slower cores than the best; `fast`: the others. */
+static void find_slow(const struct topo *topo, const struct plan *plan, struct bitset *slow,
+                      struct bitset *fast)
+{
+    struct mix best = {{0}, -1};
+    *slow = *fast = (struct bitset){0};
+    for (unsigned w = 0; w < plan->nworkers; w++) {
+        struct mix mix = mix_of(topo, &plan->workers[w].cpus);
+        if (!plan->workers[w].background && mix.mean > best.mean)
+            best = mix;
+    }
+    for (unsigned w = 0; w < plan->nworkers; w++) {
+        struct mix mix = mix_of(topo, &plan->workers[w].cpus);
+        if (!plan->workers[w].background)
+            bitset_set(is_unlike(topo, &mix, &best) ? slow : fast, w);
+    }
+}
+
+static const char *advise_like_cores(const struct topo *topo, const struct plan *plan)
+{
+    struct plan spread;
+    struct bitset slow, fast;
+    const char *advice = advise_pcores(topo, plan);
+    bool can = !advice[0] && make_other(topo, plan, PLACE_SPREAD, &spread);
+    if (advice[0])
+        return advice;
+    if (can)
+        find_slow(topo, &spread, &slow, &fast);
+    plan_free(&spread);
+    return can && bitset_empty(&slow) ? "; spread gives all workers the same mix" : "";
+}
+
+/* Users compare workers, and a job waits for its slowest. */
+static void check_speeds(const struct topo *topo, const struct plan *plan,
+                         struct findings_about *about)
+{
+    char list[SHORT_LIST];
+    struct bitset slow, fast;
+    if (topo->nkinds < 2)
+        return;
+    find_slow(topo, plan, &slow, &fast);
+    report(about, "workers_unlike", FINDING_DOUBT, "worker", &slow,
+           "slower cores than worker%s %s: equal work takes longer there%s",
+           bitset_count(&fast) == 1 ? "" : "s", bitset_format(&fast, list, sizeof(list)),
+           bitset_empty(&slow) ? "" : advise_like_cores(topo, plan));
 }
 
 int plan_check(const struct topo *topo, const struct plan *whole, struct findings *findings,
@@ -355,6 +478,7 @@ int plan_check(const struct topo *topo, const struct plan *whole, struct finding
         return 0;
     check_quota(plan, &about);
     check_teams(topo, plan, &about);
+    check_speeds(topo, plan, &about);
     check_cpus(topo, plan, &about);
     if (info->pinned)
         check_spans(topo, plan, &about);

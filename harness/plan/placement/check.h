@@ -7,7 +7,8 @@
 
 /*
  * Adds at most one finding of each kind, about all workers that it concerns:
- * - any placement: cpu_quota, team_kinds (a team on unlike cores), worker_isolated;
+ * - any placement: cpu_quota, team_kinds (a team on unlike cores), workers_unlike (workers with
+ *   slower cores than others), worker_isolated;
  * - pinned workers: worker_no_memory, worker_some_no_memory, worker_over_packages,
  *   worker_over_nodes (of one package; not for `package-local`), gpu_far (not for `remote`);
  * - disjoint slices: cores_divided (several workers on one core), cpus_left (CPUs in no slice).

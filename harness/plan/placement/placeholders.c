@@ -19,8 +19,9 @@ static void nodes_of(const struct topo *topo, const struct plan_worker *worker, 
     struct bitset nodes = worker->mem_nodes;
     for (unsigned i = 0; i < topo->ncpus && bitset_empty(&worker->mem_nodes); i++) {
         const struct topo_cpu *cpu = &topo->cpus[i];
-        if (cpu->node >= 0 && bitset_test(&worker->cpus, cpu->os_cpu))
-            bitset_set(&nodes, topo->nodes[cpu->node].os_node);
+        int node = topo_memory_node(topo, topo_own_node(topo, cpu));
+        if (node >= 0 && bitset_test(&worker->cpus, cpu->os_cpu))
+            bitset_set(&nodes, topo->nodes[node].os_node);
     }
     bitset_format(&nodes, buf, size);
 }

@@ -231,27 +231,29 @@ static int make_workers(const struct topo *topo, const struct plan_request *requ
 }
 
 /*
- * Sets the memory nodes of a worker whose placement sets none: the nodes local to its CPUs, or all
- * nodes of ordinary memory if an unpinned worker interleaves. The kernel takes one node only for
- * `preferred`: the node with most of the worker's CPUs.
+ * Sets the memory nodes of a worker whose placement sets none: those whose memory its CPUs use, or
+ * all nodes of ordinary memory if an unpinned worker interleaves. The kernel takes one node only
+ * for `preferred`: the node of most of the worker's CPUs.
  */
 static void find_mem_nodes(const struct topo *topo, bool pinned, enum mem_policy policy,
                            struct plan_worker *worker)
 {
-    unsigned best = 0;
+    unsigned cpus[BITSET_BITS] = {0}, best = 0;
+    for (unsigned i = 0; i < topo->ncpus; i++) {
+        int node = topo_memory_node(topo, topo_own_node(topo, &topo->cpus[i]));
+        if (node >= 0 && bitset_test(&worker->cpus, topo->cpus[i].os_cpu))
+            cpus[node]++;
+    }
     for (unsigned n = 0; n < topo->nnodes; n++) {
-        struct bitset local = topo->nodes[n].cpus;
-        bitset_and(&local, &worker->cpus);
-        unsigned cpus = bitset_count(&local);
         bool everywhere = !pinned && policy == MEM_INTERLEAVE && !topo->nodes[n].kind[0];
-        if (!topo->nodes[n].allowed || (!cpus && !everywhere))
+        if (!topo->nodes[n].allowed || (!cpus[n] && !everywhere))
             continue;
         if (policy == MEM_PREFERRED) {
-            if (cpus <= best)
+            if (cpus[n] <= best)
                 continue;
-            memset(&worker->mem_nodes, 0, sizeof(worker->mem_nodes));
+            worker->mem_nodes = (struct bitset){0};
         }
-        best = cpus > best ? cpus : best;
+        best = cpus[n] > best ? cpus[n] : best;
         bitset_set(&worker->mem_nodes, topo->nodes[n].os_node);
     }
 }
@@ -286,13 +288,11 @@ static int finish_memory(const struct topo *topo, const struct plan_request *req
         else if (bitset_empty(&worker->mem_nodes))
             find_mem_nodes(topo, placement_infos[plan->placement].pinned, request->mem_policy,
                            worker);
-        char cpus[SHORT_LIST];
         if (request->mem_policy != MEM_DEFAULT && bitset_empty(&worker->mem_nodes))
             return err_set(err, -ENOSPC,
-                           "memory policy '%s' is not possible: no NUMA node near CPUs %s has "
-                           "memory that we may use",
-                           mem_policy_name(request->mem_policy),
-                           bitset_format(&worker->cpus, cpus, sizeof(cpus)));
+                           "memory policy '%s' is not possible: no NUMA node has memory that we "
+                           "may use",
+                           mem_policy_name(request->mem_policy));
     }
     return 0;
 }

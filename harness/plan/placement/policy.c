@@ -132,10 +132,19 @@ static void why_not_spread(const struct plan_space *space, struct plan *plan)
                       "gives workers whole cores of it too");
 }
 
+/* By kind, else in the topology's order. */
+static int compare_kind(const void *a, const void *b)
+{
+    const struct unit *x = a, *y = b;
+    if (x->kind != y->kind)
+        return x->kind > y->kind ? -1 : 1;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
 /*
- * Assigns cores round-robin, in cache order. A cache with at least as many cores as workers gives
- * some to every worker, and no worker gets two cores of a smaller cache. So each slice touches as
- * many caches and packages as possible.
+ * Assigns cores round-robin, by kind and in cache order. A cache with at least as many cores as
+ * workers gives some to every worker, and no worker gets two cores of a smaller cache. So each
+ * slice touches as many caches and packages as possible.
  */
 static int place_spread(const struct plan_space *space, struct plan *plan, struct err *err)
 {
@@ -143,8 +152,10 @@ static int place_spread(const struct plan_space *space, struct plan *plan, struc
     int rc = units_make(space->topo, &space->available, UNIT_CORE, &cores, err);
     if (!rc)
         rc = policy_check_room(plan, plan->nworkers, cores.n, "core", err);
-    if (!rc)
+    if (!rc) {
+        qsort(cores.unit, cores.n, sizeof(*cores.unit), compare_kind);
         units_assign_round_robin(&cores, plan->workers, plan->nworkers);
+    }
     units_free(&cores);
     return rc;
 }

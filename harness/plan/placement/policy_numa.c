@@ -6,14 +6,16 @@
 #include "harness/plan/placement/policy.h"
 #include "harness/plan/placement/slices.h"
 
-/* Usable cores by node, of nodes whose memory is usable too. */
+/* Usable cores by node. */
 struct numa {
     struct units cores;
-    unsigned usable; /* cores on such nodes */
     struct group *nodes;
     unsigned nnodes;
-    unsigned *home; /* worker -> index in nodes */
+    unsigned usable; /* cores on them */
+    unsigned *home;  /* worker -> index in nodes */
 };
+
+enum nodes { OWN_NODES, JOINED_NODES };
 
 static void numa_free(struct numa *numa)
 {
@@ -22,45 +24,59 @@ static void numa_free(struct numa *numa)
     free(numa->home);
 }
 
-/* True if the CPU and the memory of its own node are usable. A CPU whose own node has no memory has
- * another, distant node as cpu->node. */
-static bool has_own_node(const struct plan_space *space, const struct topo_cpu *cpu)
+/*
+ * Which node the cores of node `own` are planned with. A node without memory to use is a part of
+ * the nearest node with memory if that is on the same package, so that its CPUs are not idle.
+ */
+static int planned_node(const struct topo *topo, enum nodes nodes, int own)
 {
-    if (cpu->node < 0 || !bitset_test(&space->available, cpu->os_cpu))
-        return false;
-    const struct topo_node *node = &space->topo->nodes[cpu->node];
-    return node->allowed && bitset_test(&node->cpus, cpu->os_cpu);
+    int memory = nodes == OWN_NODES || own < 0 ? own : topo_memory_node(topo, own);
+    return memory >= 0 && topo->nodes[memory].package == topo->nodes[own].package ? memory : own;
 }
 
-static int numa_init(const struct plan_space *space, const struct plan *plan, struct numa *numa,
-                     struct err *err)
+static int numa_init(const struct plan_space *space, const struct plan *plan, enum nodes nodes,
+                     struct numa *numa, struct err *err)
 {
-    struct bitset local = {0};
-    for (unsigned i = 0; i < space->topo->ncpus; i++)
-        if (has_own_node(space, &space->topo->cpus[i]))
-            bitset_set(&local, space->topo->cpus[i].os_cpu);
     *numa = (struct numa){.home = calloc(plan->nworkers + 1, sizeof(*numa->home))};
-    int rc = units_make(space->topo, &local, UNIT_CORE, &numa->cores, err);
+    int rc = units_make(space->topo, &space->available, UNIT_CORE, &numa->cores, err);
     if (!rc && !numa->home)
         rc = err_set(err, -ENOMEM, "no memory to plan %u workers", plan->nworkers);
+    for (unsigned i = 0; i < numa->cores.n && !rc; i++)
+        numa->cores.unit[i].node = planned_node(space->topo, nodes, numa->cores.unit[i].node);
     if (!rc)
         rc = units_group(&numa->cores, true, &numa->nodes, err);
     numa->nnodes = rc > 0 ? (unsigned)rc : 0;
-    numa->usable = numa->cores.n;
+    for (unsigned g = 0; g < numa->nnodes; g++) {
+        struct group *node = &numa->nodes[g];
+        node->far_memory = topo_memory_node(space->topo, node->key) != node->key;
+        numa->usable += node->count;
+    }
     return rc < 0 ? rc : 0;
 }
 
-void policy_why_not_numa(const struct plan_space *space, struct plan *plan)
+/* True if the usable CPUs belong to two nodes or more; `by_memory`: use memory of two. */
+static bool has_nodes(const struct plan_space *space, bool by_memory)
 {
     int first = -1;
     for (unsigned i = 0; i < space->topo->ncpus; i++) {
         const struct topo_cpu *cpu = &space->topo->cpus[i];
-        if (!has_own_node(space, cpu))
+        if (!bitset_test(&space->available, cpu->os_cpu))
             continue;
-        if (first >= 0 && cpu->node != first)
-            return;
-        first = cpu->node;
+        int own = topo_own_node(space->topo, cpu), memory = topo_memory_node(space->topo, own);
+        int node = by_memory ? memory : own;
+        if (memory < 0 || own < 0)
+            continue;
+        if (first >= 0 && node != first)
+            return true;
+        first = node;
     }
+    return false;
+}
+
+void policy_why_not_numa(const struct plan_space *space, struct plan *plan)
+{
+    if (has_nodes(space, true))
+        return;
     if (space->topo->nnodes > 1)
         policy_refuse(plan, "fewer than two of the %u NUMA nodes have both usable CPUs and memory",
                       space->topo->nnodes);
@@ -68,10 +84,11 @@ void policy_why_not_numa(const struct plan_space *space, struct plan *plan)
         policy_refuse(plan, "the system reports one NUMA node");
 }
 
+/* Binds to the node's memory or, where it has none to use, to the nearest. */
 static void bind_memory(const struct topo *topo, int node, struct plan_worker *worker)
 {
     worker->mem_policy = MEM_BIND;
-    bitset_set(&worker->mem_nodes, topo->nodes[node].os_node);
+    bitset_set(&worker->mem_nodes, topo->nodes[topo_memory_node(topo, node)].os_node);
 }
 
 static int assign_nodes(const struct plan_space *space, const struct numa *numa, struct plan *plan,
@@ -87,11 +104,13 @@ static int numa_fill(const struct plan_space *space, const struct plan *plan, st
                      struct err *err)
 {
     int *near = NULL;
-    int rc = numa_init(space, plan, numa, err);
+    int rc = numa_init(space, plan, JOINED_NODES, numa, err);
     if (!rc)
         rc = policy_check_room(plan, plan->nworkers, numa->usable, "core", err);
     if (!rc)
         rc = policy_near_nodes(space, plan, &near, err);
+    for (unsigned w = 0; w < plan->nworkers && !rc; w++)
+        near[w] = planned_node(space->topo, JOINED_NODES, near[w]);
     if (!rc)
         groups_fill(numa->nodes, numa->nnodes, plan->nworkers, near, numa->home);
     free(near);
@@ -108,27 +127,10 @@ int policy_place_numa(const struct plan_space *space, struct plan *plan, struct 
     return rc;
 }
 
-/* True when workers may be placed on this node. */
-static bool node_is_usable(const struct plan_space *space, int node)
-{
-    for (unsigned i = 0; i < space->topo->ncpus; i++)
-        if (space->topo->cpus[i].node == node && has_own_node(space, &space->topo->cpus[i]))
-            return true;
-    return false;
-}
-
-/* What an unusable node lacks, for a message. */
-static const char *what_node_lacks(const struct plan_space *space, int index)
-{
-    const struct topo_node *node = &space->topo->nodes[index];
-    if (bitset_intersects(&node->cpus, &space->available))
-        return "memory";
-    return node->allowed ? "CPU" : "CPU and no memory";
-}
-
 void policy_why_not_gpu_local(const struct plan_space *space, struct plan *plan)
 {
-    policy_why_not_numa(space, plan);
+    if (!has_nodes(space, false))
+        policy_why_not_numa(space, plan);
     for (unsigned w = 0; w < space->request->workers && !plan->reason[0]; w++) {
         int index = plan->workers[w].gpu;
         if (index < 0) {
@@ -141,10 +143,9 @@ void policy_why_not_gpu_local(const struct plan_space *space, struct plan *plan)
         const struct topo_gpu *gpu = &space->topo->gpus[index];
         if (gpu->node < 0)
             policy_refuse(plan, "which NUMA node GPU %s is near is not known", gpu->pci_bdf);
-        else if (!node_is_usable(space, gpu->node))
-            policy_refuse(plan, "GPU %s is near NUMA node %u, which has no %s that we may use",
-                          gpu->pci_bdf, space->topo->nodes[gpu->node].os_node,
-                          what_node_lacks(space, gpu->node));
+        else if (!bitset_intersects(&space->topo->nodes[gpu->node].cpus, &space->available))
+            policy_refuse(plan, "GPU %s is near NUMA node %u, which has no CPU that we may use",
+                          gpu->pci_bdf, space->topo->nodes[gpu->node].os_node);
     }
 }
 
@@ -152,7 +153,7 @@ int policy_place_gpu_local(const struct plan_space *space, struct plan *plan, st
 {
     struct numa numa;
     unsigned workers = space->request->workers, room = 0;
-    int rc = numa_init(space, plan, &numa, err);
+    int rc = numa_init(space, plan, OWN_NODES, &numa, err);
     for (unsigned w = 0; w < workers && !rc; w++) {
         int node = space->topo->gpus[plan->workers[w].gpu].node;
         unsigned g = 0;
@@ -186,21 +187,24 @@ unsigned policy_distance(const struct topo *topo, int from, int to)
     return topo->distances ? topo->distances[(size_t)from * topo->nnodes + (size_t)to] : 0;
 }
 
-/* The node farthest from `home`. Among equally far nodes, the node that gives memory to the fewest
- * workers, so that workers do not share memory needlessly; then the next in order. */
+/* The node with memory farthest from `home`. Among equally far nodes, the node that gives memory to
+ * the fewest workers, so that workers do not share memory needlessly; then the next in order. */
 static int farthest_node(const struct topo *topo, struct numa *numa, unsigned home)
 {
-    assert(numa->nnodes > 1); /* else policy_why_not_numa refuses */
-    struct group *far = &numa->nodes[(home + 1) % numa->nnodes];
-    for (unsigned step = 2; step < numa->nnodes; step++) {
+    const int own = numa->nodes[home].key;
+    struct group *far = NULL;
+    for (unsigned step = 1; step < numa->nnodes; step++) {
         struct group *node = &numa->nodes[(home + step) % numa->nnodes];
-        unsigned away = policy_distance(topo, numa->nodes[home].key, node->key),
-                 most = policy_distance(topo, numa->nodes[home].key, far->key);
-        if (away > most || (away == most && node->remote_users < far->remote_users))
+        int memory = topo_memory_node(topo, node->key);
+        unsigned away = policy_distance(topo, own, memory),
+                 most = far ? policy_distance(topo, own, topo_memory_node(topo, far->key)) : 0;
+        if (memory != topo_memory_node(topo, own) &&
+            (!far || away > most || (away == most && node->remote_users < far->remote_users)))
             far = node;
     }
+    assert(far); /* else policy_why_not_numa refuses */
     far->remote_users++;
-    return far->key;
+    return topo_memory_node(topo, far->key);
 }
 
 /* True if GPU a suits the negative control better than b: first by fewer users, since sharing would

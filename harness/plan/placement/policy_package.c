@@ -35,10 +35,7 @@ static void packages_free(struct packages *packages)
 /* -1: the node is unknown or has no CPUs. */
 static int package_of_node(const struct topo *topo, int node)
 {
-    for (unsigned i = 0; node >= 0 && i < topo->ncpus; i++)
-        if (bitset_test(&topo->nodes[node].cpus, topo->cpus[i].os_cpu))
-            return topo->cpus[i].package;
-    return -1;
+    return node < 0 ? -1 : topo->nodes[node].package;
 }
 
 /* How many nodes of the package have usable CPUs. */
@@ -186,10 +183,11 @@ static unsigned nearest(const struct topo *topo, const struct packages *packages
 
 static void prefer_memory(const struct topo *topo, int node, struct plan_worker *worker)
 {
-    if (node < 0 || !topo->nodes[node].allowed)
+    int memory = node < 0 ? -1 : topo_memory_node(topo, node);
+    if (memory < 0)
         return;
     worker->mem_policy = MEM_PREFERRED;
-    bitset_set(&worker->mem_nodes, topo->nodes[node].os_node);
+    bitset_set(&worker->mem_nodes, topo->nodes[memory].os_node);
 }
 
 int policy_place_package_local(const struct plan_space *space, struct plan *plan, struct err *err)

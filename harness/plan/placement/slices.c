@@ -59,7 +59,7 @@ int units_make(const struct topo *topo, const struct bitset *available, enum uni
             units->unit[units->n++] = (struct unit){.first = used,
                                                     .llc = cpu->llc,
                                                     .package = cpu->package,
-                                                    .node = cpu->node,
+                                                    .node = topo_own_node(topo, cpu),
                                                     .kind = cpu->kind};
         units->unit[units->n - 1].ncpus++;
         units->os_cpu[used++] = cpu->os_cpu;
@@ -135,6 +135,8 @@ static bool offers_more(const struct group *a, const struct group *b)
     bool empty_a = a->workers == 0, empty_b = b->workers == 0;
     if (empty_a != empty_b)
         return empty_a;
+    if (empty_a && a->far_memory != b->far_memory)
+        return b->far_memory;
     if (empty_a && !a->wanted != !b->wanted)
         return a->wanted;
     return share_a > share_b || (share_a == share_b && a->workers < b->workers);

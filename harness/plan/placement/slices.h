@@ -18,7 +18,7 @@ enum unit_kind {
 struct unit {
     unsigned first, ncpus; /* its CPUs are units.os_cpu[first .. first + ncpus) */
     int llc, package;      /* these and the next two: of its first CPU */
-    int node;
+    int node;              /* its own, with memory or without; -1 = unknown */
     int kind;
 };
 
@@ -55,6 +55,7 @@ struct group {
     unsigned workers;      /* how many it hosts */
     unsigned vacant;       /* of `workers`, places not yet assigned to a worker */
     unsigned wanted;       /* workers not yet placed that want its node */
+    bool far_memory;       /* its node has no memory to use: filled last */
     unsigned remote_users; /* workers of other nodes that use its memory */
 };
 
@@ -66,11 +67,11 @@ int units_group(struct units *units, bool by_node, struct group **groups, struct
 
 /*
  * Assigns each of nworkers further workers a group, its home: home[w] = index of the group. Fills
- * empty groups first, beginning with groups of wanted nodes; then the group where the share will be
- * largest. So no group is idle while another is shared, and unequal groups are filled in
- * proportion. Worker w gets a place on node wanted[w] while one is left; other places are assigned
- * round-robin. `wanted` may be NULL, wanted[w] = -1 means any node. Needs a unit for each worker,
- * including workers already in the groups.
+ * empty groups first, beginning with groups that have memory, and of wanted nodes; then the group
+ * where the share will be largest. So no group is idle while another is shared, and unequal groups
+ * are filled in proportion. Worker w gets a place on node wanted[w] while one is left; other places
+ * are assigned round-robin. `wanted` may be NULL, wanted[w] = -1 means any node. Needs a unit for
+ * each worker, including workers already in the groups.
  */
 void groups_fill(struct group *groups, unsigned ngroups, unsigned nworkers, const int *wanted,
                  unsigned *home);

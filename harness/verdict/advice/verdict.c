@@ -91,6 +91,7 @@ static int judge(const struct analysis *measured, const struct topo *topo, struc
     commands_find(measured, findings);
     doses_find(measured, findings);
     scans_find(measured, findings);
+    plans_find(topo, result, findings);
     gpus_find(topo, result, findings);
     gpus_find_changes(topo, result, findings);
     if (of_placements) /* with variants, equal units would be mixed from both */

@@ -39,6 +39,12 @@ void gpus_find_changes(const struct topo *topo, const struct result *result,
                        struct findings *findings);
 
 /*
+ * What makes workers of one plan differ: "workers_unlike", "worker_no_memory",
+ * "worker_some_no_memory" (plan/placement/check.h), by placement. Without topo none.
+ */
+void plans_find(const struct topo *topo, const struct result *result, struct findings *findings);
+
+/*
  * A ratio is below 1 if its whole interval is below SCANS_BELOW_ONE. Some of many ratios are below
  * by chance, since the interval of three rounds is their range. So the finding needs a share of
  * SCANS_BELOW_SHARE of all ratios of the metric.

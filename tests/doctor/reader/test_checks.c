@@ -435,6 +435,31 @@ TEST(pages_on_another_node)
     diagnosis_free(&diagnosis);
 }
 
+/* Of a node without memory, or whose memory it may not use, nothing can be moved to its threads. */
+TEST(pages_of_a_node_without_memory)
+{
+    struct machine machine;
+    for (int refused = 0; refused < 2; refused++) {
+        view_plant(&machine, 1);
+        view_add_task(&machine, 0, MASK_HIGH, 9, 0);
+        machine.view.memory_nodes = view_range(0, (unsigned)refused);
+        machine.about[0].pages_known = true;
+        machine.about[0].mems = view_range(0, (unsigned)!refused);
+        machine.about[0].node_bytes[0] = UINT64_C(3) << 30;
+        struct diagnosis diagnosis = view_judge(&machine);
+        const struct found *found = view_look_for(&diagnosis, "far_pages");
+        assert_non_null(found);
+        assert_string_equal(found->finding.evidence,
+                            "it runs on node 1, and its memory (3 GiB) is on node 0");
+        assert_string_equal(found->finding.command, "taskset -acp 0-1 100");
+        diagnosis_free(&diagnosis);
+        view_add_task(&machine, 0, MASK_LOW, 9, 0); /* its memory is near some of its threads */
+        diagnosis = view_judge(&machine);
+        assert_null(view_look_for(&diagnosis, "far_pages"));
+        diagnosis_free(&diagnosis);
+    }
+}
+
 /* A GPU's memory is a node without CPUs; pages that the GPU fetched should stay there. */
 TEST(pages_on_a_node_without_cpus)
 {

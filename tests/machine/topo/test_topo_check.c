@@ -65,15 +65,43 @@ TEST(nodes_without_memory_are_told)
     nodes[1].memory_bytes = 0;
     nodes[1].allowed = false;
     expect(&topo, "node_no_memory NUMA node 1");
-    assert_true(topo_lacks_memory(&topo, 2));
-    assert_false(topo_lacks_memory(&topo, 1));
+    assert_true(topo_lacks_memory(&topo, &cpus[2]));
+    assert_false(topo_lacks_memory(&topo, &cpus[1]));
+    assert_int_equal(topo_memory_node(&topo, 1), 0);
     cpus[2].allowed = cpus[3].allowed = false; /* no process may run there */
     expect(&topo, "");
     topo = make();
     nodes[0].allowed = false; /* by cpuset.mems */
     expect(&topo, "node_memory_refused NUMA node 0");
+    assert_int_equal(topo_memory_node(&topo, 0), 1);
     topo.nnodes = 0; /* no node is known */
     expect(&topo, "");
+}
+
+/* Ordinary memory comes first, then distance, then the same package; equal ones in turn. */
+TEST(memory_of_a_node_without_is_the_nearest)
+{
+    static unsigned far[4 * 4] = {0};
+    struct topo_node some[4] = {{.memory_bytes = 1, .allowed = true},
+                                {.memory_bytes = 1, .allowed = true},
+                                {.memory_bytes = 1, .allowed = true, .kind = "HBM", .package = -1},
+                                {.package = 1}};
+    struct topo topo = {.nnodes = 4, .nodes = some};
+    bitset_set(&some[3].cpus, 0);
+    assert_int_equal(topo_memory_node(&topo, 1), 1);
+    assert_int_equal(topo_memory_node(&topo, 3), 0);
+    some[1].package = 1;
+    assert_int_equal(topo_memory_node(&topo, 3), 1);
+    topo.distances = far;
+    far[3 * 4 + 0] = 16;
+    far[3 * 4 + 1] = 22;
+    assert_int_equal(topo_memory_node(&topo, 3), 0);
+    some[0].allowed = false;
+    assert_int_equal(topo_memory_node(&topo, 3), 1);
+    some[1].allowed = false;
+    assert_int_equal(topo_memory_node(&topo, 3), 2);
+    some[2].allowed = false;
+    assert_int_equal(topo_memory_node(&topo, 3), -1);
 }
 
 TEST(gpus_of_others_are_counted)

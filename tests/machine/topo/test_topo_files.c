@@ -101,6 +101,28 @@ TEST(topo_says_what_hwloc_refuses)
     }
 }
 
+static void check_newer(void *xml)
+{
+    struct err err = {0};
+    int rc = load_bytes(xml, strlen(xml), &err);
+    if (rc != -EINVAL || !strstr(err.msg, "is a file of hwloc 11, ") ||
+        !strstr(err.msg, "'lstopo -i FILE --export-xml-flags v"))
+        fail_msg("%s", err.msg);
+}
+
+TEST(topo_names_the_version_of_a_newer_file)
+{
+    char *const newer[] = {
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n"
+        "<topology version=\"11.0\">\n" MACHINE NODE PU "</object>\n</topology>\n",
+        "<topology  version='11.2'>",
+    };
+    for (size_t i = 0; i < sizeof(newer) / sizeof(newer[0]); i++) {
+        in_child("0", check_newer, newer[i]);
+        in_child("1", check_newer, newer[i]);
+    }
+}
+
 /* Prints the machine, to compare both of hwloc's parsers. */
 static void dump(void *path)
 {
@@ -181,6 +203,30 @@ TEST(topo_three_kinds_of_cores)
     assert_string_equal(topo_kind_name(&topo, 2), "fastest");
     assert_string_equal(topo_kind_name(&topo, 1), "middle");
     assert_string_equal(topo_kind_name(&topo, 0), "slowest");
+    topo_free(&topo);
+}
+
+TEST(topo_kinds_that_differ_little_are_one)
+{
+    struct topo topo = topo_of("fast_and_slow_clusters");
+    assert_int_equal(topo.nkinds, 2);
+    for (unsigned i = 0; i < topo.ncpus; i++)
+        assert_int_equal(topo.cpus[i].kind, topo.cpus[i].os_cpu / 5 % 2);
+    topo_free(&topo);
+}
+
+TEST(topo_nodes_that_are_not_listed)
+{
+    struct topo topo = topo_of("dies_without_memory");
+    assert_int_equal(topo.nnodes, 4);
+    for (int node = 0; node < 4; node++) {
+        assert_int_equal(topo.nodes[node].os_node, node);
+        assert_int_equal(topo.nodes[node].unlisted, node % 2);
+        assert_int_equal(topo.nodes[node].allowed, !(node % 2));
+        assert_int_equal(topo_memory_node(&topo, node), node & ~1); /* equally near: in turn */
+    }
+    fixture_assert_list(&topo.nodes[3].cpus, "24-31,56-63");
+    assert_int_equal(topo.gpus[0].node, 1);
     topo_free(&topo);
 }
 

@@ -231,7 +231,8 @@ TEST(check_of_three_kinds_of_cores)
     char path[] = "/tmp/contend-test-XXXXXX.xml";
     fixture_machine_write(fixture_machine("hybrid_2p8e2lpe"), path);
     struct topo topo = fixture_topo(path, NULL);
-    expect(&topo, &request, "team_kinds worker 0; cpus_left CPUs 12-13", "");
+    expect(&topo, &request, "team_kinds worker 0; workers_unlike workers 1-2; cpus_left CPUs 12-13",
+           "");
     request.placement = PLACE_SIZED;
     expect(&topo, &request, "team_kinds workers 0-2",
            "a team's CPUs are of unlike cores: at each barrier the faster ones wait for the slower "

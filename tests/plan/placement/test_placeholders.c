@@ -108,3 +108,19 @@ TEST(placeholders_of_a_plan)
         topo_free(&topo);
     }
 }
+
+/* numactl refuses to bind to a node whose memory is not allowed. */
+TEST(placeholders_name_memory_that_may_be_used)
+{
+    struct topo topo = fixture_topo("package:2 numa:1 core:4 pu:1", NULL);
+    const struct plan_request request = {.placement = PLACE_PARTITION, .workers = 2};
+    struct placeholder_values of = {0};
+    struct plan plan;
+    topo.nodes[1].allowed = false;
+    assert_int_equal(plan_make(&topo, &request, &plan, NULL), 0);
+    placeholders_of(&topo, &plan, 1, &of);
+    assert_string_equal(of.cpus, "4-7");
+    assert_string_equal(of.node, "0");
+    plan_free(&plan);
+    topo_free(&topo);
+}

@@ -253,7 +253,9 @@ TEST(plan_memory_override)
         {MEMORY(PLACE_SPREAD, MEM_PREFERRED), "0 | 0"},
         {MEMORY(PLACE_REMOTE, MEM_PREFERRED), "1 | 0"},
     };
-    static const struct row refused[] = {{MEMORY(PLACE_PARTITION, MEM_BIND), "CPUs 0-1"}};
+    static const struct row nearest[] = {{MEMORY(PLACE_PARTITION, MEM_BIND), "1 | 1"},
+                                         {MEMORY(PLACE_SPREAD, MEM_PREFERRED), "1 | 1"}};
+    static const struct row refused[] = {{MEMORY(PLACE_PARTITION, MEM_BIND), "no NUMA node"}};
     struct topo topo = fixture_topo("package:2 numa:1 core:2 pu:1", NULL);
     CHECK_ROWS(&topo, NODES, rows);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -263,6 +265,8 @@ TEST(plan_memory_override)
         plan_free(&plan);
     }
     topo.nodes[0].allowed = false;
+    CHECK_ROWS(&topo, NODES, nearest);
+    topo.nodes[1].allowed = false;
     CHECK_ROWS(&topo, CPUS, refused);
     topo_free(&topo);
 }

@@ -42,6 +42,8 @@ static const struct golden {
      {"-Pllc,numa,gpu-local,remote", "--background-workers=1"}},
     {"cgroup_of_four_cores.txt", "cgroup_of_four_cores", "2", NULL, PLANS, {NULL}},
     {"node_without_memory.txt", "node_without_memory", "2", NULL, PLANS, {NULL}},
+    {"dies_without_memory.txt", "dies_without_memory", "4", NULL, PLANS, {NULL}},
+    {"fast_and_slow_clusters.txt", "fast_and_slow_clusters", "4", NULL, PLANS, {NULL}},
     {"hybrid_6p8e.txt", "hybrid_6p8e", "2", NULL, PLANS, {"--background-workers=1"}},
 };
 
