@@ -7,7 +7,7 @@
 : "${CONTEND_BUSY:?}"
 n=$(nproc)
 groups=()
-trap 'end_faults; for g in "${groups[@]}"; do rmdir "$g"; done; rm -rf "$scratch"' EXIT
+trap 'end_faults; [ ${#groups[@]} = 0 ] || rmdir "${groups[@]}"; rm -rf "$scratch"' EXIT
 
 ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
 share() { # share JOB NEIGHBOUR: of the CPU time of both in two seconds, the job's, in percent
@@ -62,7 +62,7 @@ fi
 neighbours setsid
 follow 'another session' "$other"
 
-for name in a b; do
+for _ in a b; do
     group=$(mktemp -d $cpu/contend-XXXXXX 2>/dev/null) && groups+=("$group")
 done
 weight=${groups[1]:-}/cpu.weight command='echo 1'
