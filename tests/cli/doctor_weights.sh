@@ -17,8 +17,8 @@ share() { # share JOB NEIGHBOUR: of the CPU time of both in two seconds, the job
     echo $((100 * ($(ticks "$1") - a) / ($(ticks "$1") - a + $(ticks "$2") - b + 1)))
 }
 has_the_cpus() { [ "$(share "$job" "$neighbour")" -ge 75 ]; }
-finds() { # the command is in $command
-    "$CONTEND_BINARY" doctor --json --time 1.5 --pid "$job" >"$scratch/seen"
+finds() { # finds [OPTION...]: the command is in $command
+    "$CONTEND_BINARY" doctor --json --time 1.5 --pid "$job" "$@" >"$scratch/seen"
     command=$(python3 - "$scratch/seen" <<'END'
 import json, sys
 for found in json.load(open(sys.argv[1]))["findings"]:
@@ -30,11 +30,11 @@ END
 }
 # follow NAME COMMAND: checks and runs doctor's command; NEIGHBOUR in it stands for the pid.
 follow() {
-    wait_for 20 finds || fail "$1: $(cat "$scratch/seen")"
+    wait_for 5 finds || fail "$1: $(cat "$scratch/seen")"
     expect_equal "$1" "$command" "${2//NEIGHBOUR/$neighbour}"
     ! has_the_cpus || fail "$1: there is nothing to gain"
     sh -c "$command" >/dev/null || fail "$1: $command"
-    wait_for 20 has_the_cpus || fail "$1: the worker has $(share "$job" "$neighbour")%"
+    wait_for 5 has_the_cpus || fail "$1: the worker has $(share "$job" "$neighbour")%"
     end_faults
 }
 neighbours() { # neighbours COMMAND...: a worker, and its neighbour by that command
@@ -78,4 +78,12 @@ if [ -w "$weight" ]; then
 else
     echo "left out: no cgroup for CPU time here that is ours"
 fi
+
+# Version 2, on a made-up machine.
+plant python3 tests/lib/cgroup_v2.py "$scratch/v2"
+is_ready() { [ -e "$scratch/v2/ready" ]; }
+wait_for 20 is_ready
+job=100
+finds --root "$scratch/v2" || fail "version 2: $(cat "$scratch/seen")"
+expect_equal 'version 2' "$command" 'systemctl set-property --runtime b.slice CPUWeight=1'
 finish

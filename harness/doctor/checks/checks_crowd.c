@@ -118,7 +118,7 @@ static struct check_gain gain_of(const struct teams *teams)
     const double use = fmin(teams->each * teams->nprocesses + teams->nalone, teams->room);
     const double most = use / (teams->ran * (1 - spun));
     if (most < 0.9 * gain.times)
-        return (struct check_gain){.times = most};
+        return (struct check_gain){most, NULL};
     if (!gain.at_least)
         gain.at_least = "without the cost of shared cache lines";
     return gain;
