@@ -259,6 +259,15 @@ static void append_footnote(const struct view *view, const struct rival *rival, 
                            busiest->name, busiest->pid, view->cgroups[rival->id].path);
 }
 
+/* Of threads, only those of the named processes. */
+static double time_of(const struct rival *rival)
+{
+    double sum_s = 0;
+    for (size_t i = 0; i < rival->n; i++)
+        sum_s += rival->processes[i]->cpu_s;
+    return rival->kind == RIVAL_THREADS ? sum_s : rival->cpu_s;
+}
+
 double rivals_lower(const struct view *view, struct rivals *rivals, char *footnote,
                     size_t footnote_size, char *command, size_t size)
 {
@@ -275,7 +284,7 @@ double rivals_lower(const struct view *view, struct rivals *rivals, char *footno
         append_footnote(view, rival, footnote, footnote_size);
         rivals->changed += rival->n;
         double now = lowered_weight(rival);
-        freed_s += rival->cpu_s * (1 - now / (now + rival->against));
+        freed_s += time_of(rival) * (1 - now / (now + rival->against));
     }
     return freed_s;
 }

@@ -14,7 +14,7 @@
 
 #include "harness/doctor/check/check.h"
 
-enum { RIVALS_MAX = 8, RIVAL_PROCESSES_MAX = 8 };
+enum { RIVALS_MAX = 64, RIVAL_PROCESSES_MAX = 8 };
 
 /* What the scheduler weighs against the group. */
 enum rival_kind {
