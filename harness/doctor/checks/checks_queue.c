@@ -111,9 +111,9 @@ struct relief {
 
 /*
  * The gain if others give way to a group. At least: those that remain get their part of the time,
- * and the group's own sleeping stays. Where others stay, no CPU is idle, so that threads that wake
- * up also meet on one CPU and wait for each other: half of the wait remained in the worst case
- * measured, for two threads beside four burners.
+ * and the group's own sleeping stays. Where others stay, no CPU is idle: a thread that wakes up
+ * waits for a slice of theirs to end, or meets a thread of its own. Half of the wait remained in
+ * the worst case measured, beside four burners.
  */
 static struct check_gain find_gain(const struct checker *checker, const struct check_group *one,
                                    const struct blame *blame, const struct relief *relief)
@@ -123,9 +123,10 @@ static struct check_gain find_gain(const struct checker *checker, const struct c
     const double wall_s = checker->view->wall_s;
     double more_s = fmin(blame->others * one->wait_s, freed_s);
     double rest_s = fmax(blame->others_s - freed_s, 0);
-    double threads = fmax(ceil((one->oncpu_s + one->wait_s) / wall_s), 1);
+    double wanted = (one->oncpu_s + one->wait_s) / wall_s, threads = fmax(ceil(wanted), 1);
+    bool wakes = threads > 1 || wanted < 0.95;
     double least_s =
-        more_s * one->oncpu_s / (one->oncpu_s + rest_s) * (relief->stay && threads > 1 ? sure : 1);
+        more_s * one->oncpu_s / (one->oncpu_s + rest_s) * (relief->stay && wakes ? sure : 1);
     struct check_gain gain =
         check_gain_of_more(one->oncpu_s, more_s, check_team_waits(checker->view, one->lead));
     if (!gain.at_least) {
