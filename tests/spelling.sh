@@ -5,5 +5,5 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 command -v codespell >/dev/null || { echo "SKIP: needs codespell" && exit 77; }
 git ls-files -z -- ':!results/*/*/*' ':!*.png' ':!*.svg' ':!*.xml' ':!*.xz' |
-    xargs -0 codespell --ignore-words-list fro,nown,governer,siz,palce,blok,withs,fo
+    xargs -0 codespell --ignore-words-list fro,nown,governer,siz,palce,blok,withs,fo,damon
 echo "no misspelling"

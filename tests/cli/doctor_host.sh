@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# contend doctor finds a fault outside of the processes: a cgroup that is short of memory. Faults that this machine does
-# not allow to plant are left out with a message.
+# contend doctor finds a fault outside of the processes: a cgroup that is short of memory, but not one whose cache a
+# reclaimer dropped. Faults that this machine does not allow to plant are left out with a message.
 . tests/lib/cli.sh
 . tests/lib/plant.sh
 planted=0
@@ -34,6 +34,24 @@ calm() { # calm ID PID: within a few looks there is one without it
     return 1
 }
 
+refaults() { awk '/^workingset_refault/ { sum += $2 } END { print sum + 0 }' "$group/memory.stat"; }
+# A reclaimer drops a group's cache although memory is free; the worker reads the file again. That is no shortage.
+reclaimed() {
+    local file=$group/memory.reclaim text=256M before dropper try
+    [ -e "$file" ] || file=$group/memory.force_empty text=0
+    [ -w "$file" ] || return 0
+    while sleep 0.05; do echo $text >"$file"; done 2>/dev/null &
+    dropper=$!
+    for try in 1 2 3; do
+        before=$(refaults)
+        "$CONTEND_BINARY" doctor --json --time 1.5 --pid "$1" >"$scratch/seen" 2>/dev/null
+        [ $(($(refaults) - before)) -gt 1000 ] || echo "look $try: few pages were read again"
+        ! grep -q '"id": "memory_pressure"' "$scratch/seen" || fail "dropped cache: $(cat "$scratch/seen")"
+    done
+    kill $dropper
+    wait $dropper 2>/dev/null
+}
+
 # 22: a file larger than its cgroup's memory limit, read again and again.
 for memory in /sys/fs/cgroup/memory /sys/fs/cgroup; do
     [ -z "$group" ] && [ -e "$memory/memory.stat" ] || continue
@@ -60,6 +78,7 @@ while True:
         planted=$((planted + 1))
         echo 268435456 >"$limit"
         calm memory_pressure "$!" || fail "short of memory with enough of it: $(cat "$scratch/seen")"
+        reclaimed "$!"
     else
         fail "not short of memory: $(cat "$group"/memory.stat "$scratch/seen")"
     fi

@@ -70,15 +70,16 @@ sys.exit(not files or not all(any(open(f, "rb").read(8)) for f in files))
 END
 }
 
-look() { # look PID...: the id, the gain, whether that is the least, and the command of the first finding, a line each
+look() { # look PID...: the id, the least and the largest gain, and the command of the first finding, a line each
     local options=() pid
     for pid in "$@"; do options+=(--pid "$pid"); done
     "$CONTEND_BINARY" doctor --json --time "$watch_s" "${options[@]}" >"$scratch/seen"
     python3 - "$scratch/seen" <<'END'
 import json, sys
 found = json.load(open(sys.argv[1]))["findings"] or [{}]
-print(found[0].get("id", "nothing"), found[0].get("gain") or 0, int(found[0].get("gain_at_least", False)),
-      found[0].get("command") or "", sep="\n")
+gain = found[0].get("gain") or 0
+most = "inf" if found[0].get("gain_at_least") else found[0].get("gain_most") or gain
+print(found[0].get("id", "nothing"), gain, most, found[0].get("command") or "", sep="\n")
 END
 }
 
@@ -101,7 +102,7 @@ steady() {
 # one second to the next, and other programs disturb this host. So a gain is judged only from steady rates, within ten
 # looks.
 follow() {
-    local name=$1 expected=$2 id gain more command counter was is others settled=0 predicted='not known'
+    local name=$1 expected=$2 id gain most command counter was is others settled=0 predicted='not known'
     wait_for 100 counts || fail "$name: a job does not count"
     sleep 0.5
     last=0
@@ -113,7 +114,7 @@ follow() {
         read -r was others <"$scratch/was"
         ! steady "$was" "$others" || { settled=1 && break; }
     done
-    id=${said[0]} gain=${said[1]} more=${said[2]} command=${said[3]}
+    id=${said[0]} gain=${said[1]} most=${said[2]} command=${said[3]}
     nplants=$((nplants + 1))
     if [ "$id" = "$expected" ]; then
         named_right=$((named_right + 1))
@@ -126,7 +127,7 @@ follow() {
         end_plants
         plant sh -c "$command"
         ;;
-    taskset* | sudo* | renice* | echo*) sh -c "$command" >/dev/null ;;
+    taskset* | sudo* | renice* | echo* | systemctl*) sh -c "$command" >/dev/null ;;
     esac
     wait_for 100 counts || fail "$name: a job does not count any more"
     sleep 0.5
@@ -136,12 +137,12 @@ follow() {
         ! steady "$is" "$others" || { settled=$((settled + 1)) && break; }
     done
     [ "$gain" = 0 ] || predicted=$(printf '%.3g' "$gain")
-    [ "$more" = 0 ] || predicted="at least $predicted"
-    read -r ratio right < <(python3 - "$was" "$is" "$gain" "$more" <<'END'
+    [ "$most" != inf ] || predicted="at least $predicted"
+    read -r ratio right < <(python3 - "$was" "$is" "$gain" "$most" <<'END'
 import sys
-was, now, gain, more = map(float, sys.argv[1:])
+was, now, gain, most = map(float, sys.argv[1:])
 ratio = now / max(was, 1e-9)
-print(f"{ratio:.2f}", int(gain == 0 or 0.8 <= ratio / gain <= (1e9 if more else 1.25)))
+print(f"{ratio:.2f}", int(gain == 0 or 0.8 * gain <= ratio <= 1.25 * most))
 END
     )
     if [ "$settled" = 2 ]; then

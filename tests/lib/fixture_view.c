@@ -41,6 +41,7 @@ void view_plant(struct machine *machine, size_t workers)
                                                       .name = "worker",
                                                       .state = 'R',
                                                       .watched = true,
+                                                      .weight = 1024,
                                                       .mask = MASK_ALL,
                                                       .parent_mask = MASK_ALL,
                                                       .tasks = machine->tasks[w],

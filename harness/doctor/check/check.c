@@ -155,16 +155,26 @@ static void name_subject(const struct finding_parts *parts, char *buf, size_t si
         }
 }
 
-static void format_gain(const struct finding_parts *parts, char *sentence, size_t size)
+const char *check_format_gain(const struct check_gain *gain, char *buf, size_t size)
+{
+    if (gain->most >= gain->times + 0.05)
+        (void)snprintf(buf, size, "%.1fx to %.1fx", gain->times, gain->most);
+    else
+        (void)snprintf(buf, size, "%s %.1fx", gain->at_least ? "at least" : "about", gain->times);
+    return buf;
+}
+
+static void append_gain(const struct finding_parts *parts, char *sentence, size_t size)
 {
     const struct check_gain *gain = &parts->gain;
+    char times[32];
     if (!isfinite(gain->times))
         (void)check_append(sentence, size, " Its gain is not known.");
     else if (gain->times > 0)
-        (void)check_append(sentence, size, " That makes %s %s %.1fx as fast%s%s.",
-                           parts->nwho > 1 ? "them" : "it", gain->at_least ? "at least" : "about",
-                           gain->times, gain->at_least ? ": " : "",
-                           gain->at_least ? gain->at_least : "");
+        (void)check_append(sentence, size, " That makes %s %s as fast%s%s.",
+                           parts->nwho > 1 ? "them" : "it",
+                           check_format_gain(gain, times, sizeof(times)),
+                           gain->at_least ? ": " : "", gain->at_least ? gain->at_least : "");
 }
 
 struct finding_parts finding_parts_bad(double cost, const struct view_process *const *who,
@@ -202,7 +212,7 @@ void checker_report(struct checker *checker, const struct finding_parts *parts, 
     va_start(ap, fmt);
     (void)vsnprintf(finding->sentence, sizeof(finding->sentence), fmt, ap);
     va_end(ap);
-    format_gain(parts, finding->sentence, sizeof(finding->sentence));
+    append_gain(parts, finding->sentence, sizeof(finding->sentence));
     if (parts->tail)
         (void)check_append(finding->sentence, sizeof(finding->sentence), "%s", parts->tail);
     (void)snprintf(finding->evidence, sizeof(finding->evidence), "%s",

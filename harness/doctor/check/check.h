@@ -35,6 +35,7 @@ enum { FOUND_PIDS_MAX = 64, COMMAND_MAX = sizeof(((struct finding *)0)->command)
 struct check_gain {
     double times;         /* NaN = unknown; 0 = a speed-up does not apply */
     const char *at_least; /* why the speed-up may be larger; NULL = it is an estimate */
+    double most;          /* end of the interval that begins with `times`; 0 = none */
 };
 
 struct found {
@@ -95,6 +96,9 @@ void checker_close(struct checker *checker);
 
 /* Writes why a group waits in the run queue: "itself", "4711 nvtop", "its quota". */
 void check_format_cause(const struct checker *checker, size_t group, char *buf, size_t size);
+
+/* Enough for what a tail tells of a few processes. */
+enum { FOOTNOTE_MAX = 400 };
 
 /* The parts of a finding other than its sentence. */
 struct finding_parts {
@@ -177,6 +181,9 @@ size_t check_allocate(struct checker *checker, const bool *in, const struct bits
 /* Writes the slices as a command; false: there are none, or it does not fit. */
 bool check_write_slices(struct checker *checker, const size_t *groups, size_t n,
                         const struct bitset *slices, char *command, size_t size);
+
+/* Writes "about 2.0x", "at least 2.0x" or "1.2x to 2.0x". Returns buf. */
+const char *check_format_gain(const struct check_gain *gain, char *buf, size_t size);
 
 /*
  * The gain of groups that ran for oncpu_s if they get `more_s` in addition. A team whose threads

@@ -34,7 +34,8 @@ void check_governor(struct checker *checker);
 
 /*
  * Reports HOST_LEAST of the time (PSI); without PSI, 200 refaulted pages per second at 100 us each
- * (an SSD). Always reports an out-of-memory kill.
+ * (an SSD). Both count only where a limit is nearly used or the machine has no free pages. Always
+ * reports an out-of-memory kill in a group of workers.
  */
 void check_memory(struct checker *checker);
 

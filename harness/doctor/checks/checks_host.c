@@ -114,11 +114,30 @@ void check_governor(struct checker *checker)
                    evidence);
 }
 
-static bool is_near_limit(const struct host_memory *memory)
+/*
+ * True if free pages ran out: under a limit, or on the machine. Pages are also read again after a
+ * reclaimer dropped cold cache on purpose (DAMON, memory.reclaim, WSL); that is no shortage.
+ */
+static bool is_short(const struct host *host, const struct host_memory *memory)
 {
-    bool known = !isnan(memory->some);
-    return memory->kills > 0 || (known && memory->some >= HOST_LEAST) ||
-           (!known && memory->refaults * refault_s >= HOST_LEAST);
+    static const double most_used = 0.9;
+    const struct host_memory *machine = &host->memories[0];
+    return memory->used >= most_used || machine->used >= most_used || machine->scans > 0;
+}
+
+/* A group waits at most as long as the machine, whose pressure includes all groups. */
+static double find_memory_cost(const struct host *host, const struct host_memory *memory)
+{
+    double cost = isnan(memory->some) ? memory->refaults * refault_s : memory->some;
+    return fmin(fmin(cost, host->memories[0].some), 1);
+}
+
+/* The machine's count of kills includes those by the limits of all groups. */
+static bool is_lacking(const struct host *host, const struct host_memory *memory)
+{
+    bool lacks = is_short(host, memory);
+    return (memory->kills > 0 && (lacks || memory->path[0])) ||
+           (lacks && find_memory_cost(host, memory) >= HOST_LEAST);
 }
 
 static size_t find_members(const struct view *view, const struct host_memory *memory,
@@ -151,9 +170,9 @@ static void report_memory(struct checker *checker, const struct host_memory *mem
         (void)snprintf(command, sizeof(command), "grep -s . %s/memory.*", memory->path);
     else
         (void)snprintf(command, sizeof(command), "ps -eo pid,rss,comm --sort=-rss | head");
-    const struct finding_parts parts = finding_parts_bad(
-        fmin(isnan(memory->some) ? memory->refaults * refault_s : memory->some, 1), who,
-        find_members(checker->view, memory, who), evidence, command);
+    const struct finding_parts parts =
+        finding_parts_bad(find_memory_cost(checker->view->host, memory), who,
+                          find_members(checker->view, memory, who), evidence, command);
     checker_report(checker, &parts,
                    "%s short of memory (%s): pages are dropped and read again. Add memory, or use "
                    "less: smaller batches, fewer workers, less prefetching.",
@@ -165,11 +184,11 @@ void check_memory(struct checker *checker)
     const struct host *host = checker->view->host;
     bool any = false;
     for (size_t i = 1; host && i < host->nmemories; i++)
-        if (is_near_limit(&host->memories[i])) {
+        if (is_lacking(host, &host->memories[i])) {
             any = true;
             report_memory(checker, &host->memories[i]);
         }
     /* The machine's counters include those of its cgroups: reported only if no cgroup was. */
-    if (host && host->nmemories && !any && is_near_limit(&host->memories[0]))
+    if (host && host->nmemories && !any && is_lacking(host, &host->memories[0]))
         report_memory(checker, &host->memories[0]);
 }

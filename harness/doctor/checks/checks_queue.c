@@ -5,11 +5,13 @@
 
 #include "harness/doctor/check/check_runtime.h"
 #include "harness/doctor/check/cpu_allocator.h"
+#include "harness/doctor/check/rivals.h"
 #include "harness/lib/base/text.h"
 
 /* The causes of a group's wait, as shares of its waiting time. */
 struct blame {
     double self, others, quota, hypervisor;
+    double others_s;                    /* time that others ran on its CPUs */
     const struct view_process *hogs[3]; /* other processes on its CPUs that ran most, sorted */
     size_t nhogs;
 };
@@ -32,19 +34,6 @@ static double quota_share(const struct view *view, const struct view_process *pr
     return fmin(most, 1);
 }
 
-/* For an unwatched process only the mask and the last CPU of its first thread are known. */
-static bool runs_there(const struct checker *checker, size_t process, const struct bitset *cpus)
-{
-    const struct view_process *other = &checker->view->processes[process];
-    struct bitset its = {0};
-    if (!other->watched && other->threads > 1 && other->mask >= 0)
-        return bitset_intersects(&checker->view->masks[other->mask], cpus);
-    if (!other->watched)
-        return other->cpu >= 0 && bitset_test(cpus, (unsigned)other->cpu);
-    view_add_cpus(checker->view, other, &its);
-    return bitset_intersects(&its, cpus);
-}
-
 static void find_hogs(const struct checker *checker, size_t group, struct blame *blame)
 {
     enum { HOGS = sizeof(blame->hogs) / sizeof(blame->hogs[0]) };
@@ -52,7 +41,7 @@ static void find_hogs(const struct checker *checker, size_t group, struct blame 
     for (size_t i = 0; i < view->nprocesses; i++) {
         const struct view_process *process = &view->processes[i];
         if (checker->group_of[i] == (int)group || process->cpu_s < 0.05 * view->wall_s ||
-            !runs_there(checker, i, &checker->groups[group].cpus))
+            !rivals_runs_there(view, process, &checker->groups[group].cpus))
             continue;
         size_t at = blame->nhogs < HOGS ? blame->nhogs++ : HOGS;
         for (; at > 0 && blame->hogs[at - 1]->cpu_s < process->cpu_s; at--)
@@ -89,6 +78,7 @@ static void find_blame(const struct checker *checker, size_t group, struct blame
     double n = fmax(one->nrunnable, (one->oncpu_s + one->wait_s) / view->wall_s);
     double self_s = n > 1 ? one->oncpu_s * (1 - 1 / n) : 0;
     double others_s = busy_s > 0 ? fmax(busy_s - one->oncpu_s, 0) : other_groups_s(checker, group);
+    blame->others_s = others_s;
     double all_s = self_s + others_s + stolen_s;
     double rest = 1 - quota_share(view, one->lead, one->wait_s);
     blame->quota = 1 - rest;
@@ -113,12 +103,37 @@ static bool is_main_cause_own(const struct blame *blame)
     return blame->self > fmax(blame->others, fmax(blame->quota, blame->hypervisor));
 }
 
-/* The command moves the first hog away: at most its CPU time is freed, and others that wait there
- * share it. */
-static struct check_gain find_gain(const struct check_group *one, const struct blame *blame)
+/* How others give way: the CPU time that they lose, and whether they stay on these CPUs. */
+struct relief {
+    double freed_s;
+    bool stay;
+};
+
+/*
+ * The gain if others give way to a group. At least: those that remain get their part of the time,
+ * and the group's own sleeping stays. Where others stay, no CPU is idle: a thread that wakes up
+ * waits for a slice of theirs to end, or meets a thread of its own. Half of the wait remained in
+ * the worst case measured, beside four burners.
+ */
+static struct check_gain find_gain(const struct checker *checker, const struct check_group *one,
+                                   const struct blame *blame, const struct relief *relief)
 {
-    return check_gain_of_more(one->oncpu_s,
-                              fmin(blame->others * one->wait_s, blame->hogs[0]->cpu_s), false);
+    static const double sure = 0.5;
+    const double freed_s = relief->freed_s;
+    const double wall_s = checker->view->wall_s;
+    double more_s = fmin(blame->others * one->wait_s, freed_s);
+    double rest_s = fmax(blame->others_s - freed_s, 0);
+    double wanted = (one->oncpu_s + one->wait_s) / wall_s, threads = fmax(ceil(wanted), 1);
+    bool wakes = threads > 1 || wanted < 0.95;
+    double least_s =
+        more_s * one->oncpu_s / (one->oncpu_s + rest_s) * (relief->stay && wakes ? sure : 1);
+    struct check_gain gain =
+        check_gain_of_more(one->oncpu_s, more_s, check_team_waits(checker->view, one->lead));
+    if (!gain.at_least) {
+        gain.most = gain.times;
+        gain.times = 1 / (1 - least_s / (threads * wall_s));
+    }
+    return gain;
 }
 
 void check_format_cause(const struct checker *checker, size_t group, char *buf, size_t size)
@@ -136,47 +151,51 @@ void check_format_cause(const struct checker *checker, size_t group, char *buf, 
                                              : "the hypervisor");
 }
 
-/* Niceness is per thread; that of a process is its first thread's. It does not help against
- * real-time threads, which only their owner can judge. */
-static void suggest_renice(const struct view_process *hog, char *command, size_t size)
+static void append_touched(const struct view_process *hog, size_t n, char *footnote, size_t size)
 {
-    if (hog->realtime || hog->nicest)
-        return;
-    if (hog->threads > 1)
-        (void)snprintf(command, size, "renice -n 19 -p $(ls /proc/%d/task)", hog->pid);
-    else
-        (void)snprintf(command, size, "renice -n 19 -p %d", hog->pid);
+    char more[32] = "";
+    if (n > 1)
+        (void)snprintf(more, sizeof(more), " and %zu more", n - 1);
+    (void)check_append(footnote, size,
+                       " The command touches %s (%d)%s, which %s not part of this job.", hog->name,
+                       hog->pid, more, n > 1 ? "are" : "is");
 }
 
 /*
- * Suggests a command against the main hog if it is not watched: moves it to CPUs of its mask that
- * no watched group uses, or else lowers its priority. A hog that is bound to these CPUs or uses a
- * GPU is probably a worker too, such as another rank of the job, so it is left alone. Other checks
- * have commands against watched processes.
+ * Suggests a command against others on the group's CPUs that are not watched: moves them to CPUs of
+ * their masks that no watched group uses, or else lowers their weight. If the busiest is bound to
+ * these CPUs or uses a GPU, it is probably a worker too, such as another rank of the job, and left
+ * alone. Other checks have commands against watched processes.
  */
-static void suggest(const struct checker *checker, const struct blame *blame, char *footnote,
-                    size_t footnote_size, char *command, size_t size)
+static struct relief suggest(const struct checker *checker, size_t group, const struct blame *blame,
+                             char *footnote, size_t footnote_size, char *command, size_t size)
 {
     const struct view *view = checker->view;
     const struct view_process *hog = blame->nhogs ? blame->hogs[0] : NULL;
-    struct bitset free, all;
+    struct rivals rivals;
+    struct relief relief = {0};
+    struct bitset used = {0}, free, all;
     if (!hog || hog->watched || hog->kernel || hog->gpus || hog->mask < 0 ||
         blame->others <= fmax(blame->self, blame->quota))
-        return;
+        return relief;
     view_allowed_cpus(view, hog, &all);
     bitset_and(&all, &view->online);
-    free = view->masks[hog->mask];
     for (size_t g = 0; g < checker->ngroups; g++)
-        bitset_andnot(&free, &checker->groups[g].cpus);
+        bitset_or(&used, &checker->groups[g].cpus);
+    free = view->masks[hog->mask];
+    bitset_andnot(&free, &used);
     bool is_bound = !bitset_subset(&all, &view->masks[hog->mask]);
     if ((bitset_empty(&free) && is_bound) || !check_may_touch(view, hog, footnote, footnote_size))
-        return;
-    if (bitset_empty(&free) || !check_append_bind(view, hog, 0, &free, command, size))
-        suggest_renice(hog, command, size);
-    if (command[0])
-        (void)check_append(footnote, footnote_size,
-                           " The command touches %s (%d), which is not part of this job.",
-                           hog->name, hog->pid);
+        return relief;
+    rivals_find(checker, group, &rivals);
+    if (!bitset_empty(&free))
+        relief.freed_s = rivals_move(view, &rivals, &used, command, size);
+    relief.stay = !command[0];
+    if (relief.stay)
+        relief.freed_s = rivals_lower(view, &rivals, footnote, footnote_size, command, size);
+    if (rivals.changed)
+        append_touched(hog, rivals.changed, footnote, footnote_size);
+    return relief;
 }
 
 static void report_queue(struct checker *checker, size_t group)
@@ -184,7 +203,8 @@ static void report_queue(struct checker *checker, size_t group)
     const struct check_group *one = &checker->groups[group];
     struct blame blame;
     char evidence[192], hogs[160] = "", waited[16], self[16], others[16], quota[16], stolen[16];
-    char command[COMMAND_MAX] = "", footnote[200] = "";
+    char command[COMMAND_MAX] = "", footnote[FOOTNOTE_MAX] = "", gained[32];
+    struct relief relief = {0};
     double share = check_wait_share(one->oncpu_s, one->wait_s);
     find_blame(checker, group, &blame);
     for (size_t i = 0; i < blame.nhogs; i++)
@@ -197,20 +217,20 @@ static void report_queue(struct checker *checker, size_t group)
                    text_percent(blame.quota, quota, sizeof(quota)),
                    text_percent(blame.hypervisor, stolen, sizeof(stolen)));
     if (other_groups_s(checker, group) < (blame.nhogs ? blame.hogs[0]->cpu_s : 0))
-        suggest(checker, &blame, footnote, sizeof(footnote), command, sizeof(command));
+        relief =
+            suggest(checker, group, &blame, footnote, sizeof(footnote), command, sizeof(command));
     const bool is_own = is_main_cause_own(&blame);
-    const struct check_gain alone = check_gain_of_more(one->oncpu_s, blame.others * one->wait_s,
-                                                       check_team_waits(checker->view, one->lead));
+    const struct check_gain alone =
+        find_gain(checker, one, &blame, &(struct relief){.freed_s = blame.others_s});
     if (!command[0] && blame.others > fmax(blame.self, blame.quota) && isfinite(alone.times))
-        (void)check_append(footnote, sizeof(footnote),
-                           " Alone on its CPUs it would be %s %.1fx as fast.",
-                           alone.at_least ? "at least" : "about", alone.times);
+        (void)check_append(footnote, sizeof(footnote), " Alone on its CPUs it would be %s as fast.",
+                           check_format_gain(&alone, gained, sizeof(gained)));
     if (checker->has_cause[group] && !command[0])
         return;
     const struct finding_parts parts = {
         .severity = is_own || checker->has_cause[group] ? FINDING_NOTE : FINDING_BAD,
         .cost = share,
-        .gain = command[0] ? find_gain(one, &blame) : (struct check_gain){0},
+        .gain = command[0] ? find_gain(checker, one, &blame, &relief) : (struct check_gain){0},
         .tail = footnote,
         .who = &one->lead,
         .nwho = 1,

@@ -42,6 +42,9 @@ static json_t *found_to_json(const struct diagnosis *diagnosis)
         (void)json_object_set_new(object, "gain",
                                   found->gain.times > 0 ? json_value_real(found->gain.times)
                                                         : json_null());
+        (void)json_object_set_new(object, "gain_most",
+                                  found->gain.most > 0 ? json_value_real(found->gain.most)
+                                                       : json_null());
         (void)json_object_set_new(object, "gain_at_least",
                                   json_boolean(found->gain.at_least != NULL));
         (void)json_object_set_new(object, "pids", pids);

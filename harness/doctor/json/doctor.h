@@ -10,7 +10,8 @@
 /*
  * {"schema": 1, "contend", "watched_s", "own_cpu_share", "unread", "processes": [{"pid", "parent",
  * "name", "threads", "cpu_s", "wait_s", "cpus"}], "findings": [...]}: findings as in all output,
- * with "check" (its number), "cost" (a share of 1, or null), "gain", "gain_at_least" and "pids".
+ * with "check" (its number), "cost" (a share of 1, or null), "gain", "gain_most",
+ * "gain_at_least" and "pids".
  * NULL: out of memory. The caller owns it.
  */
 json_t *doctor_to_json(const struct view *view, const struct diagnosis *diagnosis,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "harness/doctor/reader/reader_parts.h"
 #include "harness/lib/base/array.h"
@@ -21,8 +22,25 @@ static const char *const controllers[CGROUP_KINDS] = {
     [CGROUP_MEMORY] = "memory",
 };
 
+double reader_weight(int nice)
+{
+    return 1024 * pow(1.25, -nice);
+}
+
+/* The root of the machine competes with nothing: version 2 has no weight there, version 1 has one
+ * that cannot be set. */
+static double read_weight(const struct reader *reader, const struct view_cgroup *cgroup)
+{
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof(path), "%s%s/release_agent", reader->root, cgroup->path);
+    if (cgroup->v2)
+        return proc_read_number(reader->root, "%s/cpu.weight", cgroup->path) * 1024 / 100;
+    return access(path, F_OK) ? proc_read_number(reader->root, "%s/cpu.shares", cgroup->path) : NAN;
+}
+
 static void read_limits(const struct reader *reader, struct view_cgroup *cgroup)
 {
+    cgroup->weight = read_weight(reader, cgroup);
     cgroup->quota_cpus = cgroup_read_quota(reader->root, cgroup->path, cgroup->v2);
     (void)proc_read_list(reader->root, &cgroup->cpus, "%s/%s", cgroup->path,
                          cgroup->v2 ? "cpuset.cpus.effective" : "cpuset.effective_cpus");
@@ -58,10 +76,11 @@ static int add_folder(struct reader *reader, const char *path, size_t mount_leng
 
 /*
  * Inside a container, its own cgroup is the root of the hierarchy, but /proc may still give the
- * path of the host, which does not exist here: then the root is taken.
+ * path of the host, which does not exist here: then the root is taken. A process of another
+ * container would be taken for one of this: `strict` says -1 in place of the root.
  */
-static int add_path(struct reader *reader, const char *mount, const char *path, bool v2, int *rc,
-                    struct err *err)
+static int add_path(struct reader *reader, const char *mount, const char *path, bool v2,
+                    bool strict, int *rc, struct err *err)
 {
     char full[PATH_MAX], at[sizeof(reader->view.cgroups->path)];
     struct stat there;
@@ -69,6 +88,8 @@ static int add_path(struct reader *reader, const char *mount, const char *path, 
     if ((size_t)snprintf(at, sizeof(at), "%s%s", mount, is_root ? "" : path) >= sizeof(at))
         return -1;
     (void)snprintf(full, sizeof(full), "%s%s", reader->root, at);
+    if (strict && (strstr(path, "/..") || stat(full, &there)))
+        return -1;
     if (stat(full, &there) && !is_root)
         (void)snprintf(at, sizeof(at), "%s", mount);
     (void)snprintf(full, sizeof(full), "%s%s", reader->root, at);
@@ -95,16 +116,43 @@ static int add_line(struct reader *reader, struct view_process *process, char *l
             continue;
         (void)snprintf(mount, sizeof(mount), "/sys/fs/cgroup%s%s", v2 ? "" : "/",
                        v2 ? "" : controllers[kind]);
-        process->cgroup[kind] = add_path(reader, mount, path, v2, &rc, err);
+        process->cgroup[kind] = add_path(reader, mount, path, v2, !process->watched, &rc, err);
     }
     return rc;
 }
 
-int reader_add_cgroups(struct reader *reader, struct view_process *process, struct err *err)
+/* A file of a process, of which only watched ones keep their folder open. */
+static bool read_file(const struct reader *reader, const struct view_process *process,
+                      const char *name, char *text, size_t size)
+{
+    char path[64];
+    int once = -1;
+    if (process->source.dir_fd > 0)
+        return reader_read(process->source.dir_fd, name, &once, text, size);
+    (void)snprintf(path, sizeof(path), "%d/%s", process->pid, name);
+    return reader_read(reader->proc_fd, path, &once, text, size);
+}
+
+/* "/autogroup-71 nice 0"; empty for the root's own. */
+static void read_autogroup(const struct reader *reader, struct view_process *process)
+{
+    char text[64];
+    int nice;
+    if (proc_read_number(reader->root, "/proc/sys/kernel/sched_autogroup_enabled") == 1 &&
+        read_file(reader, process, "autogroup", text, sizeof(text)) &&
+        sscanf(text, "/autogroup-%d nice %d", &process->autogroup, &nice) == 2)
+        process->autogroup_weight = reader_weight(nice);
+}
+
+int reader_read_weights(struct reader *reader, struct view_process *process, struct err *err)
 {
     char text[4096], *rest = NULL;
-    int once = -1, rc = 0;
-    if (!reader_read(process->source.dir_fd, "cgroup", &once, text, sizeof(text)))
+    int rc = 0;
+    if (process->source.knows_weights)
+        return 0;
+    process->source.knows_weights = true;
+    read_autogroup(reader, process);
+    if (!read_file(reader, process, "cgroup", text, sizeof(text)))
         return 0;
     for (char *line = strtok_r(text, "\n", &rest); line && !rc; line = strtok_r(NULL, "\n", &rest))
         rc = add_line(reader, process, line, err);

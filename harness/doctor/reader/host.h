@@ -37,8 +37,12 @@ struct host_memory {
     double some;        /* PSI "some": share of the time that a task waited for memory */
     double refaults;    /* refaults per second: evicted pages that were needed again */
     double kills;       /* out-of-memory kills during the watch */
+    double scans;       /* pages per second that the kernel examined because free pages ran out;
+                           the whole machine only */
     double limit_bytes; /* memory.high or memory.max */
-    double then[3];     /* reader state: counters at the mark */
+    double used;        /* the largest use of such a limit, of the cgroup and its ancestors; of the
+                           machine, what is not available: shares */
+    double then[4];     /* reader state: counters at the mark */
 };
 
 enum { HOST_MEMORIES_MAX = 16, HOST_CPUS_MAX = 64 };

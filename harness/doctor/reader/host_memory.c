@@ -9,7 +9,7 @@
 #include "harness/lib/files/proc.h"
 
 /* Indexes of host_memory.then. */
-enum { SOME, REFAULTS, KILLS, COUNTERS };
+enum { SOME, REFAULTS, KILLS, SCANS, COUNTERS };
 
 /* Version 1 gives a huge limit if there is none. */
 static const double no_limit_bytes = 0x1p60;
@@ -43,6 +43,9 @@ static void read_whole(const char *root, double counters[COUNTERS])
     counters[SOME] = read_pressure(root, "/proc/pressure/memory");
     counters[REFAULTS] = read_refaults(root, "/proc", "vmstat");
     counters[KILLS] = proc_read_count(root, "oom_kill", ' ', "/proc/vmstat");
+    /* Reclaim within a cgroup, or on request, has counters of its own. */
+    counters[SCANS] = sum_known(proc_read_count(root, "pgscan_kswapd", ' ', "/proc/vmstat"),
+                                proc_read_count(root, "pgscan_direct", ' ', "/proc/vmstat"));
 }
 
 static void read_group(const char *root, const char *dir, double counters[COUNTERS])
@@ -54,6 +57,7 @@ static void read_group(const char *root, const char *dir, double counters[COUNTE
     counters[KILLS] = proc_read_count(root, "oom_kill", ' ', "%s/memory.events", dir);
     if (isnan(counters[KILLS])) /* version 1 */
         counters[KILLS] = proc_read_count(root, "oom_kill", ' ', "%s/memory.oom_control", dir);
+    counters[SCANS] = NAN;
 }
 
 static double read_limit(const char *root, const char *dir)
@@ -62,10 +66,16 @@ static double read_limit(const char *root, const char *dir)
     double least = NAN;
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
         double limit = proc_read_number(root, "%s/%s", dir, files[i]);
-        if (!isnan(limit) && limit < no_limit_bytes && (isnan(least) || limit < least))
-            least = limit;
+        if (limit < no_limit_bytes)
+            least = fmin(least, limit);
     }
     return least;
+}
+
+static double read_use(const char *root, const char *dir)
+{
+    double bytes = proc_read_number(root, "%s/memory.current", dir);
+    return isnan(bytes) ? proc_read_number(root, "%s/memory.usage_in_bytes", dir) : bytes;
 }
 
 static void read_counters(const struct host *host, const struct host_memory *memory,
@@ -97,20 +107,29 @@ void host_mark_memory(const struct view *view, struct host *host)
     for (size_t i = 0; i < view->nprocesses; i++) {
         const struct view_process *process = &view->processes[i];
         int at = process->cgroup[CGROUP_MEMORY];
-        if (process->watched && at >= 0 && view->cgroups[at].parent >= 0)
-            add_group(host, view->cgroups[at].path);
+        if (!process->watched || at < 0)
+            continue;
+        /* The root is the whole machine, unless it has a limit: a container's. */
+        const struct view_cgroup *group = &view->cgroups[at];
+        if (group->parent >= 0 || !isnan(read_limit(host->root, group->path)))
+            add_group(host, group->path);
     }
 }
 
 /* The effective limit: the smallest of a cgroup and its ancestors. */
-static double read_least_limit(const char *root, const struct host_memory *memory)
+static void read_limits(const char *root, struct host_memory *memory)
 {
     char dir[sizeof(memory->path)];
-    double least = NAN;
+    memory->limit_bytes = memory->used = NAN;
     memcpy(dir, memory->path, sizeof(dir));
-    for (char *slash; (slash = strrchr(dir, '/')); *slash = '\0')
-        least = fmin(least, read_limit(root, dir));
-    return least;
+    for (char *slash; (slash = strrchr(dir, '/')); *slash = '\0') {
+        double limit = read_limit(root, dir);
+        memory->limit_bytes = fmin(memory->limit_bytes, limit);
+        memory->used = fmax(memory->used, read_use(root, dir) / limit);
+    }
+    if (!memory->path[0])
+        memory->used = 1 - proc_read_memory_bytes(root, "MemAvailable") /
+                               proc_read_memory_bytes(root, "MemTotal");
 }
 
 void host_finish_memory(const struct view *view, struct host *host)
@@ -124,6 +143,7 @@ void host_finish_memory(const struct view *view, struct host *host)
         memory->some = gained[SOME] / 1e6 / view->wall_s;
         memory->refaults = gained[REFAULTS] / view->wall_s;
         memory->kills = gained[KILLS];
-        memory->limit_bytes = memory->path[0] ? read_least_limit(host->root, memory) : NAN;
+        memory->scans = gained[SCANS] / view->wall_s;
+        read_limits(host->root, memory);
     }
 }

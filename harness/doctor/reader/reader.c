@@ -75,7 +75,6 @@ bool reader_parse_stat(const char *text, struct reader_stat *stat)
         RT_PRIORITY = 40,
         POLICY = 41
     };
-    static const uint64_t nicest = 39;                /* 20 + 19; negative for real-time tasks */
     static const uint64_t kernel_thread = 0x00200000; /* PF_KTHREAD */
     const char *open = strchr(text, '('), *close = strrchr(text, ')');
     uint64_t field[POLICY + 1] = {0};
@@ -103,7 +102,7 @@ bool reader_parse_stat(const char *text, struct reader_stat *stat)
     stat->start_ticks = field[START];
     stat->cpu = (int)field[CPU];
     stat->realtime = field[RT_PRIORITY] || field[POLICY] == SCHED_DEADLINE;
-    stat->nicest = !stat->realtime && (field[PRIORITY] == nicest || field[POLICY] == SCHED_IDLE);
+    stat->weight = field[POLICY] == SCHED_IDLE ? 3 : reader_weight((int)field[PRIORITY] - 20);
     return true;
 }
 
@@ -128,7 +127,7 @@ static bool read_process(struct reader *reader, struct view_process *process, bo
     process->threads = stat.threads;
     process->cpu = stat.cpu;
     process->realtime = stat.realtime;
-    process->nicest = stat.nicest;
+    process->weight = stat.weight;
     source->ticks = stat.user_ticks + stat.system_ticks;
     if (mark)
         source->then_ticks = source->ticks;
@@ -305,7 +304,7 @@ static int watch(struct reader *reader, struct view_process *process, struct err
     read_masks(reader, process);
     int rc = reader_read_starts(reader, process, err);
     if (!rc)
-        rc = reader_add_cgroups(reader, process, err);
+        rc = reader_read_weights(reader, process, err);
     return rc ? rc : reader_read_about(reader, process, err);
 }
 
@@ -430,15 +429,19 @@ static void read_watched(struct reader *reader, enum reader_scope scope, bool ma
     }
 }
 
-/* Reads the masks of unwatched processes that ran, to know which CPUs they compete for. */
-static void read_masks_of_others(struct reader *reader)
+/* Reads which CPUs unwatched processes that ran compete for, and with which weight. */
+static int read_others(struct reader *reader, struct err *err)
 {
     static const double least_cpus = 0.002;
-    for (size_t i = 0; i < reader->view.nprocesses; i++) {
+    int rc = 0;
+    for (size_t i = 0; i < reader->view.nprocesses && !rc; i++) {
         struct view_process *process = &reader->view.processes[i];
-        if (!process->watched && process->cpu_s > least_cpus * reader->view.wall_s)
-            process->mask = reader_mask(reader, process, process->pid);
+        if (process->watched || process->cpu_s <= least_cpus * reader->view.wall_s)
+            continue;
+        process->mask = reader_mask(reader, process, process->pid);
+        rc = reader_read_weights(reader, process, err);
     }
+    return rc;
 }
 
 static int tick(struct reader *reader, enum reader_scope scope, bool mark, struct err *err)
@@ -459,7 +462,7 @@ static int tick(struct reader *reader, enum reader_scope scope, bool mark, struc
     if (!rc && scope == READER_WHOLE)
         rc = watch_children(reader, err);
     if (!rc && scope == READER_WHOLE)
-        read_masks_of_others(reader);
+        rc = read_others(reader, err);
     if (!rc) {
         read_watched(reader, scope, mark);
         reader_read_cgroups(reader, mark);

@@ -23,7 +23,8 @@ struct reader_stat {
     char name[VIEW_NAME_MAX];
     char state;
     pid_t parent;
-    bool kernel, realtime, nicest; /* as in view_process */
+    bool kernel, realtime;
+    double weight; /* these three as in view_process */
     uint64_t user_ticks, system_ticks, start_ticks;
     unsigned threads;
     int cpu;
@@ -54,8 +55,11 @@ int reader_read_starts(struct reader *reader, struct view_process *process, stru
 /* Reads the parts that do not change (view_about). */
 int reader_read_about(struct reader *reader, struct view_process *process, struct err *err);
 
-/* Adds the cgroups of a process and their ancestors to the view. */
-int reader_add_cgroups(struct reader *reader, struct view_process *process, struct err *err);
+/* The weight of a niceness; sched_prio_to_weight of the kernel has it rounded. */
+double reader_weight(int nice);
+
+/* Reads once the autogroup of a process, and adds its cgroups and their ancestors to the view. */
+int reader_read_weights(struct reader *reader, struct view_process *process, struct err *err);
 void reader_read_cgroups(struct reader *reader, bool mark);
 
 /* Finds out if /proc hides processes, and who could see them. Call after they were listed. */

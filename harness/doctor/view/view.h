@@ -78,6 +78,7 @@ struct view_process_source {
     uint64_t ticks, then_ticks;
     uint64_t read_ticks; /* value of `ticks` when its tasks were read last */
     bool lost_task;      /* a task could not be read then: it has ended */
+    bool knows_weights;  /* its cgroups and autogroup were read */
     bool is_listed;
 };
 
@@ -91,16 +92,19 @@ struct view_process {
     char state;
     bool kernel;   /* a kernel thread */
     bool realtime; /* its first thread has a real-time policy: runs before all normal threads */
-    bool nicest;   /* its first thread already yields to all others: nice 19 or SCHED_IDLE */
     bool watched;  /* its tasks and details are read, and checks judge it */
     unsigned threads;
+    double weight; /* of its first thread against others: 1024 at nice 0, 3 if SCHED_IDLE */
+    int autogroup; /* of its session, for watched processes and others that ran; 0 = none */
+    double autogroup_weight;
     int cpu;         /* last CPU of its first thread */
     int mask;        /* of its first thread; for watched processes, and others that ran */
     int parent_mask; /* of its parent's first thread; for watched processes */
     double cpu_s;    /* of all threads, ended ones too; clock-tick resolution */
     size_t ntasks, capacity;
     struct view_task *tasks;  /* owned; for watched processes */
-    int cgroup[CGROUP_KINDS]; /* index in view.cgroups; all the same with cgroup v2 */
+    int cgroup[CGROUP_KINDS]; /* index in view.cgroups; all the same with cgroup v2; known as */
+                              /* autogroup is */
     struct view_about *about; /* owned; NULL = not read */
     uint64_t gpus;            /* bit i: it uses view.gpus[i]; a stray context does not count */
     uint64_t gpu_bytes;       /* memory on the GPU where it has most; 0 = unknown */
@@ -126,7 +130,8 @@ struct view_cgroup {
     char path[256]; /* full path, begins with "/sys/fs/cgroup" */
     int parent;
     bool v2;
-    double quota_cpus;                 /* NaN = none */
+    double weight;     /* against the cgroups beside it: 1024 = default; NaN = root, or none */
+    double quota_cpus; /* NaN = none */
     double periods, throttled_periods; /* NaN = unknown */
     double throttled_s; /* summed over the CPUs where it was stopped; NaN = unknown */
     struct bitset cpus; /* effective cpuset; empty = unknown */

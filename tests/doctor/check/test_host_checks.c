@@ -182,26 +182,72 @@ TEST_WITHIN(host_memory, set_up, tear_down)
 {
     struct host_memory *memories = planted.host.memories;
     planted.host.nmemories = 2;
-    memories[0] = (struct host_memory){.some = 0.3, .limit_bytes = NAN};
-    memories[1] = (struct host_memory){
-        .path = "/sys/fs/cgroup/job", .some = 0.3, .refaults = 900, .limit_bytes = 1 << 30};
+    memories[0] = (struct host_memory){.some = 0.3, .limit_bytes = NAN, .used = 0.5};
+    memories[1] = (struct host_memory){.path = "/sys/fs/cgroup/job",
+                                       .some = 0.3,
+                                       .refaults = 900,
+                                       .limit_bytes = 1 << 30,
+                                       .used = 0.99};
     const struct found *found = diagnose("memory_pressure"); /* reported once, for the cgroup */
     assert_non_null(found);
     assert_int_equal(found->npids, 2);
     assert_true(found->cost == 0.3);
     assert_non_null(strstr(found->finding.evidence, "900 pages/s read again; limit 1 GiB"));
-    memories[1].some = 0.01;
-    assert_string_equal(diagnose("memory_pressure")->finding.subject, ""); /* the machine's own */
+    memories[0].some = 0.1; /* no group waits longer than the machine */
+    assert_true(diagnose("memory_pressure")->cost == 0.1);
     memories[0].some = 0.01;
+    assert_calm();
+    memories[0].some = NAN;
+    assert_true(diagnose("memory_pressure")->cost == 0.3);
+    memories[1].some = 0.01;
     assert_calm(); /* pages are read again, but nothing waits for them */
     memories[1].some = NAN;
     memories[1].refaults = 100;
     assert_calm();
     memories[1].refaults = 300;
     assert_true(fabs(diagnose("memory_pressure")->cost - 0.03) < 1e-9);
-    memories[1] =
-        (struct host_memory){.path = "/sys/fs/cgroup/job", .kills = 1, .limit_bytes = NAN};
+}
+
+/* Pages that a reclaimer dropped are read again, or another group waits for memory. */
+TEST_WITHIN(host_memory_that_is_free, set_up, tear_down)
+{
+    struct host_memory *memories = planted.host.memories;
+    planted.host.nmemories = 2;
+    memories[0] =
+        (struct host_memory){.some = NAN, .refaults = 5667, .limit_bytes = NAN, .used = 0.13};
+    memories[1] = (struct host_memory){.path = "/sys/fs/cgroup/job",
+                                       .some = NAN,
+                                       .refaults = 5667,
+                                       .limit_bytes = NAN,
+                                       .used = NAN};
+    assert_calm();
+    memories[1].used = 0.5; /* a limit that is far */
+    assert_calm();
+    memories[0].some = 0.4;
+    assert_calm();
+    memories[1].some = 0.4;
+    assert_calm();
+    memories[0].scans = 100;
+    assert_true(diagnose("memory_pressure")->cost == 0.4);
+    memories[0].scans = 0;
+    memories[0].used = 0.97;
+    assert_int_equal(diagnose("memory_pressure")->npids, 2);
+    memories[1].some = 0;
+    assert_string_equal(diagnose("memory_pressure")->finding.subject, ""); /* the machine's own */
+}
+
+TEST_WITHIN(host_memory_kills, set_up, tear_down)
+{
+    struct host_memory *memories = planted.host.memories;
+    planted.host.nmemories = 2;
+    memories[0] = (struct host_memory){.some = 0.3, .kills = 1, .used = 0.5};
+    memories[1] = (struct host_memory){.path = "/sys/fs/cgroup/job", .limit_bytes = NAN};
+    assert_calm(); /* by the limit of another group */
+    memories[0].scans = 100;
     assert_non_null(strstr(diagnose("memory_pressure")->finding.evidence, "1 killed"));
+    memories[0].scans = 0;
+    memories[1].kills = 2;
+    assert_non_null(strstr(diagnose("memory_pressure")->finding.evidence, "2 killed"));
 }
 
 static void plant_topo(const char *text, struct topo *topo)

@@ -42,13 +42,16 @@ TEST_IN_DIR(host_differences)
     put_memory(10, 1000, 3);
     fixture_put("/sys/fs/cgroup/job/memory.max", "1048576\n");
     fixture_put("/sys/fs/cgroup/job/memory.high", "max\n");
-    fixture_put("/proc/vmstat", "numa_hint_faults 10\nnuma_pages_migrated 4\n");
+    fixture_put("/sys/fs/cgroup/job/memory.current", "524288\n");
+    fixture_put("/proc/meminfo", "MemTotal: 100 kB\nMemAvailable: 75 kB\n");
+    fixture_put("/proc/vmstat", "numa_hint_faults 10\nnuma_pages_migrated 4\npgscan_kswapd 4\n");
     fixture_put("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "7\n");
     assert_int_equal(host_mark(&view, NULL, fixture_dir, &host, &err), 0);
     host_look(&view, &host);
     host_look(&view, &host);
     put_memory(15, 401000, 4);
-    fixture_put("/proc/vmstat", "numa_hint_faults 110\nnuma_pages_migrated 4\n");
+    fixture_put("/proc/vmstat", "numa_hint_faults 110\nnuma_pages_migrated 4\npgscan_kswapd 4\n"
+                                "pgscan_direct 6\n");
     fixture_put("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "11\n");
     assert_int_equal(host_finish(&view, &host, &err), 0);
     assert_true(host.a_second.numa_faults == 50 && host.a_second.numa_moved == 0);
@@ -58,6 +61,8 @@ TEST_IN_DIR(host_differences)
     assert_true(host.memories[1].some == 0.2 && host.memories[1].refaults == 5);
     assert_true(host.memories[1].kills == 1);
     assert_true(host.memories[1].limit_bytes == 1048576);
+    assert_true(host.memories[0].used == 0.25 && host.memories[1].used == 0.5);
+    assert_true(host.memories[0].scans == 3);
     host_free(&host);
 }
 
@@ -75,5 +80,24 @@ TEST_IN_DIR(host_version_1)
     assert_int_equal(host_finish(&view, &host, &err), 0);
     assert_true(host.memories[1].refaults == 5 && host.memories[1].kills == 1);
     assert_true(isnan(host.memories[1].limit_bytes) && isnan(host.memories[1].some));
+    assert_true(isnan(host.memories[1].used)); /* also of the machine: no meminfo */
+    host_free(&host);
+}
+
+/* A container sees its own cgroup as the root. */
+TEST_IN_DIR(host_limit_of_a_container)
+{
+    struct host host;
+    struct err err;
+    worker.cgroup[CGROUP_MEMORY] = 0;
+    assert_int_equal(host_mark(&view, NULL, fixture_dir, &host, &err), 0);
+    assert_int_equal(host.nmemories, 1);
+    host_free(&host);
+    fixture_put("/sys/fs/cgroup/memory.max", "1048576\n");
+    fixture_put("/sys/fs/cgroup/memory.current", "1047552\n");
+    assert_int_equal(host_mark(&view, NULL, fixture_dir, &host, &err), 0);
+    assert_int_equal(host_finish(&view, &host, &err), 0);
+    assert_int_equal(host.nmemories, 2);
+    assert_true(host.memories[1].used > 0.99);
     host_free(&host);
 }

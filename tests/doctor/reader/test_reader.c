@@ -1,6 +1,7 @@
 /* What the reader sees of this machine's processes. */
 #include "harness/doctor/reader/reader_parts.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -157,12 +158,12 @@ TEST(class_is_read_from_stat)
 {
     static const struct {
         const char *priority, *tail; /* fields 18, and 40 and 41 */
-        bool realtime, nicest;
-    } cases[] = {{"20", "0 0", false, false},
-                 {"39", "0 0", false, true},
-                 {"20", "0 5", false, true}, /* SCHED_IDLE */
-                 {"-40", "39 1", true, false},
-                 {"-101", "0 6", true, false}}; /* SCHED_DEADLINE */
+        bool realtime;
+        double weight; /* that of the kernel's table */
+    } cases[] = {{"20", "0 0", false, 1024}, {"39", "0 0", false, 15},
+                 {"0", "0 0", false, 88761}, {"20", "0 3", false, 1024},  /* SCHED_BATCH */
+                 {"20", "0 5", false, 3},                                 /* SCHED_IDLE */
+                 {"-40", "39 1", true, NAN}, {"-101", "0 6", true, NAN}}; /* SCHED_DEADLINE */
     char text[256];
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct reader_stat stat = {0};
@@ -173,7 +174,8 @@ TEST(class_is_read_from_stat)
         assert_true(reader_parse_stat(text, &stat));
         assert_int_equal(stat.cpu, 3);
         assert_int_equal(stat.realtime, cases[i].realtime);
-        assert_int_equal(stat.nicest, cases[i].nicest);
+        if (!stat.realtime)
+            assert_true(fabs(stat.weight / cases[i].weight - 1) < 0.02);
     }
 }
 
