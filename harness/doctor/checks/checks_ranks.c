@@ -25,13 +25,15 @@ struct ranks {
     const struct view_process *who[FOUND_PIDS_MAX];
     const struct view_process *launcher; /* NULL = unknown */
     unsigned n;
+    unsigned nothers;        /* processes of other jobs that poll on the same CPUs */
     bool *in;                /* their groups; owned */
     struct view_process sum; /* of their samples */
     bool polls_by_kind;      /* all are ranks of an MPI that polls */
     double oncpu_s, wait_s;
     double most_s; /* the largest computing time of a rank: no cure makes it shorter */
     struct bitset cpus;
-    unsigned room; /* CPUs that they may use, idle ones included */
+    unsigned room;    /* CPUs that they may use, idle ones included */
+    double cpu_share; /* of the time that their CPUs were busy */
 };
 
 static bool has_rank(const struct view_process *process)
@@ -120,8 +122,23 @@ static void add_rank(const struct checker *checker, size_t process, struct ranks
         ranks->who[ranks->nwho++] = rank;
 }
 
-/* Adds `first` and what works together with it, and marks them in `done`. */
-static void find_ranks(const struct checker *checker, size_t first, bool *done, struct ranks *ranks)
+static void find_others(const struct checker *checker, const size_t *jobs, size_t job,
+                        struct ranks *ranks)
+{
+    const struct view *view = checker->view;
+    for (size_t i = 0; i < view->nprocesses; i++) {
+        struct bitset cpus = {0};
+        if (checker->group_of[i] < 0 || jobs[i] == job ||
+            !(poll_share(&view->processes[i]) >= check_spinning_least))
+            continue;
+        view_add_cpus(view, &view->processes[i], &cpus);
+        ranks->nothers += bitset_intersects(&cpus, &ranks->cpus);
+    }
+}
+
+/* Adds `first` and what works together with it. `jobs`: the job of each process, 0 = none yet. */
+static void find_ranks(const struct checker *checker, size_t first, size_t *jobs,
+                       struct ranks *ranks)
 {
     const struct view *view = checker->view;
     struct bitset idle = {0};
@@ -131,29 +148,43 @@ static void find_ranks(const struct checker *checker, size_t first, bool *done, 
     ranks->launcher = launch_find_launcher(view, &view->processes[first]);
     for (size_t i = first; i < view->nprocesses; i++) {
         const int group = checker->group_of[i];
-        if (group < 0 || done[i] || checker->has_cause[group] ||
+        if (group < 0 || jobs[i] || checker->has_cause[group] ||
             !are_together(view, &view->processes[first], &view->processes[i]))
             continue;
-        done[i] = true;
+        jobs[i] = first + 1;
         add_rank(checker, i, ranks);
     }
+    find_others(checker, jobs, first + 1, ranks);
+    ranks->cpu_share = fmin(ranks->oncpu_s / view_busy_s(view, &ranks->cpus), 1);
     check_find_idle(checker, in, &idle);
     ranks->room = bitset_count(&ranks->cpus) + bitset_count(&idle);
 }
 
-/* The time spent polling, limited by the rank that computes most. */
+/*
+ * The time spent polling, of which others on their CPUs take their share, limited by the rank that
+ * computes most.
+ */
 static struct check_gain gain_of(const struct ranks *ranks, double wall_s)
 {
-    const struct check_gain gain = check_gain_of_spin(poll_share(&ranks->sum));
-    const double most = ranks->most_s > 0 ? wall_s / ranks->most_s : (double)INFINITY;
+    const double polled = poll_share(&ranks->sum);
+    const struct check_gain gain = check_gain_of_spin(polled);
+    const double shared = 1 + ranks->cpu_share * polled / (1 - polled);
+    const double most = fmin(shared, wall_s / ranks->most_s);
     return most < gain.times ? (struct check_gain){most, NULL} : gain;
+}
+
+/* Ranks that have a CPU each, of those that the polling processes share. */
+static unsigned find_fitting(const struct ranks *ranks)
+{
+    const unsigned fitting = ranks->room * ranks->n / (ranks->n + ranks->nothers);
+    return fitting ? fitting : 1;
 }
 
 static bool are_crowded(const struct checker *checker, const struct ranks *ranks)
 {
     const double polled = poll_share(&ranks->sum),
                  worth = check_gain_of_spin(check_spinning_least).times;
-    return ranks->n > 1 && ranks->n > ranks->room &&
+    return ranks->n > 1 && ranks->n > find_fitting(ranks) &&
            check_waits(checker->view, ranks->oncpu_s, ranks->wait_s) &&
            (isnan(polled) ? ranks->polls_by_kind
                           : polled >= check_spinning_least &&
@@ -171,9 +202,9 @@ static void write_cure(const struct checker *checker, const struct ranks *ranks,
         env_changes_set(env_changes, "OMPI_MCA_mpi_yield_when_idle", 1);
         launch_write(view, ranks->who[0], env_changes, NULL, 1, launch);
     } else {
-        launch_write_ranks(view, ranks->who[0], ranks->n, ranks->room, launch);
+        launch_write_ranks(view, ranks->who[0], ranks->n, find_fitting(ranks), launch);
     }
-    (void)snprintf(cure, size, "Start as many as CPUs (%u)%s", ranks->room,
+    (void)snprintf(cure, size, "Start as many as CPUs (%u)%s", find_fitting(ranks),
                    yields ? ", or let Open MPI yield while it polls "
                             "(OMPI_MCA_mpi_yield_when_idle=1)"
                           : "");
@@ -190,6 +221,10 @@ static void report_ranks(struct checker *checker, const struct ranks *ranks)
     const char *kind = ranks->launcher || has_rank(ranks->who[0]) ? "ranks" : "processes";
     (void)snprintf(evidence, sizeof(evidence), "%u %s share %u CPU%s (%.60s)", ranks->n, kind,
                    ncpus, ncpus == 1 ? "" : "s", bitset_format(&ranks->cpus, list, sizeof(list)));
+    if (ranks->nothers)
+        (void)check_append(evidence, sizeof(evidence), " with %u other%s that poll%s",
+                           ranks->nothers, ranks->nothers == 1 ? "" : "s",
+                           ranks->nothers == 1 ? "s" : "");
     if (!isnan(polled))
         (void)check_append(evidence, sizeof(evidence), ", and poll for %s of their CPU time",
                            text_percent(polled, percent, sizeof(percent)));
@@ -218,14 +253,14 @@ void check_ranks(struct checker *checker)
 {
     const struct view *view = checker->view;
     struct ranks ranks = {.in = calloc(checker->ngroups + 1, sizeof(*ranks.in))};
-    bool *done = calloc(view->nprocesses + 1, sizeof(*done));
-    for (size_t i = 0; ranks.in && done && i < view->nprocesses; i++) {
-        if (checker->group_of[i] < 0 || done[i])
+    size_t *jobs = calloc(view->nprocesses + 1, sizeof(*jobs));
+    for (size_t i = 0; ranks.in && jobs && i < view->nprocesses; i++) {
+        if (checker->group_of[i] < 0 || jobs[i])
             continue;
-        find_ranks(checker, i, done, &ranks);
+        find_ranks(checker, i, jobs, &ranks);
         if (ranks.n && are_crowded(checker, &ranks))
             report_ranks(checker, &ranks);
     }
     free(ranks.in);
-    free(done);
+    free(jobs);
 }

@@ -148,7 +148,7 @@ TEST(a_job_is_known_by_its_environment_too)
         {{OF("RANK=0\0WORLD_SIZE=3\0MASTER_PORT=1"), OF("RANK=1\0WORLD_SIZE=3\0MASTER_PORT=1"),
           OF("RANK=2\0WORLD_SIZE=3\0MASTER_PORT=2")},
          false,
-         0},
+         2}, /* beside a rank of another job that polls */
         {{OF("PMIX_NAMESPACE=7\0PMIX_RANK=0"), OF("PMIX_NAMESPACE=7\0PMIX_RANK=1"),
           OF("PMIX_NAMESPACE=7\0PMIX_RANK=2")},
          false,
@@ -167,6 +167,9 @@ TEST(a_job_is_known_by_its_environment_too)
         struct diagnosis diagnosis = view_judge(&machine);
         const struct found *found = view_look_for(&diagnosis, "ranks_poll");
         assert_int_equal(found ? found->npids : 0, cases[i].npids);
+        if (cases[i].npids == 2)
+            assert_non_null(strstr(found->finding.sentence, "2 ranks share 2 CPUs (0-1) with 1 "
+                                                            "other that polls, and poll for 90%"));
         assert_false(has_words(&diagnosis, "same total"));
         diagnosis_free(&diagnosis);
     }
@@ -202,6 +205,18 @@ TEST(without_samples_their_mpi_decides)
         assert_false(has_words(&diagnosis, "same total"));
         diagnosis_free(&diagnosis);
     }
+}
+
+/* Processes that take two thirds of the CPUs would take as much of what polling leaves. */
+TEST(others_take_their_share_of_the_gain)
+{
+    struct machine machine;
+    plant_ranks(&machine, 3, MPIRUN, OPEN_MPI, 600, 0);
+    for (size_t r = 1; r <= 3; r++)
+        machine.tasks[r][0].oncpu_s = 2.2;
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_true(fabs(diagnosis.all[0].gain.times - 1.5) < 1e-9);
+    diagnosis_free(&diagnosis);
 }
 
 /* Ranks that poll beside a process of another kind: only they are named, with their own share. */
