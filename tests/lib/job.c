@@ -2,12 +2,13 @@
  * A job that counts its work, for tests of `contend doctor`; it ends when killed, or after a few
  * minutes.
  *
- *   job KIND count=FILE [threads=N] [on=CPU]
+ *   job KIND count=FILE [threads=N] [on=CPU] [mpi=LIBRARY] [page=FILE] [ranks=N]
  *
  * KIND: compute: independent threads. omp: teams of OpenMP that meet after each piece of work. own:
- * threads that spin at a barrier of the program's own. blas: matrix products by OpenBLAS. sleep: a
- * millisecond of work, nine of sleep. FILE holds the number of finished pieces, a native uint64_t.
- * on: the threads bind themselves to CPU.
+ * threads that spin at a barrier of the program's own. rank: one of N processes that meet after
+ * each piece of work, by a stand-in for MPI (stub_mpi.c) and the shared file `page`. blas: matrix
+ * products by OpenBLAS. sleep: a millisecond of work, nine of sleep. FILE holds the number of
+ * finished pieces, a native uint64_t. on: the threads bind themselves to CPU.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -83,6 +84,23 @@ static void run_omp(void)
     }
 }
 
+static int run_rank(const char *library, const char *file, const char *ranks)
+{
+    enum { PAGE = 4096 };
+    int (*barrier)(void *, int) = NULL;
+    void *mpi = library ? dlopen(library, RTLD_NOW) : NULL;
+    int fd = file ? open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+    if (!mpi || fd < 0 || ftruncate(fd, PAGE))
+        return 1;
+    void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    *(void **)&barrier = dlsym(mpi, "stub_barrier");
+    while (barrier && ranks && page != MAP_FAILED) {
+        work(20000);
+        atomic_fetch_add(done, (unsigned)barrier(page, atoi(ranks)));
+    }
+    return 1;
+}
+
 static int run_blas(void)
 {
     enum { SIZE = 128 };
@@ -133,6 +151,9 @@ int main(int argc, char **argv)
         run_omp();
     if (strcmp(kind, "blas") == 0)
         return run_blas();
+    if (strcmp(kind, "rank") == 0)
+        return run_rank(value_of(argc, argv, "mpi="), value_of(argc, argv, "page="),
+                        value_of(argc, argv, "ranks="));
     for (; strcmp(kind, "sleep") == 0; atomic_fetch_add(done, 1)) {
         work(500000);
         (void)usleep(9000);

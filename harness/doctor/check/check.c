@@ -13,6 +13,8 @@
 const struct check checks[] = {
     {16, "more_threads_than_cpus", "more threads than CPUs, at a loss",
      "schedstat, masks, samples of threads, stacks, environ", check_crowd},
+    {29, "ranks_poll", "more ranks than CPUs, which poll for each other",
+     "schedstat, masks, samples of threads, arguments, environ, maps", check_ranks},
     {6, "inherited_mask", "an inherited mask of one CPU", "masks of child and parent, cpuset",
      check_inherited_mask},
     {28, "narrowed_children", "children bound to fewer CPUs than their parent",

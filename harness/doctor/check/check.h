@@ -207,6 +207,7 @@ void check_inherited_mask(struct checker *checker);
 void check_narrowed_children(struct checker *checker);
 void check_leader_alone(struct checker *checker);
 void check_crowd(struct checker *checker);
+void check_ranks(struct checker *checker);
 void check_narrow(struct checker *checker);
 void check_team_over_quota(struct checker *checker);
 void check_throttled(struct checker *checker);

@@ -20,11 +20,24 @@ static const char *base_of(const char *word)
     return slash ? slash + 1 : word;
 }
 
+/* Programs that start the processes of a job: those that users type, then their helpers. */
+static const char *const mpi[] = {"mpirun", "mpiexec", "orterun", "prterun", NULL};
+static const char *const torch[] = {"torchrun", "torch.distributed.run", "torch.distributed.launch",
+                                    NULL};
+static const char *const agents[] = {"orted", "prted", "hydra_pmi_proxy", "slurmstepd", NULL};
+
+/* True also for "mpirun.openmpi" and "slurmstepd: [7.0]". */
+static bool is_named(const char *word, const char *name)
+{
+    const size_t length = strlen(name);
+    return strncmp(base_of(word), name, length) == 0 && strchr(".:", base_of(word)[length]);
+}
+
 static const char *find_word(const struct view_process *process, const char *const *names)
 {
     for (const char *word = next_word(process, NULL); word; word = next_word(process, word))
         for (const char *const *name = names; *name; name++)
-            if (strcmp(base_of(word), *name) == 0)
+            if (is_named(word, *name))
                 return word;
     return NULL;
 }
@@ -37,6 +50,20 @@ find_above(const struct view *view, const struct view_process *process, const ch
         process = view_find(view, process->parent);
         if (process && process->command_size && find_word(process, names))
             return process;
+    }
+    return NULL;
+}
+
+const struct view_process *launch_find_launcher(const struct view *view,
+                                                const struct view_process *process)
+{
+    static const char *const *const all[] = {mpi, torch, agents};
+    for (size_t hops = 0; process && hops < view->nprocesses; hops++) {
+        process = view_find(view, process->parent);
+        for (size_t i = 0; process && process->command_size && i < sizeof(all) / sizeof(all[0]);
+             i++)
+            if (find_word(process, all[i]))
+                return process;
     }
     return NULL;
 }
@@ -70,8 +97,8 @@ static bool is_printable(const char *word)
     return true;
 }
 
-/* Adds the arguments from `word` up to `end`, or " ..." for what cannot be shown. */
-static void add_words(const struct view_process *process, const char *word, const char *end,
+/* Adds the arguments from `word` up to `end`. False: some cannot be shown, and end as " ...". */
+static bool add_words(const struct view_process *process, const char *word, const char *end,
                       char *buf, size_t size)
 {
     static const char more[] = " ...";
@@ -82,9 +109,10 @@ static void add_words(const struct view_process *process, const char *word, cons
                     check_append(buf, size - sizeof(more), " %s", quoted);
         if (!fits) {
             (void)check_append(buf, size, "%s", more);
-            return;
+            return false;
         }
     }
+    return true;
 }
 
 /* Finds the name of a unit or container in the cgroup paths: the text between `before` and
@@ -211,7 +239,7 @@ static void write_shell_line(const struct view_process *process,
     add_carried(process, false, " ", launch);
     if (cpus)
         (void)check_append(out, size, " taskset -c %s", bitset_format(cpus, list, sizeof(list)));
-    add_words(process, next_word(process, NULL), NULL, out, size);
+    (void)add_words(process, next_word(process, NULL), NULL, out, size);
 }
 
 static void write_unit(const char *unit, const struct env_changes *env_changes,
@@ -261,7 +289,7 @@ static bool write_outside_shell(const struct view *view, const struct view_proce
             (void)check_append(out, size, " --cpuset-cpus=%s",
                                bitset_format(cpus, list, sizeof(list)));
         (void)check_append(out, size, " ... IMAGE");
-        add_words(started, next_word(started, NULL), NULL, out, size);
+        (void)add_words(started, next_word(started, NULL), NULL, out, size);
     } else if (find_unit(view, process, name, sizeof(name)))
         write_unit(name, env_changes, cpus, launch);
     else
@@ -278,9 +306,9 @@ static void write_mpirun(const struct view_process *above, const char *name, boo
     (void)snprintf(launch->how, sizeof(launch->how), "%s starts it. ", base_of(name));
     note_lost_by_shell_line(launch);
     add_carried(above, false, " ", launch);
-    add_words(above, next_word(above, NULL), next_word(above, name), out, size);
+    (void)add_words(above, next_word(above, NULL), next_word(above, name), out, size);
     add_changes(env_changes, is_openmpi ? " -x " : " -genv ", is_openmpi ? '=' : ' ', out, size);
-    add_words(above, next_word(above, name), NULL, out, size);
+    (void)add_words(above, next_word(above, name), NULL, out, size);
 }
 
 /* srun sets ranks and GPUs for its tasks; without srun, the line must carry them over. */
@@ -297,17 +325,13 @@ static void write_slurm(const struct view_process *started, const struct env_cha
     if (!view_setting(started, "SLURM_STEP_ID"))
         add_carried(started, false, " ", launch);
     (void)check_append(out, size, " srun --cpus-per-task=%u", threads);
-    add_words(started, next_word(started, NULL), NULL, out, size);
+    (void)add_words(started, next_word(started, NULL), NULL, out, size);
 }
 
 void launch_write(const struct view *view, const struct view_process *process,
                   const struct env_changes *env_changes, const struct bitset *cpus,
                   unsigned threads, struct launch *launch)
 {
-    static const char *const mpi[] = {"mpirun",  "mpiexec",       "orterun",
-                                      "prterun", "mpiexec.hydra", NULL};
-    static const char *const torch[] = {"torchrun", "torch.distributed.run",
-                                        "torch.distributed.launch", NULL};
     const struct view_process *started = find_started(view, process), *above = NULL;
     const bool is_openmpi = view_setting(process, "OMPI_COMM_WORLD_SIZE");
     char *out = launch->command;
@@ -328,5 +352,65 @@ void launch_write(const struct view *view, const struct view_process *process,
         write_shell_line(started, env_changes, cpus, launch);
     }
     if (out[0] == ' ')
+        (void)memmove(out, out + 1, strlen(out));
+}
+
+/* The length of the option of `word` if it gives a number of ranks, else 0. */
+static size_t find_count_option(const char *word)
+{
+    static const char *const options[] = {
+        "-n",       "-np", "--n", "--np", "-ppn", "--nproc-per-node", "--nproc_per_node",
+        "--ntasks", NULL};
+    const size_t length = strcspn(word, "=");
+    for (const char *const *option = options; *option; option++)
+        if (strlen(*option) == length && strncmp(word, *option, length) == 0)
+            return length;
+    return 0;
+}
+
+/* Writes the arguments of a launcher with another number of ranks; false: they do not name it. */
+static bool write_fewer(const struct view_process *above, unsigned seen, unsigned wanted, char *out,
+                        size_t size)
+{
+    unsigned found = 0;
+    size_t before = 0; /* of the word before this one */
+    char was[16];
+    bool fits = true;
+    (void)snprintf(was, sizeof(was), "%u", seen);
+    for (const char *word = next_word(above, NULL); word && fits; word = next_word(above, word)) {
+        const size_t option = find_count_option(word);
+        const bool is_inside = option && word[option] && strcmp(word + option + 1, was) == 0;
+        const bool is_count = before && strcmp(word, was) == 0;
+        if (is_inside || is_count)
+            fits =
+                check_append(out, size, " %.*s%u", is_inside ? (int)option + 1 : 0, word, wanted);
+        else
+            fits = add_words(above, word, next_word(above, word), out, size);
+        found += is_inside || is_count;
+        before = word[option] ? 0 : option;
+    }
+    return fits && found == 1;
+}
+
+void launch_write_ranks(const struct view *view, const struct view_process *process, unsigned seen,
+                        unsigned wanted, struct launch *launch)
+{
+    const struct view_process *above = find_above(view, process, mpi);
+    char *out = launch->command;
+    const size_t size = sizeof(launch->command);
+    bool is_known = true;
+    *launch = (struct launch){0};
+    above = above ? above : find_above(view, process, torch);
+    note_lost_by_shell_line(launch);
+    if (above) {
+        add_carried(above, false, " ", launch);
+        is_known = write_fewer(above, seen, wanted, out, size);
+    } else if (view_setting(process, "SLURM_PROCID") && process->command_size) {
+        (void)check_append(out, size, " srun --ntasks=%u", wanted);
+        is_known = add_words(process, next_word(process, NULL), NULL, out, size);
+    }
+    if (!out[0] || !is_known)
+        *launch = (struct launch){0};
+    else
         (void)memmove(out, out + 1, strlen(out));
 }

@@ -26,4 +26,15 @@ void launch_write(const struct view *view, const struct view_process *process,
                   const struct env_changes *env_changes, const struct bitset *cpus,
                   unsigned threads, struct launch *launch);
 
+/*
+ * The line of its launcher with `wanted` ranks in place of `seen`. The command stays "" if no
+ * launcher is known, or if it does not name that number.
+ */
+void launch_write_ranks(const struct view *view, const struct view_process *process, unsigned seen,
+                        unsigned wanted, struct launch *launch);
+
+/* The nearest ancestor that starts the processes of a job, such as mpirun; NULL: there is none. */
+const struct view_process *launch_find_launcher(const struct view *view,
+                                                const struct view_process *process);
+
 #endif

@@ -186,6 +186,6 @@ bool check_team_waits(const struct view *view, const struct view_process *proces
 {
     const struct check_team team = check_team_of(view, process);
     const double spun = view_spin_share(process);
-    return team.threads > 1 &&
-           (isnan(spun) ? check_team_spins(process, &team) : spun >= check_spinning_least);
+    return isnan(spun) ? team.threads > 1 && check_team_spins(process, &team)
+                       : spun >= check_spinning_least;
 }

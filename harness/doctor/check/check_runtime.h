@@ -43,7 +43,8 @@ void check_team_format(const struct check_team *team, char *buf, size_t size);
 /* True if its threads spin while they wait, by its kind and its environment. */
 bool check_team_spins(const struct view_process *process, const struct check_team *team);
 
-/* True if its threads wait for each other on CPUs: as sampled, or else by its kind. */
+/* True if its threads wait on CPUs for each other or for other processes: as sampled, or else by
+ * its kind. */
 bool check_team_waits(const struct view *view, const struct view_process *process);
 
 /* Share of CPU time: spinning less than this is not worth a fix. */

@@ -24,20 +24,24 @@ static const double crowded = 1.25;
  */
 static const double queued_spinning = 0.05;
 
-/* Groups that share CPUs, and their teams. */
+/*
+ * Groups that share CPUs, and their teams. A process whose samples show no spinning counts with the
+ * others: its number of threads is no loss, but they take CPUs.
+ */
 struct teams {
     size_t ngroups, nwho;
     const struct view_process *who[FOUND_PIDS_MAX]; /* processes with a team */
     struct check_team team[FOUND_PIDS_MAX];
-    unsigned nprocesses, nalone; /* processes with a team; with one thread that wants a CPU */
-    unsigned nthreads, most;     /* threads that want a CPU; size of the largest team */
+    unsigned nprocesses, nothers; /* processes with a team; others with a thread that wants a CPU */
+    unsigned nthreads, most;      /* threads that want a CPU; size of the largest team */
+    unsigned threads_of_others;   /* of nthreads */
     struct bitset cpus;
     double wanted; /* CPUs that they wanted */
     double queued; /* share of `wanted` that was spent waiting */
     unsigned room; /* CPUs that they may use together, plus idle ones */
     double others; /* CPUs of these that other processes use: a spinning team waits for them */
     unsigned each; /* threads per team that fit the CPUs left and the quota */
-    double ran;    /* CPUs used by all threads that want one */
+    double ran;    /* CPUs used by teams */
     double spun_s, sampled_s; /* CPU time spinning, and in all, of sampled teams */
     bool spin_by_kind;
     size_t nslices, groups[ALLOCATE_MOST]; /* groups and slices if they were pinned */
@@ -49,12 +53,14 @@ static void add_process(const struct view *view, const struct view_process *proc
 {
     const struct check_team team = check_team_of(view, process);
     const double oncpu_s = view_oncpu_s(process), spun = view_spin_share(process);
-    teams->nprocesses += team.threads > 1;
-    teams->nalone += team.threads == 1;
     teams->nthreads += team.threads;
-    teams->ran += team.threads ? oncpu_s / view->wall_s : 0;
-    if (team.threads < 2)
+    if (team.threads < 2 || spun < check_spinning_least) {
+        teams->nothers += team.threads > 0;
+        teams->threads_of_others += team.threads;
         return;
+    }
+    teams->nprocesses++;
+    teams->ran += oncpu_s / view->wall_s;
     teams->most = team.threads > teams->most ? team.threads : teams->most;
     teams->spin_by_kind |= check_team_spins(process, &team);
     if (!isnan(spun)) {
@@ -91,7 +97,8 @@ static void find_teams(const struct checker *checker, const bool *in, struct tea
     check_find_idle(checker, in, &idle);
     teams->room = bitset_count(&teams->cpus) + bitset_count(&idle);
     teams->others = fmax(view_busy_s(view, &teams->cpus) - oncpu_s, 0) / view->wall_s;
-    const double left = fmax(teams->room - teams->nalone - floor(teams->others + 0.5), 1);
+    const double taken = teams->threads_of_others + floor(teams->others + 0.5);
+    const double left = fmax(teams->room - taken, 1);
     teams->each = teams->nprocesses ? (unsigned)left / teams->nprocesses : 1;
     if (quota < teams->each)
         teams->each = (unsigned)quota;
@@ -105,7 +112,8 @@ static double spin_share(const struct teams *teams)
 }
 
 /*
- * Gain: the time spent spinning, limited by what the remaining threads can use. Eight loaders that
+ * Gain: the time spent spinning, limited by what the remaining threads can use beside others. Eight
+ * loaders that
  * spin for 40% of 16 CPUs compute on 9.6; with one thread each they use eight (OpenCV on an H100:
  * 428 images/s became 386). Fewer threads also move fewer cache lines between CPUs, a cost that
  * samples show as computing: two processes of OpenBLAS on two CPUs spun for a quarter of the time,
@@ -115,7 +123,9 @@ static struct check_gain gain_of(const struct teams *teams)
 {
     const double spun = spin_share(teams);
     struct check_gain gain = check_gain_of_spin(spun);
-    const double use = fmin(teams->each * teams->nprocesses + teams->nalone, teams->room);
+    const double threads = (double)teams->each * teams->nprocesses;
+    const double wanted = threads + teams->threads_of_others + teams->others;
+    const double use = threads * fmin(teams->room / wanted, 1);
     const double most = use / (teams->ran * (1 - spun));
     if (most < 0.9 * gain.times)
         return (struct check_gain){most, NULL};
@@ -180,7 +190,7 @@ static void format_size(const struct teams *teams, char *buf, size_t size)
 {
     char list[BITSET_LIST_MAX], percent[16];
     const double spun = spin_share(teams);
-    const unsigned nprocesses = teams->nprocesses + teams->nalone;
+    const unsigned nprocesses = teams->nprocesses + teams->nothers;
     (void)bitset_format(&teams->cpus, list, sizeof(list));
     buf[0] = '\0';
     if (nprocesses > 1)

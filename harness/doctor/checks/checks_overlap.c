@@ -148,6 +148,45 @@ bool check_teams_wait(const struct checker *checker, const bool *in)
 }
 
 /*
+ * What fewer processes at a time would do. The total stays the same only if none waits for another
+ * on a CPU, which samples of all of them have to show.
+ */
+static const char *format_fewer(const struct checker *checker, const bool *in, char *buf,
+                                size_t size)
+{
+    struct view_process sum = {0}; /* of samples */
+    bool is_sampled = true, waits = false;
+    char percent[16];
+    for (size_t i = 0; i < checker->view->nprocesses; i++) {
+        const struct view_process *process = &checker->view->processes[i];
+        if (checker->group_of[i] < 0 || !in[checker->group_of[i]])
+            continue;
+        is_sampled &= process->samples > 0;
+        waits |= view_spin_share(process) >= check_spinning_least;
+        sum.samples += process->samples;
+        sum.spins += process->spins;
+        sum.calls += process->calls;
+        sum.missing_samples += process->missing_samples;
+    }
+    const double spun = view_spin_share(&sum);
+    if (waits || spun >= check_spinning_least)
+        (void)snprintf(buf, size,
+                       "; there are fewer CPUs than processes, which spin or yield for %s of their "
+                       "CPU time. Whether fewer at a time do more in total is not known",
+                       text_percent(spun, percent, sizeof(percent)));
+    else if (is_sampled && !isnan(spun))
+        (void)snprintf(
+            buf, size,
+            "; there are fewer CPUs than processes. Fewer processes at a time are faster "
+            "each, with the same total: samples show no spinning");
+    else
+        (void)snprintf(buf, size,
+                       "; there are fewer CPUs than processes. No samples show whether they wait "
+                       "for each other, so the total of fewer is not known");
+    return buf;
+}
+
+/*
  * If a CPU idles that they could use, the gain is the time of that CPU. If none idles, their CPUs
  * are always busy, and another distribution of them does not add CPU time.
  */
@@ -189,12 +228,11 @@ static void report_overlap(struct checker *checker, const bool *in)
         .nwho = crowd.nleads,
         .evidence = evidence,
         .command = fits ? command : ""};
-    const char *fix_text =
-        has_idle ? "; let them use it"
-        : most < crowd.n
-            ? "; there are fewer CPUs than processes. Fewer processes at a time are faster each, "
-              "with the same total"
-            : "; each could have its own. No CPU idles, so the total gain is not known";
+    char fewer[200];
+    const char *fix_text = has_idle         ? "; let them use it"
+                           : most < crowd.n ? format_fewer(checker, in, fewer, sizeof(fewer))
+                                            : "; each could have its own. No CPU idles, so the "
+                                              "total gain is not known";
     checker_report(checker, &parts, "%zu busy processes share CPUs%s: %s%s.", crowd.n, idle_text,
                    evidence, fix_text);
     for (size_t g = 0; g < checker->ngroups; g++)

@@ -18,8 +18,11 @@
 #include "harness/lib/say/terminal.h"
 #include "harness/lib/sys/signals.h"
 
-/* Share of one CPU: a process with less is not watched unless asked for. */
-static const double busy_share = 0.05;
+/*
+ * Share of one CPU: a process with less is not watched unless asked for. If no CPU idles, a process
+ * that waits for one may run less.
+ */
+static const double busy_share = 0.05, starved_share = 0.01;
 
 static double look_s(const struct doctor_args *args)
 {
@@ -30,6 +33,13 @@ static double look_s(const struct doctor_args *args)
 static double choose_s(const struct doctor_args *args)
 {
     return args->look_s > 0 ? fmax(args->look_s / 5, 0.2) : 0.5;
+}
+
+static double least_share(const struct view *view)
+{
+    static const double full = 0.05;
+    const double all_s = view->wall_s * bitset_count(&view->online);
+    return view_idle_s(view, &view->online) < full * all_s ? starved_share : busy_share;
 }
 
 /* Watches the job that contend has started, or the processes asked for, or the busy ones. */
@@ -50,7 +60,7 @@ static int choose(const struct doctor_args *args, pid_t job, struct reader *read
         rc = meter_rest(choose_s(args), signals, err);
     if (!rc)
         rc = reader_tick(reader, READER_WHOLE, err);
-    return rc ? rc : reader_watch_busy(reader, busy_share, &n, err);
+    return rc ? rc : reader_watch_busy(reader, least_share(&reader->view), &n, err);
 }
 
 /* On a terminal, prints what the first second shows. */

@@ -22,6 +22,8 @@ static const struct library {
     {"libomp", LIBRARY_IOMP, true},           {"libmkl_", LIBRARY_MKL, false},
     {"libopenblas", LIBRARY_OPENBLAS, false}, {"libcuda.so", LIBRARY_CUDA, false},
     {"libnccl", LIBRARY_NCCL, false},         {"libtorch_cpu", LIBRARY_TORCH, false},
+    {"libmpi.", LIBRARY_MPI, false},          {"libmpi_", LIBRARY_MPI, false},
+    {"libmpich", LIBRARY_MPI, false},         {"libopen-pal", LIBRARY_OPEN_MPI, false},
 };
 
 /* Names, or prefixes, of variables that a check reads; view_carried adds more. */
@@ -50,9 +52,14 @@ static const char *const settings[] = {
     "POLARS_MAX_THREADS",
     "OPENCV_FOR_THREADS_NUM",
     "TORCHELASTIC_RUN_ID",
-    "OMPI_COMM_WORLD_SIZE",
-    "PMI_SIZE",
+    "OMPI_COMM_WORLD_",
+    "OMPI_MCA_mpi_yield_when_idle",
+    "OMPI_MCA_mpi_oversubscribe",
+    "PMI_",
+    "PMIX_NAMESPACE",
+    "PMIX_RANK",
     "SLURM_JOB_ID",
+    "SLURM_PROCID",
     "SLURM_STEP_ID",
     "KUBERNETES_SERVICE_HOST",
 };

@@ -12,11 +12,12 @@
  * event counts: a thread that yields 40,000 times a second loses 40% of its CPU time there. The
  * thread's CPU time shows how many samples there should be.
  *
- * A sample counts as waiting in these cases. The address is in an OpenMP runtime, which computes
- * nothing itself. It is beside an instruction for spin loops: `pause` (Intel's manual, volume 2),
- * on aarch64 `yield` or `isb` (as in Linux' cpu_relax and Rust's spin_loop). Or it is at a call of
- * sched_yield, as OpenBLAS, TBB and crowded teams of libomp wait, or of futex, by which threads
- * sleep and wake each other. The aarch64 part was never tried.
+ * A sample counts as waiting in these cases. The address is in a library in which threads wait and
+ * that computes next to nothing (is_waiting_library). It is beside an instruction for spin loops:
+ * `pause` (Intel's manual, volume 2), on aarch64 `yield` or `isb` (as in Linux' cpu_relax and
+ * Rust's spin_loop). Or it is at a call of sched_yield, as OpenBLAS, TBB and crowded teams of
+ * libomp wait, or of futex, by which threads sleep and wake each other. The aarch64 part was never
+ * tried.
  *
  * Start of a thread: glibc keeps struct pthread at the upper end of the thread's stack. It holds
  * the tid, and after it the start function and its argument. For std::thread, the argument is an
@@ -159,11 +160,21 @@ static const struct segment *find_segment(const struct memory *memory, uint64_t 
                                                                      : NULL;
 }
 
-static bool is_openmp(const char *path)
+/*
+ * True for libraries in which threads wait: OpenMP runtimes, MPI and its transports, NCCL. MPI's
+ * copies and sums of messages count as waiting too.
+ */
+static bool is_waiting_library(const char *path)
 {
+    static const char *const prefixes[] = {
+        "libgomp",    "libiomp5", "libomp",   "libmpi.", "libmpi_", "libmpich",
+        "libmpifort", "libopen-", "mca_",     "libucp",  "libuct",  "libucs",
+        "libfabric",  "libpsm",   "libhcoll", "libnccl", "libgloo"};
     const char *name = strrchr(path, '/');
-    return name && (strncmp(name, "/libgomp", 8) == 0 || strncmp(name, "/libiomp5", 9) == 0 ||
-                    strncmp(name, "/libomp", 7) == 0);
+    for (size_t i = 0; name && i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+        if (strncmp(name + 1, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
 }
 
 enum waits { WAITS_NOT, WAITS_PAUSE, WAITS_CALL };
@@ -204,7 +215,7 @@ static enum waits waits_at(struct memory *memory, int tid, uint64_t address)
     const struct segment *segment = find_segment(memory, address);
     if (!segment || address < NEAR_CODE)
         return WAITS_NOT;
-    if (is_openmp(segment->path))
+    if (is_waiting_library(segment->path))
         return WAITS_PAUSE;
     return proc_sampler_read_memory(&memory->sampler, tid, (address & ~UINT64_C(3)) - NEAR_CODE,
                                     code, sizeof(code))

@@ -58,6 +58,8 @@ enum view_library {
     LIBRARY_CUDA = 1 << 4, /* libcuda.so: the driver */
     LIBRARY_NCCL = 1 << 5,
     LIBRARY_TORCH = 1 << 6,
+    LIBRARY_MPI = 1 << 7, /* of any kind; its ranks poll while they wait */
+    LIBRARY_OPEN_MPI = 1 << 8,
     LIBRARY_TEAM = LIBRARY_GOMP | LIBRARY_IOMP | LIBRARY_MKL | LIBRARY_OPENBLAS
 };
 
@@ -115,9 +117,10 @@ struct view_process {
     size_t settings_size;     /* checks use; as of its start, later changes do not show */
     bool environ_refused;     /* permission to read the environment was refused */
     /*
-     * samples: of its busy tasks. spins: samples in an OpenMP runtime, at a pause instruction, or
-     * in a call that yields or sleeps. calls: spins in such a call. missing_samples: samples
-     * missing for its CPU time, because the kernel was at work or switched threads.
+     * samples: of its busy tasks. spins: samples in a runtime of OpenMP or MPI, at a pause
+     * instruction, or in a call that yields or sleeps. calls: spins in such a call.
+     * missing_samples: samples missing for its CPU time, because the kernel was at work or switched
+     * threads.
      */
     unsigned samples, spins;
     unsigned calls;

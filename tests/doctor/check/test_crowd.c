@@ -165,6 +165,34 @@ TEST(a_spinning_team_leaves_room_for_single_threads)
     diagnosis_free(&diagnosis);
 }
 
+/* Others that want more than all CPUs, or compute in teams of their own, do not hide a team that
+ * spins: each was once enough for "No problem". */
+TEST(others_do_not_dilute_a_team_that_spins)
+{
+    for (unsigned threads = 1; threads <= 4; threads += 3) {
+        struct machine machine;
+        view_plant(&machine, 4);
+        for (size_t w = 0; w < 4; w++) {
+            const unsigned its = w ? threads : 2;
+            for (unsigned t = 0; t < its; t++)
+                view_add_task(&machine, w, MASK_LOW, w ? 6.2 / its : 0.6, 2);
+            machine.processes[w].samples = 1000;
+            machine.processes[w].spins = w ? 10 : 900;
+        }
+        WORDS(&machine.processes[0], "prep\0all");
+        (void)snprintf(machine.tasks[0][1].from, VIEW_FROM_MAX, "lib/libgomp.so.1");
+        for (unsigned cpu = 0; cpu < CPUS; cpu++)
+            view_occupy(&machine, cpu, 9.9);
+        struct diagnosis diagnosis = view_judge(&machine);
+        const struct found *found = &diagnosis.all[0];
+        assert_string_equal(found->finding.id, "more_threads_than_cpus");
+        assert_int_equal(found->npids, 1);
+        assert_float_equal(found->cost, 0.9, 1e-9);
+        assert_string_equal(found->finding.command, "OMP_NUM_THREADS=1 prep all");
+        diagnosis_free(&diagnosis);
+    }
+}
+
 /* Samples that the kernel refused count as the thread's own work, unless the thread yields: then
  * they count as waiting. */
 TEST(the_kernels_time_is_waiting_for_those_that_call_it)
