@@ -253,8 +253,7 @@ static int show_collection(struct session *session, const struct side *side,
     print_collection(session, side, dir);
     int code = page ? write_collection(session, side, &dir->collection) : EXIT_GOOD;
     int read = dir->damaged ? EXIT_USAGE : EXIT_GOOD;
-    code = read > code ? read : code;
-    return renewing->code > code ? renewing->code : code;
+    return cmd_worse(cmd_worse(code, read), renewing->code);
 }
 
 /* Reports a directory that is no result itself. False: it has no results below it either. */
@@ -367,7 +366,7 @@ static int write_pages(struct session *session)
         if (sides[i].read_rc || (session->options.html && !last))
             continue;
         int one = both && last ? write_page(session, sides, 2) : write_page(session, &sides[i], 1);
-        code = one > code ? one : code;
+        code = cmd_worse(code, one);
     }
     return code;
 }
@@ -377,11 +376,11 @@ static int report_all(struct session *session)
     int code = EXIT_GOOD;
     for (size_t i = 0; i < session->n && code != EXIT_INTERRUPTED; i++) {
         int one = report(session, &session->sides[i]);
-        code = one > code ? one : code;
+        code = cmd_worse(code, one);
     }
     if (code != EXIT_INTERRUPTED) {
         int written = write_pages(session);
-        code = written > code ? written : code;
+        code = cmd_worse(code, written);
     }
     for (size_t i = 0; i < session->n; i++) {
         recorded_free(&session->sides[i].recorded);

@@ -12,7 +12,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum { CPU_SAMPLE_THREADS = 512, CPU_SAMPLE_MARKS = 1024, CPU_SAMPLE_INTERVAL_NS = 1000000 };
+/* As many threads as --threads allows: the log is sparse. */
+enum { CPU_SAMPLE_THREADS = 4096, CPU_SAMPLE_MARKS = 1024, CPU_SAMPLE_INTERVAL_NS = 1000000 };
 
 struct cpu_sample {
     uint64_t at_ns; /* clock_now_ns */
@@ -32,6 +33,13 @@ struct cpu_samples {
     _Atomic uint32_t threads;   /* registered so far; beyond CPU_SAMPLE_THREADS without marks */
     struct cpu_sample_thread thread[CPU_SAMPLE_THREADS];
 };
+
+/* How many entries of mark[] are filled, for a reader in another process. */
+static inline uint32_t cpu_samples_marks(const struct cpu_sample_thread *thread)
+{
+    uint32_t marks = atomic_load_explicit(&thread->marks, memory_order_acquire);
+    return marks < CPU_SAMPLE_MARKS ? marks : CPU_SAMPLE_MARKS;
+}
 
 /* Marks a thread of another process, as seen by an observer, the log's only writer. */
 void cpu_sample_note(struct cpu_samples *log, int tid, unsigned os_cpu, uint64_t at_ns);

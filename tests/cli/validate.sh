@@ -211,9 +211,10 @@ grep -Eq '<b>bus|<script|https?://' "$scratch/o/$host.html" && fail "the page ha
 well_formed "$scratch/o/$host.html"
 judge 1 --html "$scratch/o/%h.html"
 printf x >"$scratch/file"
-judge 3 --html "$scratch/file"
+judge 2 --html "$scratch/file"
 grep -q 'is no report of contend' "$scratch/stderr" || fail "$(cat "$scratch/stderr")"
-judge 3 --out "$scratch/file/out"
+judge 2 --out "$scratch/file/out"
+[ ! -s "$scratch/json" ] || fail "found out after the measurement: $(head -3 "$scratch/json")"
 grep -q "cannot create output directory '$scratch/file" "$scratch/stderr" || fail "$(cat "$scratch/stderr")"
 
 # GPUs of a stand-in driver: health faults, and a GPU that is only on the bus.

@@ -13,9 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/process.h"
 
-enum { TICK_MS = 200 };
+enum { TICK_MS = 200, END_LIMIT_S = 120 };
 
 void child_run_add(struct child_run *run, const char *fmt, ...)
 {
@@ -63,12 +64,15 @@ static int await(struct process *process, struct signals *signals)
 {
     int status = 0;
     bool stopped = false, signaled = false;
+    const uint64_t limit_ns = END_LIMIT_S * UINT64_C(1000000000);
     while (!process_ended(process, &status)) {
         struct pollfd wakeup = {.fd = signals->fd, .events = POLLIN};
         (void)poll(&wakeup, 1, TICK_MS);
         if (signals_take(signals) && !signaled) {
             (void)process_signal(process, SIGTERM);
             signaled = true;
+        } else if (signaled && clock_now_ns() - signals->since_ns > limit_ns) {
+            (void)process_end(process, 0, &status);
         } else if (signals->stop_requested) {
             stop_and_continue(process, signals);
             stopped = true;

@@ -49,6 +49,12 @@ enum exit_code cmd_not_measured(int rc)
     return rc == -EINTR ? EXIT_INTERRUPTED : EXIT_NOT_RUN;
 }
 
+int cmd_worse(int one, int other)
+{
+    int most = one > other ? one : other, least = one > other ? other : one;
+    return most == EXIT_INCONCLUSIVE && least ? least : most;
+}
+
 int cmd_finish(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))

@@ -83,6 +83,9 @@ bool cmd_parse(const struct cmd_env *env, const struct command *command, int arg
 /* The exit code of a command whose measurement failed with `rc`. */
 enum exit_code cmd_not_measured(int rc);
 
+/* The exit code of two parts: EXIT_INCONCLUSIVE hides no other, though it is larger. */
+int cmd_worse(int one, int other);
+
 /* Flushes stdout. 0, or EXIT_NOT_RUN after a message, for example if the disk is full. */
 int cmd_finish(void);
 

@@ -176,7 +176,7 @@ static int format(printer *print, const void *page, char **text, size_t *size, s
     return fclose(out) && !rc ? err_set(err, -ENOMEM, "no memory for the page") : rc;
 }
 
-static int check_writable(int at_fd, const char *name, struct err *err)
+int page_check(int at_fd, const char *name, struct err *err)
 {
     int rc = check_replaceable(at_fd, name);
     if (rc == -EEXIST)
@@ -196,7 +196,7 @@ int page_replace(printer *print, const void *page, int at_fd, const char *name, 
 
 int page_put(printer *print, const void *page, int at_fd, const char *name, struct err *err)
 {
-    int rc = check_writable(at_fd, name, err);
+    int rc = page_check(at_fd, name, err);
     return rc ? rc : page_replace(print, page, at_fd, name, err);
 }
 

@@ -36,6 +36,10 @@ int page_put(int (*print)(const void *page, FILE *out, struct err *err), const v
 int page_put_document(const char *title, const struct doc *doc, int at_fd, const char *name,
                       struct err *err);
 
+/* -EEXIST, or another reason why a page cannot be written there: for checks before a measurement.
+ */
+int page_check(int at_fd, const char *name, struct err *err);
+
 /* As page_put, but replaces any file, also one that contend did not write. */
 int page_replace(int (*print)(const void *page, FILE *out, struct err *err), const void *page,
                  int at_fd, const char *name, struct err *err);

@@ -368,6 +368,7 @@ static int try_live(const struct incident_work *work, const struct incident *inc
                     struct examination *examination, struct incident_doctor *doctor,
                     struct err *err)
 {
+    static const double load_end_s = 60;
     struct process load;
     int status;
     char line[SHELL_MOST + 8];
@@ -377,7 +378,7 @@ static int try_live(const struct incident_work *work, const struct incident *inc
         return err_sys(err, rc, "cannot start the sick variant");
     rc = try_command(work, incident, examination, &load, doctor, err);
     (void)process_signal(&load, SIGTERM);
-    process_wait(&load, &status);
+    (void)process_end(&load, load_end_s, &status);
     return rc;
 }
 

@@ -110,13 +110,6 @@ int session_not_started(const struct session *s, int rc)
     return s->job_env.launcher && lost ? EXIT_NOT_RUN : EXIT_USAGE;
 }
 
-/* The exit code of two scenarios: EXIT_NOT_RUN outweighs EXIT_INCONCLUSIVE, though it is less. */
-static int worse_code(int one, int other)
-{
-    int most = one > other ? one : other, least = one > other ? other : one;
-    return most == EXIT_INCONCLUSIVE && least == EXIT_NOT_RUN ? least : most;
-}
-
 static void gather_environment(struct session *s)
 {
     unsigned n = 0;
@@ -284,7 +277,7 @@ int session_run(struct session *s, const struct scenario *const *scenarios, int 
         begin_scenario(s, name, i, n);
         int one = session_run_scenario(s, scenarios[i], has_subdirectories ? name : NULL);
         one = end_scenario(s, i, begin_ns, one);
-        code = worse_code(one, code);
+        code = cmd_worse(one, code);
         goes_on =
             one != EXIT_INTERRUPTED && !job_is_lost(&s->job) && (one != EXIT_USAGE || s->list);
     }

@@ -426,6 +426,8 @@ static int open_files(struct session *s, const char *subdirectory, struct err *e
         rc = open_outputs(s, err);
     if (!rc)
         rc = open_trace(s, err);
+    if (!rc && s->options.junit)
+        rc = directory_check_file(s->options.junit, err);
     return job_agree(&s->job, rc, err);
 }
 

@@ -63,10 +63,11 @@ int apply_guard_start(struct apply_guard *guard, const char *state_path, double 
 
 void apply_guard_end(struct apply_guard *guard)
 {
+    static const double end_s = 10;
     int status;
     if (!guard->process.pid)
         return;
     (void)!write(guard->fd, "", 1);
     (void)close(guard->fd);
-    process_wait(&guard->process, &status);
+    (void)process_end(&guard->process, end_s, &status);
 }

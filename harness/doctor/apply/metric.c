@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +12,9 @@
 #include "harness/contract/command.h"
 #include "harness/lib/base/array.h"
 #include "harness/lib/sys/clock.h"
-#include "harness/lib/sys/process.h"
+#include "harness/lib/sys/shell.h"
 
-enum { COMMAND_LONGEST_MS = 2000, ANSWER_MAX = 256 };
+enum { COMMAND_LONGEST_S = 2, ANSWER_MAX = 256 };
 
 static const struct {
     const char *prefix;
@@ -238,58 +236,28 @@ static int read_log(struct metric *metric, bool counts, struct err *err)
     return rc;
 }
 
-struct asked {
-    const char *command;
-    int out_fd;
-};
-
-static int run_shell(void *arg)
+static bool is_interrupted(void *signals)
 {
-    const struct asked *asked = arg;
-    return process_become_shell(asked->command, asked->out_fd, STDERR_FILENO);
-}
-
-/* Reads until end of file, a full buffer, or the time limit (-ETIME). */
-static ssize_t read_answer(int fd, char *answer, size_t size)
-{
-    size_t used = 0;
-    uint64_t end_ns = clock_now_ns() + COMMAND_LONGEST_MS * 1000000ull;
-    for (;;) {
-        uint64_t at_ns = clock_now_ns();
-        struct pollfd events = {.fd = fd, .events = POLLIN};
-        if (at_ns >= end_ns || !poll(&events, 1, (int)((end_ns - at_ns) / 1000000) + 1))
-            return -ETIME;
-        ssize_t n = read(fd, answer + used, size - 1 - used);
-        if (n < 0 && (errno == EINTR || errno == EAGAIN))
-            continue;
-        if (n <= 0 || (used += (size_t)n) == size - 1)
-            break;
-    }
-    answer[used] = '\0';
-    return (ssize_t)used;
+    return signals && signals_take(signals);
 }
 
 static int ask_command(struct metric *metric, struct err *err)
 {
     char answer[ANSWER_MAX];
-    int out[2], status;
-    struct process process;
-    if (pipe2(out, O_CLOEXEC))
-        return err_sys(err, -errno, "no pipe for '%.80s'", metric->command);
-    struct asked asked = {metric->command, out[1]};
-    int rc = process_start(&process, true, run_shell, &asked);
-    (void)close(out[1]);
-    ssize_t n = rc ? rc : read_answer(out[0], answer, sizeof(answer));
-    (void)close(out[0]);
+    int status;
+    const struct shell shell = {.line = metric->command,
+                                .limit_s = COMMAND_LONGEST_S,
+                                .stops = is_interrupted,
+                                .stops_arg = metric->signals};
+    int rc = shell_run(&shell, answer, sizeof(answer), &status);
+    if (rc == -EINTR)
+        return err_set(err, rc, "interrupted");
+    if (rc == -ETIME)
+        return err_set(err, rc, "'%.80s' takes longer than %d s", metric->command,
+                       COMMAND_LONGEST_S);
     if (rc)
         return err_sys(err, rc, "cannot start '%.80s'", metric->command);
-    if (n < 0)
-        (void)process_signal_group(&process, SIGKILL);
-    process_wait(&process, &status);
-    if (n < 0)
-        return err_set(err, -ETIME, "'%.80s' takes longer than %d s", metric->command,
-                       COMMAND_LONGEST_MS / 1000);
-    if (!n)
+    if (!answer[0])
         return err_set(err, -EINVAL, "'%.100s' prints no number", metric->command);
     return take_number(metric, answer, err);
 }

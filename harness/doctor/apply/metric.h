@@ -27,6 +27,7 @@
 
 #include "harness/doctor/apply/gain.h"
 #include "harness/lib/base/err.h"
+#include "harness/lib/sys/signals.h"
 
 enum metric_kind { METRIC_LINES, METRIC_FILE, METRIC_COUNTER, METRIC_RATE };
 
@@ -34,10 +35,11 @@ enum { METRIC_LINE_MAX = 4096 };
 
 struct metric {
     enum metric_kind kind;
-    const char *command; /* borrowed; for COUNTER and RATE */
-    char path[PATH_MAX]; /* for LINES and FILE */
-    bool own_output;     /* PATH was "-": metric_set_output sets the path */
-    bool is_cost;        /* the number is a time or a cost: lower is faster */
+    const char *command;     /* borrowed; for COUNTER and RATE */
+    struct signals *signals; /* borrowed; they end a command that runs; NULL = none */
+    char path[PATH_MAX];     /* for LINES and FILE */
+    bool own_output;         /* PATH was "-": metric_set_output sets the path */
+    bool is_cost;            /* the number is a time or a cost: lower is faster */
     regex_t regex;
     bool has_regex;
 
@@ -71,7 +73,8 @@ void metric_set_output(struct metric *metric, const char *path);
 /* Begins a block: earlier output does not count. -ENOENT, -EINVAL: bad file or command. */
 int metric_begin(struct metric *metric, struct err *err);
 
-/* Takes a sample. -ETIME: a command takes over 2 s. -EINVAL: no number, or a falling counter. */
+/* Takes a sample. -ETIME: a command takes over 2 s; -EINTR. -EINVAL: no number, or a falling
+ * counter. */
 int metric_look(struct metric *metric, struct err *err);
 
 /* Rate between two times; NaN = too few samples. For a cost, 1 / the number. */

@@ -262,7 +262,8 @@ static bool is_oversubscribed(const struct teams *teams)
     const double worth = check_gain_of_spin(check_spinning_least).times;
     const double times = gain_of(teams).times;
     const bool is_seen_to_lose = !isnan(spin_share(teams)) && times >= 2 * worth;
-    return teams->nwho && teams->most > teams->each && teams->nthreads > teams->room &&
+    return teams->nwho && !bitset_empty(&teams->cpus) && teams->most > teams->each &&
+           teams->nthreads > teams->room &&
            (teams->wanted >= crowded * bitset_count(&teams->cpus) ||
             (is_seen_to_lose && teams->queued >= queued_spinning)) &&
            !(times < worth);

@@ -61,5 +61,5 @@ void doctor_launch_end(struct doctor_launch *launch)
         (void)usleep(GRACE_PAUSE_US);
     if (!process_is_zombie(&launch->process))
         (void)process_end_below(launch->process.pid);
-    process_wait(&launch->process, &status);
+    (void)process_end(&launch->process, GRACE_TRIES * GRACE_PAUSE_US * 1e-6, &status);
 }

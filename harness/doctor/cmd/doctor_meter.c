@@ -26,7 +26,7 @@ int meter_rest(double seconds, struct signals *signals, struct err *err)
 }
 
 int meter_open(const struct opt_texts *texts, bool starts_job, bool less_is_better,
-               struct meter *meter, struct err *err)
+               struct signals *signals, struct meter *meter, struct err *err)
 {
     *meter = (struct meter){0};
     if (texts->n > METER_MOST)
@@ -45,6 +45,7 @@ int meter_open(const struct opt_texts *texts, bool starts_job, bool less_is_bett
         if (less_is_better && !is_number)
             return err_set(err, -EINVAL, "--less-is-better needs --verify file: or rate:");
         metric->is_cost = less_is_better;
+        metric->signals = signals;
     }
     return 0;
 }

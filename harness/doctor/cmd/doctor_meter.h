@@ -24,7 +24,7 @@ int meter_rest(double seconds, struct signals *signals, struct err *err);
 
 /* -EINVAL: the message says what to type. Free it, also after an error. */
 int meter_open(const struct opt_texts *texts, bool starts_job, bool less_is_better,
-               struct meter *meter, struct err *err);
+               struct signals *signals, struct meter *meter, struct err *err);
 void meter_free(struct meter *meter);
 
 /*

@@ -33,7 +33,7 @@ int doctor_verify_open(const struct doctor_verify_options *options,
         (void)snprintf(verify->state_option, sizeof(verify->state_option), " --state %.1000s",
                        quoted);
     int rc = meter_open(&options->metrics, options->restart, options->less_is_better,
-                        &verify->meter, err);
+                        verify->signals, &verify->meter, err);
     verify->trial.unit = rc ? "" : metric_unit(&verify->meter.all[0]);
     return rc;
 }

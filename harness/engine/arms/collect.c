@@ -8,9 +8,9 @@
 
 #include "harness/machine/gpu/state.h"
 
-static enum status worker_status(const struct shared_worker *worker, bool censored)
+static enum status worker_status(enum worker_state state, bool censored)
 {
-    switch (shared_state(worker)) {
+    switch (state) {
     case WORKER_FINISHED:
         return STATUS_OK;
     case WORKER_SKIPPED:
@@ -22,6 +22,11 @@ static enum status worker_status(const struct shared_worker *worker, bool censor
     }
 }
 
+static size_t at_most(size_t n, size_t most)
+{
+    return n < most ? n : most;
+}
+
 static int compare_cpu_samples(const void *a, const void *b)
 {
     const struct cpu_sample_point *x = a, *y = b;
@@ -30,23 +35,29 @@ static int compare_cpu_samples(const void *a, const void *b)
 
 static int copy_values(const struct value_log *log, struct worker_result *out)
 {
-    if (!log->n)
+    const size_t n = at_most(log->n, VALUES_MAX);
+    const size_t nreasons = at_most(log->nreasons, VALUE_REASONS_MAX);
+    if (!n)
         return 0;
-    out->values = calloc(log->n, sizeof(*out->values));
-    out->reasons = calloc(log->nreasons + 1, sizeof(*out->reasons));
+    out->values = calloc(n, sizeof(*out->values));
+    out->reasons = calloc(nreasons + 1, sizeof(*out->reasons));
     if (!out->values || !out->reasons)
         return -ENOMEM;
-    memcpy(out->values, log->value, log->n * sizeof(*out->values));
-    memcpy(out->reasons, log->reason, log->nreasons * sizeof(*out->reasons));
-    out->nvalues = log->n;
-    out->nreasons = log->nreasons;
+    memcpy(out->values, log->value, n * sizeof(*out->values));
+    memcpy(out->reasons, log->reason, nreasons * sizeof(*out->reasons));
+    for (size_t i = 0; i < n; i++)
+        out->values[i].reason = (uint32_t)at_most(out->values[i].reason, nreasons);
+    for (size_t i = 0; i < nreasons; i++)
+        out->reasons[i].msg[sizeof(out->reasons[i].msg) - 1] = '\0';
+    out->nvalues = n;
+    out->nreasons = nreasons;
     return 0;
 }
 
 /* There are none unless a trace was requested and steps have stages. */
 static int copy_staged(const struct shared_worker *worker, struct worker_result *out)
 {
-    size_t n = worker->nstaged < SHARED_STAGED ? worker->nstaged : SHARED_STAGED;
+    size_t n = at_most(at_most(worker->nstaged, SHARED_STAGED), out->nsamples);
     if (!n)
         return 0;
     out->staged = malloc(n * sizeof(*out->staged));
@@ -59,18 +70,17 @@ static int copy_staged(const struct shared_worker *worker, struct worker_result 
 
 static int copy_cpu_samples(const struct cpu_samples *log, struct worker_result *out)
 {
-    unsigned threads = atomic_load(&log->threads);
-    threads = threads < CPU_SAMPLE_THREADS ? threads : CPU_SAMPLE_THREADS;
+    unsigned threads = (unsigned)at_most(atomic_load(&log->threads), CPU_SAMPLE_THREADS);
     size_t total = 0;
     for (unsigned t = 0; t < threads; t++)
-        total += atomic_load(&log->thread[t].marks);
+        total += cpu_samples_marks(&log->thread[t]);
     if (!total)
         return 0;
     out->cpu_samples = calloc(total, sizeof(*out->cpu_samples));
     if (!out->cpu_samples)
         return -ENOMEM;
     for (unsigned t = 0; t < threads; t++)
-        for (uint32_t m = 0; m < atomic_load(&log->thread[t].marks) && out->ncpu_samples < total;
+        for (uint32_t m = 0; m < cpu_samples_marks(&log->thread[t]) && out->ncpu_samples < total;
              m++)
             out->cpu_samples[out->ncpu_samples++] = (struct cpu_sample_point){
                 .at_ns = log->thread[t].mark[m].at_ns,
@@ -110,28 +120,12 @@ static void add_censored(const struct shared_worker *worker, uint64_t go_ns, uin
                   (double)(killed_ns - started_ns) * 1e-9);
 }
 
-int collect_worker(const struct shared_worker *worker, uint64_t go_ns, uint64_t killed_ns,
-                   struct worker_result *out)
+/* The worker's samples, and what it used meanwhile. */
+static int copy_samples(const struct shared_worker *worker, uint64_t go_ns,
+                        const struct worker_end *end, struct worker_result *out)
 {
-    size_t n = atomic_load(&worker->nsamples);
-    out->status = worker_status(worker, killed_ns != 0);
-    out->err = worker->err;
-    out->background = worker->plan.background;
-    memcpy(out->library, worker->library, sizeof(out->library));
-    out->pid = worker->pid;
-    out->cpus_actual = worker->cpus_actual;
-    if (!bitset_equal(&worker->cpus_first, &worker->cpus_actual))
-        out->cpus_threads = worker->cpus_threads;
-    out->least_team = worker->least_team;
-    out->nmasks = worker->command.tree.nmasks;
-    memcpy(out->masks, worker->command.tree.mask, sizeof(out->masks));
-    out->cut_bytes = worker->command.cut_bytes;
-    out->killed = worker->command.killed;
-    out->mem_nodes_actual = worker->mem_nodes_actual;
-    out->mem_policy_actual = worker->mem_policy_actual;
-    memcpy(out->pages_on_node, worker->pages_on_node, sizeof(out->pages_on_node));
-    out->pages_elsewhere = worker->pages_elsewhere;
-    out->stages = worker->stages;
+    size_t n = at_most(atomic_load(&worker->nsamples), SHARED_SAMPLES);
+    const struct usage_snapshot *at_end = end->killed_ns ? &end->at_end : &worker->at_end;
     out->go_ns = worker->go_ns;
     out->end_ns = worker->end_ns;
     out->samples = calloc(n + 1, sizeof(*out->samples));
@@ -139,14 +133,53 @@ int collect_worker(const struct shared_worker *worker, uint64_t go_ns, uint64_t 
         return -ENOMEM;
     memcpy(out->samples, worker->samples, n * sizeof(*out->samples));
     out->nsamples = n;
-    if (killed_ns)
-        add_censored(worker, go_ns, killed_ns, out);
+    if (end->killed_ns)
+        add_censored(worker, go_ns, end->killed_ns, out);
     if (out->nsamples && !worker->at_go.at_ns)
         usage_forget(&out->usage); /* no reading at go to subtract: its usage is unknown */
-    else if (out->nsamples && worker->at_end.at_ns)
-        usage_diff(&worker->at_go, &worker->at_end, out->go_ns, out->end_ns, &worker->cpu_samples,
+    else if (out->nsamples && at_end->at_ns)
+        usage_diff(&worker->at_go, at_end, out->go_ns, out->end_ns, &worker->cpu_samples,
                    &out->usage);
-    int rc = copy_values(&worker->values, out);
+    return 0;
+}
+
+static void copy_command(const struct command_report *report, struct worker_result *out)
+{
+    struct command_seen seen;
+    command_read_seen(report, &seen);
+    out->nmasks = seen.nmasks;
+    memcpy(out->masks, seen.mask, sizeof(out->masks));
+    for (unsigned m = 0; m < out->nmasks; m++)
+        out->masks[m].name[sizeof(out->masks[m].name) - 1] = '\0';
+    out->cut_bytes = report->cut_bytes;
+    out->killed = report->killed;
+}
+
+int collect_worker(const struct shared_worker *worker, uint64_t go_ns, const struct worker_end *end,
+                   struct worker_result *out)
+{
+    const enum worker_state state = end->state ? end->state : shared_state(worker);
+    out->status = worker_status(state, end->killed_ns != 0);
+    if (state >= WORKER_FINISHED) /* its reason is complete by then */
+        out->err = end->state ? end->err : worker->err;
+    out->err.msg[sizeof(out->err.msg) - 1] = '\0';
+    out->background = worker->plan.background;
+    memcpy(out->library, worker->library, sizeof(out->library));
+    out->library[sizeof(out->library) - 1] = '\0';
+    out->pid = worker->pid;
+    out->cpus_actual = worker->cpus_actual;
+    if (!bitset_equal(&worker->cpus_first, &worker->cpus_actual))
+        out->cpus_threads = worker->cpus_threads;
+    out->least_team = worker->least_team;
+    copy_command(&worker->command, out);
+    out->mem_nodes_actual = worker->mem_nodes_actual;
+    out->mem_policy_actual = worker->mem_policy_actual;
+    memcpy(out->pages_on_node, worker->pages_on_node, sizeof(out->pages_on_node));
+    out->pages_elsewhere = worker->pages_elsewhere;
+    out->stages = worker->stages;
+    int rc = copy_samples(worker, go_ns, end, out);
+    if (!rc)
+        rc = copy_values(&worker->values, out);
     if (!rc)
         rc = copy_staged(worker, out);
     return rc ? rc : copy_cpu_samples(&worker->cpu_samples, out);

@@ -15,12 +15,20 @@
 /* The same if heat held back the clock of a GPU in use for a larger share of the time. */
 #define COLLECT_NOISY_HEAT 0.01
 
+/* What a parent knows of its worker's end; zeroed = only what the worker itself reports. */
+struct worker_end {
+    enum worker_state state; /* WORKER_FAILED or WORKER_HUNG, with the reason; else 0 */
+    struct err err;
+    uint64_t killed_ns;           /* when the limit ended its step; 0 = it did not */
+    struct usage_snapshot at_end; /* read at that time */
+};
+
 /*
- * Copies one worker's report. If `killed_ns` != 0, the limit ended its step at that time, and the
- * step becomes a censored sample. `go_ns`: time of the go signal, for a worker that never ran. The
- * only error is -ENOMEM.
+ * Copies one worker's report. A step that the limit ended becomes a censored sample. `go_ns`: time
+ * of the go signal, for a worker that never ran. The only error is -ENOMEM. Whatever the worker
+ * has written, nothing is read beyond its report.
  */
-int collect_worker(const struct shared_worker *worker, uint64_t go_ns, uint64_t killed_ns,
+int collect_worker(const struct shared_worker *worker, uint64_t go_ns, const struct worker_end *end,
                    struct worker_result *out);
 
 /*

@@ -14,6 +14,7 @@
 #include "harness/engine/worker/launch.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/shell.h"
 
 /* Orders for a guard: run argv[3 + order]. */
 enum order { ORDER_BEFORE, ORDER_AFTER, ORDER_CHECK, ORDERS };
@@ -30,33 +31,15 @@ struct answer {
     char text[VARIANT_READ_BACK_MAX];
 };
 
-enum { TICK_MS = 20, LIMIT_S = 60, GUARD_TIMED_OUT = -1, GUARD_REFUSED = -2 };
-
-/* ---- in the guard ---- */
-
-struct command {
-    const char *text;
-    int out_fd;
+enum {
+    TICK_MS = 200,
+    LIMIT_S = 60,
+    ANSWER_S = 2 * LIMIT_S + 5,
+    GUARD_TIMED_OUT = -1,
+    GUARD_REFUSED = -2
 };
 
-static int become_shell(void *arg)
-{
-    const struct command *command = arg;
-    return process_become_shell(command->text, command->out_fd, command->out_fd);
-}
-
-/* Reads the output so far; drops what does not fit. */
-static void take_output(int fd, struct answer *answer, size_t *used)
-{
-    char piece[512];
-    ssize_t n;
-    while ((n = read(fd, piece, sizeof(piece))) > 0) {
-        size_t room = sizeof(answer->text) - 1 - *used;
-        size_t taken = (size_t)n < room ? (size_t)n : room;
-        memcpy(answer->text + *used, piece, taken);
-        *used += taken;
-    }
-}
+/* ---- in the guard ---- */
 
 /* Keeps the first line. */
 static void trim(char *text)
@@ -64,45 +47,30 @@ static void trim(char *text)
     text[strcspn(text, "\n")] = '\0';
 }
 
-/* Waits for the command's exit: its output may stay open in processes that it left behind. */
-static void await(struct process *process, int out_fd, struct answer *answer)
+/* The process that measures has ended, or goes on without the answer: it was interrupted. */
+static bool is_unwanted(void *arg)
 {
-    uint64_t until_ns = clock_now_ns() + UINT64_C(1000000000) * LIMIT_S;
-    size_t used = 0;
-    int status = 0;
-    bool timed_out = false;
-    while (!process_ended(process, &status)) {
-        struct pollfd more = {.fd = out_fd, .events = POLLIN};
-        if (poll(&more, 1, TICK_MS) > 0 && (more.revents & POLLHUP))
-            (void)usleep(1000); /* it closed its output and runs on */
-        take_output(out_fd, answer, &used);
-        timed_out = timed_out || clock_now_ns() >= until_ns;
-        if (timed_out)
-            (void)process_signal_group(process, SIGKILL);
-    }
-    take_output(out_fd, answer, &used);
-    trim(answer->text);
-    answer->status = timed_out           ? GUARD_TIMED_OUT
-                     : WIFEXITED(status) ? WEXITSTATUS(status)
-                                         : 128 + WTERMSIG(status);
+    struct pollfd socket = {.fd = *(const int *)arg, .events = POLLIN};
+    return poll(&socket, 1, 0) > 0;
 }
 
-static void run_command(const char *text, unsigned serial, struct answer *answer)
+/* What was begun is always undone: `after` ends by itself or at the limit. */
+static void run_command(const char *text, enum order order, int fd, struct answer *answer)
 {
-    int pipe_fd[2];
-    struct process process;
-    *answer = (struct answer){.serial = serial};
+    const struct shell shell = {.line = text,
+                                .limit_s = LIMIT_S,
+                                .with_errors = true,
+                                .stops = order == ORDER_AFTER ? NULL : is_unwanted,
+                                .stops_arg = &fd};
+    int status = 0;
     if (!text[0])
         return;
-    answer->status = GUARD_REFUSED;
-    if (pipe2(pipe_fd, O_CLOEXEC | O_NONBLOCK))
-        return;
-    struct command command = {text, pipe_fd[1]};
-    int rc = process_start(&process, true, become_shell, &command);
-    (void)close(pipe_fd[1]);
-    if (!rc)
-        await(&process, pipe_fd[0], answer);
-    (void)close(pipe_fd[0]);
+    int rc = shell_run(&shell, answer->text, sizeof(answer->text), &status);
+    trim(answer->text);
+    answer->status = rc == -ETIME        ? GUARD_TIMED_OUT
+                     : rc                ? GUARD_REFUSED
+                     : WIFEXITED(status) ? WEXITSTATUS(status)
+                                         : 128 + WTERMSIG(status);
 }
 
 int guard_main(int argc, char **argv)
@@ -119,14 +87,15 @@ int guard_main(int argc, char **argv)
          recv(fd, &request, sizeof(request), 0) == (ssize_t)sizeof(request);) {
         if (request.order == ORDER_BEFORE)
             to_undo = true;
-        run_command(argv[3 + (int)request.order], request.serial, &answer);
+        answer = (struct answer){.serial = request.serial};
+        run_command(argv[3 + (int)request.order], request.order, fd, &answer);
         if (request.order == ORDER_AFTER && !answer.status)
             to_undo = false;
         if (send(fd, &answer, sizeof(answer), MSG_NOSIGNAL) < 0)
             break;
     }
     if (to_undo)
-        run_command(argv[3 + ORDER_AFTER], 0, &answer);
+        run_command(argv[3 + ORDER_AFTER], ORDER_AFTER, fd, &answer);
     return 0;
 }
 
@@ -155,15 +124,17 @@ static int report_failure(const struct variant *variant, enum order order,
 
 /*
  * Returns 0; -EINTR: a signal asks us to end, and the guard undoes by itself; -ECHILD: the guard is
- * gone. Ctrl-Z stops us (*stopped), but not the guard, whose command runs to its end.
+ * gone, or stopped. Ctrl-Z stops us (*stopped), but not the guard, whose command runs to its end.
  */
 static int await_answer(const struct guard *guard, struct signals *signals, struct answer *answer,
                         bool *stopped)
 {
     struct pollfd fds[] = {{.fd = guard->fd, .events = POLLIN},
                            {.fd = signals->fd, .events = POLLIN}};
+    const uint64_t until_ns = clock_now_ns() + ANSWER_S * UINT64_C(1000000000);
     for (;;) {
-        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+        int n = poll(fds, 2, TICK_MS);
+        if ((n < 0 && errno != EINTR) || (!n && clock_now_ns() >= until_ns))
             return -ECHILD;
         if (signals_take(signals))
             return -EINTR;
@@ -191,6 +162,7 @@ static int send_request(struct guards *guards, size_t v, enum order order, struc
     if (!guard->fd || !command_of(variant, order))
         return 0;
     const struct request request = {++guard->serial, order};
+    guard->begun |= order == ORDER_BEFORE;
     bool sent =
         send(guard->fd, &request, sizeof(request), MSG_NOSIGNAL) == (ssize_t)sizeof(request);
     bool stopped = false;
@@ -237,7 +209,7 @@ int guards_open(struct guards *guards, struct variants *variants, struct signals
                 struct err *err)
 {
     int rc = 0;
-    *guards = (struct guards){.variants = variants};
+    *guards = (struct guards){.variants = variants, .signals = signals};
     for (size_t v = 0; variants && v < variants->n && !rc; v++) {
         const struct variant *variant = &variants->all[v];
         if (!variant->before && !variant->after && !variant->check)
@@ -289,28 +261,47 @@ static void report_read_back(const struct variant *variant, const struct variant
                  variant->name, state->initial);
 }
 
-/* Runs `check` for the final state. `none` has no signals: this check is not interrupted. */
+/* Runs `check` for the final state. */
 static void check_final_state(struct guards *guards, size_t v)
 {
     struct variant_state *state = &guards->variants->state[v];
-    struct signals none = {.fd = -1};
     struct err err = {0};
-    if (check(guards, v, &none, state->final, &err))
-        log_warn("%s", err.msg);
-    else
+    int rc = check(guards, v, guards->signals, state->final, &err);
+    if (!rc)
         report_read_back(&guards->variants->all[v], state);
+    else if (rc != -EINTR)
+        log_warn("%s", err.msg);
 }
 
+/* Waits until the guard has undone all, unless a signal comes. */
+static void await_end(struct guards *guards, size_t v)
+{
+    struct guard *guard = &guards->guard[v];
+    const uint64_t until_ns = clock_now_ns() + ANSWER_S * UINT64_C(1000000000);
+    int status;
+    while (clock_now_ns() < until_ns && !signals_take(guards->signals))
+        if (process_wait_for(&guard->process, TICK_MS * 1e-3, &status))
+            return;
+    log_warn("variant '%s': not waited for its after, which runs on for up to %d s",
+             guards->variants->all[v].name, LIMIT_S);
+}
+
+/* A signal that has asked to end the run does not keep us from undoing; the next one does. */
 void guards_close(struct guards *guards)
 {
+    const int interrupted = guards->signals ? guards->signals->interrupted : 0;
+    if (interrupted)
+        guards->signals->interrupted = 0;
     for (size_t v = 0; guards->variants && v < guards->variants->n; v++) {
         struct guard *guard = &guards->guard[v];
-        int status;
         if (!guard->fd)
             continue;
-        check_final_state(guards, v);
+        if (!interrupted || guard->begun)
+            check_final_state(guards, v);
         (void)close(guard->fd);
-        process_wait(&guard->process, &status);
+        await_end(guards, v);
         *guard = (struct guard){0};
     }
+    if (interrupted)
+        guards->signals->interrupted = interrupted;
 }

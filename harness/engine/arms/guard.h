@@ -4,9 +4,10 @@
  *
  * The guard is this program again (engine/worker/launch.h), in a process group of its own, with
  * signals blocked. It runs one command at a time, by /bin/sh -c with stdin /dev/null, and keeps the
- * first line of the output. It kills a command that does not end within a minute. When our end of
- * its socket is closed, the guard runs `after` if that is due, and ends. If the guard is killed
- * too, as with a whole container, nothing is undone.
+ * first line of the output. It kills a command that does not end within a minute, and `before` and
+ * `check` as soon as we go on without them. When our end of its socket is closed, the guard runs
+ * `after` if that is due, and ends. If the guard is killed too, as with a whole container, nothing
+ * is undone.
  */
 #ifndef CONTEND_ENGINE_ARMS_GUARD_H
 #define CONTEND_ENGINE_ARMS_GUARD_H
@@ -18,10 +19,12 @@
 /* One for each variant that has commands. Zeroed = none. */
 struct guards {
     struct variants *variants; /* borrowed; `state` is filled */
+    struct signals *signals;   /* borrowed */
     struct guard {
         struct process process;
         int fd;          /* 0 = none */
         unsigned serial; /* of the last request */
+        bool begun;      /* `before` was requested */
     } guard[VARIANTS_MAX];
 };
 
@@ -43,8 +46,8 @@ int guards_before(struct guards *guards, const struct arm *arm, struct signals *
 int guards_after(struct guards *guards, const struct arm *arm, struct signals *signals,
                  struct err *err);
 
-/* Waits until all is undone. Warns if `check` prints something else than at first, or if `before`
- * did not change what `check` prints. */
+/* Waits until all is undone, or until the next signal. Warns if `check` prints something else than
+ * at first, or if `before` did not change what `check` prints. */
 void guards_close(struct guards *guards);
 
 /* Main of a guard: argv[2] is its socket, argv[3] to argv[5] are before, after and check. */

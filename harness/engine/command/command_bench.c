@@ -52,6 +52,7 @@ struct run {
     char number[COMMAND_LINE_MAX]; /* the last match of the metric */
     bool number_cut;               /* it may have more digits */
     uint64_t lines;                /* that count, since the start */
+    struct tree tree;
 };
 
 static int elapsed_ms(uint64_t until_ns)
@@ -146,10 +147,34 @@ static void record_cpu(void *arg, int tid, unsigned os_cpu, uint64_t at_ns)
     cpu_sample_note(arg, tid, os_cpu, at_ns);
 }
 
+static void report_seen(struct run *run)
+{
+    struct command_report *report = run->orders->report;
+    const struct tree *tree = &run->tree;
+    uint32_t next = atomic_load(&report->reports) + 1;
+    struct command_seen *seen = &report->seen[next % 2];
+    seen->used = tree->used;
+    seen->nmasks = tree->nmasks;
+    memcpy(seen->mask, tree->mask, sizeof(seen->mask));
+    atomic_store(&report->reports, next);
+}
+
+void command_read_seen(const struct command_report *report, struct command_seen *out)
+{
+    uint32_t read;
+    do {
+        read = atomic_load(&report->reports);
+        *out = report->seen[read % 2];
+        atomic_thread_fence(memory_order_acquire);
+    } while (atomic_load(&report->reports) != read);
+    out->nmasks = out->nmasks < TREE_MASKS ? out->nmasks : TREE_MASKS;
+}
+
 static void sample_tree(struct run *run)
 {
     uint64_t begin_ns = clock_thread_cpu_ns(); /* CPU time: a sample may wait long for a CPU */
-    tree_sample(&run->orders->report->tree, record_cpu, run->ctx->cpu_samples);
+    tree_sample(&run->tree, record_cpu, run->ctx->cpu_samples);
+    report_seen(run);
     uint64_t pause_ns = (clock_thread_cpu_ns() - begin_ns) * SAMPLE_COST_SHARE;
     pause_ns = pause_ns < SAMPLE_LEAST_MS * ms_ns ? SAMPLE_LEAST_MS * ms_ns : pause_ns;
     run->next_sample_ns =
@@ -167,7 +192,7 @@ static int start(struct run *run)
     if (run->orders->command.options.metric_file) /* an earlier run's file must not count */
         (void)unlink(run->orders->command.options.metric_file);
     run->started_ns = run->next_sample_ns = clock_now_ns();
-    tree_begin(&run->orders->report->tree, &run->orders->cpus);
+    tree_begin(&run->tree, &run->orders->cpus);
     return command_start(run->orders->command.argv, &run->orders->cpus, &run->process, &run->out_fd,
                          run->ctx->err);
 }
@@ -281,7 +306,8 @@ static int finish(struct run *run)
         (void)read_output(run);
     int rc = end_others(run);
     close_output(run);
-    tree_end(&run->orders->report->tree);
+    tree_end(&run->tree);
+    report_seen(run);
     int failed = judge_status(run, status);
     return failed ? failed : rc;
 }

@@ -12,6 +12,7 @@
 #ifndef CONTEND_ENGINE_COMMAND_COMMAND_BENCH_H
 #define CONTEND_ENGINE_COMMAND_COMMAND_BENCH_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "harness/contract/bench.h"
@@ -21,12 +22,23 @@
 /* Limits of a command's output, for one worker in all rounds, and of its last line. */
 enum { COMMAND_OUTPUT_MAX = 1 << 20, COMMAND_LINE_MAX = 4096 };
 
+/* What a worker has seen of its command's processes. */
+struct command_seen {
+    struct tree_used used;
+    uint32_t nmasks;
+    struct tree_mask mask[TREE_MASKS];
+};
+
 /* The report of a worker on its command, in shared memory. Zeroed = nothing. */
 struct command_report {
-    struct tree tree;
-    uint64_t cut_bytes; /* of its output that were dropped */
-    uint32_t killed;    /* runs that did not end at SIGTERM */
+    _Atomic uint32_t reports;    /* so far */
+    struct command_seen seen[2]; /* by turns, so that one is whole when the worker is killed */
+    uint64_t cut_bytes;          /* of its output that were dropped */
+    uint32_t killed;             /* runs that did not end at SIGTERM */
 };
+
+/* Copies the latest that the worker has reported, also while it runs on. */
+void command_read_seen(const struct command_report *report, struct command_seen *out);
 
 /* ctx->command of such a benchmark: its orders, and its report. */
 struct command_orders {

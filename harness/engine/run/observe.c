@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "harness/engine/arms/collect.h"
 #include "harness/engine/run/observe_parts.h"
 #include "harness/engine/worker/usage.h"
 #include "harness/lib/say/log.h"
@@ -30,8 +29,8 @@ static uint32_t least_state(const struct observer *o, unsigned n)
 {
     uint32_t least = WORKER_STATES;
     for (unsigned i = 0; i < n; i++)
-        if (o->child[i].pid && shared_state(&o->shared->worker[i]) < least)
-            least = shared_state(&o->shared->worker[i]);
+        if (o->child[i].pid && observe_state(o, i) < least)
+            least = observe_state(o, i);
     return least;
 }
 
@@ -178,19 +177,21 @@ static int prepare(struct observer *o)
 static void censor_running(struct observer *o)
 {
     for (unsigned i = 0; i < o->foreground; i++) {
-        struct shared_worker *worker = &o->shared->worker[i];
+        const struct shared_worker *worker = &o->shared->worker[i];
+        struct worker_end *end = &o->child[i].end;
+        struct command_seen seen;
         if (observe_reached(o, i, WORKER_DONE))
             continue;
+        command_read_seen(&worker->command, &seen);
         if (o->arm->bench->runs_command)
-            usage_read_tree(&worker->command.tree.used, &worker->at_end);
+            usage_read_tree(&seen.used, &end->at_end);
         else
-            usage_read(o->child[i].pid, &worker->cpu_samples, &worker->at_end);
-        usage_read_quota(o->child[i].pid, o->shared->nworkers, &worker->at_end);
-        o->child[i].censored = true;
-        o->child[i].killed_ns = clock_now_ns(); /* many threads take a while to read */
+            usage_read(o->child[i].pid, &worker->cpu_samples, &end->at_end);
+        usage_read_quota(o->child[i].pid, o->shared->nworkers, &end->at_end);
+        end->killed_ns = clock_now_ns(); /* many threads take a while to read */
     }
     for (unsigned i = 0; i < o->foreground; i++)
-        if (o->child[i].censored)
+        if (o->child[i].end.killed_ns)
             observe_end(o, i);
 }
 
@@ -366,8 +367,8 @@ static int collect_all(const struct observer *o, struct observation *out, struct
         return err_set(err, -ENOMEM, "no memory for the results of %u workers", o->nworkers);
     out->nworkers = o->nworkers;
     for (unsigned i = 0; i < o->nworkers; i++) {
-        int rc = collect_worker(&o->shared->worker[i], o->go_ns,
-                                o->child[i].censored ? o->child[i].killed_ns : 0, &out->workers[i]);
+        int rc =
+            collect_worker(&o->shared->worker[i], o->go_ns, &o->child[i].end, &out->workers[i]);
         if (rc)
             return err_set(err, rc, "no memory for the samples of worker %u", i);
     }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "harness/engine/arms/collect.h"
 #include "harness/engine/run/observe.h"
 #include "harness/engine/worker/shared.h"
 #include "harness/engine/worker/usage.h"
@@ -38,9 +39,7 @@ struct observer {
         pid_t pid; /* for /proc; 0 = not started or gone */
         struct process process;
         bool in_mpi; /* started by rank_ops->start, a thread of the process of that pid */
-        bool censored;
-        bool canceled;      /* ended because another worker was lost */
-        uint64_t killed_ns; /* clock at which a censored step was ended */
+        struct worker_end end;
     } * child;
     struct gpu_watch watch; /* of the GPUs in use */
     struct bitset cpus;     /* used by our workers */
@@ -50,6 +49,13 @@ struct observer {
     } at_go, at_end;
     uint64_t begin_ns, go_ns;
 };
+
+/* The end that we gave to worker i; without one, its own state. */
+static inline enum worker_state observe_state(const struct observer *o, unsigned i)
+{
+    const enum worker_state end = o->child[i].end.state;
+    return end ? end : shared_state(&o->shared->worker[i]);
+}
 
 /* True if worker i has reached `state` or ended. */
 bool observe_reached(const struct observer *o, unsigned i, enum worker_state state);

@@ -16,12 +16,12 @@ static const uint64_t mpi_grace_ns = 500000000, hurry_ns = 100000000;
 
 static bool ended(const struct observer *o, unsigned i)
 {
-    return shared_state(&o->shared->worker[i]) >= WORKER_FINISHED || !o->child[i].pid;
+    return observe_state(o, i) >= WORKER_FINISHED || !o->child[i].pid;
 }
 
 bool observe_reached(const struct observer *o, unsigned i, enum worker_state state)
 {
-    return ended(o, i) || shared_state(&o->shared->worker[i]) >= state;
+    return ended(o, i) || observe_state(o, i) >= state;
 }
 
 bool observe_all_reached(const struct observer *o, bool background, enum worker_state state)
@@ -37,7 +37,7 @@ bool observe_all_reached(const struct observer *o, bool background, enum worker_
 bool observe_any_lost_here(const struct observer *o)
 {
     for (unsigned i = 0; i < o->nworkers; i++)
-        if (shared_state(&o->shared->worker[i]) > WORKER_FINISHED)
+        if (observe_state(o, i) > WORKER_FINISHED)
             return true;
     return false;
 }
@@ -47,34 +47,24 @@ bool observe_any_lost(const struct observer *o)
     return o->rank_ops ? o->rank_ops->lost(o->rank_ops->arg) : observe_any_lost_here(o);
 }
 
-static void note_canceled(struct shared_worker *worker)
-{
-    (void)err_set(&worker->err, -ECANCELED, "ended because another worker was lost");
-    atomic_store(&worker->state, WORKER_FAILED);
-}
-
 /* A worker's process is gone: sets its state and reason, if the worker did not. */
 static void note_exit(struct observer *o, unsigned i, int status)
 {
-    struct shared_worker *worker = &o->shared->worker[i];
-    enum worker_state state = shared_state(worker);
+    struct worker_end *end = &o->child[i].end;
+    enum worker_state state = observe_state(o, i);
     o->child[i].pid = 0;
-    if (o->child[i].canceled) { /* its own state and reason may be half-written */
-        note_canceled(worker);
-        return;
-    }
-    if (state >= WORKER_FINISHED || o->child[i].censored)
+    if (state >= WORKER_FINISHED || end->killed_ns)
         return;
     if (WIFSIGNALED(status))
-        (void)err_set(&worker->err, -ECHILD, "killed by signal %d (%s) while %s", WTERMSIG(status),
+        (void)err_set(&end->err, -ECHILD, "killed by signal %d (%s) while %s", WTERMSIG(status),
                       strsignal(WTERMSIG(status)), worker_state_name(state));
     else if (WIFEXITED(status))
-        (void)err_set(&worker->err, -ECHILD, "exited with status %d while %s", WEXITSTATUS(status),
+        (void)err_set(&end->err, -ECHILD, "exited with status %d while %s", WEXITSTATUS(status),
                       worker_state_name(state));
     else
-        (void)err_set(&worker->err, -ECHILD, "gone while %s, and nothing says how it ended",
+        (void)err_set(&end->err, -ECHILD, "gone while %s, and nothing says how it ended",
                       worker_state_name(state));
-    atomic_store(&worker->state, WORKER_FAILED);
+    end->state = WORKER_FAILED;
 }
 
 /* Asks its process only after the worker's last report, so as not to disturb its CPU. */
@@ -82,7 +72,7 @@ static void reap_in_mpi(struct observer *o, unsigned i)
 {
     int status = 0;
     bool gone = o->rank_ops->ended(o->rank_ops->arg, &status);
-    if (!gone && shared_state(&o->shared->worker[i]) < WORKER_FINISHED)
+    if (!gone && observe_state(o, i) < WORKER_FINISHED)
         return;
     if (gone || o->rank_ops->joined(o->rank_ops->arg))
         note_exit(o, i, status);
@@ -165,10 +155,10 @@ int observe_end_all(struct observer *o)
     bool hurry = in_hurry(o);
     int rc = 0;
     for (unsigned i = 0; i < o->nworkers; i++) {
-        struct shared_worker *worker = &o->shared->worker[i];
-        if (o->child[i].pid && shared_state(worker) < WORKER_FINISHED && !o->child[i].censored) {
-            o->child[i].canceled = true;
-            note_canceled(worker);
+        struct worker_end *end = &o->child[i].end;
+        if (o->child[i].pid && observe_state(o, i) < WORKER_FINISHED && !end->killed_ns) {
+            (void)err_set(&end->err, -ECANCELED, "ended because another worker was lost");
+            end->state = WORKER_FAILED;
         }
         observe_end(o, i);
     }
@@ -184,23 +174,24 @@ int observe_end_all(struct observer *o)
 
 void observe_give_up(struct observer *o, unsigned i, enum worker_state state, double limit_s)
 {
-    struct shared_worker *worker = &o->shared->worker[i];
+    const struct shared_worker *worker = &o->shared->worker[i];
+    struct worker_end *end = &o->child[i].end;
     if (ended(o, i))
         observe_end(o, i); /* its last report is made, but it does not exit */
     if (observe_reached(o, i, state))
         return;
-    bool has_turn = shared_state(worker) != WORKER_PRIMED || atomic_load(&worker->warm);
+    const enum worker_state state_now = shared_state(worker);
+    bool has_turn = state_now != WORKER_PRIMED || atomic_load(&worker->warm);
     if (!has_turn || barrier_waits(&o->shared->barrier[i >= o->foreground], worker->index))
-        (void)err_set(&worker->err, -ECANCELED, "waited %.3g s for another %s", limit_s,
+        (void)err_set(&end->err, -ECANCELED, "waited %.3g s for another %s", limit_s,
                       has_turn ? "rank" : "worker");
-    else if (o->arm->bench->scan && shared_state(worker) == WORKER_RUNNING) /* slow, or stuck */
-        (void)err_set(&worker->err, -ETIMEDOUT, "not at its end within %.3g s (--limit)", limit_s);
+    else if (o->arm->bench->scan && state_now == WORKER_RUNNING) /* slow, or stuck */
+        (void)err_set(&end->err, -ETIMEDOUT, "not at its end within %.3g s (--limit)", limit_s);
     else
-        (void)err_set(&worker->err, -ETIMEDOUT, "no progress within %.3g s while %s", limit_s,
-                      worker_state_name(shared_state(worker)));
-    atomic_store(&worker->state, WORKER_HUNG);
+        (void)err_set(&end->err, -ETIMEDOUT, "no progress within %.3g s while %s", limit_s,
+                      worker_state_name(state_now));
+    end->state = WORKER_HUNG;
     observe_end(o, i);
-    atomic_store(&worker->state, WORKER_HUNG); /* a worker in MPI may have ended meanwhile */
 }
 
 void observe_give_up_all(struct observer *o, unsigned n, enum worker_state state, double limit_s)
@@ -351,15 +342,15 @@ void observe_launch_all(struct observer *o)
     bool lost = false;
     enum device device = arm_device(o->config->run, o->arm);
     for (unsigned i = 0; i < o->nworkers; i++) {
-        struct shared_worker *worker = &o->shared->worker[i];
+        struct worker_end *end = &o->child[i].end;
         bool in_mpi = o->rank_ops && device == DEVICE_MPI && i < o->foreground;
         int rc = lost ? -ECANCELED : in_mpi ? launch_in_mpi(o, i, &err) : launch_own(o, i, &err);
         if (!rc)
             continue;
         o->child[i].pid = 0;
-        (void)err_set(&worker->err, rc, "%s",
+        (void)err_set(&end->err, rc, "%s",
                       lost ? "not started because another worker could not be" : err.msg);
-        atomic_store(&worker->state, WORKER_FAILED);
+        end->state = WORKER_FAILED;
         lost = true;
     }
 }

@@ -60,7 +60,7 @@ bool barrier_waits(const struct barrier *barrier, unsigned rank)
 uint32_t barrier_posted(const struct barrier *barrier, uint32_t *bytes)
 {
     uint32_t posted = atomic_load(&barrier->posted);
-    *bytes = barrier->bytes;
+    *bytes = barrier->bytes < PEERS_BLOCK_MAX ? barrier->bytes : PEERS_BLOCK_MAX;
     return posted;
 }
 

@@ -24,8 +24,8 @@
 enum { SHARED_SAMPLES = 1 << 18, SHARED_STAGED = 1 << 14, SHARED_BENCH_NAME_MAX = 64 };
 
 /*
- * A worker's life. The worker moves itself on; the parent only reads, and sets the ends that a
- * worker cannot report: WORKER_FAILED when it died, WORKER_HUNG when it made no progress.
+ * A worker's life. Only the worker writes its state. Ends that it cannot report are its parent's,
+ * in struct worker_end: WORKER_FAILED when it died, WORKER_HUNG when it made no progress.
  */
 enum worker_state {
     WORKER_LAUNCHED, /* forked; not yet in its main */
@@ -57,7 +57,7 @@ struct shared_worker {
     uint64_t seed, round_seed;
     _Atomic uint32_t warm; /* futex: 1 = may warm up */
 
-    /* Report. */
+    /* Report: written by the worker alone, which may end in the middle of a write. */
     _Atomic uint32_t state;                 /* enum worker_state */
     uint64_t since_ns[WORKER_FINISHED + 1]; /* when it entered each; 0 = never */
     struct err err;                         /* why SKIPPED or FAILED */
@@ -119,7 +119,8 @@ void shared_wake_through(int event_fd);
 
 static inline enum worker_state shared_state(const struct shared_worker *worker)
 {
-    return (enum worker_state)atomic_load_explicit(&worker->state, memory_order_acquire);
+    uint32_t state = atomic_load_explicit(&worker->state, memory_order_acquire);
+    return state < WORKER_STATES ? (enum worker_state)state : WORKER_FAILED;
 }
 
 #endif

@@ -116,10 +116,13 @@ int steps_warm_up(struct worker *w)
 
 static void take_snapshot(struct worker *w, struct usage_snapshot *snapshot)
 {
-    if (w->bench->runs_command)
-        usage_read_tree(&w->slot->command.tree.used, snapshot);
-    else
+    struct command_seen seen;
+    if (w->bench->runs_command) {
+        command_read_seen(&w->slot->command, &seen);
+        usage_read_tree(&seen.used, snapshot);
+    } else {
         usage_read(0, &w->slot->cpu_samples, snapshot);
+    }
     usage_read_quota(0, w->shared->nworkers, snapshot);
     perf_read(&w->perf, snapshot);
 }

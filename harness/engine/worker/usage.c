@@ -71,21 +71,29 @@ static void read_team(pid_t pid, const struct cpu_samples *cpu_samples, struct u
     unsigned team = cpu_samples ? atomic_load(&cpu_samples->threads) : 0;
     if (team > CPU_SAMPLE_THREADS)
         team = CPU_SAMPLE_THREADS;
-    out->has_schedstat = true;
+    unsigned n = 0;
     for (unsigned i = 0; i < team; i++) {
         int tid = atomic_load(&cpu_samples->thread[i].tid);
         if (tid)
-            out->thread[out->nthreads++].tid = tid;
+            out->thread[n++] = (struct usage_thread){.tid = tid};
     }
-    if (!out->nthreads)
-        out->thread[out->nthreads++].tid = (int)(pid ? pid : getpid());
-    for (unsigned i = 0; i < out->nthreads; i++)
+    if (!n)
+        out->thread[n++] = (struct usage_thread){.tid = (int)(pid ? pid : getpid())};
+    out->has_schedstat = true;
+    for (unsigned i = 0; i < n; i++)
         read_thread_times(pid, &out->thread[i], &out->has_schedstat);
+    out->nthreads = n;
+}
+
+/* A worker may have written anything there. */
+static unsigned count_threads(const struct usage_snapshot *snapshot)
+{
+    return snapshot->nthreads < CPU_SAMPLE_THREADS ? snapshot->nthreads : CPU_SAMPLE_THREADS;
 }
 
 static const struct usage_thread *find_thread(const struct usage_snapshot *snapshot, int tid)
 {
-    for (unsigned i = 0; i < snapshot->nthreads; i++)
+    for (unsigned i = 0; i < count_threads(snapshot); i++)
         if (snapshot->thread[i].tid == tid)
             return &snapshot->thread[i];
     return NULL;
@@ -123,7 +131,7 @@ void usage_forget(struct usage *usage)
 void usage_read(pid_t pid, const struct cpu_samples *cpu_samples, struct usage_snapshot *out)
 {
     char path[64], buf[1024];
-    memset(out, 0, sizeof(*out));
+    memset(out, 0, offsetof(struct usage_snapshot, thread));
     usage_forget(&out->so_far);
     read_team(pid, cpu_samples, out);
     if (PROC_TEXT("", buf, "/proc/%d/stat", (int)(pid ? pid : getpid()))) {
@@ -173,7 +181,7 @@ static double count_cpus(const struct cpu_samples *cpu_samples)
     struct bitset seen = {0};
     unsigned threads = cpu_samples ? atomic_load(&cpu_samples->threads) : 0;
     for (unsigned t = 0; t < threads && t < CPU_SAMPLE_THREADS; t++)
-        for (uint32_t m = 0; m < atomic_load(&cpu_samples->thread[t].marks); m++)
+        for (uint32_t m = 0; m < cpu_samples_marks(&cpu_samples->thread[t]); m++)
             if (cpu_samples->thread[t].mark[m].os_cpu < BITSET_BITS)
                 bitset_set(&seen, cpu_samples->thread[t].mark[m].os_cpu);
     unsigned count = bitset_count(&seen);
@@ -188,7 +196,8 @@ static void split_wall(const struct usage_snapshot *go, const struct usage_snaps
                        struct usage *out)
 {
     double oncpu_s = 0, runqueue_s = 0;
-    for (unsigned i = 0; i < end->nthreads; i++) {
+    const unsigned n = count_threads(end);
+    for (unsigned i = 0; i < n; i++) {
         const struct usage_thread *now = &end->thread[i];
         const struct usage_thread *then = find_thread(go, now->tid);
         double ran = (double)(now->oncpu_ns - (then ? then->oncpu_ns : 0)) * 1e-9;
@@ -197,9 +206,9 @@ static void split_wall(const struct usage_snapshot *go, const struct usage_snaps
         runqueue_s += waited;
         oncpu_s += fmin(ran, out->wall_s - waited);
     }
-    out->team_threads = end->nthreads;
-    out->oncpu_s = oncpu_s / end->nthreads;
-    out->runqueue_s = runqueue_s / end->nthreads;
+    out->team_threads = n;
+    out->oncpu_s = oncpu_s / n;
+    out->runqueue_s = runqueue_s / n;
     out->blocked_s = out->wall_s - out->oncpu_s - out->runqueue_s;
     if (!go->has_schedstat || !end->has_schedstat)
         out->runqueue_s = NAN;
@@ -218,12 +227,19 @@ static void split_throttled(const struct usage_snapshot *go, const struct usage_
         return;
     double shared_s = (end->throttled.shared_s - go->throttled.shared_s) / end->sharers;
     double stopped_s = fmax(end->throttled.own_s - go->throttled.own_s, shared_s);
-    double threads = end->nthreads * fmax(end->stands_for, 1);
+    double threads = out->team_threads * fmax(end->stands_for, 1);
     double *wait_s = isnan(out->runqueue_s) ? &out->blocked_s : &out->runqueue_s;
     if (isnan(stopped_s))
         return;
     out->throttled_s = fmin(fmax(stopped_s, 0) / threads, *wait_s);
     *wait_s -= out->throttled_s;
+}
+
+/* The parts of a team of which some threads are in no list are unknown. */
+static void forget_parts_of_cut_team(const struct cpu_samples *cpu_samples, struct usage *out)
+{
+    if (cpu_samples && atomic_load(&cpu_samples->threads) > CPU_SAMPLE_THREADS)
+        out->oncpu_s = out->runqueue_s = out->throttled_s = out->blocked_s = NAN;
 }
 
 void usage_diff(const struct usage_snapshot *go, const struct usage_snapshot *end, uint64_t go_ns,
@@ -236,6 +252,7 @@ void usage_diff(const struct usage_snapshot *go, const struct usage_snapshot *en
     out->wall_s = (double)(end_ns - go_ns) * 1e-9;
     split_wall(go, end, out);
     split_throttled(go, end, out);
+    forget_parts_of_cut_team(cpu_samples, out);
     out->cpus_visited = count_cpus(cpu_samples);
 }
 

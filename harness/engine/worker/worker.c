@@ -77,7 +77,7 @@ static void report_end(struct worker *w, int rc)
 {
     struct err *err = &w->slot->err;
     if (shared_state(w->slot) >= WORKER_FINISHED)
-        return; /* already reported, or the parent has given up */
+        return; /* already reported */
     if (rc && !err->code)
         (void)err_sys(err, rc, "%s failed without saying why", w->bench->name);
     if (rc == -ENOTSUP || rc == -EPERM || rc == -ENOSYS)

@@ -294,9 +294,10 @@ int groups_keep(struct groups *groups, struct err *err)
 
 static void end_keeper(struct groups *groups)
 {
+    static const double keeper_end_s = 10; /* else it goes on by itself */
     int status;
     (void)close(groups->keeper_fd);
-    process_wait(&groups->keeper, &status);
+    (void)process_wait_for(&groups->keeper, keeper_end_s, &status);
 }
 
 void groups_close(struct groups *groups)

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/lib/sys/clock.h"
+
 enum { EXIT_ORPHAN = 127 };
 
 /* How long killed descendants may take to end: 10 s in all. */
@@ -135,6 +137,29 @@ bool process_ended(struct process *process, int *status)
 void process_wait(struct process *process, int *status)
 {
     (void)reap(process, true, status);
+}
+
+bool process_wait_for(struct process *process, double limit_s, int *status)
+{
+    const uint64_t until_ns = clock_now_ns() + (uint64_t)(limit_s * 1e9);
+    while (!process_ended(process, status)) {
+        struct pollfd end = {.fd = process->pidfd, .events = POLLIN};
+        const uint64_t now_ns = clock_now_ns();
+        if (now_ns >= until_ns)
+            return false;
+        const int left_ms = (int)((until_ns - now_ns) / 1000000) + 1;
+        (void)poll(&end, 1, process->pidfd < 0 && left_ms > 2 ? 2 : left_ms);
+    }
+    return true;
+}
+
+bool process_end(struct process *process, double grace_s, int *status)
+{
+    static const double limit_s = 10;
+    if (process_wait_for(process, grace_s, status))
+        return true;
+    (void)process_signal_group(process, SIGKILL);
+    return process_wait_for(process, limit_s, status) || !note_end(process);
 }
 
 bool process_is_zombie(const struct process *process)

@@ -55,6 +55,15 @@ bool process_ended(struct process *process, int *status);
 /* Sleeps until it has ended, then as process_ended. */
 void process_wait(struct process *process, int *status);
 
+/* The same for at most so long. False: it still runs. */
+bool process_wait_for(struct process *process, double limit_s, int *status);
+
+/*
+ * Waits for its end; kills it and its group after grace_s. Of a process that the kernel holds, as
+ * for a disk that does not answer, it waits no longer than 10 s: false, and it is left to init.
+ */
+bool process_end(struct process *process, double grace_s, int *status);
+
 /* True once it has ended, but does not reap it: its resource use can still be read. */
 bool process_is_zombie(const struct process *process);
 

@@ -65,7 +65,6 @@ struct tree_thread {
     uint64_t counted_ns;            /* sum of both when the team was last counted */
 };
 
-/* Plain data, for shared memory: the observer writes, others may read `used` and `mask`. */
 struct tree {
     struct bitset planned;
     struct tree_used used; /* up to the last sample */

@@ -112,7 +112,7 @@ static int load_tried(struct source source, hwloc_topology_t *hw, struct err *er
     int status = PROCESS_STATUS_UNKNOWN, rc = process_start(&child, false, try_load, &source);
     if (rc)
         return err_sys(err, rc, "cannot start a process that tries the topology");
-    process_wait(&child, &status);
+    (void)process_end(&child, LOAD_LIMIT_S + 1, &status);
     if (status == PROCESS_STATUS_UNKNOWN)
         return err_set(err, -ECHILD, "nothing says how the process that tried the topology ended");
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 && !load(&source, hw) ? 0 : -EINVAL;

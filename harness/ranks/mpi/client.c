@@ -73,8 +73,9 @@ pid_t mpi_client_pid(void)
 /* For a closed socket: waits for the process's end, and says how it ended. */
 static int explain_end(char *msg, size_t size)
 {
+    static const double end_s = 10;
     if (client.process.pid)
-        process_wait(&client.process, &client.status);
+        (void)process_end(&client.process, end_s, &client.status);
     client.reaped = true;
     int signal = WIFSIGNALED(client.status) ? WTERMSIG(client.status) : 0;
     /* Other signals, such as SIGABRT and SIGPIPE, may come from MPI itself. */

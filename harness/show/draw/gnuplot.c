@@ -262,8 +262,7 @@ static int judge(const struct plotter *plotter, int wait_status, int timed_out, 
 /* Kills gnuplot and waits for its end. */
 static void end(struct plotter *plotter, int *wait_status)
 {
-    (void)process_signal_group(&plotter->process, SIGKILL);
-    process_wait(&plotter->process, wait_status);
+    (void)process_end(&plotter->process, 0, wait_status);
 }
 
 static void release(struct plotter *plotter)

@@ -27,7 +27,7 @@ static const char *const names[] = {CSV_SAMPLES_NAME, CSV_ROUNDS_NAME, CSV_ROWS_
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
 /* Attempts to lock: another run may end, and remove the files, while this run opens them. */
-enum { TRIES = 100 };
+enum { TRIES = 100, PAUSE_US = 2000 };
 
 static bool is_there(int dir_fd, const char *name)
 {
@@ -103,6 +103,17 @@ static int finish_or_discard(const struct directory *dir)
     return 0;
 }
 
+bool directory_is_whole(int dir_fd, struct stat *since)
+{
+    const struct stat before = *since;
+    bool under_way = is_there(dir_fd, WORK_NAME "/" RECORD_NAME);
+    if (fstatat(dir_fd, RECORD_NAME, since, AT_SYMLINK_NOFOLLOW))
+        *since = (struct stat){0};
+    return !under_way && since->st_ino == before.st_ino && since->st_size == before.st_size &&
+           since->st_mtim.tv_sec == before.st_mtim.tv_sec &&
+           since->st_mtim.tv_nsec == before.st_mtim.tv_nsec;
+}
+
 int directory_default(const char *host, const char *name, time_t at, char *path, size_t size)
 {
     char utc[TEXT_UTC_MAX];
@@ -121,6 +132,24 @@ int directory_make_parents(const char *path, struct err *err)
         if (mkdir(part, 0777) && errno != EEXIST)
             return err_sys(err, -errno, "cannot create output directory '%.150s'", part);
     }
+    return 0;
+}
+
+int directory_check_file(const char *path, struct err *err)
+{
+    char parent[4096];
+    struct stat at;
+    const char *name = strrchr(path, '/');
+    int rc = directory_make_parents(path, err);
+    if (rc)
+        return rc;
+    text_set(parent, "%.*s", name ? (int)(name - path) + 1 : 1, name ? path : ".");
+    if (stat(parent, &at) || access(parent, W_OK))
+        return err_sys(err, -errno, "cannot write to '%.150s'", parent);
+    if (!S_ISDIR(at.st_mode))
+        return err_sys(err, -ENOTDIR, "cannot write to '%.150s'", parent);
+    if (!stat(path, &at) && S_ISDIR(at.st_mode))
+        return err_sys(err, -EISDIR, "cannot write '%.150s'", path);
     return 0;
 }
 
@@ -212,8 +241,13 @@ static int lock_directory(struct directory *dir, struct err *err)
         close_fd(&dir->lock_fd);
         close_fd(&dir->work_fd);
         rc = mkdirat(dir->fd, WORK_NAME, 0777) && errno != EEXIST ? -errno : take_lock(dir);
+        struct stat lock;
+        if (rc == -EBUSY && !fstat(dir->lock_fd, &lock) && !lock.st_size) {
+            rc = -EAGAIN; /* a reader's directory_recover, which is over in a moment */
+            (void)usleep(PAUSE_US);
+        }
     }
-    if (rc == -EBUSY)
+    if (rc == -EBUSY || (rc == -EAGAIN && dir->lock_fd >= 0))
         (void)report_lock_holder(dir, err);
     else if (rc == -ENOLCK) /* such as Lustre without -o flock: run without a lock */
         log_warn("'%.150s' cannot be locked: start no other run in it meanwhile", dir->path);

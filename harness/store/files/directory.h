@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "harness/lib/base/err.h"
@@ -83,8 +84,20 @@ void directory_close(struct directory *dir);
  * holds the lock. */
 void directory_recover(int dir_fd, directory_remove *remove_figures);
 
+/*
+ * For readers of a result beside a run at work, which replaces one file after the other: true if
+ * the files that were opened since `since` are of one publish, the latest. Zero *since at first.
+ */
+bool directory_is_whole(int dir_fd, struct stat *since);
+
 /* The default path "results/HOST/20260131T120000Z-NAME". Returns its length, as snprintf does. */
 int directory_default(const char *host, const char *name, time_t at, char *path, size_t size);
+
+/*
+ * For a file that is written at the end of a measurement: makes the missing parents of its path,
+ * and checks that it can be replaced there. Errors name the path.
+ */
+int directory_check_file(const char *path, struct err *err);
 
 /* Makes the missing parents of the path. Returns 0, or -errno with the directory in the message. */
 int directory_make_parents(const char *path, struct err *err);

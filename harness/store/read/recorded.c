@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "harness/lib/base/array.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/files/file.h"
+#include "harness/store/files/directory.h"
 #include "harness/store/files/run_json.h"
 #include "harness/store/json/comparison.h"
 #include "harness/store/json/findings.h"
@@ -113,20 +115,14 @@ static int check_schema(const json_t *record, struct err *err)
     return 0;
 }
 
-static int read_record(int dir_fd, struct recorded *recorded, struct err *err)
+static int take_record(const char *text, size_t size, struct recorded *recorded, struct err *err)
 {
-    char *text = NULL;
-    size_t size = 0;
     json_error_t wrong;
-    int rc = read_file(dir_fd, "run.json", run_mib_most, &text, &size, err);
-    if (rc)
-        return rc;
     recorded->record = json_loadb(text, size, JSON_REJECT_DUPLICATES, &wrong);
-    free(text);
     if (!recorded->record)
         return err_set(err, -EINVAL, "run.json, line %d: %.150s", wrong.line,
                        text_one_line(wrong.text));
-    rc = check_schema(recorded->record, err);
+    int rc = check_schema(recorded->record, err);
     if (rc)
         return rc;
     (void)json_value_one_line(recorded->record); /* it is printed */
@@ -173,19 +169,52 @@ static int read_table(int dir_fd, const char *name, size_t mib_most, char **text
                    name);
 }
 
+static void free_texts(struct recorded *recorded, char **record)
+{
+    free(*record);
+    free(recorded->rows_text);
+    free(recorded->rounds_text);
+    *record = recorded->rows_text = recorded->rounds_text = NULL;
+}
+
+/* The files of one publish. *tables: why a table could not be read. */
+static int read_texts(int dir_fd, struct recorded *recorded, char **record, size_t *size,
+                      struct err *tables, struct err *err)
+{
+    enum { TRIES = 100, PAUSE_US = 10000 };
+    struct stat since = {0};
+    int rc = 0;
+    (void)directory_is_whole(dir_fd, &since);
+    for (int i = 0; i < TRIES; i++) {
+        free_texts(recorded, record);
+        *tables = (struct err){0};
+        rc = read_file(dir_fd, "run.json", run_mib_most, record, size, err);
+        if (!read_table(dir_fd, CSV_ROUNDS_NAME, rounds_mib_most, &recorded->rounds_text,
+                        &recorded->rounds_size, tables))
+            (void)read_table(dir_fd, CSV_ROWS_NAME, rows_mib_most, &recorded->rows_text,
+                             &recorded->rows_size, tables);
+        if (directory_is_whole(dir_fd, &since))
+            break;
+        (void)usleep(PAUSE_US);
+    }
+    return rc;
+}
+
 int recorded_read(int dir_fd, const struct bench *const *benches, struct recorded *recorded,
                   struct err *err)
 {
+    char *record = NULL;
+    size_t size = 0;
+    struct err tables;
     *recorded = (struct recorded){0};
-    int rc = read_record(dir_fd, recorded, err);
+    int rc = read_texts(dir_fd, recorded, &record, &size, &tables, err);
+    if (!rc)
+        rc = take_record(record, size, recorded, err);
+    free(record);
     if (!rc)
         rc = recorded_arms(recorded, benches, err);
-    if (!rc)
-        rc = read_table(dir_fd, CSV_ROUNDS_NAME, rounds_mib_most, &recorded->rounds_text,
-                        &recorded->rounds_size, err);
-    if (!rc)
-        rc = read_table(dir_fd, CSV_ROWS_NAME, rows_mib_most, &recorded->rows_text,
-                        &recorded->rows_size, err);
+    if (!rc && tables.code)
+        rc = err_set(err, tables.code, "%s", tables.msg);
     if (!rc)
         rc = recorded_tables(recorded, err);
     if (!rc)

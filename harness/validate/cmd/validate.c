@@ -312,9 +312,11 @@ static int validate(struct validate *v)
     }
     if (!rc) {
         rc = read_machine(v, &err);
+        int unwritable = rc ? 0 : validate_check_outputs(&v->args->outputs, v->facts.host, &err);
+        rc = rc ? rc : unwritable;
         if (!rc)
             rc = judge(v, &err);
-        code = rc ? (int)cmd_not_measured(rc) : report(v);
+        code = unwritable ? EXIT_USAGE : rc ? (int)cmd_not_measured(rc) : report(v);
     }
     if (rc)
         log_error("%s", err.msg);

@@ -39,6 +39,29 @@ int validate_write_page(const char *path, const char *title, const struct doc *d
     return rc ? rc : page_put_document(title, doc, AT_FDCWD, path, err);
 }
 
+int validate_check_outputs(const struct validate_outputs *outputs, const char *host,
+                           struct err *err)
+{
+    const struct {
+        const char *pattern, *name;
+    } files[] = {{outputs->junit, ""},
+                 {outputs->prometheus, ""},
+                 {outputs->html, ""},
+                 {outputs->dir, "/validate.json"}};
+    int rc = 0;
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !rc; i++) {
+        char path[PATH_MAX];
+        if (!files[i].pattern)
+            continue;
+        rc = fill_in(files[i].pattern, host, path, sizeof(path) - 64, err);
+        if (!rc)
+            rc = directory_check_file(strcat(path, files[i].name), err);
+        if (!rc && files[i].pattern == outputs->html)
+            rc = page_check(AT_FDCWD, path, err);
+    }
+    return rc;
+}
+
 static int print_junit(const void *of, FILE *out, struct err *err)
 {
     const struct validation *validation = of;

@@ -24,6 +24,10 @@ int validate_write_file(const char *path, validate_print *print, const void *of,
 int validate_write_page(const char *path, const char *title, const struct doc *doc,
                         struct err *err);
 
+/* Checks before the measurement that validate_write can write its files. */
+int validate_check_outputs(const struct validate_outputs *outputs, const char *host,
+                           struct err *err);
+
 /*
  * Writes the requested files. Each is written under a temporary name and then renamed, because
  * other programs may read at any time. Creates missing folders. -errno, with the path in the

@@ -115,6 +115,20 @@ TEST_IN_DIR(metric_asks_commands)
     metric_free(&metric);
 }
 
+/* A command that closes its output and lives was waited for without end. */
+TEST_IN_DIR(metric_ends_commands_that_stay)
+{
+    struct metric metric;
+    struct err err;
+    struct signals signals = {.fd = -1};
+    open_metric(&metric, "rate:echo 5; exec >&-; sleep 1000", "", "");
+    assert_int_equal(metric_look(&metric, &err), -ETIME);
+    signals.interrupted = SIGTERM;
+    metric.signals = &signals;
+    assert_int_equal(metric_look(&metric, &err), -EINTR);
+    metric_free(&metric);
+}
+
 TEST_IN_DIR(metric_refuses_what_is_no_metric)
 {
     static const struct {

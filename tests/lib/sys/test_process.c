@@ -186,3 +186,19 @@ TEST(process_leaves_descriptors)
         kill_and_wait(&process[i]);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
+
+/* It waits as long as it may, then kills; a process that ends by itself keeps its code. */
+TEST(process_end_has_a_limit)
+{
+    struct process process;
+    int status;
+    assert_int_equal(process_start(&process, true, wait_for_signal, NULL), 0);
+    assert_false(process_wait_for(&process, 0.05, &status));
+    assert_true(runs(&process));
+    assert_true(process_end(&process, 0.05, &status));
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    assert_int_equal(process.pid, 0);
+    assert_int_equal(process_start(&process, true, end_at_once, NULL), 0);
+    assert_true(process_end(&process, 60, &status));
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == ITS_CODE);
+}
