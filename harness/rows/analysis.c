@@ -84,17 +84,16 @@ struct paired_ratio analysis_ratio_of(const struct analysis *analysis,
     const struct round_values *values = &analysis->values;
     if (slow < 0)
         return PAIRED_NONE;
-    const bool is_range = analysis->result->until_clear;
-    struct paired_ratio ratio =
-        values_ratio(values, what, (size_t)slow, fast, is_range ? NULL : &analysis->result->seed);
-    if (!is_range || ratio.rounds < SEQUENTIAL_LEAST)
+    struct paired_ratio ratio = values_ratio(values, what, (size_t)slow, fast);
+    bool is_tested = analysis->result->until_clear || ratio_is_disturbed(&ratio);
+    if (!is_tested || ratio.rounds < SEQUENTIAL_LEAST)
         return ratio;
     struct pairs pairs = {.pair = calloc(values->most, sizeof(*pairs.pair)),
                           .scratch = calloc(5 * ratio.rounds, sizeof(*pairs.scratch)),
                           .swapped = calloc(ratio.rounds, sizeof(*pairs.swapped))};
     ratio.is_sequential = true;
     if (pairs.pair && pairs.scratch && pairs.swapped) {
-        pairs.n = values_pair(values, what, (size_t)slow, fast, &ratio.disturbed, pairs.pair);
+        pairs.n = values_pair(values, what, (size_t)slow, fast, pairs.pair);
         test_pairs(analysis, (size_t)slow, fast, &pairs, &ratio);
     }
     free(pairs.swapped);

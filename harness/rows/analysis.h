@@ -25,7 +25,7 @@ struct analysis analysis_measured(const struct analysis *full, struct result *re
 #define ANALYSIS_ALPHA 0.01
 
 /* values_ratio of the throughput of two arms, with the sequential test if the run has
- * `until_clear`. PAIRED_NONE if `slow` is -1. */
+ * `until_clear` or most rounds were disturbed. PAIRED_NONE if `slow` is -1. */
 struct paired_ratio analysis_ratio(const struct analysis *analysis, int slow, size_t fast);
 /* The same for the metric and key of `what`. */
 struct paired_ratio analysis_ratio_of(const struct analysis *analysis,

@@ -65,9 +65,8 @@ struct maker {
     const struct result *result;
     const struct rounds *rounds;
     const struct round_values *values;
-    size_t arm;       /* index in all three */
-    double *scratch;  /* one per round */
-    uint32_t *counts; /* one per round */
+    size_t arm;      /* index in all three */
+    double *scratch; /* one per round */
 };
 
 static const struct arm *arm_of(const struct maker *maker)
@@ -252,11 +251,7 @@ static void fill_numbers(const struct maker *maker, const struct round_value *va
     n = stats_sort(maker->scratch, n);
     if (n == 0)
         return;
-    /* The range also holds for a run that stops when its result is clear: see rows/analysis.h. */
-    const struct stats_interval ci =
-        maker->result->until_clear && n > 1
-            ? (struct stats_interval){maker->scratch[0], maker->scratch[n - 1]}
-            : stats_median_interval(maker->scratch, n, maker->result->seed, maker->counts);
+    const struct stats_interval ci = stats_median_interval(maker->scratch, n);
     row->rounds = (unsigned)n;
     row->samples = n;
     row->median = stats_median(maker->scratch, n);
@@ -363,11 +358,9 @@ int rows_make(const struct result *result, const struct rounds *rounds,
     for (size_t i = 0; i < rounds->narms; i++)
         most = rounds->arms[i].n > most ? rounds->arms[i].n : most;
     maker.scratch = calloc(most, sizeof(*maker.scratch));
-    maker.counts = calloc(most, sizeof(*maker.counts));
-    int rc = maker.scratch && maker.counts ? 0 : err_set(err, -ENOMEM, "out of memory for rows");
+    int rc = maker.scratch ? 0 : err_set(err, -ENOMEM, "out of memory for rows");
     for (maker.arm = 0; !rc && maker.arm < rounds->narms; maker.arm++)
         rc = append_arm(&maker, rows, err);
-    free(maker.counts);
     free(maker.scratch);
     return rc;
 }

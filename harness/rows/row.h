@@ -63,13 +63,13 @@ struct rows {
 /*
  * All rows of a result, arm by arm, one per metric and key. Errors: -ENOMEM only.
  *
- * The median is over rounds. Its interval is a 95% bootstrap over rounds, or their range if the run
- * has `until_clear`; it is empty with one round. Losses report the round of the median loss, so
- * that they add up. An arm without a usable round is one row of VALUE_STATUS: skipped, failed or
- * hung, with its reason. A baseline has workers = 1 and planned workers = N. A baseline of a `gang`
- * benchmark has all N workers, and its params have background=none. A baseline that shares the
- * measurement of an earlier, identical plan repeats the values and says so. A row's status is the
- * worst of its rounds and of its baseline's rounds. Borrows from all arguments.
+ * The median is over all rounds with a value, and its interval is stats_median_interval; it is
+ * empty with one round. Losses report the round of the median loss, so that they add up. An arm
+ * without a usable round is one row of VALUE_STATUS: skipped, failed or hung, with its reason. A
+ * baseline has workers = 1 and planned workers = N. A baseline of a `gang` benchmark has all N
+ * workers, and its params have background=none. A baseline that shares the measurement of an
+ * earlier, identical plan repeats the values and says so. A row's status is the worst of its rounds
+ * and of its baseline's rounds. Borrows from all arguments.
  */
 int rows_make(const struct result *result, const struct rounds *rounds,
               const struct round_values *values, struct rows *rows, struct err *err);

@@ -64,9 +64,9 @@ int values_close_arm(struct round_values *values, struct err *err)
     size_t n = values->n - grown[values->narms - 1];
     if (values->scratch && n <= values->most)
         return 0;
-    free(values->scratch); /* per round a pair, a ratio and a count */
+    free(values->scratch); /* per round a pair and a ratio */
     values->most = n;
-    values->scratch = calloc(n + 1, sizeof(struct value_pair) + sizeof(double) + sizeof(uint32_t));
+    values->scratch = calloc(n + 1, sizeof(struct value_pair) + sizeof(double));
     return values->scratch ? 0 : err_set(err, -ENOMEM, "out of memory for %zu rounds", n);
 }
 
@@ -378,67 +378,56 @@ bool values_alike(const struct round_value *a, const struct round_value *b)
     return !strcmp(a->metric, b->metric) && !dims_compare(&a->dims, &b->dims);
 }
 
-/* The value; NaN if it was disturbed and `disturbed` does not admit disturbed values. */
-static double counted(const struct round_value *value, bool disturbed)
+/* The arm's value in a round; NULL = it has none. */
+static const struct round_value *value_in(const struct round_values *values,
+                                          const struct round_value *what, size_t arm, int round)
 {
-    return value->status == STATUS_NOISY && !disturbed ? NAN : value->value;
+    for (size_t i = values->first[arm]; i < values->first[arm + 1]; i++)
+        if (values->value[i].round == round && values_alike(&values->value[i], what))
+            return &values->value[i];
+    return NULL;
 }
 
-/* The arm's value in a round; NaN if it has none that counts. */
-static double value_in(const struct round_values *values, const struct round_value *what,
-                       size_t arm, int round, bool disturbed)
-{
-    for (size_t i = values->first[arm]; i < values->first[arm + 1]; i++) {
-        const struct round_value *value = &values->value[i];
-        if (value->round == round && values_alike(value, what))
-            return counted(value, disturbed);
-    }
-    return NAN;
-}
-
-static size_t pair_rounds(const struct round_values *values, const struct round_value *what,
-                          size_t slow, size_t fast, bool disturbed, struct value_pair *pairs)
+size_t values_pair(const struct round_values *values, const struct round_value *what, size_t slow,
+                   size_t fast, struct value_pair *pairs)
 {
     size_t n = 0;
     for (size_t i = values->first[slow]; i < values->first[slow + 1]; i++) {
-        const struct round_value *of = &values->value[i];
-        if (!values_alike(of, what))
-            continue;
-        double less = counted(of, disturbed);
-        double more = value_in(values, what, fast, of->round, disturbed);
-        if (less > 0 && more > 0)
-            pairs[n++] = (struct value_pair){(unsigned)of->round, less, more};
+        const struct round_value *less = &values->value[i];
+        const struct round_value *more =
+            values_alike(less, what) ? value_in(values, what, fast, less->round) : NULL;
+        if (more && less->value > 0 && more->value > 0)
+            pairs[n++] =
+                (struct value_pair){(unsigned)less->round, less->value, more->value,
+                                    less->status == STATUS_NOISY, more->status == STATUS_NOISY};
     }
     return n;
 }
 
-size_t values_pair(const struct round_values *values, const struct round_value *what, size_t slow,
-                   size_t fast, bool *disturbed, struct value_pair *pairs)
+bool ratio_is_disturbed(const struct paired_ratio *ratio)
 {
-    size_t n = pair_rounds(values, what, slow, fast, false, pairs);
-    *disturbed = !n;
-    return n ? n : pair_rounds(values, what, slow, fast, true, pairs);
+    return 2 * ratio->disturbed > ratio->rounds;
 }
 
 struct paired_ratio values_ratio(const struct round_values *values, const struct round_value *what,
-                                 size_t slow, size_t fast, const uint64_t *seed)
+                                 size_t slow, size_t fast)
 {
     struct value_pair *pairs = values->scratch;
     double *ratios = (double *)(void *)(pairs + values->most);
-    bool disturbed;
-    size_t n = values_pair(values, what, slow, fast, &disturbed, pairs);
+    size_t n = values_pair(values, what, slow, fast, pairs);
+    struct paired_ratio ratio = PAIRED_NONE;
     if (!n)
-        return PAIRED_NONE;
-    for (size_t i = 0; i < n; i++)
+        return ratio;
+    for (size_t i = 0; i < n; i++) {
         ratios[i] = pairs[i].fast / pairs[i].slow;
-    n = stats_sort(ratios, n);
-    const struct stats_interval ci =
-        seed || n == 1 ? stats_median_interval(ratios, n, seed ? *seed : 0,
-                                               (uint32_t *)(void *)(ratios + values->most))
-                       : (struct stats_interval){ratios[0], ratios[n - 1]};
-    return (struct paired_ratio){.rounds = n,
-                                 .median = stats_median(ratios, n),
-                                 .low = ci.low,
-                                 .high = ci.high,
-                                 .disturbed = disturbed};
+        ratio.disturbed += pairs[i].slow_disturbed || pairs[i].fast_disturbed;
+        ratio.one_sided += pairs[i].slow_disturbed && !pairs[i].fast_disturbed;
+    }
+    ratio.rounds = stats_sort(ratios, n);
+    const struct stats_interval ci = stats_median_interval(ratios, n);
+    ratio.median = stats_median(ratios, n);
+    ratio.low = ci.low;
+    ratio.high = ci.high;
+    ratio.at_least = n - stats_median_rank(n);
+    return ratio;
 }

@@ -68,20 +68,25 @@ size_t values_group(const struct round_values *values, size_t at, size_t end);
 
 /*
  * The ratio fast / slow of two arms, paired by round, for the metric and key of `what`; its other
- * fields do not count. VALUE_RATE is throughput. A round in which either arm was disturbed counts
- * only if all rounds were disturbed. The interval is a bootstrap of the median with `seed`; if that
- * is NULL, the range.
+ * fields do not count. VALUE_RATE is throughput. Every round that both have counts, as every table,
+ * figure and row does: load that strikes either arm at random cancels in the median. The interval
+ * is stats_median_interval.
  */
 struct paired_ratio {
     size_t rounds;            /* that both arms have */
+    size_t disturbed;         /* of these, rounds in which either arm was disturbed */
+    size_t one_sided;         /* of these, rounds in which only `slow` was: they favour `fast` */
+    size_t at_least;          /* rounds whose ratio is at or above `low` */
     double median, low, high; /* NaN without rounds; the interval is NaN with one round */
-    bool disturbed;           /* all rounds were: not usable as evidence */
-    /* In a run with `until_clear`, low and high are the range of the rounds. From SEQUENTIAL_LEAST
-     * rounds on, a sequential test says if the ratio is above 1, and below 1 + result_within. */
+    /* With `until_clear`, or disturbed, a sequential test says from SEQUENTIAL_LEAST rounds on if
+     * the ratio is above 1, and below 1 + result_within. */
     bool is_sequential, is_above, is_within;
 };
 struct paired_ratio values_ratio(const struct round_values *values, const struct round_value *what,
-                                 size_t slow, size_t fast, const uint64_t *seed);
+                                 size_t slow, size_t fast);
+
+/* True if most rounds were disturbed: the ratio holds beside such load, which its text must say. */
+bool ratio_is_disturbed(const struct paired_ratio *ratio);
 
 #define VALUE_RATE (&(const struct round_value){.metric = METRIC_RATE})
 /* A ratio without rounds. */
@@ -91,10 +96,11 @@ struct paired_ratio values_ratio(const struct round_values *values, const struct
 struct value_pair {
     unsigned round;
     double slow, fast; /* above 0 */
+    bool slow_disturbed, fast_disturbed;
 };
 /* Writes the pairs that values_ratio counts to pairs[], which needs room for all rounds of `slow`.
  * Returns their number. */
 size_t values_pair(const struct round_values *values, const struct round_value *what, size_t slow,
-                   size_t fast, bool *disturbed, struct value_pair *pairs);
+                   size_t fast, struct value_pair *pairs);
 
 #endif

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The first sentence of a run has the number of its table, and the command below it works unchanged. If a busy machine
-# disturbed the run, that comes first.
+# The first sentence of a run has the number of its table, and the command below it works unchanged. A run on a busy
+# machine says so, and who used it.
 . tests/lib/cli.sh
 needs two-cpus
 out=$scratch/r placements=none,sized,same,partition
@@ -15,6 +15,7 @@ read -r name ratio interval < <(awk '/^[a-z-]+\*/ { name = $1; sub(/[*~]+$/, "",
 case $said in
 *"recommended: "*)
     [[ $said == *"recommended: $name"*", $ratio the default, range ${interval%-*}x to ${interval#*-}x"* ||
+        $said == *"recommended: $name"*", at least ${interval%-*}x the default in "* ||
         $said == *"recommended: $name"*", between ${interval%-*}x and ${interval#*-}x the default"* ||
         $said == *"recommended: $name"*", $ratio the default in one round"* ]] ||
         { cat "$out/summary.txt"; fail "the sentence has another number than the table: $name $ratio $interval"; }
@@ -37,18 +38,21 @@ expect 0 'device sim, 7 rounds' "$CONTEND_BINARY" run --device sim --placement "
 expect 0 'device none, 3 rounds' "$CONTEND_BINARY" run memory --dry-run
 expect 0 '^  mem_latency +worker 0: CPUs ' "$CONTEND_BINARY" run memory --dry-run
 
-# Two busy programs per CPU beside sleeping workers: the summary says first that this is no evidence, and --strict exits
-# with an error.
+# Two busy programs per CPU beside sleeping workers: one round is no evidence, the summary names the programs, and --strict
+# exits with an error.
 loops=()
 for _ in $(seq $((2 * $(nproc)))); do
     while :; do :; done &
     loops+=($!)
 done
-expect 4 'other programs used [0-9]+% of the CPUs: not usable as evidence' "$CONTEND_FAKE" run fake --workers 2 \
+expect 4 'other programs used [0-9]+% of the CPUs: ' "$CONTEND_FAKE" run fake --workers 2 \
     --placement none,sized --rounds 1 --time 0.5 --warmup 0.01 --no-plots --strict --out "$out"
 kill "${loops[@]}"
 wait "${loops[@]}" 2>/dev/null
-head -n 1 "$out/summary.txt" | grep -q '^other programs used' || fail "not said first: $(head "$out/summary.txt")"
+head -n 1 "$out/summary.txt" | grep -q '^no recommendation: 1 round is too few' ||
+    fail "not said first: $(head "$out/summary.txt")"
+said=$(tr '\n' ' ' < "$out/summary.txt")
+[[ $said =~ 'Most CPU time: '.*'(pid '[0-9]+') '[0-9]+% ]] || fail "nobody is named: $said"
 grep -q '"id": "busy"' "$out/run.json" || fail "no finding in run.json"
 grep -q '"status": "complete"' "$out/run.json" || fail "a busy machine makes no run incomplete"
 ! grep -q '^~' "$out/summary.txt" || fail "said again: $(grep '^~' "$out/summary.txt")"

@@ -411,7 +411,7 @@ TEST_WITHIN(rounds_ratio_is_paired, set_up, tear_down)
     (void)summarise(f, slow);
     struct round_values values;
     assert_int_equal(values_make(&f->result, &f->rounds, &values, NULL), 0);
-    const struct paired_ratio ratio = values_ratio(&values, VALUE_RATE, slow, fast, &(uint64_t){1});
+    const struct paired_ratio ratio = values_ratio(&values, VALUE_RATE, slow, fast);
     values_free(&values);
     assert_int_equal(ratio.rounds, 3);
     assert_near(ratio.median, 2); /* of 2, 3, 2; unpaired medians would give 3 */

@@ -33,12 +33,15 @@ bool place_find_measured(const struct topo *topo, unsigned workers, const char *
 
 char *place_format_measured(const struct recommended *found, char *buf, size_t size)
 {
-    char ratio[32], gain[64] = "";
+    char ratio[32], gain[160] = "";
     if (!found->applies)
         (void)snprintf(buf, size, "measured by %s (%s): no gain over %s, leave it as it is",
                        found->path, found->workload, found->setting);
     else {
-        if (!isnan(found->speed_up))
+        if (found->load[0])
+            (void)snprintf(gain, sizeof(gain), ", at least %s the default, while %s",
+                           advice_format_ratio(found->low, ratio, sizeof(ratio)), found->load);
+        else if (!isnan(found->speed_up))
             (void)snprintf(gain, sizeof(gain), ", %s the default",
                            advice_format_ratio(found->speed_up, ratio, sizeof(ratio)));
         (void)snprintf(buf, size, "recommended by %s (%s): %s%s", found->path, found->workload,

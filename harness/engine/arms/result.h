@@ -147,6 +147,15 @@ enum purpose {
 const char *purpose_name(enum purpose purpose);
 enum purpose purpose_find(const char *name);
 
+/* A process that is not ours, and its share of the time of all CPUs during the run. */
+#define RESULT_OTHERS_LEAST 0.02
+enum { RESULT_OTHERS = 3 };
+struct other_process {
+    int64_t pid;
+    double share;
+    char command[TREE_NAME_MAX]; /* the kernel's name of it; may hold any character */
+};
+
 struct result {
     enum purpose purpose;
     char run_id[64];
@@ -162,10 +171,11 @@ struct result {
     unsigned rounds_least; /* after these, no round is begun that would end after rounds_s */
     double rounds_s;       /* from the start, and fewer are planned; 0 = all are measured */
     bool solo_turns;       /* a round measures only one of the baselines of a worker count */
-    bool until_clear; /* rounds end when the result is clear (verdict/advice/clear.h); intervals
-                         hold whenever that is */
+    bool until_clear;      /* rounds end when the result is clear (verdict/advice/clear.h) */
     uint64_t seed;
     double within; /* a setting within this share of the best is as good; 0 = RESULT_WITHIN */
+    unsigned nothers;
+    struct other_process others[RESULT_OTHERS]; /* the largest share first */
     size_t narms;
     struct arm *arms;
 };

@@ -7,6 +7,7 @@
 
 #include "harness/engine/arms/arms.h"
 #include "harness/engine/arms/guard.h"
+#include "harness/engine/run/others.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/sys/clock.h"
 
@@ -178,10 +179,12 @@ int run_rounds(const struct observe_config *config, const struct run_hooks *hook
                struct signals *signals, struct result *result, struct err *err)
 {
     struct runner runner = {.config = config, .hooks = hooks, .signals = signals};
+    struct others others;
     uint64_t start_ns = clock_now_ns();
     double before_s = spent_s(result);
     if (config->cgroups)
         cgroups_open(config->cgroups);
+    others_begin(&others);
     int rc = guards_open(&runner.guards, result->variants, signals, err);
     for (unsigned round = result->rounds_done; round < result->rounds_planned && !rc;
          round = result->rounds_done) {
@@ -195,11 +198,13 @@ int run_rounds(const struct observe_config *config, const struct run_hooks *hook
             rc = 0;
         } else if (!rc) {
             result->rounds_done = round + 1;
+            others_note(&others, result);
             plan_next(result, before_s + (double)(clock_now_ns() - start_ns) * 1e-9);
             rc = hooks->on_round ? hooks->on_round(hooks->arg, round, err) : 0;
         }
     }
     guards_close(&runner.guards);
+    others_end(&others);
     if (config->cgroups)
         cgroups_close(config->cgroups);
     free(runner.order);

@@ -1,10 +1,8 @@
 #include "harness/lib/stats/stats.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "harness/lib/stats/random.h"
 
 static int compare_double(const void *a, const void *b)
 {
@@ -55,63 +53,37 @@ double stats_nearest_rank(const double *sorted, size_t n, unsigned percent)
     return sorted[rank ? rank - 1 : 0];
 }
 
-/* Uniform in 0..n-1 by multiplication; the bias of n / 2^32 is far below the resampling error. */
-static size_t random_below(uint64_t *state, size_t n)
-{
-    return (size_t)((random_next(state) >> 32) * (uint64_t)n >> 32);
-}
+/* Bets against "the median is not above the value": each gains 1 + lambda on a value above it and
+ * loses lambda below it. The stake on lambda 1 makes six equal signs suffice. */
+static const double stake_on_all = 0.625, stake_each = 0.375 / 4, lambdas[] = {0.1, 0.2, 0.4, 0.7};
 
-/* The value at `rank` (0 = smallest) of the resample that holds counts[i] times sorted[i]. */
-static double value_at_rank(const double *sorted, const uint32_t *counts, size_t rank)
-{
-    size_t i = 0;
-    for (size_t seen = counts[0]; seen <= rank; seen += counts[++i])
-        ;
-    return sorted[i];
-}
-
-/* Counts instead of sorting: the values are sorted already, so a histogram is enough. */
-static double resampled_median(const double *sorted, size_t n, uint64_t *state, uint32_t *counts)
-{
-    memset(counts, 0, n * sizeof(*counts));
-    for (size_t i = 0; i < n; i++)
-        counts[random_below(state, n)]++;
-    double high = value_at_rank(sorted, counts, n / 2);
-    if (n % 2)
-        return high;
-    double low = value_at_rank(sorted, counts, n / 2 - 1);
-    return low + (high - low) / 2;
-}
-
-/*
- * The largest rank (0 = smallest) whose value exceeds the true median with a chance of at most
- * 2.5%: that of at most `rank` heads in n coin tosses. 0 for n below 6, where no rank reaches that.
+/* True if the bets refute, at 2.5%, that only `below` of n values lie below the median by chance.
  */
-static size_t rank_of_95(size_t n)
+static bool is_refuted(size_t n, size_t below)
 {
-    double log_chance = -(double)n * M_LN2, below = exp(log_chance);
-    size_t rank = 0;
-    for (size_t heads = 1; heads < n && below <= 0.025; heads++) {
-        rank = heads - 1;
-        log_chance += log((double)(n - heads + 1) / (double)heads);
-        below += exp(log_chance);
+    double won = below ? 0 : stake_on_all * exp2((double)n);
+    for (size_t i = 0; i < sizeof(lambdas) / sizeof(lambdas[0]); i++)
+        won += stake_each *
+               exp((double)(n - below) * log1p(lambdas[i]) + (double)below * log1p(-lambdas[i]));
+    return won >= 1 / 0.025;
+}
+
+size_t stats_median_rank(size_t n)
+{
+    size_t rank = 0, beyond = n / 2;
+    while (rank + 1 < beyond) { /* refuted at rank, or rank is 0; not refuted at beyond */
+        size_t middle = (rank + beyond) / 2;
+        *(is_refuted(n, middle) ? &rank : &beyond) = middle;
     }
     return rank;
 }
 
-struct stats_interval stats_median_interval(const double *sorted, size_t n, uint64_t seed,
-                                            uint32_t *counts)
+struct stats_interval stats_median_interval(const double *sorted, size_t n)
 {
     if (n < 2)
-        return (struct stats_interval){NAN, NAN};
-    double medians[STATS_RESAMPLES];
-    for (size_t i = 0; i < STATS_RESAMPLES; i++)
-        medians[i] = resampled_median(sorted, n, &seed, counts);
-    size_t kept = stats_sort(medians, STATS_RESAMPLES), rank = rank_of_95(n);
-    return (struct stats_interval){
-        .low = fmin(stats_percentile(medians, kept, 0.025), sorted[rank]),
-        .high = fmax(stats_percentile(medians, kept, 0.975), sorted[n - 1 - rank]),
-    };
+        return (struct stats_interval){(double)NAN, (double)NAN};
+    size_t rank = stats_median_rank(n);
+    return (struct stats_interval){sorted[rank], sorted[n - 1 - rank]};
 }
 
 /* Chance of at least `least` hits in n trials, 0 < probability < 1. */

@@ -1,6 +1,5 @@
 /*
- * Order statistics and bootstrap intervals. Pure: no I/O, no allocation, no hidden state; the same
- * values and seed give the same result on every machine.
+ * Order statistics and their intervals. Pure: no I/O, no allocation, no hidden state.
  *
  * A value that could not be measured is NaN. stats_sort drops NaN; the functions after it take its
  * output. An empty input gives NaN, never zero.
@@ -10,9 +9,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-
-/* Resamples per interval: the 2.5% point is then the 50th smallest. */
-enum { STATS_RESAMPLES = 2000 };
 
 /* Moves the numbers to the front in ascending order, without NaN, and returns their count. */
 size_t stats_sort(double *values, size_t n);
@@ -33,29 +29,29 @@ double stats_sort_median(double *values, size_t n);
 /* The smallest value with at least `percent` of all values at or below it; n >= 1. */
 double stats_nearest_rank(const double *sorted, size_t n, unsigned percent);
 
-/*
- * Below STATS_RANGE_BELOW values the interval is their range and covers less than 95%: output must
- * call it a range. Up to STATS_RANGE_MOST values the range is the 95% interval.
- */
-enum { STATS_RANGE_BELOW = 6, STATS_RANGE_MOST = 8 };
+/* Below STATS_RANGE_BELOW values the interval of the median is their range and covers less than
+ * 95%: output must call it a range. */
+enum { STATS_RANGE_BELOW = 6 };
 
 struct stats_interval {
     double low, high;
 };
 
 /*
- * 95% percentile bootstrap interval of the median (Efron 1979): the values, one per round, are
- * resampled with replacement STATS_RESAMPLES times, and the interval is the middle 95% of the
- * medians. With few values its coverage is too low: for 7 values it is the 2nd to the 6th, which
- * contain the true median in 87.5% of cases; for 13 values 90.8%. So it is never narrower than the
- * order statistics that contain the median with at least 95% for any distribution (Thompson 1936):
- * the range of 6 to 8 values, the 2nd to the 8th of 9, the 4th to the 12th of 15.
+ * 95% interval of the median over rounds, valid whenever one looks, so also where rounds end when a
+ * result is clear. Its ends are order statistics, as in the sign test (Thompson 1936), so it holds
+ * for any distribution, a new one in each round. A bet on the signs never gains on average if the
+ * end is on the right side of the median; the chance that it ever wins 40 times its stake is 2.5%
+ * at each end (Ville 1939; Howard and Ramdas 2022).
  *
- * n = 1: NaN. n = 2 to 5: the range of the values, which contains the median in 50 to 93.75% of
- * cases. `counts` is scratch for n entries.
+ * n = 1: NaN. n = 2 to 5: the range, which contains the median in 50 to 93.75% of cases. Six to 14:
+ * also the range. Then the 2nd to the 14th of 15, the 6th to the 22nd of 27, the 34th to the 67th
+ * of 100.
  */
-struct stats_interval stats_median_interval(const double *sorted, size_t n, uint64_t seed,
-                                            uint32_t *counts);
+struct stats_interval stats_median_interval(const double *sorted, size_t n);
+
+/* How many values lie below its low end, and above its high end. */
+size_t stats_median_rank(size_t n);
 
 /*
  * 95% interval of a probability, given `hits` in n trials (Clopper and Pearson 1934): its ends are

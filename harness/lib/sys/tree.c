@@ -161,6 +161,23 @@ double tree_cpu_s(pid_t pid)
     return sum;
 }
 
+unsigned tree_list_others(struct tree_use *out, unsigned most)
+{
+    unsigned n = 0;
+    DIR *all = opendir("/proc");
+    for (struct dirent *entry; (entry = file_next(&all));) {
+        struct stat_line stat;
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (n == most || pid <= 0 || pid == getpid() || !read_process(pid, &stat) ||
+            stat.parent == getpid())
+            continue;
+        out[n] = (struct tree_use){
+            .pid = pid, .started = stat.started, .cpu_s = process_cpu_s(pid, &stat)};
+        memcpy(out[n++].name, stat.name, sizeof(stat.name));
+    }
+    return n;
+}
+
 static double time_s(const struct timeval *time)
 {
     return (double)time->tv_sec + (double)time->tv_usec * 1e-6;

@@ -92,6 +92,18 @@ void tree_sample(struct tree *tree, tree_thread_ran *seen, void *arg);
 /* Ends a run. Call it after all its processes were reaped. */
 void tree_end(struct tree *tree);
 
+/* CPU time that a process has used so far, all its threads. */
+struct tree_use {
+    pid_t pid;
+    uint64_t started;
+    double cpu_s;
+    char name[TREE_NAME_MAX];
+};
+
+/* Lists at most `most` processes of the machine, without this process and its children. Returns
+ * their number. */
+unsigned tree_list_others(struct tree_use *out, unsigned most);
+
 /* CPU time of process `pid` and its descendants, also ended ones, where /proc is readable. */
 double tree_cpu_s(pid_t pid);
 

@@ -87,7 +87,7 @@ const char *dat_format_rounds(const struct figure_data *data, const char *what, 
     (void)snprintf(buf, size, "%s", what);
     if (rounds < 2)
         text_append(buf, size, ". ", "One round, so no interval%s", plural);
-    else if (rounds < STATS_RANGE_BELOW || data->result->until_clear)
+    else if (rounds < STATS_RANGE_BELOW)
         text_append(buf, size, ". ", "Median%s and range%s of %u rounds", plural, plural, rounds);
     else
         text_append(buf, size, ". ", "Median%s and 95%% interval%s over %u rounds", plural, plural,

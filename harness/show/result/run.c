@@ -72,14 +72,7 @@ static const char *mark_of(const struct block *block, size_t i)
     const char *mark = marks[block->analysis->rounds.arms[block->arm[i]].status];
     if (!block_is_recommended(block, i))
         return mark;
-    return mark[0] ? "*~" : "*"; /* disturbed in some rounds, which do not count */
-}
-
-static const char *interval_name(const struct result *result)
-{
-    const struct paired_ratio like = {.rounds = result->rounds_done,
-                                      .is_sequential = result->until_clear};
-    return advice_interval_name(&like);
+    return mark[0] ? "*~" : "*";
 }
 
 /* Adds "12x", and its interval "11-13". */
@@ -272,7 +265,8 @@ static struct doc_table *begin_table(const struct block *block, struct doc *doc)
                arm->planned_workers == 1 ? "" : "s");
     doc_column(table, DOC_NUMBER, "%s", bench_rate_unit(arm->bench, rate, sizeof(rate)));
     doc_column(table, DOC_NUMBER, "speed-up");
-    doc_column(table, DOC_NUMBER, "%s", interval_name(block->analysis->result));
+    const struct paired_ratio most = {.rounds = block->analysis->result->rounds_done};
+    doc_column(table, DOC_NUMBER, "%s", advice_interval_name(&most));
     doc_columns(table, DOC_NUMBER, "efficiency", "CPU time", "run queue", NULL);
     if (block_has_quota(block))
         doc_column(table, DOC_NUMBER, "throttled");

@@ -205,6 +205,12 @@ static json_t *from_benches(const struct result *result)
     return benches;
 }
 
+static json_t *other_at(const void *of, size_t i)
+{
+    const struct other_process *other = &((const struct result *)of)->others[i];
+    return json_value_object("pid:I command:t share:r", other->pid, other->command, other->share);
+}
+
 /* Adds what was measured. */
 static int add_result(json_t *document, const struct run_record *record)
 {
@@ -220,6 +226,9 @@ static int add_result(json_t *document, const struct run_record *record)
                                  result->plan_options, from_benches(result), result->rounds_planned,
                                  result->rounds_done, (int64_t)record->samples_bytes,
                                  (int64_t)result->seed);
+    if (result)
+        failed |= json_value_add(document, "others:o",
+                                 json_value_array(result, result->nothers, other_at));
     if (result && result->until_clear)
         failed |= json_value_add(document, "until_clear:b", true);
     if (result && result->purpose)

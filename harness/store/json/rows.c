@@ -4,7 +4,7 @@
 
 #include "harness/rows/metric.h"
 #include "harness/store/json/value.h"
-#include "harness/verdict/advice/recommend.h"
+#include "harness/verdict/advice/advice.h"
 
 static json_t *cell_to_json(const struct row *row, const struct row_column *column)
 {
@@ -80,11 +80,16 @@ json_t *recommended_to_json(const struct analysis *analysis, const struct findin
     if (recommendation.arm < 0)
         return json_null();
     const char *command = recommend_applies(&recommendation) ? command_of(findings) : "";
+    char load[80] = "";
+    if (ratio_is_disturbed(&recommendation.gain))
+        (void)advice_format_load(analysis, recommendation.reference, recommendation.arm, load,
+                                 sizeof(load));
     return json_value_object(
-        "setting:t placement:t workers:i relative_to:t speed_up:r low:r high:r rounds:z command:T",
+        "setting:t placement:t workers:i relative_to:t speed_up:r low:r high:r rounds:z while:T "
+        "command:T",
         arm_name(&arms[recommendation.arm]),
         placement_infos[arms[recommendation.arm].placement].name,
         arms[recommendation.arm].planned_workers, arm_name(&arms[recommendation.reference]),
         recommendation.gain.median, recommendation.gain.low, recommendation.gain.high,
-        recommendation.gain.rounds, command);
+        recommendation.gain.rounds, load, command);
 }

@@ -96,6 +96,8 @@ static void take(const char *path, const json_t *record, struct recommended *fou
     put(found->started, sizeof(found->started), json_value_text_of(record, "started"));
     put_options(json_value_text_of(recommended, "command"), found->options, sizeof(found->options));
     found->applies = strcmp(setting, json_value_text_of(recommended, "relative_to")) != 0;
+    put(found->load, sizeof(found->load), json_value_text_of(recommended, "while"));
+    found->low = json_number_value(json_object_get(recommended, "low"));
     found->speed_up = json_is_number(gain) ? json_number_value(gain) : (double)NAN;
 }
 

@@ -19,6 +19,8 @@ struct recommended {
     char workload[80]; /* scenario, or the first word of the command */
     char started[32];  /* UTC, ISO 8601 */
     double speed_up;   /* NaN = there is no reference */
+    double low;        /* of its interval */
+    char load[80];     /* beside which it was measured, "others used 44% of the CPUs"; "" = quiet */
     bool applies;      /* false: no setting is better than the reference, leave it as it is */
     char options[512]; /* of 'contend place', separated by single blanks */
 };

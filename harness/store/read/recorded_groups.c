@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/lib/base/array.h"
+#include "harness/lib/stats/stats.h"
 #include "harness/rows/metric.h"
 #include "harness/store/read/recorded_parts.h"
 
@@ -127,8 +128,24 @@ static int check_numbers(const struct group *group, const struct round_value *va
     return 0;
 }
 
+/* Takes the interval from the rounds: other versions had another rule for it. */
+static int take_interval(const struct group *group, const struct round_value *values,
+                         struct row *row, struct err *err)
+{
+    double *sorted = calloc(group->n, sizeof(*sorted));
+    if (!sorted)
+        return err_set(err, -ENOMEM, "no memory for the rounds of %.60s", row->metric);
+    for (size_t i = 0; i < group->n; i++)
+        sorted[i] = values[group->first + i].value;
+    const struct stats_interval ci = stats_median_interval(sorted, stats_sort(sorted, group->n));
+    row->ci_low = ci.low;
+    row->ci_high = ci.high;
+    free(sorted);
+    return 0;
+}
+
 int groups_check_row(struct groups *groups, const struct round_values *values, size_t arm,
-                     const struct row *row, const char *key, const struct csv_reader *reader,
+                     struct row *row, const char *key, const struct csv_reader *reader,
                      struct err *err)
 {
     struct group *group = find(groups, arm, row->metric, key);
@@ -143,7 +160,8 @@ int groups_check_row(struct groups *groups, const struct round_values *values, s
         return csv_refuse(reader, err,
                           "%.60s in %.30s, %s is better; in " CSV_ROUNDS_NAME " %.30s, %s",
                           row->metric, row->unit, row->better, group->unit, group->better);
-    return check_numbers(group, values->value, row, reader, err);
+    int rc = check_numbers(group, values->value, row, reader, err);
+    return rc ? rc : take_interval(group, values->value, row, err);
 }
 
 /* True for the status of failed rounds if other rounds have values, and for parts of a loss that

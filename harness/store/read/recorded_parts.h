@@ -37,9 +37,10 @@ int groups_add(struct groups *groups, const struct round_values *values, const c
                bool first_of_arm, const struct csv_reader *reader, struct err *err);
 /* -EINVAL: the arm has a group twice. */
 int groups_close_arm(struct groups *groups, const struct csv_reader *reader, struct err *err);
-/* -EINVAL: the row has no group, or its group had a row already, or the two disagree. */
+/* Sets the interval of the row. -EINVAL: the row has no group, or its group had a row already, or
+ * the two disagree. */
 int groups_check_row(struct groups *groups, const struct round_values *values, size_t arm,
-                     const struct row *row, const char *key, const struct csv_reader *reader,
+                     struct row *row, const char *key, const struct csv_reader *reader,
                      struct err *err);
 /* -EINVAL: a group of the arm that should have a row had none. */
 int groups_check_rows(const struct groups *groups, size_t arm, struct err *err);

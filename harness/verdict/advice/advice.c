@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "harness/engine/arms/arms.h"
+#include "harness/engine/arms/collect.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
+#include "harness/lib/stats/sequential.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/verdict/advice/clear.h"
 
@@ -76,11 +78,43 @@ static void format_ratio_to(const struct paired_ratio *ratio, const char *bound,
                        apart ? "" : interval);
 }
 
+static double share_of(const struct analysis *analysis, const int arms[2], const char *metric)
+{
+    double share = NAN;
+    for (size_t i = 0; i < 2; i++)
+        share = fmax(share, rows_median(&analysis->rows, &analysis->result->arms[arms[i]], metric));
+    return share;
+}
+
+char *advice_format_load(const struct analysis *analysis, int slow, int fast, char *buf,
+                         size_t size)
+{
+    const int arms[] = {slow, fast};
+    double foreign = share_of(analysis, arms, "foreign_cpu");
+    double steal = share_of(analysis, arms, "steal");
+    if (foreign > COLLECT_NOISY_FOREIGN)
+        (void)snprintf(buf, size, "others used %.0f%% of the CPUs", 100 * foreign);
+    else if (steal > COLLECT_NOISY_STEAL)
+        (void)snprintf(buf, size, "the hypervisor took %.0f%% of the CPUs", 100 * steal);
+    else
+        (void)snprintf(buf, size, "the machine was disturbed");
+    return buf;
+}
+
 char *advice_format_gain(const struct analysis *analysis,
                          const struct recommendation *recommendation, char *buf, size_t size)
 {
-    format_ratio_to(&recommendation->gain, more_than(analysis, recommendation),
-                    advice_reference(analysis, recommendation), buf, size);
+    const struct paired_ratio *gain = &recommendation->gain;
+    const char *reference = advice_reference(analysis, recommendation);
+    char low[32], load[80];
+    if (recommend_applies(recommendation) && ratio_is_disturbed(gain))
+        (void)snprintf(buf, size, "at least %s %s in %zu of %zu rounds, while %s",
+                       advice_format_ratio(gain->low, low, sizeof(low)), reference, gain->at_least,
+                       gain->rounds,
+                       advice_format_load(analysis, recommendation->reference, recommendation->arm,
+                                          load, sizeof(load)));
+    else
+        format_ratio_to(gain, more_than(analysis, recommendation), reference, buf, size);
     return buf;
 }
 
@@ -93,17 +127,43 @@ void advice_note_gain(const struct paired_ratio *gain, struct finding *finding)
     finding->high = gain->high;
 }
 
+/* "no recommendation: the rounds do not agree on a gain, while others used 44% of the CPUs. The
+ * fastest, passive, was 1.12x the default, 95% 0.80x to 1.6x." */
+static void report_disturbed(const struct analysis *analysis,
+                             const struct recommendation *recommendation, const char *ratio,
+                             struct finding *finding)
+{
+    const struct paired_ratio *gain = &recommendation->best_gain;
+    char load[80];
+    (void)advice_format_load(analysis, recommendation->reference, recommendation->best, load,
+                             sizeof(load));
+    if (2 * gain->one_sided > gain->rounds)
+        text_set(finding->sentence,
+                 "no recommendation: %s, and slowed only %s in %zu of %zu rounds.", load,
+                 advice_reference(analysis, recommendation), gain->one_sided, gain->rounds);
+    else if (gain->rounds < SEQUENTIAL_LEAST || gain->low > 1)
+        text_set(finding->sentence, "no recommendation: %zu round%s, while %s.", gain->rounds,
+                 gain->rounds == 1 ? " is too few" : "s are too few", load);
+    else
+        text_set(finding->sentence,
+                 "no recommendation: the rounds do not agree on a gain, while %s.", load);
+    text_add(finding->sentence, " The fastest, %s, was %s.",
+             arm_name(&analysis->result->arms[recommendation->best]), ratio);
+}
+
 void advice_report_none(const struct analysis *analysis,
                         const struct recommendation *recommendation, struct finding *finding)
 {
     char ratio[200];
     const char *reference = advice_reference(analysis, recommendation);
-    if (recommendation->disturbed)
-        text_set(finding->sentence, "no recommendation: the machine was disturbed in every round.");
-    if (recommendation->disturbed || recommendation->best < 0 || !recommendation->best_gain.rounds)
+    if (recommendation->best < 0 || !recommendation->best_gain.rounds)
         return;
     format_ratio_to(&recommendation->best_gain, "", reference, ratio, sizeof(ratio));
     const char *best = arm_name(&analysis->result->arms[recommendation->best]);
+    if (recommendation->disturbed) {
+        report_disturbed(analysis, recommendation, ratio, finding);
+        return;
+    }
     bool is_open = analysis->result->until_clear && !recommendation->best_gain.is_within;
     text_set(finding->sentence, "no measurable gain%s: %s%s. ", is_open ? " so far" : "",
              recommendation->is_default ? "leave it as it is" : "nothing is faster than ",
@@ -115,7 +175,7 @@ void advice_report_none(const struct analysis *analysis,
 
 const char *advice_interval_name(const struct paired_ratio *ratio)
 {
-    return ratio->is_sequential || ratio->rounds < STATS_RANGE_BELOW ? "range" : "95%";
+    return ratio->rounds < STATS_RANGE_BELOW ? "range" : "95%";
 }
 
 int advice_reason_length(const struct arm_rounds *arm)
@@ -276,7 +336,7 @@ static void add_fixes(const struct basis *basis, struct finding *advice)
             continue;
         const struct paired_ratio ratio =
             analysis_ratio(basis->analysis, recommendation->reference, (size_t)fix);
-        if (!ratio.rounds || ratio.disturbed)
+        if (!ratio.rounds)
             continue;
         if (recommend_is_ahead(basis->result, &ratio))
             (void)advice_format_ratio(ratio.median, gain, sizeof(gain));
@@ -390,7 +450,7 @@ struct finding advice_make(const struct analysis *analysis, const struct arm *of
     struct finding advice = {.id = "placement", .value = NAN, .low = NAN, .high = NAN};
     if (recommendation->reference < 0)
         return advice;
-    if (recommendation->best < 0 && !recommendation->disturbed)
+    if (recommendation->best < 0)
         report_same_plans(&basis, &advice);
     else if (!recommend_applies(recommendation))
         advice_report_none(analysis, recommendation, &advice);

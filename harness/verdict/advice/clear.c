@@ -33,7 +33,7 @@ int clear_simpler(const struct analysis *analysis, const struct recommendation *
 
 bool clear_is_decided(const struct analysis *analysis, const struct recommendation *recommendation)
 {
-    if (recommendation->reference < 0 || (recommendation->best < 0 && !recommendation->disturbed))
+    if (recommendation->reference < 0 || recommendation->best < 0)
         return true;
     if (recommendation->disturbed ||
         (!recommendation->reference_failed && !recommendation->best_gain.is_sequential))
@@ -74,7 +74,7 @@ static bool is_ruled_out(const struct analysis *analysis,
     bool far = false;
     for (size_t i = 0; i < sizeof(out_rules) / sizeof(out_rules[0]); i++)
         far = far || (behind.rounds >= out_rules[i].rounds && behind.low > 1 + out_rules[i].behind);
-    return far && !behind.disturbed;
+    return far;
 }
 
 static void idle_ruled_out(const struct analysis *analysis, size_t first,
@@ -90,7 +90,7 @@ static void idle_ruled_out(const struct analysis *analysis, size_t first,
 static bool is_near(const struct result *result, const struct recommendation *recommendation)
 {
     return !recommend_applies(recommendation) && recommendation->best_gain.is_sequential &&
-           !recommendation->disturbed && recommendation->best_gain.low > 1 &&
+           recommendation->best_gain.low > 1 &&
            recommendation->best_gain.median > 1 + result_within(result);
 }
 

@@ -4,9 +4,6 @@
  * sequential test of the paired rounds (lib/stats/sequential.h) answers both, and may be looked at
  * after every round. The gain has to be above 1 or, if nothing is recommended, below the tolerance.
  * The gain of the fastest over the recommended setting has to be below the tolerance. Pure.
- *
- * The range of the rounds only grows with rounds. The range of six rounds holds the true median in
- * 97% of cases; further rounds never lower this share.
  */
 #ifndef CONTEND_VERDICT_ADVICE_CLEAR_H
 #define CONTEND_VERDICT_ADVICE_CLEAR_H

@@ -77,6 +77,8 @@ bool recommend_is_first(const struct analysis *analysis, size_t arm)
 bool recommend_is_ahead(const struct result *result, const struct paired_ratio *ratio)
 {
     bool is_clear = ratio->is_sequential ? ratio->is_above : ratio->rounds == 1 || ratio->low > 1;
+    if (ratio_is_disturbed(ratio))
+        is_clear = ratio->is_above && ratio->low > 1 && 2 * ratio->one_sided <= ratio->rounds;
     return ratio->median > 1 + result_within(result) && is_clear;
 }
 
@@ -117,20 +119,8 @@ static void choose_reference(const struct choice *choice)
     }
 }
 
-/* Disturbed in all its rounds, or in all rounds that it shares with the reference. */
-static bool is_disturbed(const struct choice *choice, int arm)
-{
-    const struct round_values *values = &choice->analysis->values;
-    bool all = true;
-    for (size_t i = values->first[arm]; i < values->first[arm + 1]; i++)
-        all = all && (values->value[i].status != STATUS_OK ||
-                      strcmp(values->value[i].metric, METRIC_RATE) != 0);
-    return all || (!choice->recommendation->reference_failed &&
-                   ratio_of(choice, choice->recommendation->reference, arm).disturbed);
-}
-
 /* Neither failed nor cut off, and its plan differs from the reference's. */
-static bool is_eligible(const struct choice *choice, int arm)
+static bool is_candidate(const struct choice *choice, int arm)
 {
     const struct arm *arms = choice->result->arms;
     return takes_part(choice, arm) && effort_of(choice, arm) > 0 &&
@@ -139,31 +129,40 @@ static bool is_eligible(const struct choice *choice, int arm)
             !arm_same_plan(&arms[arm], &arms[choice->recommendation->reference]));
 }
 
-static bool is_candidate(const struct choice *choice, int arm)
-{
-    return is_eligible(choice, arm) && !is_disturbed(choice, arm);
-}
-
 /* By the rounds that both have; without such rounds by their medians. */
 static bool is_faster(const struct choice *choice, int arm, int than)
 {
     const struct paired_ratio ratio = ratio_of(choice, than, arm);
-    if (ratio.rounds && !ratio.disturbed)
+    if (ratio.rounds)
         return ratio.median > 1;
     return rounds_of(choice, arm)->rate > rounds_of(choice, than)->rate;
 }
 
-static void choose_best(const struct choice *choice)
+/* Most rounds were disturbed, and do not show a gain. */
+static bool is_unclear(const struct choice *choice, int arm)
+{
+    int reference = choice->recommendation->reference;
+    if (arm == reference || choice->recommendation->reference_failed)
+        return false;
+    const struct paired_ratio gain = ratio_of(choice, reference, arm);
+    return ratio_is_disturbed(&gain) && !recommend_is_ahead(choice->result, &gain);
+}
+
+/* Chooses the fastest. Returns true if it is ahead of the reference. */
+static bool choose_best(const struct choice *choice, bool clear)
 {
     struct recommendation *recommendation = choice->recommendation;
-    for (int at = 0; at < (int)choice->result->narms; at++) {
-        if (is_candidate(choice, at) &&
+    for (int at = 0; at < (int)choice->result->narms; at++)
+        if (is_candidate(choice, at) && !(clear && is_unclear(choice, at)) &&
             (recommendation->best < 0 || is_faster(choice, at, recommendation->best)))
             recommendation->best = at;
-        recommendation->disturbed =
-            recommendation->disturbed || (is_eligible(choice, at) && is_disturbed(choice, at));
-    }
-    recommendation->disturbed = recommendation->disturbed && recommendation->best < 0;
+    if (recommendation->best < 0 || recommendation->best == recommendation->reference)
+        return false;
+    if (!recommendation->reference_failed)
+        recommendation->best_gain =
+            ratio_of(choice, recommendation->reference, recommendation->best);
+    return recommendation->reference_failed ||
+           recommend_is_ahead(choice->result, &recommendation->best_gain);
 }
 
 static bool is_simpler(const struct choice *choice, int arm, int than)
@@ -177,12 +176,12 @@ static bool is_enough(const struct choice *choice, int arm)
 {
     const struct recommendation *recommendation = choice->recommendation;
     const struct paired_ratio behind = ratio_of(choice, arm, recommendation->best);
-    if (!behind.rounds || behind.disturbed || recommend_is_ahead(choice->result, &behind))
+    if (!behind.rounds || (behind.median > 1 + result_within(choice->result) && !(behind.low <= 1)))
         return false;
     if (recommendation->reference_failed || !recommendation->is_default)
         return true;
     const struct paired_ratio gain = ratio_of(choice, recommendation->reference, arm);
-    return !gain.disturbed && recommend_is_ahead(choice->result, &gain);
+    return recommend_is_ahead(choice->result, &gain);
 }
 
 static void choose_simplest(const struct choice *choice)
@@ -207,18 +206,13 @@ static void choose(const struct choice *choice)
     choose_reference(choice);
     if (recommendation->reference < 0)
         return;
-    choose_best(choice);
+    bool any = choose_best(choice, true) || choose_best(choice, false);
     if (recommendation->best < 0 || recommendation->best == recommendation->reference)
         return;
-    if (!recommendation->reference_failed) {
-        recommendation->best_gain =
-            ratio_of(choice, recommendation->reference, recommendation->best);
-        recommendation->disturbed = recommendation->best_gain.disturbed;
-        if (!recommendation->best_gain.rounds || recommendation->disturbed)
-            return;
-    }
-    bool any = recommendation->reference_failed ||
-               recommend_is_ahead(choice->result, &recommendation->best_gain);
+    recommendation->disturbed = !any && ratio_is_disturbed(&recommendation->best_gain);
+    if (recommendation->disturbed ||
+        (!recommendation->reference_failed && !recommendation->best_gain.rounds))
+        return;
     if (any || (!recommendation->is_default && is_candidate(choice, recommendation->reference)))
         choose_simplest(choice);
     else if (recommendation->is_default)

@@ -6,10 +6,17 @@
  * ratio is above the tolerance and, with several rounds, its interval lies above 1
  * (stats_median_interval); else the two are indistinguishable. With n < 6 rounds, one of two equal
  * settings is called ahead in at most one of 2^n cases (3% of five), less often where they differ
- * by less than the tolerance. In runs that end when the result is clear, the sequential interval
- * has to lie above 1, from the sixth round on: whenever one looks, this errs for 1% of equal pairs.
- * A setting is no evidence if it failed in a round, did not end within the limit, or was disturbed
- * in all rounds that it shares with the reference: it can be neither the best nor recommended.
+ * by less than the tolerance. In runs that end when the result is clear, the sequential test
+ * has to show a ratio above 1, from the sixth round on: whenever one looks, this errs for 1% of
+ * equal pairs. A setting is no evidence if it failed in a round or did not end within the limit: it
+ * can be neither the best nor recommended.
+ *
+ * All rounds count, also disturbed ones: a round has every setting once, in random order, so that
+ * load of others strikes equal settings alike. If most rounds were disturbed, a setting is ahead
+ * only by the sequential test and with the whole interval above 1, and what is claimed is the low
+ * end of the interval, beside that load (advice_format_gain). Where load slowed only the other
+ * setting in most rounds, as where a setting keeps off the CPUs that others use, nothing is
+ * claimed.
  */
 #ifndef CONTEND_VERDICT_ADVICE_RECOMMEND_H
 #define CONTEND_VERDICT_ADVICE_RECOMMEND_H
@@ -27,7 +34,7 @@ struct recommendation {
     int best;              /* the fastest that may be recommended */
     int arm;               /* recommended; = reference: leave it as it is; -1: no evidence */
     int next;              /* the next simplest after `arm` */
-    bool disturbed;        /* too much for any evidence */
+    bool disturbed;        /* most rounds were, and they do not agree on any gain */
     struct paired_ratio gain, best_gain; /* of `arm` and of `best` over the reference */
 };
 

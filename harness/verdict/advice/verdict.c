@@ -77,11 +77,11 @@ static int judge(const struct analysis *measured, const struct topo *topo, struc
     int rc = symmetry_make(&measured->rows, &distance, &verdict->symmetry, err);
     if (!rc && result->variants) /* pairing by round tolerates a busy machine */
         rc = add_comparison(measured, verdict, err);
-    busy_find(measured, findings);
     if (rc)
         return rc;
     if (of_placements)
         verdict_add_placement(measured, findings);
+    busy_find(measured, findings);
     scaling_find(measured, findings);
     for (size_t i = 0; i < result->narms; i++)
         retention_find(measured, &result->arms[i], findings);

@@ -16,9 +16,9 @@ struct verdict {
 };
 
 /*
- * The findings, in this order: for ab one sentence on all comparisons (ab.h); whether the machine
- * was too busy for evidence (busy.h); the best setting and its command (advice.h), at the largest
- * number of workers, where contention is highest; how throughput scales (scaling.h); what is kept
+ * The findings, in this order: for ab one sentence on all comparisons (ab.h); the best setting and
+ * its command (advice.h), at the largest number of workers, where contention is highest; whether
+ * the machine was busy, and who used it (busy.h); how throughput scales (scaling.h); what is kept
  * under load; the bound (bound.h); the findings of odd.h, statuses first, equal units last; the
  * control (control.h). Free with verdict_free, also after an error: -ENOMEM only. Borrows from
  * result and topo: after another round of the result, make the verdict anew.

@@ -32,6 +32,18 @@ static double median_of(const struct result *result, double (*share)(const struc
     return stats_sort_median(shares, *launches);
 }
 
+/* " Most CPU time: sh (pid 4711) 24%, sh (pid 4712) 23%." */
+static void add_others(const struct result *result, struct finding *finding)
+{
+    for (unsigned i = 0; i < result->nothers; i++) {
+        struct other_process of = result->others[i];
+        text_add(finding->sentence, "%s%s (pid %lld) %.0f%%",
+                 i ? ", " : " Most CPU time: ", text_one_line(of.command), (long long)of.pid,
+                 100 * of.share);
+    }
+    text_add(finding->sentence, result->nothers ? "." : "");
+}
+
 void busy_find(const struct analysis *analysis, struct findings *findings)
 {
     const struct result *result = analysis->result;
@@ -53,9 +65,8 @@ void busy_find(const struct analysis *analysis, struct findings *findings)
     if (stolen)
         text_add(finding.sentence, "%sthe hypervisor took %.0f%% of the CPUs",
                  others ? ", and " : "", 100 * steal);
-    text_add(finding.sentence, ": %s.",
-             result->variants ? "pairs of rounds tolerate that, but it takes more of them"
-                              : "not usable as evidence; quiet the machine, or measure longer");
+    text_add(finding.sentence, ": rates and times hold beside such load only.");
+    add_others(result, &finding);
     text_set(finding.evidence,
              "medians over %zu launches; disturbed is above %.0f%% used or %.0f%% taken", launches,
              100 * COLLECT_NOISY_FOREIGN, 100 * COLLECT_NOISY_STEAL);

@@ -8,8 +8,9 @@
 /*
  * Adds the finding "busy", of the whole run, if more than half of all launches were disturbed:
  * other programs used more than COLLECT_NOISY_FOREIGN of the CPUs, or the hypervisor took more than
- * COLLECT_NOISY_STEAL. The same limits flag a single launch as noisy. Why half: a median over
- * rounds holds only while the disturbed rounds are the minority.
+ * COLLECT_NOISY_STEAL. The same limits flag a single launch as noisy. Names the processes that used
+ * the most. Why half: a median over rounds holds for the quiet machine only while the disturbed
+ * rounds are the minority; ratios within rounds hold beside the load (recommend.h).
  */
 void busy_find(const struct analysis *analysis, struct findings *findings);
 

@@ -82,14 +82,12 @@ unsigned run_spread_runs_needed(const struct run_spread *spread, double differen
 
 double run_spread_of_rounds(double low, double high, unsigned rounds)
 {
-    /* Expected range of n normal values, in standard deviations. */
-    static const double d2[STATS_RANGE_MOST + 1] = {0,     0,     1.128, 1.693, 2.059,
-                                                    2.326, 2.534, 2.704, 2.847};
     const double median_error = 1.2533; /* of a median, relative to a mean: sqrt(pi / 2) */
-    const double of_95 = 2 * 1.96;
+    const double normal_df = 1e6;
     if (!(low > 0) || !(high >= low) || rounds < 2)
         return 0;
-    double width = log(high / low);
-    return rounds <= STATS_RANGE_MOST ? median_error * width / d2[rounds] / sqrt(rounds)
-                                      : width / of_95;
+    /* Of normal values, the end lies beyond this share of them (Blom 1958). */
+    double beyond = ((double)stats_median_rank(rounds) + 0.625) / (rounds + 0.25);
+    double width = 2 * student_quantile(beyond, normal_df); /* expected, in standard deviations */
+    return median_error * log(high / low) / width / sqrt(rounds);
 }

@@ -98,9 +98,9 @@ unsigned run_spread_runs_needed(const struct run_spread *spread, double differen
                                 unsigned most);
 
 /*
- * The uncertainty of one run's median, as a logarithm, from the 95% interval over its rounds
- * (row.ci_low, ci_high). Up to STATS_RANGE_MOST rounds, the interval is their range, which is d2
- * standard deviations wide (Tippett 1925). 0 = unknown.
+ * The uncertainty of one run's median, as a logarithm, from the interval over its rounds
+ * (row.ci_low, ci_high): the distance of two of their order statistics (stats_median_rank). 0 =
+ * unknown.
  */
 double run_spread_of_rounds(double low, double high, unsigned rounds);
 

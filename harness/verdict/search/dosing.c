@@ -267,7 +267,7 @@ static void add_fastest(const struct analysis *analysis, const struct dosing_cur
         const struct dosing_point *other = &curves->point[order[i]][level];
         lead = analysis_ratio_of(analysis, &curves->what, (int)(other->arm - arms),
                                  (size_t)(best->arm - arms));
-        leads = leads && lead.rounds > 2 && !lead.disturbed && lead.low > 1;
+        leads = leads && lead.rounds > 2 && lead.low > 1;
         keeps_most = keeps_most && best->retention.low > other->retention.high;
     }
     if (!leads) {

@@ -1,7 +1,7 @@
 /* The one recommendation, from rounds made by hand; a run and a tune must recommend the same. */
 #include <math.h>
 
-#include "harness/verdict/advice/recommend.h"
+#include "harness/verdict/advice/advice.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
 
@@ -137,16 +137,17 @@ TEST_WITHIN(recommend_takes_no_gain_from_a_disturbed_round, set_up, tear_down)
     assert_false(f->recommendation.disturbed);
 }
 
-TEST_WITHIN(recommend_takes_no_evidence_from_what_was_disturbed, set_up, tear_down)
+TEST_WITHIN(recommend_takes_no_gain_from_few_disturbed_rounds, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t none = add_even(f, PLACE_NONE, 100);
     size_t best = add(f, PLACE_PARTITION, 10, 10, 50);
     (void)add_even(f, PLACE_CORES, 20);
-    mark(f, best, 2, STATUS_NOISY); /* its only round, which does not count */
+    mark(f, best, 2, STATUS_NOISY); /* it counts, too */
     assert_int_equal(recommended(f), PLACE_PARTITION);
-    assert_int_equal(f->recommendation.gain.rounds, 2);
-    assert_near(f->recommendation.gain.low, 10);
+    assert_int_equal(f->recommendation.gain.rounds, 3);
+    assert_int_equal(f->recommendation.gain.disturbed, 1);
+    assert_true(fixture_near(f->recommendation.gain.low, 2, 1e-6));
     for (unsigned round = 0; round < 2; round++)
         mark(f, best, round, STATUS_NOISY);
     assert_int_equal(recommended(f), PLACE_CORES);
@@ -154,6 +155,55 @@ TEST_WITHIN(recommend_takes_no_evidence_from_what_was_disturbed, set_up, tear_do
         mark(f, none, round, STATUS_NOISY);
     assert_int_equal(recommended(f), PLACEMENTS);
     assert_true(f->recommendation.disturbed);
+}
+
+enum { ROUNDS = 9 };
+
+/* A default and a placement with these gains, in rounds that were all disturbed but those of the
+ * placement from `spared` on. */
+static enum placement recommended_disturbed(struct fixture *f, const double gains[ROUNDS],
+                                            unsigned spared)
+{
+    fixture_result_free(&f->result);
+    fixture_result_init(&f->result);
+    f->result.rounds_done = ROUNDS;
+    const size_t arms[] = {fixture_add_arm(&f->result, PLACE_NONE, 2, false),
+                           fixture_add_arm(&f->result, PLACE_PARTITION, 2, false)};
+    for (unsigned round = 0; round < ROUNDS; round++)
+        for (unsigned i = 0; i < 2; i++) {
+            struct observation *of =
+                fixture_add_even_round(&f->result, arms[i], round, i ? 100 / gains[round] : 100, 2);
+            of->order = (i + round) % 2;
+            of->foreign_cpu = 0.44;
+            of->status = i && round >= spared ? STATUS_OK : STATUS_NOISY;
+        }
+    return recommended(f);
+}
+
+TEST_WITHIN(recommend_takes_the_bound_of_disturbed_rounds, set_up, tear_down)
+{
+    struct fixture *f = *state;
+    static const double agree[ROUNDS] = {2.6, 2.9, 3.8, 2.7, 3.1, 4.0, 2.8, 3.3, 3.0};
+    static const double differ[ROUNDS] = {2.6, 2.9, 0.8, 2.7, 3.1, 0.9, 2.8, 3.3, 3.0};
+    char gain[200];
+    assert_int_equal(recommended_disturbed(f, agree, ROUNDS), PLACE_PARTITION);
+    assert_true(fixture_near(f->recommendation.gain.low, 2.6, 1e-6));
+    assert_int_equal(f->recommendation.gain.at_least, ROUNDS);
+    (void)advice_format_gain(&f->analysis, &f->recommendation, gain, sizeof(gain));
+    assert_string_equal(
+        gain, "at least 2.6x the default in 9 of 9 rounds, while others used 44% of the CPUs");
+    assert_int_equal(recommended_disturbed(f, differ, ROUNDS), PLACEMENTS);
+    assert_true(f->recommendation.disturbed);
+}
+
+/* Load slowed only the default in most rounds: the gain may be the load's. */
+TEST_WITHIN(recommend_takes_no_gain_from_load_on_the_default_alone, set_up, tear_down)
+{
+    struct fixture *f = *state;
+    static const double gains[ROUNDS] = {2.6, 2.9, 3.8, 2.7, 3.1, 4.0, 2.8, 3.3, 3.0};
+    assert_int_equal(recommended_disturbed(f, gains, 5), PLACE_PARTITION);
+    assert_int_equal(f->recommendation.gain.one_sided, 4);
+    assert_int_equal(recommended_disturbed(f, gains, 4), PLACEMENTS);
 }
 
 TEST_WITHIN(recommend_judges_one_round_by_its_ratio, set_up, tear_down)

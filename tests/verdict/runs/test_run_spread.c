@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "harness/lib/stats/random.h"
+#include "harness/lib/stats/stats.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_sim.h"
 #include "tests/lib/unit.h"
@@ -98,15 +100,37 @@ TEST(run_spread_asks_for_runs_that_find_it)
     }
 }
 
-TEST(run_spread_of_rounds_from_their_interval)
+/* A nearly normal deviate. */
+static double draw(uint64_t *state)
 {
-    /* Four rounds with a range of e^0.1: their sd is 0.1 / 2.059, and the median's sd 1.2533 / 2 of
-     * that. */
-    assert_true(fixture_near(run_spread_of_rounds(1, exp(0.1), 4), 1.2533 * 0.1 / 2.059 / 2, 1e-6));
-    /* With eight rounds the interval is still the range. */
-    assert_true(
-        fixture_near(run_spread_of_rounds(1, exp(0.1), 8), 1.2533 * 0.1 / 2.847 / sqrt(8), 1e-6));
-    assert_true(fixture_near(run_spread_of_rounds(1, exp(0.1), 20), 0.1 / 3.92, 1e-6));
+    double sum = -6;
+    for (int i = 0; i < 12; i++)
+        sum += random_share(state);
+    return sum;
+}
+
+/* The uncertainty is that of the median: that by which it varies between sets of rounds. */
+TEST(run_spread_of_rounds_is_how_much_their_median_varies)
+{
+    static const unsigned rounds[] = {2, 4, 8, 9, 14, 15, 30, 60};
+    enum { SETS = 4000, MOST = 60 };
+    const double spread = 0.05;
+    for (size_t i = 0; i < sizeof(rounds) / sizeof(*rounds); i++) {
+        struct moments medians = {0}, said = {0};
+        uint64_t chance = rounds[i];
+        for (int set = 0; set < SETS; set++) {
+            double values[MOST];
+            for (unsigned round = 0; round < rounds[i]; round++)
+                values[round] = exp(spread * draw(&chance));
+            size_t n = stats_sort(values, rounds[i]);
+            struct stats_interval ci = stats_median_interval(values, n);
+            moments_add(&medians, log(stats_median(values, n)));
+            moments_add(&said, run_spread_of_rounds(ci.low, ci.high, rounds[i]));
+        }
+        double ratio = said.mean / sqrt(medians.squares / (SETS - 1));
+        print_message("%u rounds: %.2f\n", rounds[i], ratio);
+        assert_true(ratio > 0.9 && ratio < 1.25);
+    }
     assert_near(run_spread_of_rounds(1, 2, 1), 0);
     assert_near(run_spread_of_rounds((double)NAN, (double)NAN, 4), 0);
     assert_near(run_spread_of_rounds(0, 1, 4), 0);

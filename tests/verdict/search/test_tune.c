@@ -173,7 +173,7 @@ TEST(tune_advises_the_simplest_near_the_best)
     measure(&tuned, sized_is_near);
     const struct finding *found = find(&tuned, "tune");
     assert_non_null(strstr(found->sentence,
-                           "recommended: sized, 4.0x the default, 95% 4.0x to 4.0x. Measured in "));
+                           "recommended: sized, 4.0x the default, 95% 3.9x to 4.1x. Measured in "));
     assert_string_equal(found->command, "contend place --workers 2 --placement sized");
     assert_true(found->low > 3.9 && found->high < 4.1);
     const struct finding *fewer = find(&tuned, "tune_fewer_cores");
