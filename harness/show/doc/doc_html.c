@@ -151,8 +151,10 @@ void doc_print_html(const struct doc *doc, FILE *out)
             print_table(block->table, out);
         else if (block->kind == DOC_FINDINGS)
             print_findings(block, out);
-        else if (block->kind == DOC_FOLD)
-            print_element("<details><summary>", text, "</summary>\n", out);
+        else if (block->kind == DOC_FOLD || block->kind == DOC_OPEN)
+            print_element(block->kind == DOC_FOLD ? "<details><summary>"
+                                                  : "<details open><summary>",
+                          text, "</summary>\n", out);
         else if (block->kind == DOC_UNFOLD)
             (void)fputs("</details>\n", out);
     }
