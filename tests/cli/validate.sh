@@ -208,6 +208,8 @@ grep -A3 '<div class="verdict bad">' "$scratch/o/$host.html" | tr -d '\n' | grep
     fail "no verdict on the page"
 grep -q '&lt;b&gt;bus &amp; co' "$scratch/o/$host.html" || fail "the kernel's log is not on the page"
 grep -Eq '<b>bus|<script|https?://' "$scratch/o/$host.html" && fail "the page has markup of the machine, or loads something"
+grep -Eq '>pcie_width</td><td>8 lanes</td><td>at least 16</td>' "$scratch/o/$host.html" ||
+    fail "the page lacks a number and its bounds"
 well_formed "$scratch/o/$host.html"
 judge 1 --html "$scratch/o/%h.html"
 printf x >"$scratch/file"

@@ -112,13 +112,15 @@ int fixture_world_free(void **state)
 {
     (void)state;
     findings_free(&w->findings);
+    findings_free(&w->numbers);
     return 0;
 }
 const struct findings *fixture_judge(const struct rules_request *request)
 {
     struct err err;
     findings_free(&w->findings);
-    assert_int_equal(rules_judge(&w->facts, request, &w->findings, &err), 0);
+    findings_free(&w->numbers);
+    assert_int_equal(rules_judge(&w->facts, request, &w->findings, &w->numbers, &err), 0);
     return &w->findings;
 }
 

@@ -19,7 +19,7 @@ struct fixture_world {
     struct facts_dimm dimms[DIMMS];
     struct facts_value speeds[VALUES], bandwidth;
     struct facts facts;
-    struct findings findings;
+    struct findings findings, numbers;
 };
 extern struct fixture_world fixture_world;
 

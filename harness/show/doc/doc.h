@@ -76,6 +76,7 @@ enum doc_block_kind {
     DOC_FINDINGS,
     DOC_TABLE,
     DOC_FOLD, /* begins details up to DOC_UNFOLD; a terminal omits them, unless it shows all */
+    DOC_OPEN, /* the same, and a page shows them */
     DOC_UNFOLD,
 };
 
@@ -103,6 +104,7 @@ void doc_add(struct doc *doc, enum doc_block_kind kind, const char *fmt, ...)
 #define doc_text(doc, ...) doc_add((doc), DOC_TEXT, __VA_ARGS__)
 #define doc_note(doc, ...) doc_add((doc), DOC_NOTE, __VA_ARGS__)
 #define doc_fold(doc, ...) doc_add((doc), DOC_FOLD, __VA_ARGS__)
+#define doc_open(doc, ...) doc_add((doc), DOC_OPEN, __VA_ARGS__)
 #define doc_unfold(doc) doc_add((doc), DOC_UNFOLD, "%s", "")
 #define doc_gap(doc) doc_add((doc), DOC_GAP, "%s", "")
 

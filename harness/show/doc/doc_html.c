@@ -114,18 +114,26 @@ static void print_finding(const struct finding *finding, FILE *out)
     (void)fputs("</li>\n", out);
 }
 
-/* Leading findings are in a box with the colour of the worst; the rest is a list, worst first. */
+/*
+ * Leading findings are in a box, the rest is a list, worst first. The first is the verdict and
+ * colours the box, unless another one is an error: a warning below a gain does not take it back.
+ */
 static void print_findings(const struct doc_block *block, FILE *out)
 {
     static const char *const classes[FINDING_SEVERITIES] = {"", " doubt", " bad"};
     const struct findings *findings = block->findings;
     bool leading = block->which == DOC_LEADING;
-    size_t worst = FINDING_NOTE;
-    for (size_t i = 0; i < findings->n; i++)
-        if (doc_leads(findings, i) && findings->all[i].severity > worst)
-            worst = findings->all[i].severity;
+    enum finding_severity tone = FINDING_NOTE;
+    bool is_first = true;
+    for (size_t i = 0; i < findings->n; i++) {
+        if (!doc_leads(findings, i))
+            continue;
+        if (is_first || findings->all[i].severity == FINDING_BAD)
+            tone = findings->all[i].severity;
+        is_first = false;
+    }
     if (leading)
-        (void)fprintf(out, "<div class=\"verdict%s\">\n", classes[worst]);
+        (void)fprintf(out, "<div class=\"verdict%s\">\n", classes[tone]);
     else
         (void)fputs("<ul class=\"findings\">\n", out);
     for (size_t i = 0; i < findings->n && leading; i++)
@@ -151,8 +159,10 @@ void doc_print_html(const struct doc *doc, FILE *out)
             print_table(block->table, out);
         else if (block->kind == DOC_FINDINGS)
             print_findings(block, out);
-        else if (block->kind == DOC_FOLD)
-            print_element("<details><summary>", text, "</summary>\n", out);
+        else if (block->kind == DOC_FOLD || block->kind == DOC_OPEN)
+            print_element(block->kind == DOC_FOLD ? "<details><summary>"
+                                                  : "<details open><summary>",
+                          text, "</summary>\n", out);
         else if (block->kind == DOC_UNFOLD)
             (void)fputs("</details>\n", out);
     }

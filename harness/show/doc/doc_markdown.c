@@ -136,7 +136,7 @@ void doc_print_markdown(const struct doc *doc, FILE *out)
             print_table(block->table, out);
         else if (block->kind == DOC_FINDINGS)
             print_findings(block, out);
-        else if (block->kind == DOC_FOLD)
+        else if (block->kind == DOC_FOLD || block->kind == DOC_OPEN)
             (void)fprintf(out, "\n<details><summary>%s</summary>\n", text);
         else if (block->kind == DOC_UNFOLD)
             (void)fputs("\n</details>\n", out);

@@ -380,8 +380,8 @@ void doc_print(const struct doc *doc, FILE *out, bool color, bool all)
     bool folded = false;
     for (size_t i = 0; i < doc->n; i++) {
         const struct doc_block *block = &doc->block[i];
-        if (block->kind == DOC_FOLD || block->kind == DOC_UNFOLD)
-            folded = block->kind == DOC_FOLD && !all;
+        if (block->kind == DOC_FOLD || block->kind == DOC_OPEN || block->kind == DOC_UNFOLD)
+            folded = block->kind != DOC_UNFOLD && !all;
         else if (block->kind == DOC_GAP)
             screen.gap = true;
         else if (!folded && (all || block->kind != DOC_NOTE))

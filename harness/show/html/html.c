@@ -191,6 +191,15 @@ static void tables(const struct html_side *side, FILE *out)
     html_doc(&doc, out);
 }
 
+static bool has_tables(const struct html_side *side)
+{
+    struct doc doc = {0};
+    result_add_tables(side->recorded, &doc);
+    const bool any = doc.n;
+    doc_free(&doc);
+    return any;
+}
+
 static bool has_more(const struct html_side *side)
 {
     return block_any(&side->recorded->analysis) && html_has_figure(side, NULL);
@@ -218,7 +227,7 @@ static const struct section {
      "below "
      "each other. Grey: more than four workers share it. Dashed: not allowed here.",
      NULL, html_machine},
-    {"tables", "Tables", "", NULL, tables},
+    {"tables", "Tables", "", has_tables, tables},
     {"figures", "More figures", "", has_more, more},
     {"facts", "The machine", "", NULL, html_facts},
     {"warnings", "Findings, warnings and what was skipped", "", NULL, html_warnings},

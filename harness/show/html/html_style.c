@@ -31,7 +31,12 @@ const char html_style[] =
     ".legend{font-size:.875rem;color:var(--soft)}.legend "
     "span{display:inline-block;margin-right:1rem}"
     ".key{vertical-align:-1px}\n"
-    ".scroll{overflow-x:auto;max-width:100%}table{border-collapse:collapse;margin:.75rem 0;"
+    /* A shadow on each side where more is: two covers that scroll with the table hide it. */
+    ".scroll{overflow-x:auto;max-width:100%;background:linear-gradient(90deg,var(--bg) 30%,#0000) "
+    "0/2rem 100%,linear-gradient(270deg,var(--bg) 30%,#0000) 100%/2rem 100%,linear-gradient(90deg,"
+    "var(--blocked),#0000) 0/.6rem 100%,linear-gradient(270deg,var(--blocked),#0000) 100%/.6rem "
+    "100%;background-repeat:no-repeat;background-attachment:local,local,scroll,scroll}table{border-"
+    "collapse:collapse;margin:.75rem 0;"
     "font-size:.875rem;font-variant-numeric:tabular-nums;overflow-wrap:normal}caption{text-align:"
     "left;font-weight:600;"
     "padding:.25rem 0}td,th{padding:.3rem .6rem;border-bottom:1px solid var(--line);"

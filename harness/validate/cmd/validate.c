@@ -36,7 +36,7 @@ struct validate {
     struct facts facts;
     struct topo topo_after_burn; /* read again after a burn-in */
     struct facts after_burn;
-    struct findings findings;
+    struct findings findings, numbers;
     uint64_t start_ns;
 };
 
@@ -133,7 +133,8 @@ static int repeat_probes(struct validate *v, const struct probes_request *reques
         rc = facts_join_repeats(&v->facts.probes[i], &again.probes[i], err);
     facts_free_probes(again.probes);
     findings_free(&v->findings);
-    return rc ? rc : rules_judge(&v->facts, &v->rules, &v->findings, err);
+    findings_free(&v->numbers);
+    return rc ? rc : rules_judge(&v->facts, &v->rules, &v->findings, &v->numbers, err);
 }
 
 /*
@@ -234,7 +235,7 @@ static int judge(struct validate *v, struct err *err)
     if (!rc)
         rc = reread_after_burn(v, err);
     if (!rc)
-        rc = rules_judge(&v->facts, &v->rules, &v->findings, err);
+        rc = rules_judge(&v->facts, &v->rules, &v->findings, &v->numbers, err);
     if (!rc)
         rc = repeat_rates(v, err);
     if (!rc)
@@ -284,6 +285,7 @@ static int report(struct validate *v)
     const struct validation validation = {
         .facts = &v->facts,
         .findings = &v->findings,
+        .numbers = &v->numbers,
         .verdict = &verdict,
         .profile = v->args->no_measure ? "none" : validate_profiles[v->args->profile],
         .utc = text_utc(time(NULL), utc),
@@ -377,6 +379,7 @@ static int validate_main(const struct cmd_env *env, int argc, char **argv)
     struct validate v = {.env = env, .args = &args, .start_ns = clock_now_ns()};
     code = validate(&v);
     findings_free(&v.findings);
+    findings_free(&v.numbers);
     facts_free(&v.after_burn);
     topo_free(&v.topo_after_burn);
     facts_free(&v.facts);

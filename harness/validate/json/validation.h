@@ -10,7 +10,7 @@
 
 struct validation {
     const struct facts *facts;
-    const struct findings *findings;
+    const struct findings *findings, *numbers; /* rules_judge */
     const struct rules_verdict *verdict;
     const char *profile, *utc; /* "quick"; "2026-01-31T12:00:00Z" */
     double took_s;

@@ -121,8 +121,6 @@ static bool report_sag(struct checks *checks, const struct rate *rate, int gpu, 
     const struct topo *topo = checks->facts->topo;
     double share = value / than, least = rate->may_fail ? STEADY_WARN : STEADY_FAIL;
     char unit[64] = "";
-    if (!(share < least))
-        return false;
     for (unsigned i = 0; gpu >= 0 && i < topo->ngpus; i++)
         if (topo->gpus[i].cuda_ordinal == gpu)
             (void)topo_gpu_name(&topo->gpus[i], unit, sizeof(unit));
@@ -132,9 +130,14 @@ static bool report_sag(struct checks *checks, const struct rate *rate, int gpu, 
                                 .value = value,
                                 .low = least * than,
                                 .high = NAN};
-    check_report(checks, rate->may_fail && share < STEADY_FAIL ? OUTCOME_FAIL : OUTCOME_WARN,
-                 &check, "%s: %.4g %s, %.0f%% of %s %.4g", rate->name, value, rate->in, 100 * share,
-                 whose, than);
+    const enum finding_outcome outcome = !(share < least)                        ? OUTCOME_PASS
+                                         : rate->may_fail && share < STEADY_FAIL ? OUTCOME_FAIL
+                                                                                 : OUTCOME_WARN;
+    check_number(checks, outcome, &check);
+    if (outcome == OUTCOME_PASS)
+        return false;
+    check_report(checks, outcome, &check, "%s: %.4g %s, %.0f%% of %s %.4g", rate->name, value,
+                 rate->in, 100 * share, whose, than);
     return true;
 }
 

@@ -3,10 +3,45 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static void copy(char *to, size_t size, const char *text)
 {
     (void)snprintf(to, size, "%s", text ? text : "");
+}
+
+static void copy_number(const struct check *check, struct finding *finding)
+{
+    copy(finding->metric, sizeof(finding->metric), check->metric);
+    copy(finding->unit, sizeof(finding->unit), check->in);
+    finding->value = check->value;
+    finding->low = check->low;
+    finding->high = check->high;
+}
+
+static bool is_same_number(const struct finding *a, const struct finding *b)
+{
+    return strcmp(a->id, b->id) == 0 && strcmp(a->subject, b->subject) == 0 &&
+           strcmp(a->metric, b->metric) == 0 && a->value == b->value;
+}
+
+void check_number(struct checks *checks, enum finding_outcome outcome, const struct check *check)
+{
+    struct findings *numbers = checks->numbers;
+    struct finding *last = numbers->n ? &numbers->all[numbers->n - 1] : NULL;
+    struct finding number = {.outcome = outcome};
+    if (!check->metric || isnan(check->value))
+        return;
+    copy(number.id, sizeof(number.id), checks->rule->id);
+    copy(number.subject, sizeof(number.subject), check->unit);
+    copy_number(check, &number);
+    if (!last || !is_same_number(last, &number)) {
+        findings_put(numbers, &number);
+        return;
+    }
+    last->low = isnan(last->low) ? number.low : last->low;
+    last->high = isnan(last->high) ? number.high : last->high;
+    last->outcome = last->outcome == OUTCOME_PASS ? outcome : last->outcome;
 }
 
 void check_report(struct checks *checks, enum finding_outcome outcome, const struct check *check,
@@ -29,13 +64,8 @@ void check_report(struct checks *checks, enum finding_outcome outcome, const str
     if (wrong || check->command)
         copy(finding.command, sizeof(finding.command),
              check->command ? check->command : rule->command);
-    if (check->metric) {
-        copy(finding.metric, sizeof(finding.metric), check->metric);
-        copy(finding.unit, sizeof(finding.unit), check->in);
-        finding.value = check->value;
-        finding.low = check->low;
-        finding.high = check->high;
-    }
+    if (check->metric)
+        copy_number(check, &finding);
     va_start(args, fmt);
     (void)vsnprintf(finding.sentence, sizeof(finding.sentence), fmt, args);
     va_end(args);

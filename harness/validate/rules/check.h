@@ -17,6 +17,7 @@ struct checks {
     const struct facts *facts;
     const struct rules_request *request;
     struct findings *findings;
+    struct findings *numbers; /* what check_number adds to */
     int rc;
     struct err *err;
 };
@@ -43,6 +44,12 @@ struct check {
  */
 void check_report(struct checks *checks, enum finding_outcome outcome, const struct check *check,
                   const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+/*
+ * Records a number that was compared with its bounds, for the table of all of them. A second bound
+ * of the same number is added to its entry.
+ */
+void check_number(struct checks *checks, enum finding_outcome outcome, const struct check *check);
 
 /* The measurement that the rule needs; the rule must have one. */
 enum facts_probe_name check_probe(const struct checks *checks);

@@ -162,6 +162,11 @@ static bool judge_one(struct checks *checks, const struct expectable *of, double
                                 .value = here / in,
                                 .low = (of->is_size ? MEMORY_LEAST : 1) * expected / in,
                                 .high = of->is_size ? (double)NAN : expected};
+    check_number(checks,
+                 here / in < check.low    ? OUTCOME_FAIL
+                 : here / in > check.high ? OUTCOME_WARN
+                                          : OUTCOME_PASS,
+                 &check);
     if (isnan(here))
         check_report(checks, OUTCOME_ERROR, NULL, "%s %s expected and cannot be %s here: %s",
                      of->shown, of->is_size ? "is" : "are", of->is_size ? "known" : "counted",

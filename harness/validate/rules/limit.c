@@ -303,14 +303,37 @@ static struct check check_of(const struct limit_test *test)
     return check;
 }
 
+static enum finding_outcome outcome_of(const struct limit_test *test)
+{
+    const struct limit *limit = test->limit;
+    const bool is_virtual = limit->virtual_warns && machine_is_virtual(test->unit->facts);
+    return !is_beyond(test)                               ? OUTCOME_PASS
+           : limit->outcome == OUTCOME_WARN || is_virtual ? OUTCOME_WARN
+                                                          : OUTCOME_FAIL;
+}
+
+static void record_number(struct checks *checks, const struct limit_test *test)
+{
+    const enum limit_op op = test->limit->op;
+    const char *part = test->limit->part;
+    char unit[160], metric[64];
+    struct check check = check_of(test);
+    if (op == HAS || op == EQUALS || op == ANY || !check.metric) /* codes, not amounts */
+        return;
+    name_unit(test->unit, unit, sizeof(unit));
+    (void)snprintf(metric, sizeof(metric), "%s%s%s", check.metric, part ? " " : "",
+                   part ? part : "");
+    check.unit = unit;
+    check.metric = metric;
+    check_number(checks, outcome_of(test), &check);
+}
+
 static void report_beyond(struct checks *checks, const struct limit_test *test)
 {
     const struct limit *limit = test->limit;
     const struct facts *facts = checks->facts;
     struct check check = check_of(test);
     char name[160], evidence[200] = "", sentence[SENTENCE_MAX];
-    bool warns =
-        limit->outcome == OUTCOME_WARN || (limit->virtual_warns && machine_is_virtual(facts));
     name_unit(test->unit, name, sizeof(name));
     if (limit->part)
         text_append(name, sizeof(name), " ", "%s", limit->part);
@@ -322,7 +345,7 @@ static void report_beyond(struct checks *checks, const struct limit_test *test)
     check.evidence = evidence;
     check.cause = contained ? "container" : limit->cause;
     check.command = contained ? limit->in_container : limit->command;
-    check_report(checks, warns ? OUTCOME_WARN : OUTCOME_FAIL, &check, "%s%s", sentence,
+    check_report(checks, outcome_of(test), &check, "%s%s", sentence,
                  limit->virtual_warns && machine_is_virtual(facts)
                      ? "; on a virtual machine, perhaps only its host can"
                      : "");
@@ -343,6 +366,7 @@ static void judge_units(struct checks *checks, const struct limit *first, const 
                 continue;
             test.known = tally->known + 1;
             beyond = is_beyond(&test);
+            record_number(checks, &test);
             if (beyond)
                 report_beyond(checks, &test);
             else if (!known) {

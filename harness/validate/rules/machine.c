@@ -118,7 +118,9 @@ static void judge_number(struct checks *checks, const struct machine_fact *fact,
                                 .value = value,
                                 .low = fact->least,
                                 .high = fact->most};
-    if (is_less || value > fact->most)
+    const bool is_wrong = is_less || value > fact->most;
+    check_number(checks, is_wrong ? OUTCOME_FAIL : OUTCOME_PASS, &check);
+    if (is_wrong)
         check_report(checks, OUTCOME_FAIL, &check, "%s: %.4g%s%s instead of %s%.4g%s%s", shown,
                      value, fact->unit[0] ? " " : "", fact->unit,
                      is_odd    ? ""

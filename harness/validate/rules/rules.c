@@ -85,9 +85,10 @@ static void fail_if_skipped(struct findings *findings, size_t from)
 }
 
 int rules_judge(const struct facts *facts, const struct rules_request *request,
-                struct findings *findings, struct err *err)
+                struct findings *findings, struct findings *numbers, struct err *err)
 {
-    struct checks checks = {.facts = facts, .request = request, .findings = findings, .err = err};
+    struct checks checks = {
+        .facts = facts, .request = request, .findings = findings, .numbers = numbers, .err = err};
     for (size_t i = 0; (checks.rule = rule_at(i)) && !checks.rc; i++) {
         size_t from = findings->n;
         if (!rules_asked(request, checks.rule))
@@ -96,7 +97,7 @@ int rules_judge(const struct facts *facts, const struct rules_request *request,
         if (is_in(request->required, request->nrequired, checks.rule))
             fail_if_skipped(findings, from);
     }
-    return checks.rc;
+    return checks.rc ? checks.rc : findings_check(numbers, err);
 }
 
 static bool is_wrong(const struct finding *finding)

@@ -1,7 +1,7 @@
 /*
  * The rules of `contend validate`, as data: limits of facts, or a function. Pure.
  *
- *   rc = rules_judge(&facts, &request, &findings, &err);
+ *   rc = rules_judge(&facts, &request, &findings, &numbers, &err);
  *   struct rules_verdict verdict = rules_verdict(&findings, strict, "8xh100-sxm");
  *
  * Without --machine no rule has bounds per model: the bus, the firmware, the peers or the physics
@@ -118,9 +118,12 @@ bool rules_asked(const struct rules_request *request, const struct rule *rule);
 /* The measurements that the rules to be judged need, as bits of enum facts_probe_name. */
 unsigned rules_probes(const struct rules_request *request);
 
-/* Judges, and appends findings. -ENOMEM only. */
+/*
+ * Judges, and appends findings, and to `numbers` each number that was compared with a bound: its
+ * metric, unit, value, low, high and outcome. -ENOMEM only.
+ */
 int rules_judge(const struct facts *facts, const struct rules_request *request,
-                struct findings *findings, struct err *err);
+                struct findings *findings, struct findings *numbers, struct err *err);
 
 /* The measurements behind rates that failed or warn, to be repeated. */
 unsigned rules_to_repeat(const struct findings *findings, const struct rules_request *request);

@@ -137,16 +137,22 @@ static bool shares_cores(const struct checks *checks, const struct alike *alike)
     return machine_is_virtual(checks->facts) && strcmp(alike->unit, "gpu") != 0;
 }
 
-static void report_odd(struct checks *checks, const struct alike *alike,
-                       const struct unit_value *value, double typical, double ratio)
+/* odd: reports it; NULL = it is as its peers. */
+static void report_peer(struct checks *checks, const struct alike *alike,
+                        const struct unit_value *value, const struct outlier_judgement *judgement,
+                        const struct outlier_opinion *odd)
 {
     char unit[64];
     name_unit(checks->facts, alike, value->id, unit, sizeof(unit));
-    const struct check check = check_of(alike, unit, value->value, OUTLIER_RATIO * typical);
     const bool shares = shares_cores(checks, alike);
-    check_report(checks, shares ? OUTCOME_WARN : OUTCOME_FAIL, &check,
-                 "%s is %.4g %s, %.2f of its peers' %.4g%s", metric_of(alike), value->value,
-                 alike->in, ratio, typical,
+    const double typical = judgement->typical, least = shares ? VIRTUAL_RATIO : OUTLIER_RATIO;
+    const struct check check = check_of(alike, unit, value->value, least * typical);
+    const enum finding_outcome outcome = !odd ? OUTCOME_PASS : shares ? OUTCOME_WARN : OUTCOME_FAIL;
+    check_number(checks, outcome, &check);
+    if (!odd)
+        return;
+    check_report(checks, outcome, &check, "%s is %.4g %s, %.2f of its peers' %.4g%s",
+                 metric_of(alike), value->value, alike->in, odd->ratio, typical,
                  shares ? ": on a virtual machine, perhaps of a shared core" : "");
 }
 
@@ -168,11 +174,14 @@ static size_t judge_alike_of(struct checks *checks, const struct alike *alike,
     outlier_judge(list, compared, OUTLIER_HIGHER, 0, &judgement);
     /* Other virtual machines may take part of a virtual CPU's core, for moments or for long. */
     const bool shares = shares_cores(checks, alike);
-    for (size_t i = 0; i < compared && judgement.verdict == OUTLIER_ODD; i++)
-        if (judgement.unit[i].odd && !(shares && judgement.unit[i].ratio > VIRTUAL_RATIO)) {
-            *wrong = true;
-            report_odd(checks, alike, of[i], judgement.typical, judgement.unit[i].ratio);
-        }
+    const bool is_clear = judgement.verdict == OUTLIER_ODD || judgement.verdict == OUTLIER_ALIKE;
+    for (size_t i = 0; i < compared && is_clear; i++) {
+        const struct outlier_opinion *judged = &judgement.unit[i];
+        const bool is_odd = judgement.verdict == OUTLIER_ODD && judged->odd &&
+                            !(shares && judged->ratio > VIRTUAL_RATIO);
+        *wrong = *wrong || is_odd;
+        report_peer(checks, alike, of[i], &judgement, is_odd ? judged : NULL);
+    }
     if (judgement.verdict == OUTLIER_TWO) {
         const struct unit_value *low = of[0]->value < of[1]->value ? of[0] : of[1];
         const struct unit_value *high = low == of[0] ? of[1] : of[0];
@@ -180,6 +189,7 @@ static size_t judge_alike_of(struct checks *checks, const struct alike *alike,
         *wrong = true;
         name_unit(checks->facts, alike, low->id, unit, sizeof(unit));
         const struct check check = check_of(alike, unit, low->value, OUTLIER_RATIO * high->value);
+        check_number(checks, OUTCOME_WARN, &check);
         check_report(checks, OUTCOME_WARN, &check,
                      "%s is %.4g %s, of %s %d %.4g: with two, either may be the odd one",
                      metric_of(alike), low->value, alike->in, alike->shown, high->id, high->value);

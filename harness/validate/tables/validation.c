@@ -108,7 +108,10 @@ void validation_add_to_doc(const struct validation *validation, struct doc *doc)
     if (burn_format(validation->facts, burn, sizeof(burn)))
         doc_text(doc, "%s", burn);
     doc_gap(doc);
+    certificate_add_machine(validation, doc);
     add_rules(validation->findings, true, doc);
+    certificate_add_numbers(validation->numbers, doc);
+    certificate_add_measured(validation->facts, doc);
     add_open(validation->findings, doc);
     doc_fold(doc, "Rules that passed or were skipped");
     add_rules(validation->findings, false, doc);

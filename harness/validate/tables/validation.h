@@ -11,6 +11,11 @@
  */
 void validation_add_to_doc(const struct validation *validation, struct doc *doc);
 
+/* certificate.c: what a terminal shows only with all details, and a page always. */
+void certificate_add_machine(const struct validation *validation, struct doc *doc);
+void certificate_add_numbers(const struct findings *numbers, struct doc *doc);
+void certificate_add_measured(const struct facts *facts, struct doc *doc);
+
 /* Adds every rule, with a table per kind. */
 void validation_add_rules_to_doc(struct doc *doc);
 

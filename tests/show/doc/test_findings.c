@@ -44,6 +44,40 @@ static void assert_prints(const struct finding *const *all, size_t n, bool color
     free(text);
 }
 
+/* The opening tag of the box on a page whose findings about the whole have these severities. */
+static void assert_box(enum finding_severity first, enum finding_severity second,
+                       const char *expected)
+{
+    const struct finding all[] = {{.id = "verdict", .severity = first, .sentence = "It is."},
+                                  {.id = "other",
+                                   .severity = second,
+                                   .sentence = "It may not be.",
+                                   .command = "contend info"}};
+    struct findings findings = {0};
+    struct doc doc = {0};
+    char *text = NULL;
+    size_t size = 0;
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(findings_add(&findings, &all[i], NULL), 0);
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    doc_findings(&doc, &findings, DOC_LEADING);
+    doc_print_html(&doc, out);
+    assert_int_equal(fclose(out), 0);
+    assert_memory_equal(text, expected, strlen(expected));
+    free(text);
+    doc_free(&doc);
+    findings_free(&findings);
+}
+
+/* A warning below a verdict does not change its colour, an error does. */
+TEST(findings_color_a_page_by_the_verdict)
+{
+    assert_box(FINDING_NOTE, FINDING_DOUBT, "<div class=\"verdict\">");
+    assert_box(FINDING_DOUBT, FINDING_NOTE, "<div class=\"verdict doubt\">");
+    assert_box(FINDING_NOTE, FINDING_BAD, "<div class=\"verdict bad\">");
+}
+
 TEST(findings_print_nothing_of_none)
 {
     assert_prints(NULL, 0, true, "");

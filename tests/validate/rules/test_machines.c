@@ -493,6 +493,7 @@ static struct rules_verdict verdict_of(const char *machine, struct findings *fin
     struct machine_kind kind;
     const char *file;
     char path[128];
+    struct findings numbers = {0};
     struct err err = {0};
     if (machine) {
         unsigned gpus = machine_name_split(machine, &file);
@@ -503,7 +504,8 @@ static struct rules_verdict verdict_of(const char *machine, struct findings *fin
         assert_int_equal(expect_parse(kind.expect, &request, &err), 0);
         request.machine = &kind;
     }
-    assert_int_equal(rules_judge(&world.facts, &request, findings, &err), 0);
+    assert_int_equal(rules_judge(&world.facts, &request, findings, &numbers, &err), 0);
+    findings_free(&numbers);
     rules_sort(findings);
     return rules_verdict(findings, false, "it");
 }

@@ -70,6 +70,35 @@ TEST_ON_WORLD(rules_of_nothing)
     accuses_nobody(findings);
 }
 
+/* The number of a metric on a unit that was compared with its bounds; "" = the machine. */
+static const struct finding *number_of(const char *metric, const char *unit)
+{
+    for (size_t i = 0; i < w->numbers.n; i++)
+        if (strcmp(w->numbers.all[i].metric, metric) == 0 &&
+            strcmp(w->numbers.all[i].subject, unit) == 0)
+            return &w->numbers.all[i];
+    fail_msg("no number %s of '%s'", metric, unit);
+    return NULL;
+}
+
+/* Numbers that passed are recorded, too, each once, with both of its bounds. */
+TEST_ON_WORLD(rules_record_numbers)
+{
+    (void)fixture_judge(&all);
+    for (size_t i = 0; i < w->numbers.n; i++)
+        assert_int_equal(w->numbers.all[i].outcome, OUTCOME_PASS);
+    const struct finding *speed = number_of("cpu_rate", "CPU 2");
+    assert_true(speed->low > 0 && speed->low < speed->value && isnan(speed->high));
+    const struct finding *memory = number_of("memory_bandwidth", "");
+    assert_true(memory->low < memory->value && memory->value < memory->high);
+    const size_t n = w->numbers.n;
+    w->speeds[2].value *= 0.5;
+    (void)fixture_judge(&all);
+    assert_int_equal(w->numbers.n, n);
+    assert_int_equal(number_of("cpu_rate", "CPU 2")->outcome, OUTCOME_FAIL);
+    assert_int_equal(number_of("cpu_rate", "CPU 3")->outcome, OUTCOME_PASS);
+}
+
 TEST_ON_WORLD(rules_pass_a_good_machine)
 {
     const struct findings *findings = fixture_judge(&all);

@@ -1,0 +1,216 @@
+/* What a customer signs: the machine, and each number beside its bounds. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/lib/base/text.h"
+#include "harness/lib/base/units.h"
+#include "harness/validate/tables/validation.h"
+#include "version.h"
+
+__attribute__((format(printf, 3, 4))) static void add_line(struct doc_table *table,
+                                                           const char *name, const char *fmt, ...)
+{
+    char text[400];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    if (!text[0])
+        return;
+    doc_row(table, DOC_PLAIN);
+    doc_cell(table, "%s", name);
+    doc_cell(table, "%s", text);
+}
+
+static void add_gpus(const struct topo *topo, struct doc_table *table)
+{
+    for (unsigned i = 0; i < topo->ngpus; i++) {
+        const struct topo_gpu *gpu = &topo->gpus[i];
+        char name[32];
+        (void)snprintf(name, sizeof(name), "GPU %u", i);
+        add_line(table, name, "%s, %s%s%s", gpu->name, gpu->pci_bdf,
+                 gpu->vbios[0] ? ", VBIOS " : "", gpu->vbios);
+    }
+}
+
+void certificate_add_machine(const struct validation *validation, struct doc *doc)
+{
+    const struct facts *facts = validation->facts;
+    const struct environment *env = &facts->env;
+    const struct topo *topo = facts->topo;
+    struct doc_table *table;
+    char memory[32] = "";
+    if (env->memory_bytes > 0)
+        (void)units_format_bytes((uint64_t)env->memory_bytes, memory, sizeof(memory));
+    doc_open(doc, "The machine");
+    table = doc_table(doc);
+    doc_column(table, DOC_LABEL, "%s", "");
+    doc_column(table, DOC_SENTENCE, "%s", "");
+    add_line(table, "host", "%s", facts->host);
+    add_line(table, "judged", "%s by contend %s", validation->utc, CONTEND_VERSION);
+    add_line(table, "product", "%s%s%s", env->machine_vendor, env->machine_vendor[0] ? " " : "",
+             env->machine_product);
+    add_line(table, "processor", "%s, %u package%s, %u cores, %u CPUs", env->cpu_model,
+             topo->npackages, topo->npackages == 1 ? "" : "s", topo->ncores, topo->ncpus);
+    add_line(table, "memory", "%s, %u NUMA node%s", memory, topo->nnodes,
+             topo->nnodes == 1 ? "" : "s");
+    add_gpus(topo, table);
+    add_line(table, "driver", "%s", env->driver);
+    add_line(table, "system", "%s, Linux %s%s%s", env->os, env->kernel,
+             env->hypervisor[0] ? ", under " : "", env->hypervisor);
+    doc_unfold(doc);
+}
+
+/* Equal numbers of several units, which share a row. */
+static bool is_same_row(const struct finding *a, const struct finding *b)
+{
+    const bool same_low = a->low == b->low || (isnan(a->low) && isnan(b->low));
+    const bool same_high = a->high == b->high || (isnan(a->high) && isnan(b->high));
+    return same_low && same_high && a->outcome == b->outcome && strcmp(a->id, b->id) == 0 &&
+           strcmp(a->metric, b->metric) == 0;
+}
+
+/* Four digits, and no exponent for large numbers. Returns buf. */
+static const char *format_number(double number, char buf[static 32])
+{
+    (void)snprintf(buf, 32, fabs(number) >= 1000 ? "%.0f" : "%.4g", number);
+    return buf;
+}
+
+static const char *format_bound(const struct finding *number, char *buf, size_t size)
+{
+    const double low = number->low, high = number->high;
+    char least[32], most[32];
+    (void)format_number(low, least);
+    (void)format_number(high, most);
+    if (isnan(low) && isnan(high))
+        (void)snprintf(buf, size, "none");
+    else if (low == high)
+        (void)snprintf(buf, size, "%s", least);
+    else if (isnan(high))
+        (void)snprintf(buf, size, "at least %s", least);
+    else if (isnan(low))
+        (void)snprintf(buf, size, "at most %s", most);
+    else
+        (void)snprintf(buf, size, "%s to %s", least, most);
+    return buf;
+}
+
+static void add_range(double least, double most, const char *unit, struct doc_table *table)
+{
+    char low[32], high[32];
+    if (least < most)
+        doc_cell(table, "%s to %s %s", format_number(least, low), format_number(most, high), unit);
+    else
+        doc_cell(table, "%s %s", format_number(least, low), unit);
+}
+
+static void add_row(const struct finding *first, size_t n, struct doc_table *table)
+{
+    char bound[80];
+    double least = first->value, most = first->value;
+    for (size_t i = 1; i < n; i++) {
+        least = fmin(least, first[i].value);
+        most = fmax(most, first[i].value);
+    }
+    doc_row(table, DOC_PLAIN);
+    doc_cell(table, "%s", finding_outcome_name(first->outcome));
+    doc_tone(table, first->outcome == OUTCOME_PASS   ? DOC_GOOD
+                    : first->outcome == OUTCOME_FAIL ? DOC_BAD
+                                                     : DOC_PLAIN);
+    doc_cell(table, "%s", first->metric);
+    add_range(least, most, first->unit, table);
+    doc_cell(table, "%s", format_bound(first, bound, sizeof(bound)));
+    doc_cell(table, "%zu", n);
+    doc_cell(table, "%s", first->id);
+}
+
+void certificate_add_numbers(const struct findings *numbers, struct doc *doc)
+{
+    struct doc_table *table;
+    if (!numbers->n)
+        return;
+    doc_open(doc, "Each number, and its bounds");
+    table = doc_table(doc);
+    doc_columns(table, DOC_LABEL, "result", "number", NULL);
+    doc_columns(table, DOC_NUMBER, "measured", "bounds", "units", NULL);
+    doc_column(table, DOC_CODE, "rule");
+    for (size_t i = 0, n; i < numbers->n; i += n) {
+        for (n = 1; i + n < numbers->n && is_same_row(&numbers->all[i], &numbers->all[i + n]);)
+            n++;
+        add_row(&numbers->all[i], n, table);
+    }
+    doc_unfold(doc);
+}
+
+/* "gpu=3;dir=h2d" -> "dir=h2d": the key without the unit that was measured. */
+static void drop_unit(const char *key, char *buf, size_t size)
+{
+    static const char *const units[] = {"cpu=", "gpu=", "node="};
+    buf[0] = '\0';
+    for (size_t length; *key; key += length + (key[length] == ';')) {
+        bool is_unit = false;
+        length = strcspn(key, ";");
+        for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+            is_unit = is_unit || strncmp(key, units[i], strlen(units[i])) == 0;
+        if (!is_unit)
+            text_append(buf, size, " ", "%.*s", (int)length, key);
+    }
+}
+
+/* Adds the gating values of a measurement: one row for all units of a metric and key. */
+static void add_measured(const char *probe, const struct facts_probe *of, struct doc_table *table)
+{
+    char key[DIMS_KEY_MAX], other[DIMS_KEY_MAX];
+    for (size_t i = 0; i < of->n; i++) {
+        const struct facts_value *first = &of->values[i];
+        double least = INFINITY, most = -INFINITY;
+        size_t n = 0, before = 0;
+        drop_unit(first->key, key, sizeof(key));
+        for (size_t j = 0; j < of->n; j++) {
+            const struct facts_value *value = &of->values[j];
+            drop_unit(value->key, other, sizeof(other));
+            if (strcmp(value->metric, first->metric) != 0 || strcmp(key, other) != 0 ||
+                isnan(value->value))
+                continue;
+            before += j < i;
+            n++;
+            least = fmin(least, value->value);
+            most = fmax(most, value->value);
+        }
+        if (!first->gating || !n || before)
+            continue;
+        doc_row(table, DOC_PLAIN);
+        doc_cell(table, "%s", probe);
+        doc_cell(table, "%s", first->metric);
+        doc_cell(table, "%zu", n);
+        add_range(least, most, first->unit ? first->unit : "", table);
+        doc_cell(table, "%s", key);
+    }
+}
+
+static bool any_gates(const struct facts *facts)
+{
+    for (int i = 0; i < PROBES; i++)
+        for (size_t j = 0; j < facts->probes[i].n; j++)
+            if (facts->probes[i].values[j].gating)
+                return true;
+    return false;
+}
+
+void certificate_add_measured(const struct facts *facts, struct doc *doc)
+{
+    struct doc_table *table;
+    if (!any_gates(facts))
+        return;
+    doc_open(doc, "What was measured");
+    table = doc_table(doc);
+    doc_columns(table, DOC_LABEL, "measurement", "number", NULL);
+    doc_columns(table, DOC_NUMBER, "units", "measured", NULL);
+    doc_column(table, DOC_SENTENCE, "of");
+    for (int i = 0; i < PROBES; i++)
+        add_measured(facts_probe_names[i], &facts->probes[i], table);
+    doc_unfold(doc);
+}
