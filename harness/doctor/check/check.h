@@ -189,8 +189,19 @@ struct check_gain check_gain_of_more(double oncpu_s, double more_s, bool is_team
 struct check_gain check_gain_of_idle(const struct view *view, const struct bitset *cpus,
                                      double oncpu_s, double wait_s, bool is_team_waiting);
 
-/* The gain if threads stop spinning, which takes `share` of their CPU time; NaN = unknown. */
-struct check_gain check_gain_of_spin(double share);
+/* Estimate of the speed-up if threads stop spinning, which takes `share` of their CPU time. */
+double check_times_of_spin(double share);
+
+/* Threads that spin, as they are, and as they will be. CPUs are means over the look. */
+struct check_spin {
+    double share; /* of their CPU time; NaN = unknown */
+    unsigned samples;
+    double ran, wanted;  /* CPUs that they used, and wanted */
+    double threads;      /* after the fix; 0 = it leaves them the same CPU time, as a quota does */
+    double room, others; /* CPUs that they may use, and how many of them other processes used */
+};
+/* The least gain of fewer threads beside the present others. Unknown (NaN) below 1.1. */
+struct check_gain check_gain_of_fewer(const struct check_spin *spin);
 
 /* The checks, by what they look at. */
 void check_overlap(struct checker *checker);

@@ -39,6 +39,7 @@ struct teams {
     unsigned each; /* threads per team that fit the CPUs left and the quota */
     double ran;    /* CPUs used by all threads that want one */
     double spun_s, sampled_s; /* CPU time spinning, and in all, of sampled teams */
+    unsigned samples;
     bool spin_by_kind;
     size_t nslices, groups[ALLOCATE_MOST]; /* groups and slices if they were pinned */
     struct bitset slices[ALLOCATE_MOST];
@@ -60,6 +61,7 @@ static void add_process(const struct view *view, const struct view_process *proc
     if (!isnan(spun)) {
         teams->sampled_s += oncpu_s;
         teams->spun_s += spun * oncpu_s;
+        teams->samples += process->samples + process->missing_samples;
     }
     if (teams->nwho < FOUND_PIDS_MAX) {
         teams->team[teams->nwho] = team;
@@ -105,23 +107,30 @@ static double spin_share(const struct teams *teams)
 }
 
 /*
- * Gain: the time spent spinning, limited by what the remaining threads can use. Eight loaders that
- * spin for 40% of 16 CPUs compute on 9.6; with one thread each they use eight (OpenCV on an H100:
- * 428 images/s became 386). Fewer threads also move fewer cache lines between CPUs, a cost that
- * samples show as computing: two processes of OpenBLAS on two CPUs spun for a quarter of the time,
- * and gained 1.2x to 2.4x, depending on which thread met which.
+ * Estimate: the time spent spinning, limited by what the remaining threads can use. Eight loaders
+ * that spin for 40% of 16 CPUs compute on 9.6; with one thread each they use eight (OpenCV on an
+ * H100: 428 images/s became 386). Fewer threads also move fewer cache lines between CPUs, a cost
+ * that samples show as computing: two processes of OpenBLAS on two CPUs spun for a quarter of the
+ * time, and gained 1.2x to 2.4x, depending on which thread met which.
  */
-static struct check_gain gain_of(const struct teams *teams)
+static double estimate_gain(const struct teams *teams)
 {
     const double spun = spin_share(teams);
-    struct check_gain gain = check_gain_of_spin(spun);
     const double use = fmin(teams->each * teams->nprocesses + teams->nalone, teams->room);
-    const double most = use / (teams->ran * (1 - spun));
-    if (most < 0.9 * gain.times)
-        return (struct check_gain){most, NULL};
-    if (!gain.at_least)
-        gain.at_least = "without the cost of shared cache lines";
-    return gain;
+    return fmin(check_times_of_spin(spun), use / (teams->ran * (1 - spun)));
+}
+
+/* What is promised: see check_gain.c. */
+static struct check_gain promise_gain(const struct teams *teams)
+{
+    return check_gain_of_fewer(
+        &(struct check_spin){.share = spin_share(teams),
+                             .samples = teams->samples,
+                             .ran = teams->ran,
+                             .wanted = teams->wanted,
+                             .threads = teams->each * teams->nprocesses + teams->nalone,
+                             .room = teams->room,
+                             .others = teams->others});
 }
 
 /* The slice of the group of this process; NULL = none. */
@@ -217,7 +226,7 @@ static void format_pinning(struct checker *checker, const bool *in, struct teams
 
 static void report_crowd(struct checker *checker, const bool *in, struct teams *teams)
 {
-    enum { TAIL_MOST = 480 }; /* fits after the sentence */
+    enum { TAIL_MOST = 424 }; /* fits after the sentence */
     char command[COMMAND_MAX] = "", evidence[200], how[LAUNCH_HOW_MAX + 160] = "", runtime[200];
     char now[LAUNCH_HOW_MAX + COMMAND_MAX];
     struct env_changes env_changes = {0};
@@ -233,7 +242,7 @@ static void report_crowd(struct checker *checker, const bool *in, struct teams *
     const struct finding_parts parts = {
         .severity = is_loss ? FINDING_BAD : FINDING_DOUBT,
         .cost = isnan(spun) ? 1 - fmin(teams->room / teams->wanted, 1) : spun,
-        .gain = gain_of(teams),
+        .gain = promise_gain(teams),
         .tail = now,
         .who = teams->who,
         .nwho = teams->nwho,
@@ -249,8 +258,8 @@ static void report_crowd(struct checker *checker, const bool *in, struct teams *
 
 static bool is_oversubscribed(const struct teams *teams)
 {
-    const double worth = check_gain_of_spin(check_spinning_least).times;
-    const double times = gain_of(teams).times;
+    const double worth = check_times_of_spin(check_spinning_least);
+    const double times = estimate_gain(teams);
     const bool is_seen_to_lose = !isnan(spin_share(teams)) && times >= 2 * worth;
     return teams->nwho && teams->most > teams->each && teams->nthreads > teams->room &&
            (teams->wanted >= crowded * bitset_count(&teams->cpus) ||

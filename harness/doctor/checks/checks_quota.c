@@ -33,6 +33,8 @@ static void report_team(struct checker *checker, const struct view_process *proc
     struct launch launch = {0};
     struct env_changes env_changes;
     const bool is_loss = check_team_waits(checker->view, process);
+    const struct check_spin spin = {.share = spun,
+                                    .samples = process->samples + process->missing_samples};
     check_team_format(&team, runtime, sizeof(runtime));
     check_team_set(process, &team, fit, &env_changes);
     if (env_changes.n)
@@ -42,7 +44,7 @@ static void report_team(struct checker *checker, const struct view_process *proc
     (void)snprintf(tail, sizeof(tail), "%s%s", launch.how[0] ? " " : "", launch.how);
     const struct finding_parts parts = {.severity = is_loss ? FINDING_BAD : FINDING_NOTE,
                                         .cost = (threads - quota) / threads,
-                                        .gain = isnan(spun) || is_loss ? check_gain_of_spin(spun)
+                                        .gain = isnan(spun) || is_loss ? check_gain_of_fewer(&spin)
                                                                        : (struct check_gain){0},
                                         .tail = tail,
                                         .who = &process,
