@@ -217,7 +217,7 @@ state=$scratch/state
 plant "$CONTEND_BUSY" threads=1
 plant "$CONTEND_BUSY" threads=1
 a=${faulty[0]} b=${faulty[1]} before=$(mask_of "$a")
-apply=("$CONTEND_BINARY" doctor --time 0.5 --pid "$a" --pid "$b" --state "$state" --apply)
+apply=("$CONTEND_BINARY" doctor --time 0.5 --pid "$a" --pid "$b" --state "$state" --apply --force)
 expect 2 'without a terminal, --apply needs --yes' "${apply[@]}"
 [ "$(mask_of "$a")" = "$before" ] || fail "bound without being asked to"
 expect 2 "placement 'none' binds nothing" "${apply[@]}" --yes --placement none
@@ -251,7 +251,7 @@ mkdir "$scratch/home"
 at_home=(env -u XDG_STATE_HOME HOME="$scratch/home" "$CONTEND_BINARY" doctor)
 expect 3 'nothing to undo' "${at_home[@]}" --undo
 [ -z "$(ls -A "$scratch/home")" ] || fail "--undo leaves folders in a home"
-expect 0 'bound 2 processes' "${at_home[@]}" --time 0.5 --pid "$a" --pid "$b" --apply --yes
+expect 0 'bound 2 processes' "${at_home[@]}" --time 0.5 --pid "$a" --pid "$b" --apply --force --yes
 [ -s "$scratch/home/.local/state/contend/doctor.state" ] || fail "no state in a new home"
 expect 0 '2 processes may run where they could before' "${at_home[@]}" --undo
 end_faults

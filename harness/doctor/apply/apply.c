@@ -101,6 +101,15 @@ static int compare_task(pid_t pid, pid_t tid, void *arg)
     return 0;
 }
 
+static void for_each_bound(const struct apply_process *process,
+                           int (*each)(pid_t pid, pid_t tid, void *arg), void *arg)
+{
+    if (process->tid)
+        (void)each(process->pid, process->tid, arg);
+    else
+        (void)for_each_task(process->pid, each, arg);
+}
+
 /* Binds in two passes: a thread started during the first one may have the mask of a thread that was
  * not bound yet. A process that has ended does not count in *bound. */
 static int bind_process(const struct apply_process *process, size_t *bound, struct err *err)
@@ -110,10 +119,10 @@ static int bind_process(const struct apply_process *process, size_t *bound, stru
     for (int pass = 0; pass < 2; pass++) {
         if (!is_there(process))
             return process->is_lead ? err_other_process(process->pid, process->name, err) : 0;
-        (void)for_each_task(process->pid, bind_task, &binding);
+        for_each_bound(process, bind_task, &binding);
     }
     if (!binding.rc)
-        (void)for_each_task(process->pid, compare_task, &binding);
+        for_each_bound(process, compare_task, &binding);
     *bound += !binding.rc;
     (void)bitset_format(&process->cpus, list, sizeof(list));
     if (binding.rc == -EIO)
@@ -161,10 +170,15 @@ struct bindings {
     struct apply_process *all; /* owned */
 };
 
-/* Leaves the process out if memory is short. */
+/* A child with another mask than the process above it chose that mask. Leaves the child out if
+ * memory is short. */
 static void add_late_child(void *arg, const struct view_process *late_child, size_t of)
 {
     struct bindings *bindings = arg;
+    struct bitset above, mask;
+    if (bindings->all[of].tid || affinity_get(bindings->all[of].pid, &above) ||
+        affinity_get(late_child->pid, &mask) || !bitset_equal(&above, &mask))
+        return;
     struct apply_process *added = array_add(bindings->all, bindings->n, bindings->capacity);
     if (!added)
         return;

@@ -37,8 +37,32 @@ struct check_gain {
     const char *at_least; /* why the speed-up may be larger; NULL = it is an estimate */
 };
 
+/* What cures a finding. From CURE_RESTART on, binding the running processes does not help them. */
+enum cure {
+    CURE_BY_HAND, /* its command, if it has one, for who reads it */
+    CURE_BIND,    /* other CPUs for running processes: `binds` */
+    CURE_SETTING, /* a setting at the next start, for another loss than that of CPU time */
+    CURE_RESTART, /* fewer threads at the next start */
+    CURE_FEWER,   /* fewer processes */
+    CURE_ADMIN    /* more CPU time, from whoever limits it */
+};
+
+/* One `taskset -acp CPUS PID` of a command; `tid`: `taskset -cp CPUS TID`, that thread alone. */
+struct check_bind {
+    int pid, tid; /* tid 0 = all threads */
+    struct bitset cpus;
+};
+
+/* Zeroed = empty. */
+struct check_binds {
+    size_t n, capacity;
+    struct check_bind *all; /* owned */
+};
+
 struct found {
     const struct check *check;
+    enum cure cure;
+    struct check_binds binds; /* what the command binds, if the cure is CURE_BIND */
     double cost; /* share of the named processes' time that is lost, 0 to 1; NaN = unknown */
     struct check_gain gain;
     unsigned npids;
@@ -85,6 +109,7 @@ struct checker {
     int *group_of;            /* group of each process of the view, -1 = none */
     bool *has_cause;          /* per group: a finding explains why it waits */
     struct bitset cpus_given; /* CPUs that earlier commands hand out, see cpu_allocator.h */
+    struct check_binds binds; /* of the command that check_bind wrote last */
     struct err *err;
     int rc;
 };
@@ -99,6 +124,7 @@ void check_format_cause(const struct checker *checker, size_t group, char *buf, 
 /* The parts of a finding other than its sentence. */
 struct finding_parts {
     enum finding_severity severity;
+    enum cure cure;
     double cost;
     struct check_gain gain; /* printed after the sentence */
     const char *tail;       /* printed after the gain, begins with a blank; NULL = nothing */
@@ -112,6 +138,9 @@ struct finding_parts {
 /* A bad finding about these processes, with that cost. */
 struct finding_parts finding_parts_bad(double cost, const struct view_process *const *who,
                                        size_t nwho, const char *evidence, const char *command);
+/* The same, cured by `command`, which check_bind wrote. */
+struct finding_parts finding_parts_bind(double cost, const struct view_process *const *who,
+                                        size_t nwho, const char *evidence, const char *command);
 void checker_report(struct checker *checker, const struct finding_parts *parts, const char *fmt,
                     ...) __attribute__((format(printf, 3, 4)));
 
@@ -145,8 +174,15 @@ const char *check_root(const struct view *view);
 bool check_append_bind(const struct view *view, const struct view_process *process, int tid,
                        const struct bitset *cpus, char *command, size_t size);
 
+/*
+ * The same for a process of the job, which --apply may bind: also notes it in checker->binds, which
+ * begin with an empty `command`.
+ */
+bool check_bind(struct checker *checker, const struct view_process *process, int tid,
+                const struct bitset *cpus, char *command, size_t size);
+
 /* The same for all processes of the group. */
-bool check_append_taskset(const struct checker *checker, size_t group, const struct bitset *cpus,
+bool check_append_taskset(struct checker *checker, size_t group, const struct bitset *cpus,
                           char *command, size_t size);
 
 /*

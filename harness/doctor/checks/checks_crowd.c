@@ -241,6 +241,7 @@ static void report_crowd(struct checker *checker, const bool *in, struct teams *
     (void)check_append(now, sizeof(now), "%s", how);
     const struct finding_parts parts = {
         .severity = is_loss ? FINDING_BAD : FINDING_DOUBT,
+        .cure = CURE_RESTART,
         .cost = isnan(spun) ? 1 - fmin(teams->room / teams->wanted, 1) : spun,
         .gain = promise_gain(teams),
         .tail = now,
@@ -336,7 +337,7 @@ void check_narrow(struct checker *checker)
         (void)snprintf(evidence, sizeof(evidence),
                        "%u threads need %.1f CPUs at a time, but may use %u (%.60s)", threads,
                        wanted, ncpus, bitset_format(&group->cpus, list, sizeof(list)));
-        struct finding_parts parts = finding_parts_bad(
+        struct finding_parts parts = finding_parts_bind(
             check_wait_share(group->oncpu_s, group->wait_s), &group->lead, 1, evidence, command);
         parts.gain = find_gain(checker, in, group, threads, bitset_count(&room));
         checker_report(checker, &parts, "its mask is too narrow: %s, while CPU %s idles.", evidence,

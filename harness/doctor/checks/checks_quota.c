@@ -43,6 +43,7 @@ static void report_team(struct checker *checker, const struct view_process *proc
                    threads, quota, cgroup->path);
     (void)snprintf(tail, sizeof(tail), "%s%s", launch.how[0] ? " " : "", launch.how);
     const struct finding_parts parts = {.severity = is_loss ? FINDING_BAD : FINDING_NOTE,
+                                        .cure = CURE_RESTART,
                                         .cost = (threads - quota) / threads,
                                         .gain = isnan(spun) || is_loss ? check_gain_of_fewer(&spin)
                                                                        : (struct check_gain){0},
@@ -124,6 +125,7 @@ void check_throttled(struct checker *checker)
         write_lift(view, cgroup, command, sizeof(command));
         struct finding_parts parts = finding_parts_bad(
             check_wait_share(oncpu_s, cgroup->throttled_s), who, n, evidence, command);
+        parts.cure = CURE_ADMIN;
         parts.gain = check_gain_of_idle(view, &cpus, oncpu_s, wait_s, is_team_waiting);
         checker_report(checker, &parts, "stopped by a quota of CPU time: %s.", evidence);
     }

@@ -52,6 +52,7 @@ TEST(teams_that_spin_are_told_to_be_smaller)
     assert_int_equal(found->finding.severity, FINDING_BAD);
     assert_string_equal(found->finding.command, "OMP_NUM_THREADS=2 python3 train.py");
     assert_float_equal(found->gain.times, 8, 0.01);
+    assert_int_equal(found->cure, CURE_RESTART);
     assert_non_null(found->gain.at_least);
     assert_int_equal(found->npids, 2);
     assert_int_equal(found->env_changes.n, 1);
