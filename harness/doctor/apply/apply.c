@@ -36,15 +36,21 @@ static int for_each_task(pid_t pid, int (*each)(pid_t pid, pid_t tid, void *arg)
     return rc;
 }
 
+struct state_text {
+    FILE *out;
+    size_t n;
+};
+
 /* "PID START TID START MASK"; the first thread of a process comes first. */
 static int write_task(pid_t pid, pid_t tid, void *arg)
 {
-    FILE *out = arg;
+    struct state_text *text = arg;
     struct bitset mask;
     char list[BITSET_LIST_MAX];
     if (affinity_get(tid, &mask))
         return 0; /* the thread has ended */
-    (void)fprintf(out, "%d %llu %d %llu %s\n", (int)pid, apply_start_of(pid, pid), (int)tid,
+    text->n++;
+    (void)fprintf(text->out, "%d %llu %d %llu %s\n", (int)pid, apply_start_of(pid, pid), (int)tid,
                   apply_start_of(pid, tid), bitset_format(&mask, list, sizeof(list)));
     return 0;
 }
@@ -54,20 +60,34 @@ static bool is_there(const struct apply_process *process)
     return apply_is_same(process->pid, process->pid, process->start_ticks);
 }
 
+/* The file comes first: while it exists, no other contend takes changed masks for original ones. */
 static int write_state(const struct apply_process *processes, size_t n, enum apply_purpose purpose,
                        const char *path, struct err *err)
 {
-    char *text = NULL;
+    char *all = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
+    struct state_text text = {.out = open_memstream(&all, &size)};
+    if (!text.out)
         return err_set(err, -ENOMEM, "out of memory for the state");
-    apply_state_head(out, purpose);
-    for (size_t i = 0; i < n; i++)
+    int fd = apply_state_create(path, err);
+    if (fd >= 0)
+        apply_state_head(text.out, purpose);
+    for (size_t i = 0; i < n && fd >= 0; i++)
         if (is_there(&processes[i]))
-            (void)for_each_task(processes[i].pid, write_task, out);
-    int rc = fclose(out) ? -ENOMEM : file_replace(AT_FDCWD, path, text, size);
-    free(text);
+            (void)for_each_task(processes[i].pid, write_task, &text);
+    apply_state_end(text.out, text.n);
+    int rc = fclose(text.out) ? -ENOMEM : 0;
+    if (fd < 0) {
+        free(all);
+        return fd;
+    }
+    rc = rc ? rc : file_write_at(fd, all, size, 0);
+    rc = rc ? rc : file_sync(fd);
+    if (close(fd) && !rc)
+        rc = -errno;
+    free(all);
+    if (rc)
+        (void)unlink(path);
     return rc ? err_sys(err, rc, "cannot write the state to %.150s", path) : 0;
 }
 
@@ -210,9 +230,6 @@ int apply_bind(const struct apply_process *processes, size_t n, enum apply_purpo
 {
     struct bindings bindings;
     *bound = 0;
-    if (access(state_path, F_OK) == 0)
-        return err_set(err, -EEXIST,
-                       "%.150s is of an earlier --apply: undo that first, with --undo", state_path);
     for (size_t i = 0; i < n; i++)
         if (processes[i].is_lead && !is_there(&processes[i]))
             return err_other_process(processes[i].pid, processes[i].name, err);

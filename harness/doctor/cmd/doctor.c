@@ -182,7 +182,6 @@ static int look(struct doctor *doctor, pid_t job, int *code, struct err *err)
 static int apply(struct doctor *doctor, int *code, struct err *err)
 {
     bool done;
-    (void)putchar('\n');
     int rc = doctor_apply(&doctor->reader, &doctor->diagnosis, &doctor->args->applied,
                           doctor->signals, &done, err);
     if (!rc && done)

@@ -170,7 +170,6 @@ int doctor_apply(struct reader *reader, const struct diagnosis *diagnosis,
     int rc = doctor_change_make(&reader->view, diagnosis, false, options, stdout, &change, err);
     if (!rc && change.n && !change.is_new) {
         (void)puts("nothing was changed: they have these CPUs already");
-        wanted = true;
         change.n = 0;
     }
     if (!rc && change.n && !wanted)
@@ -184,13 +183,32 @@ int doctor_apply(struct reader *reader, const struct diagnosis *diagnosis,
     return rc;
 }
 
+/* A trial that is running has a better message than its lock. */
+static int undo_alone(const char *path, struct apply_left *left, struct err *err)
+{
+    struct apply_lock lock;
+    struct apply_state state = {0};
+    struct err ignored;
+    int rc = apply_lock_take(path, &lock, err);
+    if (rc == -EBUSY) {
+        const bool is_read = !apply_state_read(path, &state, &ignored);
+        free(state.masks);
+        return is_read && state.left.kind == APPLY_LEFT_AT_WORK ? apply_undo(path, 0, left, err)
+                                                                : rc;
+    }
+    if (!rc || rc == -ENOENT)
+        rc = apply_undo(path, 0, left, err);
+    apply_lock_release(&lock);
+    return rc;
+}
+
 int doctor_undo(const struct doctor_apply_options *options, struct err *err)
 {
     char state[PATH_MAX];
     struct apply_left left = {0};
     int rc = doctor_find_state(options, state, sizeof(state), err);
     if (!rc)
-        rc = apply_undo(state, 0, &left, err);
+        rc = undo_alone(state, &left, err);
     if (!rc)
         (void)printf("%zu process%s may run where %s could before; %zu ended meanwhile\n",
                      left.nlive, left.nlive == 1 ? "" : "es", left.nlive == 1 ? "it" : "they",
@@ -211,7 +229,7 @@ void doctor_undo_stale_trial(const struct doctor_apply_options *options)
     bool behind = !rc && left->kind == APPLY_LEFT_BEHIND;
     bool over = !rc && left->kind == APPLY_LEFT_KEPT && !left->nlive;
     if (behind || over)
-        rc = apply_undo(path, 0, left, &err);
+        rc = undo_alone(path, left, &err);
     if (rc && rc != -ENOENT)
         log_warn("%s", err.msg);
     else if (behind)

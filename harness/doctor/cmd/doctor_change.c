@@ -260,14 +260,22 @@ static void report_nothing(const struct planning *planning)
                       : "no error, and a binding may slow healthy jobs; --force binds");
 }
 
+static int lock_state(const struct doctor_apply_options *options, struct doctor_change *change,
+                      struct err *err)
+{
+    int rc = options->state ? 0 : apply_make_folder(change->state, err);
+    return rc ? rc : apply_lock_take(change->state, &change->lock, err);
+}
+
 int doctor_change_make(const struct view *view, const struct diagnosis *diagnosis, bool tries,
                        const struct doctor_apply_options *options, FILE *out,
                        struct doctor_change *change, struct err *err)
 {
     struct planning planning = {.view = view, .options = options, .out = out, .change = change};
-    *change = (struct doctor_change){.makes_folder = !options->state};
+    *change = (struct doctor_change){0};
     int rc = cure_decide(diagnosis, tries, &planning.cures, err);
     const bool finds = planning.cures.binds.n;
+    (void)fputc('\n', out);
     if (!rc)
         rc = doctor_find_state(options, change->state, sizeof(change->state), err);
     planning.leads = calloc(view->nprocesses + planning.cures.binds.n + 1, sizeof(const void *));
@@ -279,6 +287,8 @@ int doctor_change_make(const struct view *view, const struct diagnosis *diagnosi
         rc = take_placement(&planning, err);
     if (!rc && !options->force)
         report_others(&planning);
+    if (!rc && change->n)
+        rc = lock_state(options, change, err);
     if (!rc && change->n) {
         bystanders_find(view, is_target, &planning, &change->bystanders);
         doctor_print_bystanders(&change->bystanders, out);
@@ -292,6 +302,7 @@ int doctor_change_make(const struct view *view, const struct diagnosis *diagnosi
 void doctor_change_free(struct doctor_change *change)
 {
     free(change->processes);
+    apply_lock_release(&change->lock);
     *change = (struct doctor_change){0};
 }
 
@@ -300,10 +311,7 @@ int doctor_change_do(const struct doctor_change *change, enum apply_purpose purp
 {
     struct apply_left left;
     struct err ignored;
-    int rc = change->makes_folder ? apply_make_folder(change->state, err) : 0;
-    if (rc)
-        return rc;
-    rc = apply_bind(change->processes, change->n, purpose, change->state, bound, err);
+    int rc = apply_bind(change->processes, change->n, purpose, change->state, bound, err);
     if (rc && rc != -EEXIST)
         (void)apply_undo(change->state, getpid(), &left, &ignored);
     return rc;

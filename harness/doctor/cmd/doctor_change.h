@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "harness/doctor/apply/apply.h"
+#include "harness/doctor/apply/apply_lock.h"
 #include "harness/doctor/apply/bystanders.h"
 #include "harness/doctor/check/check.h"
 #include "harness/lib/base/err.h"
@@ -32,7 +33,7 @@ struct doctor_change {
     char
         commands[2048]; /* the findings' commands that do the same; "" = a placement, or too long */
     char state[PATH_MAX];
-    bool makes_folder; /* make the folder of `state`, if that is the usual path */
+    struct apply_lock lock; /* held from the plan on */
     struct bystanders bystanders;
 };
 
