@@ -16,10 +16,10 @@ import tempfile
 import time
 
 BINARY, JOB = os.environ["CONTEND_BINARY"], os.environ["CONTEND_JOB"]
-LOOK_S = os.environ.get("CONTEND_LOOK_S", "2")
+LOOK_S = os.environ.get("CONTEND_LOOK_S", "1.5")
 CPUS = sorted(os.sched_getaffinity(0))
 N = len(CPUS)
-WINDOWS, WINDOW_S, LEAST = 5, 0.4, 0.95
+WINDOWS, WINDOW_S, LEAST = 5, 0.3, 0.95
 
 
 def cpu_list(cpus):
