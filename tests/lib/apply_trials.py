@@ -3,9 +3,10 @@
    apply_trials.py ROUNDS [KIND...]     prints a line a trial; exit 1: a change that was kept made a job slower
 
 A job counts its work in a file. Rates are medians of short windows. Where a rate fell below 0.95x, the masks of before
-and after are set in alternation, so that a harm is told from other load. Works with any number of CPUs from two on.
+and after are set in alternation, which tells a harm from other load. Works with any number of CPUs from two on.
 """
 import glob
+import math
 import os
 import shutil
 import statistics
@@ -20,6 +21,7 @@ LOOK_S = os.environ.get("CONTEND_LOOK_S", "1.5")
 CPUS = sorted(os.sched_getaffinity(0))
 N = len(CPUS)
 WINDOWS, WINDOW_S, LEAST = 5, 0.3, 0.95
+PAIRS_LEAST, PAIRS_MOST = 12, 40
 
 
 def cpu_list(cpus):
@@ -197,58 +199,71 @@ def set_masks(masks):
 
 
 def check_again(plant, then, now):
-    """The ratio by ABBA of the two sets of masks."""
-    rates = {False: [], True: []}
-    for changed in (False, True, True, False, False, True, True, False):
-        set_masks(now if changed else then)
-        time.sleep(0.3)
-        rates[changed].append(plant.rate(3))
-    return statistics.median(rates[True]) / max(statistics.median(rates[False]), 1e-9)
+    """The gain of the change by pairs of both sets of masks, ABBA, and whether it is a loss beyond the noise: below
+    0.95x, and its 95% interval is below 1."""
+    logs = []
+    for pair in range(PAIRS_MOST):
+        rates = {}
+        for changed in (pair % 2 == 1, pair % 2 == 0):
+            set_masks(now if changed else then)
+            time.sleep(0.1)
+            rates[changed] = max(plant.rate(1), 1e-9)
+        logs.append(math.log(rates[True] / rates[False]))
+        if len(logs) < PAIRS_LEAST:
+            continue
+        mean, half = statistics.mean(logs), 2.2 * statistics.stdev(logs) / math.sqrt(len(logs))
+        if mean + half < 0 or mean - half > math.log(LEAST):
+            break
+    return math.exp(mean), mean < math.log(LEAST) and mean + half < 0
+
+
+def changes(then, now):
+    """Such as "0 -> 0,1 (2 threads)"."""
+    texts = [f"{cpu_list(sorted(cpus))} -> {cpu_list(sorted(now[tid]))}" for tid, cpus in then.items()
+             if now.get(tid, cpus) != cpus]
+    return "; ".join(f"{text} ({texts.count(text)} threads)" for text in sorted(set(texts)))
 
 
 def run_trial(name):
-    """'refused' or 'bound', the ratio, and the ratio of the second check (None: not needed)."""
+    """What happened ('refused' or 'bound'), the ratio of the rates, whether it is a harm, and remarks."""
     plant = Plant()
     try:
         if KINDS[name](plant) is False:
-            return "left out", None, None
+            return "left out", None, False, ""
         if not wait_until(lambda: plant.pieces() and all(plant.pieces())):
-            return "does not count", None, None
+            return "broken", None, True, "does not count"
         time.sleep(0.5)
         before, masks = plant.rate(), plant.masks()
         command = [BINARY, "doctor", "--time", LOOK_S, "--apply", "--yes", "--state", plant.folder + "/state"]
         command += sum((["--pid", str(job.pid)] for job in plant.jobs), [])
         done = subprocess.run(command, capture_output=True, text=True)
         bound = plant.masks()
-        after = plant.rate()
-        kept = os.path.exists(plant.folder + "/state")
-        if not kept and any(bound.get(tid, cpus) != cpus for tid, cpus in masks.items()):
-            return "REFUSED, BUT BOUND", None, None
-        if kept and done.returncode or done.returncode not in (0, 1):
-            return f"EXIT {done.returncode}: {done.stdout}{done.stderr}", None, None
-        ratio = after / max(before, 1e-9)
-        return ("bound" if kept else "refused", ratio,
-                check_again(plant, masks, bound) if kept and ratio < LEAST else None)
+        ratio = plant.rate() / max(before, 1e-9)
+        kept, changed = os.path.exists(plant.folder + "/state"), changes(masks, bound)
+        if (changed and not kept) or (kept and done.returncode) or done.returncode not in (0, 1):
+            return "wrong", ratio, True, f"exit {done.returncode}, {changed}: {done.stdout}{done.stderr}"
+        if not kept or ratio >= LEAST:
+            return "bound" if kept else "refused", ratio, False, changed
+        again, harms = check_again(plant, masks, bound)
+        return "bound", again, harms, f"{changed}; at first {ratio:.2f}x, this by pairs"
     finally:
         plant.end()
 
 
 def main():
     rounds, names = int(sys.argv[1]), sys.argv[2:] or list(KINDS)
-    tally, harmed, worst = {}, 0, None
+    tally, harmed, bound = {}, 0, []
     for _ in range(rounds):
         for name in names:
-            what, ratio, again = run_trial(name)
+            what, ratio, harms, remarks = run_trial(name)
             tally[what] = tally.get(what, 0) + 1
-            final = again if again is not None else ratio
+            harmed += harms
             if what == "bound":
-                worst = final if worst is None else min(worst, final)
-            harm = what not in ("bound", "refused", "left out") or (what == "bound" and final < LEAST)
-            harmed += harm
-            print(f"{name:20} {what:9} {'' if ratio is None else f'{ratio:7.2f}x'}"
-                  f"{'' if again is None else f'   by ABBA {again:.2f}x'}{'   HARM' if harm else ''}", flush=True)
+                bound.append(ratio)
+            print(f"{name:20} {what:8} {'' if ratio is None else f'{ratio:6.2f}x'} {'HARM ' if harms else ''}{remarks}",
+                  flush=True)
     print(f"{sum(tally.values())} trials: {tally}; slowest of those bound: "
-          f"{'none' if worst is None else f'{worst:.2f}x'}; harmed {harmed}")
+          f"{f'{min(bound):.2f}x' if bound else 'none'}; harmed {harmed}")
     sys.exit(harmed > 0)
 
 
