@@ -33,6 +33,11 @@ try 0 'runs/s' words -- sh -c 'echo "[$*] $CONTEND_WORKER/$CONTEND_WORKERS $CONT
     omp=$OMP_NUM_THREADS"' sh '{worker}of{workers}' 'a  b' '{"x": {y1}}' '{{node}}' '$HOME' '{cpus}' '{node}'
 said words '^\[0of2 a  b \{"x": \{y1\}\} \{node\} \$HOME [0-9,-]+ [0-9,-]+\] 0/2 [0-9,-]+$'
 said words 'omp=[0-9]+'
+# A link in place of the folder for outputs is not followed.
+mkdir "$scratch/linked" "$scratch/elsewhere"
+ln -s "$scratch/elsewhere" "$scratch/linked/command-output"
+try 3 "linked/command-output' is no folder, or a link" linked -- true
+[ -z "$(ls -A "$scratch/elsewhere")" ] || fail "written through a link: $(ls -A "$scratch/elsewhere")"
 # For a command that fails, the error is reported, without a message that plots are missing.
 try 3 'the command exited with status 3' fails -- sh -c 'exit 3'
 ! "${one[@]}" --out "$scratch/fails" -- sh -c 'exit 3' 2>&1 | grep 'no plot' || fail "plots are missed that nobody wants"

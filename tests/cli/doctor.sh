@@ -217,7 +217,7 @@ state=$scratch/state
 plant "$CONTEND_BUSY" threads=1
 plant "$CONTEND_BUSY" threads=1
 a=${faulty[0]} b=${faulty[1]} before=$(mask_of "$a")
-apply=("$CONTEND_BINARY" doctor --time 0.5 --pid "$a" --pid "$b" --state "$state" --apply)
+apply=("$CONTEND_BINARY" doctor --time 0.5 --pid "$a" --pid "$b" --state "$state" --apply --force)
 expect 2 'without a terminal, --apply needs --yes' "${apply[@]}"
 [ "$(mask_of "$a")" = "$before" ] || fail "bound without being asked to"
 expect 2 "placement 'none' binds nothing" "${apply[@]}" --yes --placement none
@@ -235,23 +235,37 @@ expect 0 'bound 2 processes' "${apply[@]}" --yes
 for task in /proc/"$a"/task/*; do
     [ "$(mask_of "${task##*/}")" = "$(mask_of "$a")" ] || fail "a thread is not bound"
 done
-expect 3 'undo that first, with --undo' "${apply[@]}" --yes
+expect 3 'of an earlier --apply \(by [0-9]+\): undo that first, with --undo' "${apply[@]}" --yes --placement same
 cp "$state" "$scratch/copy"
 expect 0 '2 processes may run where they could before; 0 ended' "$CONTEND_BINARY" doctor --undo --state "$state"
 [ "$(mask_of "$a")" = "$before" ] && [ "$(mask_of "$b")" = "$before" ] || fail "not put back"
 expect 3 'nothing to undo' "$CONTEND_BINARY" doctor --undo --state "$state"
 # A process with the same pid but another start time is left alone.
-awk 'NR > 1 { $2 = $2 - 1; $4 = $4 - 1 } { print }' "$scratch/copy" | sed "s/ [0-9,-]*$/ $first/" >"$state"
+awk 'NR > 1 && NF > 2 { $2 = $2 - 1; $4 = $4 - 1 } { print }' "$scratch/copy" | sed "/^end/!s/ [0-9,-]*$/ $first/" >"$state"
 expect 0 '0 processes may run where they could before; 2 ended' "$CONTEND_BINARY" doctor --undo --state "$state"
 [ "$(mask_of "$a")" = "$before" ] || fail "another process was bound"
 echo nonsense >"$state"
 expect 2 'is no state file' "$CONTEND_BINARY" doctor --undo --state "$state"
+head -n 2 "$scratch/copy" >"$state"
+expect 2 'is cut short after 1 masks: nothing is undone' "$CONTEND_BINARY" doctor --undo --state "$state"
+[ -e "$state" ] || fail "a state that was cut short is gone"
+rm "$state"
+ln -s "$scratch/copy" "$state"
+expect 3 'cannot read' "$CONTEND_BINARY" doctor --undo --state "$state"
+expect 3 'undo that first' "${apply[@]}" --yes
+[ "$(mask_of "$a")" = "$before" ] && [ -e "$scratch/copy" ] || fail "a link was followed"
+rm "$state"
+if [ "$(id -u)" = 0 ] && cp "$scratch/copy" "$state" && chown 4242 "$state"; then # as in a user's HOME
+    expect 3 'belongs to user 4242' "$CONTEND_BINARY" doctor --undo --state "$state"
+    [ -e "$state" ] || fail "another user's state is gone"
+    rm "$state"
+fi
 # In a new home the first binding creates the state's folder; --undo does not.
 mkdir "$scratch/home"
 at_home=(env -u XDG_STATE_HOME HOME="$scratch/home" "$CONTEND_BINARY" doctor)
 expect 3 'nothing to undo' "${at_home[@]}" --undo
 [ -z "$(ls -A "$scratch/home")" ] || fail "--undo leaves folders in a home"
-expect 0 'bound 2 processes' "${at_home[@]}" --time 0.5 --pid "$a" --pid "$b" --apply --yes
+expect 0 'bound 2 processes' "${at_home[@]}" --time 0.5 --pid "$a" --pid "$b" --apply --force --yes
 [ -s "$scratch/home/.local/state/contend/doctor.state" ] || fail "no state in a new home"
 expect 0 '2 processes may run where they could before' "${at_home[@]}" --undo
 end_faults

@@ -72,7 +72,7 @@ unbound || fail "bound behind the limit: $(masks)"
 # A log without lines cannot be measured; a process may end meanwhile.
 : >"$scratch/silent.log"
 expect 4 'reported too little in a block of 1.6 s' "$CONTEND_BINARY" doctor --time 1.2 --pid "${faulty[0]}" \
-    --pid "${faulty[1]}" --state "$state" --verify "lines:$scratch/silent.log" --block 1.6 --max-time 8 --yes
+    --pid "${faulty[1]}" --state "$state" --verify "lines:$scratch/silent.log" --block 1.6 --max-time 8 --yes --force
 unbound || fail "silent: $(masks)"
 begin
 kill -9 "${faulty[@]}"

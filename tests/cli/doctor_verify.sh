@@ -20,7 +20,7 @@ start_jobs
 # doctor itself runs on the jobs' CPU, and still moves a job to the idle CPU.
 idle=$(idle_of "$second") begin=$(date +%s%N)
 taskset -c "$first" "$CONTEND_BINARY" doctor --time 1.2 --pid "${faulty[0]}" --pid "${faulty[1]}" --state "$state" \
-    --apply --yes >"$scratch/seen" 2>&1
+    --apply --force --yes >"$scratch/seen" 2>&1
 idled=$(($(idle_of "$second") - idle)) lasted=$((($(date +%s%N) - begin) / 10000000))
 one_moved || [ "$idled" -lt $((lasted * 9 / 10)) ] ||
     fail "the other CPU idled for ${idled}0 of ${lasted}0 ms, and nothing moved: $(cat "$scratch/seen")"
@@ -38,7 +38,7 @@ case $code:$(of verdict) in
 0:proven)
     python3 -c 'import sys; low, gain, high = map(float, sys.argv[1:]); sys.exit(not 1 < low <= gain <= high)' \
         "$(of low)" "$(of gain)" "$(of high)" || fail "a gain that is none: $(cat "$scratch/seen")"
-    of command | grep -qF -- "--pid ${faulty[0]} --pid ${faulty[1]}" || fail "no command: $(of command)"
+    of command | grep -Eq -- "--pid ${faulty[0]} --pid ${faulty[1]}|^taskset -acp [0-9,-]+ ${faulty[0]} && taskset -acp [0-9,-]+ ${faulty[1]}$" || fail "no command: $(of command)"
     ;;
 1:none | 4:unclear) [ "$idled" -lt 400 ] || fail "the other CPU idled for ${idled}0 ms: $(cat "$scratch/seen")" ;;
 *) fail "exit $code: $(cat "$scratch/seen" "$scratch/errors")" ;;
@@ -63,7 +63,7 @@ end_faults
 plant taskset -c "$first" "$CONTEND_BUSY"
 plant taskset -c "$first" "$CONTEND_BUSY"
 rate=("$CONTEND_BINARY" doctor --time 1.2 --pid "${faulty[0]}" --pid "${faulty[1]}" --state "$state"
-    --block 1.6 --max-time 8 --yes)
+    --block 1.6 --max-time 8 --yes --force)
 expect 1 'VERDICT  no gain: undone: 1x the speed \(1x to 1x\), 7 -> 7' "${rate[@]}" --verify 'rate:echo 7'
 unbound || fail "no gain: $(masks)"
 expect 2 'prints no number|is no number' "${rate[@]}" --verify 'rate:echo fast'
@@ -91,7 +91,7 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 4242 --clear-groups true 2>/dev/null; t
     plant "$CONTEND_BUSY"
     wait_for 60 grep -q '^Uid:.4242' "/proc/${faulty[0]}/status" || fail "no process of another user"
     at_work() {
-        "$CONTEND_BINARY" doctor --time 1 --state "$state" --apply "$@" 2>&1
+        "$CONTEND_BINARY" doctor --time 1 --state "$state" --apply --force "$@" 2>&1
         [ ! -e "$state" ] || fail "bound without being asked to"
     }
     output=$(at_work --pid "${faulty[0]}" --pid "${faulty[1]}")
@@ -106,7 +106,7 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 4242 --clear-groups true 2>/dev/null; t
     cp "$CONTEND_BINARY" "$CONTEND_BINARY-doctor" "$scratch"
     chmod 755 "$scratch"
     output=$(setpriv --reuid 4242 --clear-groups "$scratch/contend" doctor --time 1 --state "$scratch/none" \
-        --apply --pid "${faulty[1]}" 2>&1)
+        --apply --force --pid "${faulty[1]}" 2>&1)
     printf '%s' "$output" | grep -q "busy (${faulty[1]}) of root belongs to another user: only root can bind it" || fail "whose? $output"
     end_faults
 fi

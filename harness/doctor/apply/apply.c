@@ -36,15 +36,21 @@ static int for_each_task(pid_t pid, int (*each)(pid_t pid, pid_t tid, void *arg)
     return rc;
 }
 
+struct state_text {
+    FILE *out;
+    size_t n;
+};
+
 /* "PID START TID START MASK"; the first thread of a process comes first. */
 static int write_task(pid_t pid, pid_t tid, void *arg)
 {
-    FILE *out = arg;
+    struct state_text *text = arg;
     struct bitset mask;
     char list[BITSET_LIST_MAX];
     if (affinity_get(tid, &mask))
         return 0; /* the thread has ended */
-    (void)fprintf(out, "%d %llu %d %llu %s\n", (int)pid, apply_start_of(pid, pid), (int)tid,
+    text->n++;
+    (void)fprintf(text->out, "%d %llu %d %llu %s\n", (int)pid, apply_start_of(pid, pid), (int)tid,
                   apply_start_of(pid, tid), bitset_format(&mask, list, sizeof(list)));
     return 0;
 }
@@ -54,20 +60,34 @@ static bool is_there(const struct apply_process *process)
     return apply_is_same(process->pid, process->pid, process->start_ticks);
 }
 
+/* The file comes first: while it exists, no other contend takes changed masks for original ones. */
 static int write_state(const struct apply_process *processes, size_t n, enum apply_purpose purpose,
                        const char *path, struct err *err)
 {
-    char *text = NULL;
+    char *all = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
+    struct state_text text = {.out = open_memstream(&all, &size)};
+    if (!text.out)
         return err_set(err, -ENOMEM, "out of memory for the state");
-    apply_state_head(out, purpose);
-    for (size_t i = 0; i < n; i++)
+    int fd = apply_state_create(path, err);
+    if (fd >= 0)
+        apply_state_head(text.out, purpose);
+    for (size_t i = 0; i < n && fd >= 0; i++)
         if (is_there(&processes[i]))
-            (void)for_each_task(processes[i].pid, write_task, out);
-    int rc = fclose(out) ? -ENOMEM : file_replace(AT_FDCWD, path, text, size);
-    free(text);
+            (void)for_each_task(processes[i].pid, write_task, &text);
+    apply_state_end(text.out, text.n);
+    int rc = fclose(text.out) ? -ENOMEM : 0;
+    if (fd < 0) {
+        free(all);
+        return fd;
+    }
+    rc = rc ? rc : file_write_at(fd, all, size, 0);
+    rc = rc ? rc : file_sync(fd);
+    if (close(fd) && !rc)
+        rc = -errno;
+    free(all);
+    if (rc)
+        (void)unlink(path);
     return rc ? err_sys(err, rc, "cannot write the state to %.150s", path) : 0;
 }
 
@@ -101,6 +121,15 @@ static int compare_task(pid_t pid, pid_t tid, void *arg)
     return 0;
 }
 
+static void for_each_bound(const struct apply_process *process,
+                           int (*each)(pid_t pid, pid_t tid, void *arg), void *arg)
+{
+    if (process->tid)
+        (void)each(process->pid, process->tid, arg);
+    else
+        (void)for_each_task(process->pid, each, arg);
+}
+
 /* Binds in two passes: a thread started during the first one may have the mask of a thread that was
  * not bound yet. A process that has ended does not count in *bound. */
 static int bind_process(const struct apply_process *process, size_t *bound, struct err *err)
@@ -110,10 +139,10 @@ static int bind_process(const struct apply_process *process, size_t *bound, stru
     for (int pass = 0; pass < 2; pass++) {
         if (!is_there(process))
             return process->is_lead ? err_other_process(process->pid, process->name, err) : 0;
-        (void)for_each_task(process->pid, bind_task, &binding);
+        for_each_bound(process, bind_task, &binding);
     }
     if (!binding.rc)
-        (void)for_each_task(process->pid, compare_task, &binding);
+        for_each_bound(process, compare_task, &binding);
     *bound += !binding.rc;
     (void)bitset_format(&process->cpus, list, sizeof(list));
     if (binding.rc == -EIO)
@@ -161,10 +190,15 @@ struct bindings {
     struct apply_process *all; /* owned */
 };
 
-/* Leaves the process out if memory is short. */
+/* A child with another mask than the process above it chose that mask. Leaves the child out if
+ * memory is short. */
 static void add_late_child(void *arg, const struct view_process *late_child, size_t of)
 {
     struct bindings *bindings = arg;
+    struct bitset above, mask;
+    if (bindings->all[of].tid || affinity_get(bindings->all[of].pid, &above) ||
+        affinity_get(late_child->pid, &mask) || !bitset_equal(&above, &mask))
+        return;
     struct apply_process *added = array_add(bindings->all, bindings->n, bindings->capacity);
     if (!added)
         return;
@@ -196,9 +230,6 @@ int apply_bind(const struct apply_process *processes, size_t n, enum apply_purpo
 {
     struct bindings bindings;
     *bound = 0;
-    if (access(state_path, F_OK) == 0)
-        return err_set(err, -EEXIST,
-                       "%.150s is of an earlier --apply: undo that first, with --undo", state_path);
     for (size_t i = 0; i < n; i++)
         if (processes[i].is_lead && !is_there(&processes[i]))
             return err_other_process(processes[i].pid, processes[i].name, err);

@@ -20,16 +20,17 @@ struct apply_process {
     unsigned long long start_ticks;
     char name[16];
     bool is_lead;       /* a worker itself, not a process that it started */
+    pid_t tid;          /* to bind this thread alone; 0 = all threads */
     struct bitset cpus; /* to bind it to */
 };
 
 /*
  * Writes the current masks of all threads to the state file, binds the processes and the children
- * that they started since they were listed, and reads the masks back. *bound: number of processes
- * bound. A child that has ended meanwhile is left out. -EEXIST: a state file of an earlier change
- * exists. -ESRCH: a lead has ended or its pid is reused; either nothing is changed yet, or the
- * state file stays. -EPERM. -EIO: a mask reads back differently: the message names the thread, and
- * the state file stays.
+ * that they started since they were listed, if these have the same mask, and reads the masks back.
+ * *bound: number of processes bound. A child that has ended meanwhile is left out. -EEXIST: a state
+ * file of an earlier change exists. -ESRCH: a lead has ended or its pid is reused; either nothing
+ * is changed yet, or the state file stays. -EPERM. -EIO: a mask reads back differently: the message
+ * names the thread, and the state file stays.
  */
 int apply_bind(const struct apply_process *processes, size_t n, enum apply_purpose purpose,
                const char *state_path, size_t *bound, struct err *err);

@@ -11,7 +11,7 @@
 #include "harness/doctor/reader/reader_parts.h"
 #include "harness/lib/files/file.h"
 
-static const char heading[] = "contend doctor state 2 ";
+static const char heading[] = "contend doctor state 3 ";
 enum { STATE_MOST = 1 << 26 };
 
 int apply_state_path(char *path, size_t size, struct err *err)
@@ -89,6 +89,27 @@ void apply_state_head(FILE *out, enum apply_purpose purpose)
                   apply_start_of(getpid(), getpid()), here.host, here.boot, here.pids);
 }
 
+void apply_state_end(FILE *out, size_t n)
+{
+    (void)fprintf(out, "end %zu\n", n);
+}
+
+int apply_state_create(const char *path, struct err *err)
+{
+    struct apply_state state;
+    struct err ignored;
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        return fd;
+    if (errno != EEXIST)
+        return err_sys(err, -errno, "cannot write the state to %.150s", path);
+    (void)apply_state_read(path, &state, &ignored);
+    free(state.masks);
+    return err_set(err, -EEXIST,
+                   "%.150s is of an earlier --apply (by %d): undo that first, with --undo", path,
+                   (int)state.left.owner);
+}
+
 /* *rebooted: the host has rebooted since, so no process of the file exists any more. */
 static bool parse_head(const char *text, struct apply_left *left, bool *rebooted)
 {
@@ -137,6 +158,9 @@ static int parse_masks(char *text, bool rebooted, struct apply_state *state, str
         return err_set(err, -ENOMEM, "out of memory for the state");
     for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         struct apply_mask *mask = &state->masks[state->n];
+        size_t n;
+        if (sscanf(line, "end %zu", &n) == 1 && n == state->n && !strtok_r(NULL, "\n", &rest))
+            return 0;
         if (!parse_mask(line, mask))
             return err_set(err, -EINVAL, "the state file has an invalid line: %.80s", line);
         if (rebooted)
@@ -146,20 +170,38 @@ static int parse_masks(char *text, bool rebooted, struct apply_state *state, str
                                                                      : &state->left.nended) += 1;
         state->n++;
     }
-    return 0;
+    return err_set(err, -EINVAL, "the state file is cut short after %zu masks: nothing is undone",
+                   state->n);
+}
+
+/* As file_read, for a file of this user. */
+static int read_own(const char *path, char **text, struct err *err)
+{
+    struct stat about;
+    size_t size;
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? -ENOENT : err_sys(err, -errno, "cannot read %.150s", path);
+    int rc = fstat(fd, &about) ? err_sys(err, -errno, "cannot read %.150s", path) : 0;
+    if (!rc && (about.st_uid != geteuid() || about.st_mode & S_IWOTH))
+        rc = err_set(err, -EPERM,
+                     "%.150s belongs to user %u, or others may write to it: it is not followed; "
+                     "type --state FILE",
+                     path, (unsigned)about.st_uid);
+    if (!rc && (rc = file_read_open(fd, STATE_MOST, text, &size)))
+        (void)err_sys(err, rc, "cannot read %.150s", path);
+    (void)close(fd);
+    return rc;
 }
 
 int apply_state_read(const char *path, struct apply_state *state, struct err *err)
 {
     char *text = NULL;
-    size_t size;
     bool rebooted = false;
     *state = (struct apply_state){0};
-    int rc = file_read(AT_FDCWD, path, STATE_MOST, &text, &size);
-    if (rc == -ENOENT)
-        return 0;
+    int rc = read_own(path, &text, err);
     if (rc)
-        return err_sys(err, rc, "cannot read %.150s", path);
+        return rc == -ENOENT ? 0 : rc;
     char *end = strchr(text, '\n');
     if (!end || !parse_head(text, &state->left, &rebooted))
         rc = err_set(err, -EINVAL, "%.150s is no state file of contend doctor", path);

@@ -2,11 +2,14 @@
  * The state file: it records a change of masks, so that another process can undo the change. It
  * names the contend that made the change, and the earlier mask of each thread.
  *
- *   contend doctor state 2 PURPOSE PID START PLACE
+ *   contend doctor state 3 PURPOSE PID START PLACE
  *   PID START TID START MASK
+ *   end LINES
  *
  * PURPOSE is "kept" or "trial". PID and START in the first line are those of the contend that wrote
- * the file. PLACE is the host, its boot id and its pid namespace: pids are valid only there.
+ * the file. PLACE is the host, its boot id and its pid namespace: pids are valid only there. LINES
+ * is the number of masks: a file that was cut short is not undone in part. A file of another user
+ * is not followed: it could bind any process of who reads it.
  */
 #ifndef CONTEND_DOCTOR_APPLY_APPLY_STATE_H
 #define CONTEND_DOCTOR_APPLY_APPLY_STATE_H
@@ -57,10 +60,16 @@ int apply_state_path(char *path, size_t size, struct err *err);
 /* Makes the folders above an absolute path, mode 0700. Errors of mkdir; -ENAMETOOLONG. */
 int apply_make_folder(const char *path, struct err *err);
 
-/* Writes the first line, with this process as the owner. */
+/* Writes the first line, with this process as the owner; and the last one, after `n` masks. */
 void apply_state_head(FILE *out, enum apply_purpose purpose);
+void apply_state_end(FILE *out, size_t n);
 
-/* No such file: APPLY_LEFT_NONE. -EINVAL: invalid file. free() .masks, also after an error. */
+/* Makes an empty file that did not exist, and returns it open for writing. -EEXIST: the message
+ * names the contend that made it. */
+int apply_state_create(const char *path, struct err *err);
+
+/* No such file: APPLY_LEFT_NONE. -EINVAL: invalid file. -EPERM: another user's. free() .masks, also
+ * after an error. */
 int apply_state_read(const char *path, struct apply_state *state, struct err *err);
 
 /* When a thread started, in clock ticks since boot; 0 = it has ended. */

@@ -38,8 +38,32 @@ struct check_gain {
     double most;          /* end of the interval that begins with `times`; 0 = none */
 };
 
+/* What cures a finding. From CURE_RESTART on, binding the running processes does not help them. */
+enum cure {
+    CURE_BY_HAND, /* its command, if it has one, for who reads it */
+    CURE_BIND,    /* other CPUs for running processes: `binds` */
+    CURE_SETTING, /* a setting at the next start, for another loss than that of CPU time */
+    CURE_RESTART, /* fewer threads at the next start */
+    CURE_FEWER,   /* fewer processes */
+    CURE_ADMIN    /* more CPU time, from whoever limits it */
+};
+
+/* One `taskset -acp CPUS PID` of a command; `tid`: `taskset -cp CPUS TID`, that thread alone. */
+struct check_bind {
+    int pid, tid; /* tid 0 = all threads */
+    struct bitset cpus;
+};
+
+/* Zeroed = empty. */
+struct check_binds {
+    size_t n, capacity;
+    struct check_bind *all; /* owned */
+};
+
 struct found {
     const struct check *check;
+    enum cure cure;
+    struct check_binds binds; /* what the command binds, if the cure is CURE_BIND */
     double cost; /* share of the named processes' time that is lost, 0 to 1; NaN = unknown */
     struct check_gain gain;
     unsigned npids;
@@ -86,6 +110,7 @@ struct checker {
     int *group_of;            /* group of each process of the view, -1 = none */
     bool *has_cause;          /* per group: a finding explains why it waits */
     struct bitset cpus_given; /* CPUs that earlier commands hand out, see cpu_allocator.h */
+    struct check_binds binds; /* of the command that check_bind wrote last */
     struct err *err;
     int rc;
 };
@@ -103,6 +128,7 @@ enum { FOOTNOTE_MAX = 400 };
 /* The parts of a finding other than its sentence. */
 struct finding_parts {
     enum finding_severity severity;
+    enum cure cure;
     double cost;
     struct check_gain gain; /* printed after the sentence */
     const char *tail;       /* printed after the gain, begins with a blank; NULL = nothing */
@@ -116,6 +142,9 @@ struct finding_parts {
 /* A bad finding about these processes, with that cost. */
 struct finding_parts finding_parts_bad(double cost, const struct view_process *const *who,
                                        size_t nwho, const char *evidence, const char *command);
+/* The same, cured by `command`, which check_bind wrote. */
+struct finding_parts finding_parts_bind(double cost, const struct view_process *const *who,
+                                        size_t nwho, const char *evidence, const char *command);
 void checker_report(struct checker *checker, const struct finding_parts *parts, const char *fmt,
                     ...) __attribute__((format(printf, 3, 4)));
 
@@ -149,8 +178,15 @@ const char *check_root(const struct view *view);
 bool check_append_bind(const struct view *view, const struct view_process *process, int tid,
                        const struct bitset *cpus, char *command, size_t size);
 
+/*
+ * The same for a process of the job, which --apply may bind: also notes it in checker->binds, which
+ * begin with an empty `command`.
+ */
+bool check_bind(struct checker *checker, const struct view_process *process, int tid,
+                const struct bitset *cpus, char *command, size_t size);
+
 /* The same for all processes of the group. */
-bool check_append_taskset(const struct checker *checker, size_t group, const struct bitset *cpus,
+bool check_append_taskset(struct checker *checker, size_t group, const struct bitset *cpus,
                           char *command, size_t size);
 
 /*
@@ -196,8 +232,19 @@ struct check_gain check_gain_of_more(double oncpu_s, double more_s, bool is_team
 struct check_gain check_gain_of_idle(const struct view *view, const struct bitset *cpus,
                                      double oncpu_s, double wait_s, bool is_team_waiting);
 
-/* The gain if threads stop spinning, which takes `share` of their CPU time; NaN = unknown. */
-struct check_gain check_gain_of_spin(double share);
+/* Estimate of the speed-up if threads stop spinning, which takes `share` of their CPU time. */
+double check_times_of_spin(double share);
+
+/* Threads that spin, as they are, and as they will be. CPUs are means over the look. */
+struct check_spin {
+    double share; /* of their CPU time; NaN = unknown */
+    unsigned samples;
+    double ran, wanted;  /* CPUs that they used, and wanted */
+    double threads;      /* after the fix; 0 = it leaves them the same CPU time, as a quota does */
+    double room, others; /* CPUs that they may use, and how many of them other processes used */
+};
+/* The least gain of fewer threads beside the present others. Unknown (NaN) below 1.1. */
+struct check_gain check_gain_of_fewer(const struct check_spin *spin);
 
 /* The checks, by what they look at. */
 void check_overlap(struct checker *checker);

@@ -43,6 +43,7 @@ struct teams {
     unsigned each; /* threads per team that fit the CPUs left and the quota */
     double ran;    /* CPUs used by teams */
     double spun_s, sampled_s; /* CPU time spinning, and in all, of sampled teams */
+    unsigned samples;
     bool spin_by_kind;
     size_t nslices, groups[ALLOCATE_MOST]; /* groups and slices if they were pinned */
     struct bitset slices[ALLOCATE_MOST];
@@ -66,6 +67,7 @@ static void add_process(const struct view *view, const struct view_process *proc
     if (!isnan(spun)) {
         teams->sampled_s += oncpu_s;
         teams->spun_s += spun * oncpu_s;
+        teams->samples += process->samples + process->missing_samples;
     }
     if (teams->nwho < FOUND_PIDS_MAX) {
         teams->team[teams->nwho] = team;
@@ -112,26 +114,33 @@ static double spin_share(const struct teams *teams)
 }
 
 /*
- * Gain: the time spent spinning, limited by what the remaining threads can use beside others. Eight
- * loaders that
- * spin for 40% of 16 CPUs compute on 9.6; with one thread each they use eight (OpenCV on an H100:
- * 428 images/s became 386). Fewer threads also move fewer cache lines between CPUs, a cost that
- * samples show as computing: two processes of OpenBLAS on two CPUs spun for a quarter of the time,
- * and gained 1.2x to 2.4x, depending on which thread met which.
+ * Estimate: the time spent spinning, limited by what the remaining threads can use. Eight loaders
+ * that spin for 40% of 16 CPUs compute on 9.6; with one thread each they use eight (OpenCV on an
+ * H100: 428 images/s became 386). Fewer threads also move fewer cache lines between CPUs, a cost
+ * that samples show as computing: two processes of OpenBLAS on two CPUs spun for a quarter of the
+ * time, and gained 1.2x to 2.4x, depending on which thread met which.
  */
-static struct check_gain gain_of(const struct teams *teams)
+static double estimate_gain(const struct teams *teams)
 {
     const double spun = spin_share(teams);
-    struct check_gain gain = check_gain_of_spin(spun);
     const double threads = (double)teams->each * teams->nprocesses;
     const double wanted = threads + teams->threads_of_others + teams->others;
     const double use = threads * fmin(teams->room / wanted, 1);
-    const double most = use / (teams->ran * (1 - spun));
-    if (most < 0.9 * gain.times)
-        return (struct check_gain){most, NULL};
-    if (!gain.at_least)
-        gain.at_least = "without the cost of shared cache lines";
-    return gain;
+    return fmin(check_times_of_spin(spun), use / (teams->ran * (1 - spun)));
+}
+
+/* What is promised: see check_gain.c. Others in the crowd count as other processes do. */
+static struct check_gain promise_gain(const struct teams *teams)
+{
+    const double crowd = teams->wanted * (1 - teams->queued);
+    return check_gain_of_fewer(
+        &(struct check_spin){.share = spin_share(teams),
+                             .samples = teams->samples,
+                             .ran = teams->ran,
+                             .wanted = teams->ran / (1 - teams->queued),
+                             .threads = (double)teams->each * teams->nprocesses,
+                             .room = teams->room,
+                             .others = teams->others + fmax(crowd - teams->ran, 0)});
 }
 
 /* The slice of the group of this process; NULL = none. */
@@ -227,7 +236,7 @@ static void format_pinning(struct checker *checker, const bool *in, struct teams
 
 static void report_crowd(struct checker *checker, const bool *in, struct teams *teams)
 {
-    enum { TAIL_MOST = 480 }; /* fits after the sentence */
+    enum { TAIL_MOST = 424 }; /* fits after the sentence */
     char command[COMMAND_MAX] = "", evidence[200], how[LAUNCH_HOW_MAX + 160] = "", runtime[200];
     char now[LAUNCH_HOW_MAX + COMMAND_MAX];
     struct env_changes env_changes = {0};
@@ -242,8 +251,9 @@ static void report_crowd(struct checker *checker, const bool *in, struct teams *
     (void)check_append(now, sizeof(now), "%s", how);
     const struct finding_parts parts = {
         .severity = is_loss ? FINDING_BAD : FINDING_DOUBT,
+        .cure = CURE_RESTART,
         .cost = isnan(spun) ? 1 - fmin(teams->room / teams->wanted, 1) : spun,
-        .gain = gain_of(teams),
+        .gain = promise_gain(teams),
         .tail = now,
         .who = teams->who,
         .nwho = teams->nwho,
@@ -259,8 +269,8 @@ static void report_crowd(struct checker *checker, const bool *in, struct teams *
 
 static bool is_oversubscribed(const struct teams *teams)
 {
-    const double worth = check_gain_of_spin(check_spinning_least).times;
-    const double times = gain_of(teams).times;
+    const double worth = check_times_of_spin(check_spinning_least);
+    const double times = estimate_gain(teams);
     const bool is_seen_to_lose = !isnan(spin_share(teams)) && times >= 2 * worth;
     return teams->nwho && !bitset_empty(&teams->cpus) && teams->most > teams->each &&
            teams->nthreads > teams->room &&
@@ -338,7 +348,7 @@ void check_narrow(struct checker *checker)
         (void)snprintf(evidence, sizeof(evidence),
                        "%u threads need %.1f CPUs at a time, but may use %u (%.60s)", threads,
                        wanted, ncpus, bitset_format(&group->cpus, list, sizeof(list)));
-        struct finding_parts parts = finding_parts_bad(
+        struct finding_parts parts = finding_parts_bind(
             check_wait_share(group->oncpu_s, group->wait_s), &group->lead, 1, evidence, command);
         parts.gain = find_gain(checker, in, group, threads, bitset_count(&room));
         checker_report(checker, &parts, "its mask is too narrow: %s, while CPU %s idles.", evidence,

@@ -63,8 +63,8 @@ void check_idle_cpus(struct checker *checker)
                        "waited %s of their runnable time, while of CPUs %.40s %.1f idled",
                        text_percent(share, percent, sizeof(percent)), list,
                        view_idle_s(view, &sum.wide) / view->wall_s);
-        (void)check_append_bind(view, process, 0, &sum.wide, command, sizeof(command));
-        struct finding_parts parts = finding_parts_bad(share, &process, 1, evidence, command);
+        (void)check_bind(checker, process, 0, &sum.wide, command, sizeof(command));
+        struct finding_parts parts = finding_parts_bind(share, &process, 1, evidence, command);
         parts.gain = check_gain_of_idle(view, &sum.wide, sum.oncpu_s, sum.wait_s,
                                         check_team_waits(view, process));
         checker->has_cause[checker->group_of[i]] = true;
@@ -141,10 +141,10 @@ static struct finding_parts widen(struct checker *checker, const struct children
     const double oncpu_s = children->oncpu_s, wait_s = children->wait_s;
     for (size_t c = 0; c < children->n; c++) {
         checker->has_cause[checker->group_of[children->at[c]]] = true;
-        (void)check_append_bind(checker->view, children->who[c], 0, cpus, command, COMMAND_MAX);
+        (void)check_bind(checker, children->who[c], 0, cpus, command, COMMAND_MAX);
     }
-    struct finding_parts parts = finding_parts_bad(check_wait_share(oncpu_s, wait_s), children->who,
-                                                   children->n, evidence, command);
+    struct finding_parts parts = finding_parts_bind(check_wait_share(oncpu_s, wait_s),
+                                                    children->who, children->n, evidence, command);
     parts.gain =
         check_gain_of_idle(checker->view, cpus, oncpu_s, wait_s, children->is_team_waiting);
     return parts;
@@ -231,15 +231,17 @@ static struct wider find_wider(const struct view *view, const struct view_proces
     return wider;
 }
 
-/* Binds all threads to the CPUs of the first one if these suffice, else the first thread to the
- * CPUs of the others. */
-static void write_together(const struct view *view, const struct view_process *process,
+/* Binds all threads to the CPUs of the first one if these suffice and idle enough, else the first
+ * thread to the CPUs of the others. */
+static void write_together(struct checker *checker, const struct view_process *process,
                            const struct wider *wider, char *command, size_t size)
 {
-    bool fits = wider->wanted <= bitset_count(&view->masks[process->mask]);
+    const struct view *view = checker->view;
+    const struct bitset *first = &view->masks[process->mask];
+    bool fits = wider->wanted <= bitset_count(first) && view_idle_s(view, first) >= wider->oncpu_s;
     if (wider->mask >= 0)
-        (void)check_append_bind(view, process, fits ? 0 : process->pid,
-                                &view->masks[fits ? process->mask : wider->mask], command, size);
+        (void)check_bind(checker, process, fits ? 0 : process->pid,
+                         &view->masks[fits ? process->mask : wider->mask], command, size);
 }
 
 void check_leader_alone(struct checker *checker)
@@ -259,9 +261,9 @@ void check_leader_alone(struct checker *checker)
         (void)snprintf(evidence, sizeof(evidence),
                        "%s of its CPU time is of threads that may leave CPUs %.60s",
                        text_percent(wider.oncpu_s / all_s, percent, sizeof(percent)), list);
-        write_together(view, process, &wider, command, sizeof(command));
+        write_together(checker, process, &wider, command, sizeof(command));
         const struct finding_parts parts =
-            finding_parts_bad(wider.oncpu_s / all_s, &process, 1, evidence, command);
+            finding_parts_bind(wider.oncpu_s / all_s, &process, 1, evidence, command);
         checker_report(
             checker, &parts,
             "its first thread is bound, the others are not: %s. taskset without -a binds "

@@ -69,8 +69,8 @@ static void report_far(struct checker *checker, const struct far *far)
     (void)snprintf(evidence, sizeof(evidence), "it runs on CPUs %.40s, near %.31s are %.40s",
                    bitset_format(&cpus, is, sizeof(is)), far->gpus,
                    bitset_format(&far->near, list, sizeof(list)));
-    (void)check_append_bind(checker->view, far->process, 0, &can, command, sizeof(command));
-    const struct finding_parts parts = finding_parts_bad(NAN, &far->process, 1, evidence, command);
+    (void)check_bind(checker, far->process, 0, &can, command, sizeof(command));
+    const struct finding_parts parts = finding_parts_bind(NAN, &far->process, 1, evidence, command);
     checker_report(
         checker, &parts,
         "it is far from its GPU: %s. Its memory stays where it is; started there, it has "

@@ -221,6 +221,7 @@ static void report_overlap(struct checker *checker, const bool *in)
                    text_percent(share, cost, sizeof(cost)));
     const struct finding_parts parts = {
         .severity = has_idle ? FINDING_BAD : FINDING_NOTE,
+        .cure = CURE_BIND,
         .cost = share,
         .gain = has_idle ? check_gain_of_more(crowd.oncpu_s, more_s, check_teams_wait(checker, in))
                          : (struct check_gain){0},

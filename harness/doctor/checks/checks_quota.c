@@ -33,6 +33,8 @@ static void report_team(struct checker *checker, const struct view_process *proc
     struct launch launch = {0};
     struct env_changes env_changes;
     const bool is_loss = check_team_waits(checker->view, process);
+    const struct check_spin spin = {.share = spun,
+                                    .samples = process->samples + process->missing_samples};
     check_team_format(&team, runtime, sizeof(runtime));
     check_team_set(process, &team, fit, &env_changes);
     if (env_changes.n)
@@ -41,8 +43,9 @@ static void report_team(struct checker *checker, const struct view_process *proc
                    threads, quota, cgroup->path);
     (void)snprintf(tail, sizeof(tail), "%s%s", launch.how[0] ? " " : "", launch.how);
     const struct finding_parts parts = {.severity = is_loss ? FINDING_BAD : FINDING_NOTE,
+                                        .cure = CURE_RESTART,
                                         .cost = (threads - quota) / threads,
-                                        .gain = isnan(spun) || is_loss ? check_gain_of_spin(spun)
+                                        .gain = isnan(spun) || is_loss ? check_gain_of_fewer(&spin)
                                                                        : (struct check_gain){0},
                                         .tail = tail,
                                         .who = &process,
@@ -122,6 +125,7 @@ void check_throttled(struct checker *checker)
         write_lift(view, cgroup, command, sizeof(command));
         struct finding_parts parts = finding_parts_bad(
             check_wait_share(oncpu_s, cgroup->throttled_s), who, n, evidence, command);
+        parts.cure = CURE_ADMIN;
         parts.gain = check_gain_of_idle(view, &cpus, oncpu_s, wait_s, is_team_waiting);
         checker_report(checker, &parts, "stopped by a quota of CPU time: %s.", evidence);
     }

@@ -164,12 +164,19 @@ static void find_ranks(const struct checker *checker, size_t first, size_t *jobs
  * The time spent polling, of which others on their CPUs take their share, limited by the rank that
  * computes most.
  */
-static struct check_gain gain_of(const struct ranks *ranks, double wall_s)
+static double most_gain(const struct ranks *ranks, double wall_s)
 {
     const double polled = poll_share(&ranks->sum);
-    const struct check_gain gain = check_gain_of_spin(polled);
     const double shared = 1 + ranks->cpu_share * polled / (1 - polled);
-    const double most = fmin(shared, wall_s / ranks->most_s);
+    return fmin(shared, wall_s / ranks->most_s);
+}
+
+static struct check_gain gain_of(const struct ranks *ranks, double wall_s)
+{
+    const struct check_spin spin = {.share = poll_share(&ranks->sum),
+                                    .samples = ranks->sum.samples + ranks->sum.missing_samples};
+    const struct check_gain gain = check_gain_of_fewer(&spin);
+    const double most = most_gain(ranks, wall_s);
     return most < gain.times ? (struct check_gain){most, NULL} : gain;
 }
 
@@ -183,12 +190,13 @@ static unsigned find_fitting(const struct ranks *ranks)
 static bool are_crowded(const struct checker *checker, const struct ranks *ranks)
 {
     const double polled = poll_share(&ranks->sum),
-                 worth = check_gain_of_spin(check_spinning_least).times;
+                 worth = check_times_of_spin(check_spinning_least),
+                 most = most_gain(ranks, checker->view->wall_s);
     return ranks->n > 1 && ranks->n > find_fitting(ranks) &&
            check_waits(checker->view, ranks->oncpu_s, ranks->wait_s) &&
            (isnan(polled) ? ranks->polls_by_kind
                           : polled >= check_spinning_least &&
-                                gain_of(ranks, checker->view->wall_s).times >= worth);
+                                fmin(check_times_of_spin(polled), most) >= worth);
 }
 
 /* Writes the command and what it does. Open MPI can yield; the others get fewer ranks. */
@@ -233,6 +241,7 @@ static void report_ranks(struct checker *checker, const struct ranks *ranks)
         (void)snprintf(tail, sizeof(tail), " %s", launch.how);
     const struct finding_parts parts = {
         .severity = isnan(polled) ? FINDING_DOUBT : FINDING_BAD,
+        .cure = CURE_RESTART,
         .cost = isnan(polled) ? check_wait_share(ranks->oncpu_s, ranks->wait_s) : polled,
         .gain = gain_of(ranks, checker->view->wall_s),
         .tail = tail,

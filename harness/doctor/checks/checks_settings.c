@@ -92,6 +92,7 @@ static void report_setting(struct checker *checker, const struct view_process *p
         env_changes_unset(&env_changes, drop);
     const struct finding_parts parts = {
         .severity = severity,
+        .cure = drop ? CURE_SETTING : CURE_BY_HAND,
         .cost = NAN,
         .who = &process,
         .nwho = 1,
@@ -190,7 +191,7 @@ static void widen_spinning(struct checker *checker, size_t group,
             continue;
         struct bitset mask = view->masks[task->mask];
         if (allocate_idle(checker, group, 1, &mask))
-            (void)check_append_bind(view, process, task->tid, &mask, command, size);
+            (void)check_bind(checker, process, task->tid, &mask, command, size);
     }
 }
 
@@ -237,6 +238,7 @@ void check_spin_wait(struct checker *checker)
             n, n == 1 ? "" : "s", text_percent(share, percent, sizeof(percent)));
         widen_spinning(checker, (size_t)checker->group_of[i], process, command, sizeof(command));
         const struct finding_parts parts = {.severity = FINDING_DOUBT,
+                                            .cure = CURE_BIND,
                                             .cost = share,
                                             .who = &process,
                                             .nwho = 1,

@@ -83,7 +83,8 @@ static void report_siblings(struct checker *checker, size_t a, size_t b,
         command[0] = '\0';
     (void)snprintf(evidence, sizeof(evidence), "siblings: CPUs %s of %d",
                    bitset_format(shared, list, sizeof(list)), (int)other->lead->pid);
-    const struct finding_parts parts = finding_parts_bad(fmin(share, 1), who, 2, evidence, command);
+    const struct finding_parts parts =
+        finding_parts_bind(fmin(share, 1), who, 2, evidence, command);
     checker_report(checker, &parts,
                    "they share %u core%s as SMT siblings, though %u core%s no worker (%s).", n,
                    n == 1 ? "" : "s", bitset_count(&free_cores),

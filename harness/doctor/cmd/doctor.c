@@ -147,6 +147,8 @@ static int check_args(const struct doctor_args *args, struct err *err)
         return err_set(err, -EINVAL, "--verify excludes --apply and --undo");
     if (args->applied.yes && !args->apply && !verify)
         return err_set(err, -EINVAL, "--yes needs --apply or --verify");
+    if (args->applied.force && !args->apply && (!verify || args->verify.restart))
+        return err_set(err, -EINVAL, "--force needs --apply, or --verify without --restart");
     if ((args->verify.restart || args->verify.keep || args->verify.less_is_better) && !verify)
         return err_set(err, -EINVAL, "--restart, --keep and --less-is-better need --verify");
     if (args->verify.restart && (args->verify.keep || args->pids.n || args->all || args->gpu_procs))
@@ -155,7 +157,8 @@ static int check_args(const struct doctor_args *args, struct err *err)
             "--restart starts the job itself: it excludes --keep, --pid, --gpu-procs and --all");
     if ((args->pids.n > 0) + args->all + args->gpu_procs > 1)
         return err_set(err, -EINVAL, "--pid, --gpu-procs and --all exclude each other");
-    return apply_parse_placement(args->applied.placement, &placement, err);
+    return args->applied.placement ? apply_parse_placement(args->applied.placement, &placement, err)
+                                   : 0;
 }
 
 /* State of one run: watch, report, then apply or verify. */
@@ -189,8 +192,8 @@ static int look(struct doctor *doctor, pid_t job, int *code, struct err *err)
 static int apply(struct doctor *doctor, int *code, struct err *err)
 {
     bool done;
-    (void)putchar('\n');
-    int rc = doctor_apply(&doctor->reader, &doctor->args->applied, doctor->signals, &done, err);
+    int rc = doctor_apply(&doctor->reader, &doctor->diagnosis, &doctor->args->applied,
+                          doctor->signals, &done, err);
     if (!rc && done)
         *code = EXIT_GOOD;
     return rc;

@@ -28,10 +28,7 @@ int doctor_verify_open(const struct doctor_verify_options *options,
                        "--max-time %g is too short for %d blocks of %g s: type --max-time %.0f, or "
                        "a shorter --block",
                        options->max_time_s, 2 * GAIN_PAIRS_LEAST, options->block_s, ceil(least_s));
-    char quoted[1024];
-    if (apply->state && text_shell_word(apply->state, quoted, sizeof(quoted)) < sizeof(quoted))
-        (void)snprintf(verify->state_option, sizeof(verify->state_option), " --state %.1000s",
-                       quoted);
+    (void)doctor_format_state(apply, verify->state_option, sizeof(verify->state_option));
     int rc = meter_open(&options->metrics, options->restart, options->less_is_better,
                         verify->signals, &verify->meter, err);
     verify->trial.unit = rc ? "" : metric_unit(&verify->meter.all[0]);
@@ -181,18 +178,24 @@ static void print(const struct doctor_verify *verify)
     }
 }
 
+/* The commands that were tried, or what does the same again: another look may decide otherwise. */
 static void report_redo(struct doctor_verify *verify)
 {
-    bool all = true;
+    const char *placement = verify->apply->placement;
     char pids[640] = "";
-    for (size_t i = 0; i < verify->change.n; i++) {
-        const struct apply_process *one = &verify->change.processes[i];
-        if (one->is_lead)
-            all &= check_append(pids, sizeof(pids), " --pid %d", (int)one->pid);
-    }
-    (void)snprintf(verify->trial.redo, sizeof(verify->trial.redo),
-                   "contend doctor --apply --placement %s%s%s", verify->apply->placement,
-                   all ? pids : "", verify->state_option);
+    const bool all = doctor_change_name_pids(&verify->change, pids, sizeof(pids));
+    (void)snprintf(verify->trial.what, sizeof(verify->trial.what),
+                   verify->change.commands[0] ? "the CPUs that the findings name"
+                                              : "own CPUs for each worker (%s)",
+                   placement ? placement : doctor_usual_placement);
+    if (verify->change.commands[0])
+        (void)snprintf(verify->trial.redo, sizeof(verify->trial.redo), "%s",
+                       verify->change.commands);
+    else
+        (void)snprintf(verify->trial.redo, sizeof(verify->trial.redo),
+                       "contend doctor --apply --force --placement %s%s%s",
+                       placement ? placement : doctor_usual_placement, all ? pids : "",
+                       verify->state_option);
 }
 
 /* Keeps a proven gain if --keep or the answer on the terminal says so. */
@@ -234,26 +237,24 @@ static int try_live(struct doctor_verify *verify, struct reader *reader, struct 
     return rc ? rc : undone;
 }
 
-static int verify_live(struct doctor_verify *verify, struct reader *reader, bool *done,
-                       struct err *err)
+static int verify_live(struct doctor_verify *verify, struct reader *reader,
+                       const struct diagnosis *diagnosis, bool *done, struct err *err)
 {
     bool wanted = verify->apply->yes;
-    int rc = doctor_change_make(&reader->view, verify->apply, verify->out, &verify->change, err);
+    int rc = doctor_change_make(&reader->view, diagnosis, true, verify->apply, verify->out,
+                                &verify->change, err);
     verify->trial.bystanders = verify->change.bystanders;
     if (rc)
         return rc;
     if (!verify->change.n || !verify->change.is_new) {
-        (void)fprintf(verify->out, verify->change.n
-                                       ? "they have these CPUs already: nothing to try\n"
-                                       : "none of them is busy: nothing to try\n");
+        if (verify->change.n)
+            (void)fputs("they have these CPUs already: nothing to try\n", verify->out);
         return 0;
     }
     if (!wanted)
         rc = doctor_ask("Try it, and undo it", "--verify", verify->signals, &wanted, err);
     if (rc || !wanted)
         return rc;
-    (void)snprintf(verify->trial.what, sizeof(verify->trial.what), "own CPUs for each worker (%s)",
-                   verify->apply->placement);
     report_redo(verify);
     rc = try_live(verify, reader, err);
     if (!rc)
@@ -268,7 +269,7 @@ int doctor_verify_run(struct doctor_verify *verify, struct reader *reader,
     *done = false;
     verify->env_changes = diagnosis_env_changes(diagnosis);
     if (!verify->options->restart)
-        return verify_live(verify, reader, done, err);
+        return verify_live(verify, reader, diagnosis, done, err);
     int rc = doctor_verify_check_job(verify, 0, err);
     if (rc)
         return rc;

@@ -1,8 +1,8 @@
 /*
  * contend doctor --verify: tries the fix on the job, in alternating blocks without and with it, and
- * reports the gain. Without --restart, the fix is CPUs of their own for the workers, as of --apply,
- * and is undone. With --restart, it is the settings that findings name for the next start, tried on
- * copies of the job that are started for this.
+ * reports the gain. Without --restart, the fix is that of --apply, and is undone. With --restart,
+ * it is the settings that findings name for the next start, tried on copies of the job that are
+ * started for this.
  */
 #ifndef CONTEND_DOCTOR_CMD_DOCTOR_VERIFY_H
 #define CONTEND_DOCTOR_CMD_DOCTOR_VERIFY_H

@@ -11,8 +11,11 @@ static const struct opt doctor_opts[] = {
     OPT_FLAG("live", doctor_args, live, NULL, "Show where their time goes until q is pressed"),
     OPT_INT("looks", doctor_args, looks, NULL, 1, 1e9, "N",
             "With --live: end after so many updates; 1 prints one and ends", .level = OPT_RARE),
-    OPT_FLAG("apply", doctor_args, apply, NULL,
-             "Then bind the busy ones to CPUs of their own, after asking", .group = "The fix"),
+    OPT_FLAG(
+        "apply", doctor_args, apply, NULL,
+        "Then bind processes as the findings say, after asking; refused where a binding is not "
+        "the fix",
+        .group = "The fix"),
     OPT_TEXTS(
         "verify", doctor_args, verify.metrics, "METRIC",
         "Then try the fix, undo it, and report the gain; by blocks in alternation; METRIC is "
@@ -25,8 +28,13 @@ static const struct opt doctor_opts[] = {
              "that the findings name for the next start; LOG '-' is what it prints"),
     OPT_SECONDS("max-time", doctor_args, verify.max_time_s, "60", 1, 86400, "T",
                 "With --verify: the longest time for which anything is changed"),
-    OPT_TEXT("placement", doctor_args, applied.placement, "partition", "P",
-             "With --apply and --verify: by which placement, see 'contend info'", .letter = 'P',
+    OPT_TEXT("placement", doctor_args, applied.placement, NULL, "P",
+             "With --apply and --verify: by this placement, see 'contend info', not as the "
+             "findings say",
+             .letter = 'P', .level = OPT_RARE),
+    OPT_FLAG("force", doctor_args, applied.force, NULL,
+             "With --apply and --verify: bind all busy workers, also where it is not the fix "
+             "(default placement: partition)",
              .level = OPT_RARE),
     OPT_FLAG("less-is-better", doctor_args, verify.less_is_better, NULL,
              "With --verify file: and rate:: the number is a time or a cost", .level = OPT_RARE),
@@ -59,8 +67,9 @@ const struct command doctor_command = {
              "command that fixes it, the largest cost first. It also finds processes that hang. "
              "Changes nothing without --apply or --verify, and needs no root; root also sees the "
              "environment, the pages and the waits of other users' processes. Exit code: 0 nothing "
-             "found, 1 something costs time, 3 it could not watch; of --verify: 0 a gain is "
-             "proven, 1 there is none, 4 inconclusive.",
+             "found, 1 something costs time, 3 it could not watch; of --apply: 0 bound, or nothing "
+             "to fix, 1 the problem stands; of --verify: 0 a gain is proven, 1 there is none, "
+             "4 inconclusive, or nothing was tried.",
     .examples = {{"contend doctor", "what costs busy processes time"},
                  {"contend doctor --live --pid 4711", "where the time of one job goes"},
                  {"contend doctor --verify lines:train.log", "prove the fix on this job"}},

@@ -110,7 +110,7 @@ int file_replace(int dir_fd, const char *name, const char *text, size_t size)
     return rc;
 }
 
-static int read_whole(int fd, size_t most, char **text, size_t *size)
+int file_read_open(int fd, size_t most, char **text, size_t *size)
 {
     struct stat status;
     if (fstat(fd, &status))
@@ -125,8 +125,13 @@ static int read_whole(int fd, size_t most, char **text, size_t *size)
         ssize_t n = read(fd, bytes + at, (size_t)status.st_size - at);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n <= 0)
-            break; /* the file shrank, or a read error: return the bytes so far */
+        if (n < 0) {
+            int rc = -errno;
+            free(bytes);
+            return rc;
+        }
+        if (n == 0)
+            break; /* the file shrank */
         at += (size_t)n;
     }
     if (!bytes)
@@ -142,7 +147,7 @@ int file_read(int dir_fd, const char *name, size_t most, char **text, size_t *si
     int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0)
         return errno == ELOOP ? -EINVAL : -errno;
-    int rc = read_whole(fd, most, text, size);
+    int rc = file_read_open(fd, most, text, size);
     (void)close(fd);
     return rc;
 }

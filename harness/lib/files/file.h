@@ -41,6 +41,8 @@ int file_write_at(int fd, const char *text, size_t size, off_t offset);
  * The caller frees *text. -EINVAL: no regular file; -EFBIG: larger; or another negative errno.
  */
 int file_read(int dir_fd, const char *name, size_t most, char **text, size_t *size);
+/* The same for an open file. */
+int file_read_open(int fd, size_t most, char **text, size_t *size);
 
 /*
  * Writes NAME.tmp and renames it to NAME, so that a reader sees the old or the new file, never a

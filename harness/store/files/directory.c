@@ -53,10 +53,18 @@ static char *make_inside(const struct directory *dir, const char *name, char *bu
                          struct err *err)
 {
     bool waits = dir->holds_earlier;
-    if (mkdirat(waits ? dir->work_fd : dir->fd, name, 0777) && errno != EEXIST) {
+    int parent_fd = waits ? dir->work_fd : dir->fd;
+    if (mkdirat(parent_fd, name, 0777) && errno != EEXIST) {
         (void)err_sys(err, -errno, "cannot make '%.100s/%s'", dir->path, name);
         return NULL;
     }
+    DIR *folder = file_open_folder(parent_fd, name);
+    if (!folder) { /* a link leads to another folder, where files would be written and removed */
+        (void)err_set(err, -ENOTDIR, "'%.100s/%s' is no folder, or a link: remove it", dir->path,
+                      name);
+        return NULL;
+    }
+    (void)closedir(folder);
     (void)snprintf(buf, size, "%s%s/%s", dir->path, waits ? "/" WORK_NAME : "", name);
     return buf;
 }

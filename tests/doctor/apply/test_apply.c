@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/doctor/apply/apply_lock.h"
 #include "harness/doctor/apply/apply_plan.h"
 #include "harness/lib/sys/affinity.h"
 #include "tests/lib/fixture_dir.h"
@@ -222,7 +223,7 @@ TEST_IN_DIR(apply_knows_whose_trial_it_is)
     char place[512];
     unsigned long long ticks;
     assert_int_equal(
-        sscanf(text, "contend doctor state 2 trial %d %llu %511[^\n]", &owner, &ticks, place), 3);
+        sscanf(text, "contend doctor state 3 trial %d %llu %511[^\n]", &owner, &ticks, place), 3);
     char host[128], boot[128], pids[128];
     assert_int_equal(sscanf(place, "%127s %127s %127s", host, boot, pids), 3);
     const char *masks = strchr(text, '\n') + 1;
@@ -236,7 +237,7 @@ TEST_IN_DIR(apply_knows_whose_trial_it_is)
                  {host, boot, "pid:[1]", ticks, APPLY_LEFT_ELSEWHERE, 1},
                  {"elsewhere", boot, pids, ticks, APPLY_LEFT_ELSEWHERE, 1}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        (void)snprintf(edited, sizeof(edited), "contend doctor state 2 trial %d %llu %s %s %s\n%s",
+        (void)snprintf(edited, sizeof(edited), "contend doctor state 3 trial %d %llu %s %s %s\n%s",
                        owner, cases[i].ticks, cases[i].host, cases[i].boot, cases[i].pids, masks);
         file = fopen(path, "we");
         assert_non_null(file);
@@ -250,6 +251,70 @@ TEST_IN_DIR(apply_knows_whose_trial_it_is)
     assert_int_equal(apply_undo(path, getpid(), &left, &err), -EXDEV);
     assert_mask(worker.pid, &worker.cpus);
     end(&worker);
+}
+
+/* A state of which a part is missing is not undone in part: the rest would be lost. */
+TEST_IN_DIR(apply_undoes_all_of_a_state_or_nothing)
+{
+    struct apply_process workers[] = {start(true), start(true)};
+    struct apply_left left;
+    struct err err;
+    char path[256], text[4096];
+    size_t bound;
+    assert_true(choose_cpu(workers, 2));
+    (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
+    assert_int_equal(apply_bind(workers, 2, APPLY_KEPT, path, &bound, &err), 0);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    const size_t size = fread(text, 1, sizeof(text), file);
+    (void)fclose(file);
+    for (size_t cut = 0; cut + 1 < size; cut++) { /* the last newline is not needed */
+        assert_int_equal(truncate(path, 0), 0);
+        file = fopen(path, "we");
+        assert_non_null(file);
+        assert_int_equal(fwrite(text, 1, cut, file), cut);
+        (void)fclose(file);
+        assert_int_equal(apply_undo(path, 0, &left, &err), -EINVAL);
+        assert_int_equal(access(path, F_OK), 0);
+        assert_mask(workers[0].pid, &workers[0].cpus);
+    }
+    end(&workers[0]);
+    end(&workers[1]);
+}
+
+/* The second one learns who holds the lock, and gets it after that one is killed. */
+TEST_IN_DIR(apply_locks_out_a_second_contend)
+{
+    struct apply_lock lock, second;
+    struct err err;
+    char path[256], who[32];
+    int ready[2];
+    (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
+    assert_int_equal(pipe(ready), 0);
+    pid_t holder = fork();
+    assert_true(holder >= 0);
+    if (holder == 0) {
+        (void)alarm(180);
+        if (apply_lock_take(path, &lock, &err) || write(ready[1], "", 1) != 1)
+            _exit(1);
+        for (;;)
+            (void)pause();
+    }
+    assert_int_equal(read(ready[0], who, 1), 1);
+    assert_int_equal(apply_lock_take(path, &second, &err), -EBUSY);
+    (void)snprintf(who, sizeof(who), "(%d)", (int)holder);
+    assert_non_null(strstr(err.msg, who));
+    (void)kill(holder, SIGKILL);
+    (void)waitpid(holder, NULL, 0);
+    assert_int_equal(apply_lock_take(path, &second, &err), 0);
+    apply_lock_release(&second);
+    (void)snprintf(path, sizeof(path), "%s/state.lock", fixture_dir);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(symlink("/dev/null", path), 0);
+    (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
+    assert_int_equal(apply_lock_take(path, &second, &err), -ELOOP);
+    (void)close(ready[0]);
+    (void)close(ready[1]);
 }
 
 /* Two jobs on CPUs 0 and 1 get idle CPUs; of busy ones only those that this process may use. */

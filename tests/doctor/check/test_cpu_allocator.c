@@ -281,6 +281,11 @@ TEST(leader_alone_gets_company)
     view_add_task(&machine, 0, MASK_HIGH, 9, 0);
     view_add_task(&machine, 0, MASK_ALL, 9, 0);
     expect(&machine, "leader_alone", "taskset -acp 2-3 100");
+    view_occupy(&machine, 2, 9); /* others are there: the threads that may leave stay free */
+    view_occupy(&machine, 3, 9);
+    expect(&machine, "leader_alone", "taskset -cp 0-3 100");
+    view_occupy(&machine, 2, 0);
+    view_occupy(&machine, 3, 0);
     view_add_task(&machine, 0, MASK_ALL, 9, 0); /* three threads need more than two CPUs */
     expect(&machine, "leader_alone", "taskset -cp 0-3 100");
     machine.tasks[0][1].mask = 3; /* a member of a team, bound to its place */

@@ -51,7 +51,8 @@ TEST(teams_that_spin_are_told_to_be_smaller)
     assert_string_equal(found->finding.id, "more_threads_than_cpus");
     assert_int_equal(found->finding.severity, FINDING_BAD);
     assert_string_equal(found->finding.command, "OMP_NUM_THREADS=2 python3 train.py");
-    assert_true(fabs(found->gain.times - 8) < 1e-9);
+    assert_float_equal(found->gain.times, 8, 0.01);
+    assert_int_equal(found->cure, CURE_RESTART);
     assert_non_null(found->gain.at_least);
     assert_int_equal(found->npids, 2);
     assert_int_equal(found->env_changes.n, 1);
@@ -61,8 +62,9 @@ TEST(teams_that_spin_are_told_to_be_smaller)
         "2 processes with 8 runnable threads share 4 CPUs (0-3), and spin for "
         "94% of their CPU time. Their runtime is libgomp, which reads "
         "OMP_NUM_THREADS. Start each process with 2 threads. That makes them at least "
-        "8.0x as fast: samples of spinning do not resolve more. Pinning alone (taskset -acp 0-1 "
-        "100 && taskset -acp 2-3 101) will not help: each still has 4 threads "
+        "8.0x as fast: by the samples of their spinning. It holds while others use no more CPU "
+        "time than now. Pinning alone (taskset -acp 0-1 100 && taskset -acp 2-3 101) will not "
+        "help: each still has 4 threads "
         "on 2 CPUs."));
     assert_null(view_look_for(&diagnosis, "masks_overlap"));
     diagnosis_free(&diagnosis);
@@ -88,16 +90,14 @@ TEST(a_gain_is_what_fewer_threads_can_use)
     static const struct {
         unsigned n, spins;
         double times; /* 0 = no finding */
-        bool at_least;
-    } cases[] = {{3, 300, 0, false}, {3, 600, 3 / (0.4 * 3.92), false}, {2, 600, 1 / 0.4, true}};
+    } cases[] = {{3, 300, 0}, {3, 600, 1.65}, {2, 600, 2.14}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct machine machine;
         plant_n_teams(&machine, cases[i].n, "lib/libopencv_core.so.410", cases[i].spins);
         struct diagnosis diagnosis = view_judge(&machine);
         const struct found *found = view_look_for(&diagnosis, "more_threads_than_cpus");
         const double times = found ? found->gain.times : 0;
-        assert_float_equal(times, cases[i].times, 1e-9);
-        assert_int_equal(found && found->gain.at_least, cases[i].at_least);
+        assert_float_equal(times, cases[i].times, 0.01);
         diagnosis_free(&diagnosis);
         topo_free(&machine.topo);
     }

@@ -209,7 +209,8 @@ TEST(whose_is_in_the_way_is_told)
                                   .backups = 1000,
                                   .user = 1000,
                                   .expected =
-                                      " That makes it about 2.0x as fast. The command touches "
+                                      " That makes it about 2.0x as fast. It holds while others "
+                                      "use no more CPU time than now. The command touches "
                                       "backup (900), which is not part of this job."},
                    "taskset -acp 0-1,3 900");
     expect_away_of(&(struct away){.mask = MASK_ALL,
