@@ -117,10 +117,27 @@ const char *check_root(const struct view *view)
     return view->is_root ? "" : "sudo ";
 }
 
+static bool is_bound(const struct view *view, const struct view_process *process, int tid,
+                     const struct bitset *cpus)
+{
+    bool is_known = !tid && process->mask >= 0;
+    bool is_same = !is_known || bitset_equal(&view->masks[process->mask], cpus);
+    for (size_t t = 0; t < process->ntasks && is_same; t++) {
+        const struct view_task *task = &process->tasks[t];
+        if (tid && task->tid != tid)
+            continue;
+        is_known = true;
+        is_same = task->mask >= 0 && bitset_equal(&view->masks[task->mask], cpus);
+    }
+    return is_known && is_same;
+}
+
 bool check_append_bind(const struct view *view, const struct view_process *process, int tid,
                        const struct bitset *cpus, char *command, size_t size)
 {
     char list[BITSET_LIST_MAX];
+    if (is_bound(view, process, tid, cpus))
+        return true;
     return check_append(command, size, "%s%staskset -%scp %s %d", command[0] ? " && " : "",
                         check_sudo(view, process), tid ? "" : "a",
                         bitset_format(cpus, list, sizeof(list)), tid ? tid : process->pid);

@@ -140,7 +140,7 @@ const char *check_root(const struct view *view);
 
 /*
  * Appends "taskset -acp CPUS PID" to `command`, with sudo if needed. `tid`: bind only that thread;
- * 0 = all threads. False: it does not fit.
+ * 0 = all threads. Nothing if they have that mask already. False: it does not fit.
  */
 bool check_append_bind(const struct view *view, const struct view_process *process, int tid,
                        const struct bitset *cpus, char *command, size_t size);

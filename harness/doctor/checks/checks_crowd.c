@@ -207,8 +207,10 @@ static void format_pinning(struct checker *checker, const bool *in, struct teams
     (void)check_find_pool(checker, in, &pool);
     const unsigned cpus = teams->room / (unsigned)teams->ngroups;
     teams->nslices = check_allocate(checker, in, &pool, teams->groups, teams->slices);
-    if (cpus && check_write_slices(checker, teams->groups, teams->nslices, teams->slices, command,
-                                   sizeof(command)))
+    if (cpus &&
+        check_write_slices(checker, teams->groups, teams->nslices, teams->slices, command,
+                           sizeof(command)) &&
+        command[0])
         (void)snprintf(buf, size,
                        " Pinning alone (%s) will not help: each still has %u threads on %u CPU%s.",
                        command, teams->most, cpus, cpus == 1 ? "" : "s");
