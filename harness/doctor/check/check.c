@@ -11,6 +11,8 @@
 #include "harness/lib/base/array.h"
 
 const struct check checks[] = {
+    {31, "mask_escape", "threads that leave the mask of their process",
+     "masks of tasks, environ, schedstat", check_escape},
     {16, "more_threads_than_cpus", "more threads than CPUs, at a loss",
      "schedstat, masks, samples of threads, stacks, environ", check_crowd},
     {6, "inherited_mask", "an inherited mask of one CPU", "masks of child and parent, cpuset",

@@ -193,6 +193,7 @@ struct check_gain check_gain_of_idle(const struct view *view, const struct bitse
 struct check_gain check_gain_of_spin(double share);
 
 /* The checks, by what they look at. */
+void check_escape(struct checker *checker);
 void check_overlap(struct checker *checker);
 void check_queue(struct checker *checker);
 void check_idle_cpus(struct checker *checker);

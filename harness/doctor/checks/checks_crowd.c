@@ -270,10 +270,13 @@ void check_crowd(struct checker *checker)
             continue;
         memset(in, 0, checker->ngroups * sizeof(*in));
         (void)check_find_overlapping(checker, g, in);
-        for (size_t i = 0; i < checker->ngroups; i++)
+        bool has_cause = false;
+        for (size_t i = 0; i < checker->ngroups; i++) {
             done[i] = done[i] || in[i];
+            has_cause |= in[i] && checker->has_cause[i];
+        }
         find_teams(checker, in, teams);
-        if (is_oversubscribed(teams))
+        if (!has_cause && is_oversubscribed(teams))
             report_crowd(checker, in, teams);
     }
     free(teams);
