@@ -26,10 +26,11 @@ static const double queued_spinning = 0.05;
 
 /* Groups that share CPUs, and their teams. */
 struct teams {
-    size_t ngroups, nwho;
+    size_t ngroups, nwho, nstopped; /* stopped: by a quota, which checks_quota.c judges */
     const struct view_process *who[FOUND_PIDS_MAX]; /* processes with a team */
     struct check_team team[FOUND_PIDS_MAX];
     unsigned nprocesses, nalone; /* processes with a team; with one thread that wants a CPU */
+    unsigned npools;             /* teams; more than processes where pools are nested */
     unsigned nthreads, most;     /* threads that want a CPU; size of the largest team */
     struct bitset cpus;
     double wanted; /* CPUs that they wanted */
@@ -50,6 +51,7 @@ static void add_process(const struct view *view, const struct view_process *proc
     const struct check_team team = check_team_of(view, process);
     const double oncpu_s = view_oncpu_s(process), spun = view_spin_share(process);
     teams->nprocesses += team.threads > 1;
+    teams->npools += team.threads > 1 ? team.pools : 0;
     teams->nalone += team.threads == 1;
     teams->nthreads += team.threads;
     teams->ran += team.threads ? oncpu_s / view->wall_s : 0;
@@ -82,6 +84,7 @@ static void find_teams(const struct checker *checker, const bool *in, struct tea
         if (!in[g])
             continue;
         teams->ngroups++;
+        teams->nstopped += view_is_throttled(view, group->lead);
         bitset_or(&teams->cpus, &group->cpus);
         oncpu_s += group->oncpu_s;
         teams->wanted += (group->oncpu_s + group->wait_s) / view->wall_s;
@@ -92,7 +95,7 @@ static void find_teams(const struct checker *checker, const bool *in, struct tea
     teams->room = bitset_count(&teams->cpus) + bitset_count(&idle);
     teams->others = fmax(view_busy_s(view, &teams->cpus) - oncpu_s, 0) / view->wall_s;
     const double left = fmax(teams->room - teams->nalone - floor(teams->others + 0.5), 1);
-    teams->each = teams->nprocesses ? (unsigned)left / teams->nprocesses : 1;
+    teams->each = teams->npools ? (unsigned)left / teams->npools : 1;
     if (quota < teams->each)
         teams->each = (unsigned)quota;
     teams->each = teams->each ? teams->each : 1;
@@ -115,7 +118,7 @@ static struct check_gain gain_of(const struct teams *teams)
 {
     const double spun = spin_share(teams);
     struct check_gain gain = check_gain_of_spin(spun);
-    const double use = fmin(teams->each * teams->nprocesses + teams->nalone, teams->room);
+    const double use = fmin(teams->each * teams->npools + teams->nalone, teams->room);
     const double most = use / (teams->ran * (1 - spun));
     if (most < 0.9 * gain.times)
         return (struct check_gain){most, NULL};
@@ -242,9 +245,9 @@ static void report_crowd(struct checker *checker, const bool *in, struct teams *
         .evidence = evidence,
         .command = command,
         .env_changes = &env_changes};
-    checker_report(checker, &parts, "too many threads: %s. %s. Start %s with %u thread%s.",
+    checker_report(checker, &parts, "too many threads: %s. %s. Start %s with %u thread%s%s.",
                    evidence, runtime, teams->nprocesses > 1 ? "each process" : "it", teams->each,
-                   teams->each == 1 ? "" : "s");
+                   teams->each == 1 ? "" : "s", teams->npools > teams->nprocesses ? " a call" : "");
     for (size_t g = 0; g < checker->ngroups; g++)
         checker->has_cause[g] |= is_loss && in[g];
 }
@@ -253,8 +256,11 @@ static bool is_oversubscribed(const struct teams *teams)
 {
     const double worth = check_gain_of_spin(check_spinning_least).times;
     const double times = gain_of(teams).times;
-    const bool is_seen_to_lose = !isnan(spin_share(teams)) && times >= 2 * worth;
-    return teams->nwho && teams->most > teams->each && teams->nthreads > teams->room &&
+    const bool is_nested = teams->npools > teams->nprocesses && teams->each == 1;
+    const bool is_seen_to_lose =
+        !isnan(spin_share(teams)) && times >= (is_nested ? worth : 2 * worth);
+    return teams->nwho && teams->nstopped < teams->ngroups && teams->most > teams->each &&
+           teams->nthreads > teams->room &&
            (teams->wanted >= crowded * bitset_count(&teams->cpus) ||
             (is_seen_to_lose && teams->queued >= queued_spinning)) &&
            !(times < worth);
