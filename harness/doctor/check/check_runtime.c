@@ -21,7 +21,8 @@
  * MKL's "Techniques to Set the Number of Threads"; Go's package runtime (GOMAXPROCS; since Go 1.25
  * it counts the quota); the java command (-XX:ActiveProcessorCount, which overrules the quota that
  * a JVM counts); .NET's "Runtime configuration options" (DOTNET_PROCESSOR_COUNT, the same); Julia's
- * "Environment Variables"; tokio's runtime::Builder::worker_threads.
+ * "Environment Variables"; tokio's runtime::Builder::worker_threads; libuv's "Thread pool work
+ * scheduling" (UV_THREADPOOL_SIZE, and since 1.50 the name of its threads).
  */
 static const struct check_runtime runtimes[] = {
     {.file = "libgomp",
@@ -100,7 +101,6 @@ static const struct check_runtime runtimes[] = {
 
 /* Runtimes that the code where their threads began does not tell. */
 static const struct check_runtime mkl = {.name = "MKL", .variable = "MKL_NUM_THREADS"},
-                                  tokio = {.name = "tokio", .variable = "TOKIO_WORKER_THREADS"},
                                   new_go = {.name = "Go",
                                             .variable = "GOMAXPROCS",
                                             .heeds_quota = true},
@@ -108,6 +108,16 @@ static const struct check_runtime mkl = {.name = "MKL", .variable = "MKL_NUM_THR
                                             .variable = "GOMAXPROCS",
                                             .other_setting =
                                                 "Go 1.25 or later, which counts the quota"};
+
+/* By the names that they give to their threads. */
+static const struct {
+    const char *thread;
+    struct check_runtime runtime;
+} named[] = {
+    {"tokio-runtime-w", {.name = "tokio", .variable = "TOKIO_WORKER_THREADS"}},
+    {"libuv-worker", {.name = "libuv", .variable = "UV_THREADPOOL_SIZE"}},
+    {".NET TP Worker", {.name = ".NET", .variable = "DOTNET_PROCESSOR_COUNT", .heeds_quota = true}},
+};
 
 /* Variables that overrule those above, in programs with these libraries. */
 static const struct {
@@ -157,22 +167,28 @@ static const struct check_runtime *find_mapped(const struct view_process *proces
     return found;
 }
 
-/* Finds it by what shows in every program of it: its executable, or names of threads. */
-static const struct check_runtime *find_marked(const struct view_process *process)
+static double wanted_s(const struct view_task *task)
+{
+    return view_wanted_s(task->oncpu_s, task->wait_s);
+}
+
+/* Finds it by the executable, or by the names of most threads of the team. */
+static const struct check_runtime *find_marked(const struct view_process *process, double least_s,
+                                               unsigned threads)
 {
     enum { HEEDS_QUOTA = 25 };
     const unsigned go = process->about ? process->about->go_minor : 0;
     if (go)
         return go >= HEEDS_QUOTA ? &new_go : &old_go;
-    for (size_t t = 0; t < process->ntasks; t++)
-        if (strcmp(process->tasks[t].name, "tokio-runtime-w") == 0)
-            return &tokio;
+    for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
+        unsigned n = 0;
+        for (size_t t = 0; t < process->ntasks; t++)
+            n += wanted_s(&process->tasks[t]) >= least_s &&
+                 strcmp(process->tasks[t].name, named[i].thread) == 0;
+        if (2 * n > threads)
+            return &named[i].runtime;
+    }
     return NULL;
-}
-
-static double wanted_s(const struct view_task *task)
-{
-    return view_wanted_s(task->oncpu_s, task->wait_s);
 }
 
 /*
@@ -272,7 +288,7 @@ struct check_team check_team_of(const struct view *view, const struct view_proce
     struct check_team team = {0};
     find_from(process, least_s, &team);
     team.runtime = find_runtime(team.from);
-    if (!team.runtime && (team.runtime = find_marked(process)))
+    if (!team.runtime && (team.runtime = find_marked(process, least_s, team.threads)))
         team.is_seen = true;
     if (!team.is_seen)
         team.runtime = find_mapped(process);

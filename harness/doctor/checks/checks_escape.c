@@ -1,7 +1,7 @@
 /*
  * Threads that leave the mask of their process. Some pools count the CPUs of the machine and bind a
  * thread to each, whatever mask the process was given: ONNX Runtime does, unless its number of
- * threads is set (onnxruntime issue 10736; core/platform/posix/env.cc).
+ * threads is set (onnxruntime's core/platform/posix/env.cc).
  */
 #include <math.h>
 #include <stdio.h>

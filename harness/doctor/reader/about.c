@@ -63,6 +63,7 @@ static const char *const settings[] = {
     "DOTNET_PROCESSOR_COUNT",
     "JULIA_NUM_THREADS",
     "TOKIO_WORKER_THREADS",
+    "UV_THREADPOOL_SIZE",
     "TORCHELASTIC_RUN_ID",
     "OMPI_COMM_WORLD_SIZE",
     "PMI_SIZE",

@@ -236,11 +236,18 @@ TEST(further_runtimes_under_a_quota)
     plant_quota(&machine, 1, "lib/libjulia-internal.so.1", 4);
     SET(&machine.processes[0], command, "julia\0a.jl");
     expect_quota(&machine, "JULIA_NUM_THREADS=1 julia a.jl");
-    plant_quota(&machine, 1, "release/serve", 4);
-    SET(&machine.processes[0], command, "./serve");
-    for (int t = 0; t < 4; t++)
-        (void)snprintf(machine.tasks[0][t].name, VIEW_NAME_MAX, "tokio-runtime-w");
-    expect_quota(&machine, "TOKIO_WORKER_THREADS=1 ./serve");
+    static const char *const names[][2] = {
+        {"tokio-runtime-w", "TOKIO_WORKER_THREADS=1 ./serve"},
+        {"libuv-worker", "UV_THREADPOOL_SIZE=1 ./serve"},
+        {".NET TP Worker", "DOTNET_PROCESSOR_COUNT=1 ./serve"},
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        plant_quota(&machine, 1, "release/serve", 4);
+        SET(&machine.processes[0], command, "./serve");
+        for (int t = 0; t < 4; t++)
+            (void)snprintf(machine.tasks[0][t].name, VIEW_NAME_MAX, "%s", names[i][0]);
+        expect_quota(&machine, names[i][1]);
+    }
 }
 
 /* Two jobs of a thread pool on CPUs 0 and 1; a thread of the first one is bound to the second's. */
