@@ -62,7 +62,7 @@ static void report_team(struct checker *checker, const struct view_process *proc
                    threads, quota, cgroup->path);
     (void)snprintf(
         tail, sizeof(tail), "%s%s%s",
-        is_loss || isnan(spun) ? "" : " It then does at least the same work, in shorter pauses.",
+        is_loss || isnan(spun) ? "" : " Then it does at least the same work, with shorter pauses.",
         launch.how[0] ? " " : "", launch.how);
     const bool is_cured = launch.command[0] && view_is_throttled(checker->view, process);
     const struct finding_parts parts = {
