@@ -210,11 +210,16 @@ static bool began_in(const struct view_task *task, unsigned library)
     return runtime && runtime->library & library;
 }
 
-/* Threads that began outside a library and were seen in its code, and those that began like them:
- * only some threads are sampled. */
-static unsigned count_callers(const struct view_process *process, double least_s, unsigned library)
+/*
+ * Threads that began outside a library and were seen in its code, and those that began like them:
+ * only some threads are sampled. Threads that call OpenMP in turns, as PyTorch's forward and
+ * backward passes do, count as one. Callers of OpenBLAS sleep while they wait for its pool.
+ */
+static unsigned count_callers(const struct view *view, const struct view_process *process,
+                              double least_s, unsigned library)
 {
     unsigned seen = 0, like = 0;
+    double callers_s = 0;
     for (size_t t = 0; t < process->ntasks; t++) {
         const struct view_task *task = &process->tasks[t];
         bool is_like = false;
@@ -225,8 +230,10 @@ static unsigned count_callers(const struct view_process *process, double least_s
                        strcmp(task->from, process->tasks[o].from) == 0;
         seen += (task->libraries & library) != 0;
         like += is_like;
+        callers_s += is_like || task->libraries & library ? wanted_s(task) : 0;
     }
-    return seen > 1 ? seen + like : seen;
+    const double at_once = library == LIBRARY_OPENBLAS ? INFINITY : round(callers_s / view->wall_s);
+    return seen > 1 ? (unsigned)fmin(seen + like, at_once) : seen;
 }
 
 /*
@@ -241,7 +248,7 @@ static void find_nested(const struct view *view, const struct view_process *proc
     const double least_s = 0.1 * view->wall_s;
     team->pools = 1;
     for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
-        const unsigned callers = count_callers(process, least_s, libraries[i]);
+        const unsigned callers = count_callers(view, process, least_s, libraries[i]);
         const struct view_task *own = NULL;
         unsigned nown = 0, nmkl = 0;
         for (size_t t = 0; t < process->ntasks; t++) {

@@ -112,6 +112,20 @@ TEST(callers_without_samples_count)
     assert_int_equal(check_team_of(&machine.view, &machine.processes[0]).pools, 1);
 }
 
+/* PyTorch's main thread and its backward pass have a team of OpenMP each, and take turns. */
+TEST(callers_in_turns_share_a_team)
+{
+    struct machine machine;
+    view_plant(&machine, 1);
+    for (int t = 0; t < 2; t++) {
+        add_task(&machine, 0, MASK_ALL, t ? "lib/libtorch_cpu.so" : "", LIBRARY_GOMP, 4, 1);
+        add_task(&machine, 0, MASK_ALL, "lib/libgomp.so.1", 0, 4, 1);
+    }
+    assert_int_equal(check_team_of(&machine.view, &machine.processes[0]).pools, 1);
+    machine.tasks[0][0].oncpu_s = machine.tasks[0][2].oncpu_s = 8;
+    assert_int_equal(check_team_of(&machine.view, &machine.processes[0]).pools, 2);
+}
+
 static void expect_nested_openmp(char *settings, size_t size, const char *expected)
 {
     struct machine machine;
