@@ -176,7 +176,7 @@ if wanted own_barrier; then # threads of the program's own, which no variable se
     again="taskset -c $first,$second $CONTEND_JOB own threads=2 count=$scratch/count.0"
     follow own_barrier more_threads_than_cpus
 fi
-has_openblas || echo "left out: openblas, python_blas: no libopenblas.so.0"
+has_openblas || echo "left out: openblas, python_blas, nested_blas: no libopenblas.so.0"
 if wanted openblas && has_openblas; then
     before=(env -u OPENBLAS_NUM_THREADS taskset -c "$first,$second")
     job blas && job blas
@@ -185,6 +185,10 @@ fi
 if wanted python_blas && has_openblas; then # as a pool of processes
     plant taskset -c "$first,$second" python3 tests/lib/pool.py blas 2 "$scratch/count"
     follow python_blas more_threads_than_cpus
+fi
+if wanted nested_blas && has_openblas; then # as a pool of threads, which share the pool of OpenBLAS
+    plant env -u OPENBLAS_NUM_THREADS taskset -c "$first,$second" python3 tests/lib/pool.py nested 4 "$scratch/count"
+    follow nested_blas more_threads_than_cpus
 fi
 if wanted python_pool; then # a launcher that is bound, and what it started
     plant taskset -c "$first" python3 tests/lib/pool.py compute 3 "$scratch/count"

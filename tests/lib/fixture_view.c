@@ -2,6 +2,8 @@
 #include "tests/lib/unit.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 struct bitset view_range(unsigned first, unsigned last)
 {
@@ -75,11 +77,69 @@ const struct found *view_look_for(const struct diagnosis *diagnosis, const char 
     return NULL;
 }
 
+/* True if a task of the process, or the task itself, has another mask than `list`. */
+static bool binds_anew(const struct view *view, int pid, const char *list)
+{
+    struct bitset cpus;
+    bool is_new = false, is_known = false;
+    assert_int_equal(bitset_parse(list, &cpus, NULL), 0);
+    for (size_t i = 0; i < view->nprocesses; i++) {
+        const struct view_process *process = &view->processes[i];
+        for (size_t t = 0; t < process->ntasks; t++) {
+            if (process->pid != pid && process->tasks[t].tid != pid)
+                continue;
+            is_known = true;
+            is_new |= process->tasks[t].mask < 0 ||
+                      !bitset_equal(&view->masks[process->tasks[t].mask], &cpus);
+        }
+    }
+    return is_new || !is_known;
+}
+
+/* True if one of the processes was started without this setting. */
+static bool sets_anew(const struct view *view, const struct found *found, const char *setting)
+{
+    bool is_new = false;
+    for (unsigned i = 0; i < found->npids; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(setting, "="), setting);
+        const char *now = view_setting(view_find(view, found->pids[i]), name);
+        is_new |= !now || strcmp(now, strchr(setting, '=') + 1) != 0;
+    }
+    return is_new;
+}
+
+/* Fails if a command, or a sentence, says to do what is done already. */
+static void assert_changes_something(const struct view *view, const struct found *found,
+                                     const char *text)
+{
+    char list[BITSET_LIST_MAX];
+    int pid;
+    for (const char *at = strstr(text, "taskset -"); at; at = strstr(at + 1, "taskset -")) {
+        const bool is_bind = sscanf(at, "taskset -acp %4095[0-9,-] %d", list, &pid) == 2 ||
+                             sscanf(at, "taskset -cp %4095[0-9,-] %d", list, &pid) == 2;
+        if (is_bind && !binds_anew(view, pid, list))
+            fail_msg("'%s' changes nothing", text);
+        if (!is_bind && sscanf(at, "taskset -c %4095[0-9,-]", list) == 1 &&
+            !binds_anew(view, found->pids[0], list))
+            fail_msg("'%s' changes nothing", text);
+    }
+    for (unsigned i = 0; i < found->env_changes.n; i++)
+        if (strchr(found->env_changes.settings[i], '=') &&
+            !sets_anew(view, found, found->env_changes.settings[i]))
+            fail_msg("%s was set already", found->env_changes.settings[i]);
+}
+
 struct diagnosis view_judge(const struct machine *machine)
 {
     struct diagnosis diagnosis = {0};
     struct err err;
     assert_int_equal(diagnosis_make(&machine->view, &diagnosis, &err), 0);
+    for (size_t i = 0; i < diagnosis.n; i++) {
+        const struct found *found = &diagnosis.all[i];
+        assert_changes_something(&machine->view, found, found->finding.command);
+        assert_changes_something(&machine->view, found, found->finding.sentence);
+    }
     return diagnosis;
 }
 

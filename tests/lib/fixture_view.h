@@ -36,7 +36,7 @@ void view_occupy(struct machine *machine, unsigned cpu, double busy_s);
 /* The worker uses GPU `gpu` (0 or 1), which is near the node of the same number. */
 void view_use_gpu(struct machine *machine, size_t worker, unsigned gpu);
 
-/* Free with diagnosis_free. */
+/* Fails if a finding prints a command that would change nothing. Free with diagnosis_free. */
 struct diagnosis view_judge(const struct machine *machine);
 /* The first finding of that id; NULL if there is none. */
 const struct found *view_look_for(const struct diagnosis *diagnosis, const char *id);

@@ -11,6 +11,8 @@
 #include "harness/lib/base/array.h"
 
 const struct check checks[] = {
+    {31, "mask_escape", "threads that leave the mask of their process",
+     "masks of tasks, environ, schedstat", check_escape},
     {16, "more_threads_than_cpus", "more threads than CPUs, at a loss",
      "schedstat, masks, samples of threads, stacks, environ", check_crowd},
     {29, "ranks_poll", "more ranks than CPUs, which poll for each other",
@@ -103,10 +105,27 @@ const char *check_root(const struct view *view)
     return view->is_root ? "" : "sudo ";
 }
 
+static bool is_bound(const struct view *view, const struct view_process *process, int tid,
+                     const struct bitset *cpus)
+{
+    bool is_known = !tid && process->mask >= 0;
+    bool is_same = !is_known || bitset_equal(&view->masks[process->mask], cpus);
+    for (size_t t = 0; t < process->ntasks && is_same; t++) {
+        const struct view_task *task = &process->tasks[t];
+        if (tid && task->tid != tid)
+            continue;
+        is_known = true;
+        is_same = task->mask >= 0 && bitset_equal(&view->masks[task->mask], cpus);
+    }
+    return is_known && is_same;
+}
+
 bool check_append_bind(const struct view *view, const struct view_process *process, int tid,
                        const struct bitset *cpus, char *command, size_t size)
 {
     char list[BITSET_LIST_MAX];
+    if (is_bound(view, process, tid, cpus))
+        return true;
     return check_append(command, size, "%s%staskset -%scp %s %d", command[0] ? " && " : "",
                         check_sudo(view, process), tid ? "" : "a",
                         bitset_format(cpus, list, sizeof(list)), tid ? tid : process->pid);
@@ -177,11 +196,10 @@ static void append_gain(const struct finding_parts *parts, char *sentence, size_
     if (!isfinite(gain->times))
         (void)check_append(sentence, size, " Its gain is not known.");
     else if (gain->times > 0)
-        (void)check_append(sentence, size, " That makes %s %s as fast%s%s.%s",
-                           parts->nwho > 1 ? "them" : "it",
-                           check_format_gain(gain, times, sizeof(times)),
-                           gain->at_least ? ": " : "", gain->at_least ? gain->at_least : "",
-                           condition);
+        (void)check_append(
+            sentence, size, " That makes %s %s as fast%s%s.%s", parts->nwho > 1 ? "them" : "it",
+            check_format_gain(gain, times, sizeof(times)), gain->at_least ? ": " : "",
+            gain->at_least ? gain->at_least : "", condition);
 }
 
 struct finding_parts finding_parts_bad(double cost, const struct view_process *const *who,

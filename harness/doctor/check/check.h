@@ -173,7 +173,7 @@ const char *check_root(const struct view *view);
 
 /*
  * Appends "taskset -acp CPUS PID" to `command`, with sudo if needed. `tid`: bind only that thread;
- * 0 = all threads. False: it does not fit.
+ * 0 = all threads. Nothing if they have that mask already. False: it does not fit.
  */
 bool check_append_bind(const struct view *view, const struct view_process *process, int tid,
                        const struct bitset *cpus, char *command, size_t size);
@@ -247,6 +247,7 @@ struct check_spin {
 struct check_gain check_gain_of_fewer(const struct check_spin *spin);
 
 /* The checks, by what they look at. */
+void check_escape(struct checker *checker);
 void check_overlap(struct checker *checker);
 void check_queue(struct checker *checker);
 void check_idle_cpus(struct checker *checker);

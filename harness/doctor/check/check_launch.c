@@ -97,16 +97,33 @@ static bool is_printable(const char *word)
     return true;
 }
 
-/* Adds the arguments from `word` up to `end`. False: some cannot be shown, and end as " ...". */
+const char *launch_find_argument(const struct view_process *process, const char *option)
+{
+    const char *found = NULL;
+    for (const char *word = next_word(process, NULL); word; word = next_word(process, word))
+        if (strncmp(word, option, strcspn(option, "=") + 1) == 0)
+            found = word;
+    return found;
+}
+
+/*
+ * Adds the arguments from `word` up to `end`. False: some cannot be shown, and end as " ...".
+ * `argument` replaces those of its name, or comes after the name of the JVM; "" = no change.
+ */
 static bool add_words(const struct view_process *process, const char *word, const char *end,
-                      char *buf, size_t size)
+                      const char *argument, char *buf, size_t size)
 {
     static const char more[] = " ...";
+    const size_t name = strcspn(argument, "=") + 1;
+    const bool is_there = argument[0] && launch_find_argument(process, argument);
     for (; word != end; word = next_word(process, word)) {
         char quoted[LAUNCH_COMMAND_MAX];
+        const bool is_other = is_there && strncmp(word, argument, name) == 0;
         bool fits = is_printable(word) &&
                     text_shell_word(word, quoted, sizeof(quoted)) < sizeof(quoted) &&
-                    check_append(buf, size - sizeof(more), " %s", quoted);
+                    check_append(buf, size - sizeof(more), " %s", is_other ? argument : quoted);
+        if (fits && argument[0] && !is_there && strcmp(base_of(word), "java") == 0)
+            fits = check_append(buf, size - sizeof(more), " %s", argument);
         if (!fits) {
             (void)check_append(buf, size, "%s", more);
             return false;
@@ -239,7 +256,7 @@ static void write_shell_line(const struct view_process *process,
     add_carried(process, false, " ", launch);
     if (cpus)
         (void)check_append(out, size, " taskset -c %s", bitset_format(cpus, list, sizeof(list)));
-    (void)add_words(process, next_word(process, NULL), NULL, out, size);
+    (void)add_words(process, next_word(process, NULL), NULL, env_changes->argument, out, size);
 }
 
 static void write_unit(const char *unit, const struct env_changes *env_changes,
@@ -271,6 +288,8 @@ static bool write_outside_shell(const struct view *view, const struct view_proce
     char name[160], list[BITSET_LIST_MAX], *out = launch->command;
     const size_t size = sizeof(launch->command);
     if (is_in_kubernetes(view, process)) {
+        if (!env_changes->n)
+            return true;
         (void)check_append(out, size, "kubectl set env deployment/NAME");
         add_changes(env_changes, " ", '=', out, size);
         (void)snprintf(launch->how, sizeof(launch->how),
@@ -289,10 +308,11 @@ static bool write_outside_shell(const struct view *view, const struct view_proce
             (void)check_append(out, size, " --cpuset-cpus=%s",
                                bitset_format(cpus, list, sizeof(list)));
         (void)check_append(out, size, " ... IMAGE");
-        (void)add_words(started, next_word(started, NULL), NULL, out, size);
-    } else if (find_unit(view, process, name, sizeof(name)))
-        write_unit(name, env_changes, cpus, launch);
-    else
+        (void)add_words(started, next_word(started, NULL), NULL, env_changes->argument, out, size);
+    } else if (find_unit(view, process, name, sizeof(name))) {
+        if (env_changes->n || cpus)
+            write_unit(name, env_changes, cpus, launch);
+    } else
         return false;
     return true;
 }
@@ -306,9 +326,10 @@ static void write_mpirun(const struct view_process *above, const char *name, boo
     (void)snprintf(launch->how, sizeof(launch->how), "%s starts it. ", base_of(name));
     note_lost_by_shell_line(launch);
     add_carried(above, false, " ", launch);
-    (void)add_words(above, next_word(above, NULL), next_word(above, name), out, size);
+    (void)add_words(above, next_word(above, NULL), next_word(above, name), env_changes->argument,
+                    out, size);
     add_changes(env_changes, is_openmpi ? " -x " : " -genv ", is_openmpi ? '=' : ' ', out, size);
-    (void)add_words(above, next_word(above, name), NULL, out, size);
+    (void)add_words(above, next_word(above, name), NULL, env_changes->argument, out, size);
 }
 
 /* srun sets ranks and GPUs for its tasks; without srun, the line must carry them over. */
@@ -325,24 +346,52 @@ static void write_slurm(const struct view_process *started, const struct env_cha
     if (!view_setting(started, "SLURM_STEP_ID"))
         add_carried(started, false, " ", launch);
     (void)check_append(out, size, " srun --cpus-per-task=%u", threads);
-    (void)add_words(started, next_word(started, NULL), NULL, out, size);
+    (void)add_words(started, next_word(started, NULL), NULL, env_changes->argument, out, size);
+}
+
+/* The changes without those that the process was started with. */
+static struct env_changes find_new(const struct view_process *process,
+                                   const struct env_changes *env_changes)
+{
+    struct env_changes changes = *env_changes;
+    changes.n = 0;
+    for (unsigned i = 0; i < env_changes->n; i++) {
+        char name[ENV_CHANGE_MAX];
+        const char *setting = env_changes->settings[i], *value = strchr(setting, '=');
+        (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(setting, "="), setting);
+        const char *now = view_setting(process, name);
+        if (value && !(now && strcmp(now, value + 1) == 0))
+            memcpy(changes.settings[changes.n++], setting, ENV_CHANGE_MAX);
+    }
+    const char *argument =
+        changes.argument[0] ? launch_find_argument(process, changes.argument) : NULL;
+    if (argument && strcmp(argument, changes.argument) == 0)
+        changes.argument[0] = '\0';
+    return changes;
 }
 
 void launch_write(const struct view *view, const struct view_process *process,
-                  const struct env_changes *env_changes, const struct bitset *cpus,
-                  unsigned threads, struct launch *launch)
+                  const struct env_changes *wanted, const struct bitset *cpus, unsigned threads,
+                  struct launch *launch)
 {
     const struct view_process *started = find_started(view, process), *above = NULL;
     const bool is_openmpi = view_setting(process, "OMPI_COMM_WORLD_SIZE");
+    const struct env_changes changes = find_new(process, wanted), *env_changes = &changes;
     char *out = launch->command;
     *launch = (struct launch){0};
-    if (!started->command_size)
+    if (cpus && process->mask >= 0 && bitset_equal(&view->masks[process->mask], cpus))
+        cpus = NULL;
+    const bool is_set = changes.n || changes.argument[0];
+    if (!started->command_size || !(cpus || is_set))
         return;
     if ((is_openmpi || view_setting(process, "PMI_SIZE")) &&
         (above = find_above(view, process, mpi))) {
-        write_mpirun(above, find_word(above, mpi), is_openmpi, env_changes, launch);
+        if (is_set)
+            write_mpirun(above, find_word(above, mpi), is_openmpi, env_changes, launch);
     } else if (view_setting(process, "TORCHELASTIC_RUN_ID") &&
                (above = find_above(view, process, torch))) {
+        if (!is_set)
+            return;
         (void)snprintf(launch->how, sizeof(launch->how),
                        "torchrun starts it, and passes its environment on. ");
         write_shell_line(above, env_changes, NULL, launch);
@@ -385,7 +434,7 @@ static bool write_fewer(const struct view_process *above, unsigned seen, unsigne
             fits =
                 check_append(out, size, " %.*s%u", is_inside ? (int)option + 1 : 0, word, wanted);
         else
-            fits = add_words(above, word, next_word(above, word), out, size);
+            fits = add_words(above, word, next_word(above, word), "", out, size);
         found += is_inside || is_count;
         before = word[option] ? 0 : option;
     }
@@ -407,7 +456,7 @@ void launch_write_ranks(const struct view *view, const struct view_process *proc
         is_known = write_fewer(above, seen, wanted, out, size);
     } else if (view_setting(process, "SLURM_PROCID") && process->command_size) {
         (void)check_append(out, size, " srun --ntasks=%u", wanted);
-        is_known = add_words(process, next_word(process, NULL), NULL, out, size);
+        is_known = add_words(process, next_word(process, NULL), NULL, "", out, size);
     }
     if (!out[0] || !is_known)
         *launch = (struct launch){0};

@@ -18,9 +18,13 @@ struct launch {
     char how[LAUNCH_HOW_MAX];         /* what starts it, and how to undo the change */
 };
 
+/* The last argument that has the name of `option`, up to its '='; NULL = none. */
+const char *launch_find_argument(const struct view_process *process, const char *option);
+
 /*
  * `env_changes`: variables to set; unset entries are ignored. `cpus`: CPUs to start on; NULL = no
- * change. `threads`: threads that it will have, for Slurm.
+ * change. `threads`: threads that it will have, for Slurm. Writes nothing if the process was
+ * started so already.
  */
 void launch_write(const struct view *view, const struct view_process *process,
                   const struct env_changes *env_changes, const struct bitset *cpus,

@@ -16,9 +16,12 @@ struct check_runtime {
     const char *file;          /* prefix of a path component of its code */
     const char *name;          /* as printed */
     const char *variable;      /* that it reads at start; NULL = none */
+    const char *option;        /* what the variable holds before the number; NULL = nothing. As an
+                                  argument, it overrules the variable. */
     const char *other_setting; /* what else sets the number of threads; NULL = nothing */
     unsigned library;          /* its enum view_library, or 0 */
     bool spins;                /* its threads spin while they wait, by default */
+    bool heeds_quota;          /* without a setting, it has as many threads as its quota grants */
 };
 
 struct check_team {
@@ -26,6 +29,9 @@ struct check_team {
     const struct check_runtime *runtime; /* NULL = unknown */
     bool is_seen; /* `from` is known; else the runtime is guessed from mapped libraries */
     char from[VIEW_FROM_MAX]; /* code where they began, "" = unknown */
+    unsigned pools;           /* threads that call the runtime, each with a team of its own */
+    unsigned made;            /* threads that the runtime started, and those that call it */
+    unsigned cpus;            /* that the process may use; 0 = unknown */
 };
 
 struct check_team check_team_of(const struct view *view, const struct view_process *process);
@@ -36,6 +42,9 @@ struct check_team check_team_of(const struct view *view, const struct view_proce
  */
 void check_team_set(const struct view_process *process, const struct check_team *team,
                     unsigned threads, struct env_changes *env_changes);
+
+/* The threads for which the process was set at its start; 0 = by its runtime's default. */
+unsigned check_team_setting(const struct view_process *process, const struct check_team *team);
 
 /* "Their runtime is libgomp, which reads OMP_NUM_THREADS" */
 void check_team_format(const struct check_team *team, char *buf, size_t size);

@@ -22,8 +22,14 @@ static void add(struct env_changes *changes, const char *setting)
 
 void env_changes_set(struct env_changes *changes, const char *name, unsigned value)
 {
+    env_changes_set_option(changes, name, "", value);
+}
+
+void env_changes_set_option(struct env_changes *changes, const char *name, const char *option,
+                            unsigned value)
+{
     char setting[ENV_CHANGE_MAX];
-    (void)snprintf(setting, sizeof(setting), "%s=%u", name, value);
+    (void)snprintf(setting, sizeof(setting), "%s=%s%u", name, option, value);
     add(changes, setting);
 }
 

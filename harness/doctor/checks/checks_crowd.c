@@ -29,10 +29,11 @@ static const double queued_spinning = 0.05;
  * others: its number of threads is no loss, but they take CPUs.
  */
 struct teams {
-    size_t ngroups, nwho;
+    size_t ngroups, nwho, nstopped; /* stopped: by a quota, which checks_quota.c judges */
     const struct view_process *who[FOUND_PIDS_MAX]; /* processes with a team */
     struct check_team team[FOUND_PIDS_MAX];
     unsigned nprocesses, nothers; /* processes with a team; others with a thread that wants a CPU */
+    unsigned npools;              /* teams; more than processes where pools are nested */
     unsigned nthreads, most;      /* threads that want a CPU; size of the largest team */
     unsigned threads_of_others;   /* of nthreads */
     struct bitset cpus;
@@ -61,6 +62,7 @@ static void add_process(const struct view *view, const struct view_process *proc
         return;
     }
     teams->nprocesses++;
+    teams->npools += team.pools;
     teams->ran += oncpu_s / view->wall_s;
     teams->most = team.threads > teams->most ? team.threads : teams->most;
     teams->spin_by_kind |= check_team_spins(process, &team);
@@ -90,6 +92,7 @@ static void find_teams(const struct checker *checker, const bool *in, struct tea
         if (!in[g])
             continue;
         teams->ngroups++;
+        teams->nstopped += view_is_throttled(view, group->lead);
         bitset_or(&teams->cpus, &group->cpus);
         oncpu_s += group->oncpu_s;
         teams->wanted += (group->oncpu_s + group->wait_s) / view->wall_s;
@@ -101,7 +104,7 @@ static void find_teams(const struct checker *checker, const bool *in, struct tea
     teams->others = fmax(view_busy_s(view, &teams->cpus) - oncpu_s, 0) / view->wall_s;
     const double taken = teams->threads_of_others + floor(teams->others + 0.5);
     const double left = fmax(teams->room - taken, 1);
-    teams->each = teams->nprocesses ? (unsigned)left / teams->nprocesses : 1;
+    teams->each = teams->npools ? (unsigned)left / teams->npools : 1;
     if (quota < teams->each)
         teams->each = (unsigned)quota;
     teams->each = teams->each ? teams->each : 1;
@@ -123,7 +126,7 @@ static double spin_share(const struct teams *teams)
 static double estimate_gain(const struct teams *teams)
 {
     const double spun = spin_share(teams);
-    const double threads = (double)teams->each * teams->nprocesses;
+    const double threads = (double)teams->each * teams->npools;
     const double wanted = threads + teams->threads_of_others + teams->others;
     const double use = threads * fmin(teams->room / wanted, 1);
     return fmin(check_times_of_spin(spun), use / (teams->ran * (1 - spun)));
@@ -138,7 +141,7 @@ static struct check_gain promise_gain(const struct teams *teams)
                              .samples = teams->samples,
                              .ran = teams->ran,
                              .wanted = teams->ran / (1 - teams->queued),
-                             .threads = (double)teams->each * teams->nprocesses,
+                             .threads = (double)teams->each * teams->npools,
                              .room = teams->room,
                              .others = teams->others + fmax(crowd - teams->ran, 0)});
 }
@@ -226,8 +229,10 @@ static void format_pinning(struct checker *checker, const bool *in, struct teams
     (void)check_find_pool(checker, in, &pool);
     const unsigned cpus = teams->room / (unsigned)teams->ngroups;
     teams->nslices = check_allocate(checker, in, &pool, teams->groups, teams->slices);
-    if (cpus && check_write_slices(checker, teams->groups, teams->nslices, teams->slices, command,
-                                   sizeof(command)))
+    if (cpus &&
+        check_write_slices(checker, teams->groups, teams->nslices, teams->slices, command,
+                           sizeof(command)) &&
+        command[0])
         (void)snprintf(buf, size,
                        " Pinning alone (%s) will not help: each still has %u threads on %u CPU%s.",
                        command, teams->most, cpus, cpus == 1 ? "" : "s");
@@ -260,9 +265,9 @@ static void report_crowd(struct checker *checker, const bool *in, struct teams *
         .evidence = evidence,
         .command = command,
         .env_changes = &env_changes};
-    checker_report(checker, &parts, "too many threads: %s. %s. Start %s with %u thread%s.",
+    checker_report(checker, &parts, "too many threads: %s. %s. Start %s with %u thread%s%s.",
                    evidence, runtime, teams->nprocesses > 1 ? "each process" : "it", teams->each,
-                   teams->each == 1 ? "" : "s");
+                   teams->each == 1 ? "" : "s", teams->npools > teams->nprocesses ? " a call" : "");
     for (size_t g = 0; g < checker->ngroups; g++)
         checker->has_cause[g] |= is_loss && in[g];
 }
@@ -271,9 +276,11 @@ static bool is_oversubscribed(const struct teams *teams)
 {
     const double worth = check_times_of_spin(check_spinning_least);
     const double times = estimate_gain(teams);
-    const bool is_seen_to_lose = !isnan(spin_share(teams)) && times >= 2 * worth;
-    return teams->nwho && !bitset_empty(&teams->cpus) && teams->most > teams->each &&
-           teams->nthreads > teams->room &&
+    const bool is_nested = teams->npools > teams->nprocesses && teams->each == 1;
+    const bool is_seen_to_lose =
+        !isnan(spin_share(teams)) && times >= (is_nested ? worth : 2 * worth);
+    return teams->nwho && teams->nstopped < teams->ngroups && !bitset_empty(&teams->cpus) &&
+           teams->most > teams->each && teams->nthreads > teams->room &&
            (teams->wanted >= crowded * bitset_count(&teams->cpus) ||
             (is_seen_to_lose && teams->queued >= queued_spinning)) &&
            !(times < worth);
@@ -289,10 +296,13 @@ void check_crowd(struct checker *checker)
             continue;
         memset(in, 0, checker->ngroups * sizeof(*in));
         (void)check_find_overlapping(checker, g, in);
-        for (size_t i = 0; i < checker->ngroups; i++)
+        bool has_cause = false;
+        for (size_t i = 0; i < checker->ngroups; i++) {
             done[i] = done[i] || in[i];
+            has_cause |= in[i] && checker->has_cause[i];
+        }
         find_teams(checker, in, teams);
-        if (is_oversubscribed(teams))
+        if (!has_cause && is_oversubscribed(teams))
             report_crowd(checker, in, teams);
     }
     free(teams);

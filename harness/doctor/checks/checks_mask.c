@@ -65,8 +65,9 @@ void check_idle_cpus(struct checker *checker)
                        view_idle_s(view, &sum.wide) / view->wall_s);
         (void)check_bind(checker, process, 0, &sum.wide, command, sizeof(command));
         struct finding_parts parts = finding_parts_bind(share, &process, 1, evidence, command);
-        parts.gain = check_gain_of_idle(view, &sum.wide, sum.oncpu_s, sum.wait_s,
-                                        check_team_waits(view, process));
+        if (command[0])
+            parts.gain = check_gain_of_idle(view, &sum.wide, sum.oncpu_s, sum.wait_s,
+                                            check_team_waits(view, process));
         checker->has_cause[checker->group_of[i]] = true;
         checker_report(
             checker, &parts,

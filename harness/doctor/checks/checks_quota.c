@@ -22,43 +22,71 @@ static unsigned count_team(const struct view *view, const struct view_process *p
     return n;
 }
 
+/* True if it is set, or sets itself, to what the quota grants: a helper or two may be busy too. */
+static bool is_sized(const struct view_process *process, const struct check_team *team,
+                     unsigned threads, double quota)
+{
+    const unsigned set = check_team_setting(process, team);
+    const bool heeds = set ? set <= ceil(quota) : team->runtime && team->runtime->heeds_quota;
+    return heeds && threads <= fmax(ceil(quota), 2) + 1;
+}
+
+/* Writes for how many threads it was started. */
+static void format_setting(const struct view_process *process, const struct check_team *team,
+                           char *buf, size_t size)
+{
+    const unsigned set = check_team_setting(process, team);
+    const char *option = set ? team->runtime->option : NULL;
+    buf[0] = '\0';
+    if (set)
+        (void)snprintf(buf, size, " It was started with %s%s%u.",
+                       option ? option : team->runtime->variable, option ? "" : "=", set);
+}
+
 /* Unless threads wait for each other, fewer threads do the same work with the same quota. */
 static void report_team(struct checker *checker, const struct view_process *process,
-                        unsigned threads, double quota, const struct view_cgroup *cgroup)
+                        const struct check_team *team, unsigned threads, double quota,
+                        const struct view_cgroup *cgroup)
 {
-    char evidence[192], runtime[200], now[16], tail[LAUNCH_HOW_MAX + 2];
-    const unsigned fit = quota >= 1 ? (unsigned)quota : 1;
+    char evidence[192], runtime[200], set[80], now[16], tail[LAUNCH_HOW_MAX + 64];
+    const unsigned fit = (unsigned)ceil(quota);
     const double spun = view_spin_share(process);
-    const struct check_team team = check_team_of(checker->view, process);
     struct launch launch = {0};
     struct env_changes env_changes;
     const bool is_loss = check_team_waits(checker->view, process);
     const struct check_spin spin = {.share = spun,
                                     .samples = process->samples + process->missing_samples};
-    check_team_format(&team, runtime, sizeof(runtime));
-    check_team_set(process, &team, fit, &env_changes);
-    if (env_changes.n)
-        launch_write(checker->view, process, &env_changes, NULL, fit, &launch);
+    check_team_format(team, runtime, sizeof(runtime));
+    format_setting(process, team, set, sizeof(set));
+    check_team_set(process, team, fit, &env_changes);
+    launch_write(checker->view, process, &env_changes, NULL, fit, &launch);
     (void)snprintf(evidence, sizeof(evidence), "%u busy threads, %.3g CPUs granted by %.80s",
                    threads, quota, cgroup->path);
-    (void)snprintf(tail, sizeof(tail), "%s%s", launch.how[0] ? " " : "", launch.how);
-    const struct finding_parts parts = {.severity = is_loss ? FINDING_BAD : FINDING_NOTE,
-                                        .cure = CURE_RESTART,
-                                        .cost = (threads - quota) / threads,
-                                        .gain = isnan(spun) || is_loss ? check_gain_of_fewer(&spin)
-                                                                       : (struct check_gain){0},
-                                        .tail = tail,
-                                        .who = &process,
-                                        .nwho = 1,
-                                        .evidence = evidence,
-                                        .command = launch.command,
-                                        .env_changes = &env_changes};
+    (void)snprintf(
+        tail, sizeof(tail), "%s%s%s",
+        is_loss || isnan(spun) ? "" : " Then it does at least the same work, with shorter pauses.",
+        launch.how[0] ? " " : "", launch.how);
+    const bool is_cured = launch.command[0] && view_is_throttled(checker->view, process);
+    const struct finding_parts parts = {
+        .severity = is_loss || is_cured ? FINDING_BAD : FINDING_NOTE,
+        .cure = CURE_RESTART,
+        .cost = (threads - quota) / threads,
+        .gain = isnan(spun) || is_loss ? check_gain_of_fewer(&spin) : (struct check_gain){0},
+        .tail = tail,
+        .who = &process,
+        .nwho = 1,
+        .evidence = evidence,
+        .command = launch.command,
+        .env_changes = &env_changes};
     checker_report(
         checker, &parts,
         "it has more threads than its cgroup's quota: %s. Together they use up the period, and "
-        "then all are stopped; they spin for %s of their CPU time. %s. Start it with %u.",
+        "then all are stopped; they spin for %s of their CPU time. %s.%s Start it with %u.",
         evidence, isnan(spun) ? "an unknown share" : text_percent(spun, now, sizeof(now)), runtime,
-        fit);
+        set, fit);
+    const int group = checker->group_of[process - checker->view->processes];
+    if (is_cured && group >= 0)
+        checker->has_cause[group] = true;
 }
 
 void check_team_over_quota(struct checker *checker)
@@ -69,13 +97,14 @@ void check_team_over_quota(struct checker *checker)
         int at;
         if (!process->watched)
             continue;
-        double quota = view_quota(view, process, &at), granted = fmax(floor(quota), 1);
-        unsigned team = count_team(view, process);
+        const double quota = view_quota(view, process, &at), granted = ceil(quota);
+        const struct check_team team = check_team_of(view, process);
+        const unsigned threads = count_team(view, process);
         /* Only a team that uses up its quota loses: idle threads cost nothing. */
-        if (at >= 0 && team > granted && team > 1 &&
+        if (at >= 0 && threads > granted && threads > 1 &&
             view_oncpu_s(process) >= 0.5 * quota * view->wall_s &&
-            view->cgroups[at].throttled_periods > 0)
-            report_team(checker, process, team, quota, &view->cgroups[at]);
+            view->cgroups[at].throttled_periods > 0 && !is_sized(process, &team, threads, quota))
+            report_team(checker, process, &team, threads, quota, &view->cgroups[at]);
     }
 }
 
@@ -92,6 +121,21 @@ static void write_lift(const struct view *view, const struct view_cgroup *cgroup
                        check_root(view), word);
 }
 
+/* True if a finding about one of them has a command that fits it to its quota. */
+static bool is_fitted(const struct checker *checker, const struct view_process *const *who,
+                      size_t n)
+{
+    for (size_t f = 0; f < checker->diagnosis->n; f++) {
+        const struct found *found = &checker->diagnosis->all[f];
+        if (found->check->run != check_team_over_quota || !found->finding.command[0])
+            continue;
+        for (size_t i = 0; i < n; i++)
+            if (who[i]->pid == found->pids[0])
+                return true;
+    }
+    return false;
+}
+
 void check_throttled(struct checker *checker)
 {
     static const double least_share = 0.05;
@@ -100,7 +144,7 @@ void check_throttled(struct checker *checker)
         const struct view_cgroup *cgroup = &view->cgroups[c];
         const struct view_process *who[FOUND_PIDS_MAX];
         size_t n = 0;
-        char evidence[192], command[COMMAND_MAX], percent[16];
+        char evidence[192], command[COMMAND_MAX], percent[16], tail[COMMAND_MAX + 48];
         struct bitset cpus = {0};
         bool is_team_waiting = false;
         double oncpu_s = 0, wait_s = 0, share = cgroup->throttled_periods / cgroup->periods;
@@ -126,7 +170,14 @@ void check_throttled(struct checker *checker)
         struct finding_parts parts = finding_parts_bad(
             check_wait_share(oncpu_s, cgroup->throttled_s), who, n, evidence, command);
         parts.cure = CURE_ADMIN;
-        parts.gain = check_gain_of_idle(view, &cpus, oncpu_s, wait_s, is_team_waiting);
+        if (is_fitted(checker, who, n)) {
+            (void)snprintf(tail, sizeof(tail), " To lift it is up to its administrator: %s",
+                           command);
+            parts.severity = FINDING_NOTE;
+            parts.command = NULL;
+            parts.tail = tail;
+        } else
+            parts.gain = check_gain_of_idle(view, &cpus, oncpu_s, wait_s, is_team_waiting);
         checker_report(checker, &parts, "stopped by a quota of CPU time: %s.", evidence);
     }
 }

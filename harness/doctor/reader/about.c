@@ -16,15 +16,24 @@ static const uint64_t most_listed_bytes = UINT64_C(32) << 30;
 static const struct library {
     const char *prefix;
     unsigned bit;
-    bool is_openmp;
 } libraries[] = {
-    {"libgomp", LIBRARY_GOMP, true},          {"libiomp5", LIBRARY_IOMP, true},
-    {"libomp", LIBRARY_IOMP, true},           {"libmkl_", LIBRARY_MKL, false},
-    {"libopenblas", LIBRARY_OPENBLAS, false}, {"libcuda.so", LIBRARY_CUDA, false},
-    {"libnccl", LIBRARY_NCCL, false},         {"libtorch_cpu", LIBRARY_TORCH, false},
-    {"libmpi.", LIBRARY_MPI, false},          {"libmpi_", LIBRARY_MPI, false},
-    {"libmpich", LIBRARY_MPI, false},         {"libopen-pal", LIBRARY_OPEN_MPI, false},
+    {"libgomp", LIBRARY_GOMP},         {"libiomp5", LIBRARY_IOMP},
+    {"libomp", LIBRARY_IOMP},          {"libmkl_", LIBRARY_MKL},
+    {"libopenblas", LIBRARY_OPENBLAS}, {"libscipy_openblas", LIBRARY_OPENBLAS},
+    {"libcuda.so", LIBRARY_CUDA},      {"libnccl", LIBRARY_NCCL},
+    {"libtorch_cpu", LIBRARY_TORCH},   {"libmpi.", LIBRARY_MPI},
+    {"libmpi_", LIBRARY_MPI},          {"libmpich", LIBRARY_MPI},
+    {"libopen-pal", LIBRARY_OPEN_MPI},
 };
+
+unsigned reader_library(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
+        if (strncmp(name, libraries[i].prefix, strlen(libraries[i].prefix)) == 0)
+            return libraries[i].bit;
+    return 0;
+}
 
 /* Names, or prefixes, of variables that a check reads; view_carried adds more. */
 static const char *const settings[] = {
@@ -51,6 +60,12 @@ static const char *const settings[] = {
     "RAYON_NUM_THREADS",
     "POLARS_MAX_THREADS",
     "OPENCV_FOR_THREADS_NUM",
+    "GOMAXPROCS",
+    "JAVA_TOOL_OPTIONS",
+    "DOTNET_PROCESSOR_COUNT",
+    "JULIA_NUM_THREADS",
+    "TOKIO_WORKER_THREADS",
+    "UV_THREADPOOL_SIZE",
     "TORCHELASTIC_RUN_ID",
     "OMPI_COMM_WORLD_",
     "OMPI_MCA_mpi_yield_when_idle",
@@ -81,15 +96,11 @@ static void read_maps(struct reader *reader, const struct view_process *process,
     if (!about->maps_known)
         return;
     for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-        const char *path = strchr(line, '/'), *name = path ? strrchr(path, '/') + 1 : NULL;
-        if (!name || strncmp(name, "lib", 3) != 0)
-            continue;
-        for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
-            if (strncmp(name, libraries[i].prefix, strlen(libraries[i].prefix)) == 0) {
-                about->libraries |= libraries[i].bit;
-                if (libraries[i].is_openmp)
-                    add_runtime(about, path);
-            }
+        const char *path = strchr(line, '/');
+        const unsigned library = path ? reader_library(path) : 0;
+        about->libraries |= library;
+        if (library & (LIBRARY_GOMP | LIBRARY_IOMP))
+            add_runtime(about, path);
     }
 }
 
@@ -231,6 +242,7 @@ int reader_read_about(struct reader *reader, struct view_process *process, struc
         return err_set(err, -ENOMEM, "out of memory for a process");
     process->about = about;
     read_maps(reader, process, about);
+    about->go_minor = reader_go_minor(process->source.dir_fd);
     uint64_t resident_bytes = read_status(process, about);
     process->gpu_device =
         about->libraries & LIBRARY_CUDA && gpu_has_device_open((unsigned)process->pid);

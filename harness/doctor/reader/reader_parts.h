@@ -52,6 +52,12 @@ void reader_close_sample(struct view_task *task);
 /* Reads arguments and environment of a process and its ancestors, if not read yet. */
 int reader_read_starts(struct reader *reader, struct view_process *process, struct err *err);
 
+/* The enum view_library of a file; 0 = none. */
+unsigned reader_library(const char *path);
+
+/* The y of Go 1.y that built the file `exe` of the folder; 1 = unknown, 0 = it is no Go program. */
+unsigned reader_go_minor(int dir_fd);
+
 /* Reads the parts that do not change (view_about). */
 int reader_read_about(struct reader *reader, struct view_process *process, struct err *err);
 

@@ -223,6 +223,12 @@ static enum waits waits_at(struct memory *memory, int tid, uint64_t address)
                : WAITS_NOT;
 }
 
+static unsigned library_at(const struct memory *memory, uint64_t address)
+{
+    const struct segment *segment = find_segment(memory, address);
+    return segment ? reader_library(segment->path) : 0;
+}
+
 static int by_address(const void *a, const void *b)
 {
     uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
@@ -230,7 +236,7 @@ static int by_address(const void *a, const void *b)
 }
 
 /* Samples are sorted, so that each address is judged once. */
-static void count_samples(struct memory *memory, const struct view_task *task,
+static void count_samples(struct memory *memory, struct view_task *task,
                           struct view_process *process)
 {
     const struct perf_event_mmap_page *page = task->source.sample_ring;
@@ -255,9 +261,17 @@ static void count_samples(struct memory *memory, const struct view_task *task,
     }
     qsort(addresses, n, sizeof(addresses[0]), by_address);
     enum waits waits = WAITS_NOT;
+    unsigned library = 0;
+    size_t hits[8 * sizeof(library)] = {0};
+    task->libraries = 0;
     for (size_t i = 0; i < n; i++) {
-        if (!i || addresses[i] != addresses[i - 1])
+        if (!i || addresses[i] != addresses[i - 1]) {
             waits = waits_at(memory, task->tid, addresses[i]);
+            library = library_at(memory, addresses[i]);
+        }
+        for (unsigned bit = 0; library >> bit; bit++)
+            if (library >> bit & 1 && ++hits[bit] * 100 >= n)
+                task->libraries |= library;
         process->samples++;
         process->spins += waits != WAITS_NOT;
         process->calls += waits == WAITS_CALL;

@@ -10,8 +10,9 @@
 #include "harness/lib/files/file.h"
 #include "harness/lib/sys/affinity.h"
 
-/* Share of one CPU since the mark: a task with less gets no detailed read. */
-static const double detailed_share = 0.05;
+/* Share of one CPU since the mark: a task with less gets no detailed read. A team of 16 with a
+ * quota of 0.2 CPUs uses more. */
+static const double detailed_share = 0.01;
 /* Most detailed reads per process and tick: each costs ten times a plain read. */
 enum { DETAILED_MOST = 256, COUNTED_MOST = 64 };
 

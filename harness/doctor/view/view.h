@@ -46,6 +46,7 @@ struct view_task {
     double system_s;
     double migrations;        /* between CPUs; NaN = not read */
     char from[VIEW_FROM_MAX]; /* end of the path of the code that it began in; "" = unknown */
+    unsigned libraries;       /* enum view_library: with 1% of its samples or more */
     struct view_task_source source;
 };
 
@@ -69,6 +70,7 @@ enum { VIEW_RUNTIMES_MAX = 4, VIEW_PATH_MAX = 128 };
 struct view_about {
     bool maps_known, pages_known;
     unsigned libraries; /* enum view_library */
+    unsigned go_minor;  /* its program was built by Go 1.go_minor, 1 if that is unknown; 0 = none */
     unsigned nruntimes; /* number of different OpenMP runtime files */
     char runtimes[VIEW_RUNTIMES_MAX][VIEW_PATH_MAX];
     uint64_t node_bytes[VIEW_NODES_MAX]; /* its memory on each os_node */

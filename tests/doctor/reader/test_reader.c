@@ -1,6 +1,8 @@
 /* What the reader sees of this machine's processes. */
 #include "harness/doctor/reader/reader_parts.h"
 
+#include <elf.h>
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -230,4 +232,47 @@ TEST_IN_DIR(reader_cpus_that_change)
         reader_roll(&reader);
     }
     reader_close(&reader);
+}
+
+/* An ELF file of two sections: that of Go's version, and the names. */
+static void put_program(const char *section, const char *version)
+{
+    enum { INFO_AT = 64, NAMES_AT = 256, SECTIONS_AT = 320 };
+    char file[SECTIONS_AT + 2 * sizeof(Elf64_Shdr)] = "";
+    const Elf64_Ehdr head = {.e_ident = ELFMAG "\2",
+                             .e_shoff = SECTIONS_AT,
+                             .e_shentsize = sizeof(Elf64_Shdr),
+                             .e_shnum = 2,
+                             .e_shstrndx = 1};
+    const Elf64_Shdr sections[] = {{.sh_offset = INFO_AT, .sh_size = 128},
+                                   {.sh_offset = NAMES_AT, .sh_size = 32}};
+    memcpy(file, &head, sizeof(head));
+    memcpy(file + SECTIONS_AT, sections, sizeof(sections));
+    (void)snprintf(file + NAMES_AT, 32, "%s", section);
+    (void)snprintf(file + INFO_AT, 16, "\xff Go buildinf:\x8");
+    file[INFO_AT + 15] = version ? 2 : 0; /* before 1.18: pointers */
+    (void)snprintf(file + INFO_AT + 32, 64, "%c%s", (int)(version ? strlen(version) : 0),
+                   version ? version : "");
+    int fd = openat(fixture_dir_fd, "exe", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_int_equal(write(fd, file, sizeof(file)), sizeof(file));
+    (void)close(fd);
+}
+
+TEST_IN_DIR(programs_of_go_tell_their_version)
+{
+    static const struct {
+        const char *section, *version;
+        unsigned minor;
+    } cases[] = {{".go.buildinfo", "go1.19.8", 19},
+                 {".go.buildinfo", "go1.25", 25},
+                 {".go.buildinfo", "devel +a1b2", 1},
+                 {".go.buildinfo", NULL, 1},
+                 {".text", "go1.25", 0}};
+    assert_int_equal(reader_go_minor(fixture_dir_fd), 0); /* no such file */
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        put_program(cases[i].section, cases[i].version);
+        assert_int_equal(reader_go_minor(fixture_dir_fd), cases[i].minor);
+    }
+    fixture_put("/exe", "#!/bin/sh");
+    assert_int_equal(reader_go_minor(fixture_dir_fd), 0);
 }

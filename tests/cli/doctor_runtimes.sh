@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# contend doctor on pools in pools, on Go and the JVM under a quota, and on threads that leave the mask of their
+# process: what is named, the setting, and that the fixed job has no such finding. Parts whose tools are missing are
+# left out.
+. tests/lib/cli.sh
+. tests/lib/quota.sh
+. tests/lib/plant.sh
+. tests/lib/look.sh
+needs two-cpus
+ran=0
+
+# expect_command ID PATTERN: the last look's finding of that id has that command.
+expect_command() {
+    # shellcheck disable=SC2254 # a pattern
+    case $(command_of "$1") in
+    $2) ;;
+    *) fail "$1: not '$2': $(cat "$scratch/seen")" ;;
+    esac
+}
+
+# healthy ID PID...: no finding of that id in three looks.
+healthy() {
+    local id=$1 watch_s=1
+    shift
+    for _ in 1 2 3; do
+        look "$@"
+        [ -z "$(named "$id")" ] || fail "$id of a healthy job: $(cat "$scratch/seen")"
+    done
+    end_faults
+}
+
+# escape CPU: a process on the first CPU whose thread binds itself to CPU, beside one on the second CPU.
+escape() {
+    plant taskset -c "$first" python3 -c "import os, threading
+def work():
+    os.sched_setaffinity(0, {$1})
+    while True: sum(range(10000))
+threading.Thread(target=work).start()"
+    plant taskset -c "$second" python3 -c 'while True: sum(range(10000))'
+}
+escape "$second"
+sees mask_escape "${faulty[@]}" || fail "a thread outside the mask is not seen: $(cat "$scratch/seen")"
+expect_command mask_escape ''
+end_faults
+escape "$first"
+healthy mask_escape "${faulty[@]}"
+
+if python3 -c 'import ctypes; ctypes.CDLL("libopenblas.so.0").openblas_get_parallel() == 1 or exit(1)' 2>/dev/null; then
+    ran=$((ran + 1))
+    nested=(python3 tests/lib/pool.py nested "$((2 * $(nproc)))" "$scratch/count")
+    plant env -u OPENBLAS_NUM_THREADS "${nested[@]}"
+    sees more_threads_than_cpus "${faulty[@]}" || fail "nested pools are not seen: $(cat "$scratch/seen")"
+    expect_command more_threads_than_cpus "OPENBLAS_NUM_THREADS=1 *${nested[*]}"
+    end_faults
+    plant env OPENBLAS_NUM_THREADS=1 "${nested[@]}"
+    healthy more_threads_than_cpus "${faulty[@]}"
+fi
+
+if make_group && command -v go >/dev/null; then
+    ran=$((ran + 1))
+    cat >"$scratch/main.go" <<'END'
+package main
+
+import "runtime"
+
+func main() {
+	for i := 1; i < runtime.GOMAXPROCS(0); i++ {
+		go func() {
+			for {
+			}
+		}()
+	}
+	for {
+	}
+}
+END
+    GOCACHE="$scratch/cache" HOME="$scratch" go build -o "$scratch/spin" "$scratch/main.go" || fail "go build"
+    quota 20
+    plant "${within[@]}" env GOMAXPROCS=8 "$scratch/spin"
+    sees team_over_quota "${faulty[0]}" || fail "Go over its quota is not seen: $(cat "$scratch/seen")"
+    expect_command team_over_quota "GOMAXPROCS=1 $scratch/spin"
+    end_faults
+    plant "${within[@]}" env GOMAXPROCS=1 "$scratch/spin"
+    healthy team_over_quota "${faulty[0]}"
+fi
+
+if [ -n "$group" ] && command -v javac >/dev/null && command -v java >/dev/null; then
+    ran=$((ran + 1))
+    cat >"$scratch/Spin.java" <<'END'
+public class Spin {
+    public static void main(String[] arguments) {
+        for (int i = 1; i < Runtime.getRuntime().availableProcessors(); i++)
+            new Thread(() -> { for (long n = 0; ; n++); }).start();
+        for (long n = 0; ; n++);
+    }
+}
+END
+    javac -d "$scratch" "$scratch/Spin.java" || fail "javac"
+    quota 20
+    plant "${within[@]}" java -XX:ActiveProcessorCount=8 -cp "$scratch" Spin
+    sees team_over_quota "${faulty[0]}" || fail "a JVM over its quota is not seen: $(cat "$scratch/seen")"
+    expect_command team_over_quota "java -XX:ActiveProcessorCount=1 -cp $scratch Spin"
+    end_faults
+    plant "${within[@]}" java -cp "$scratch" Spin
+    healthy team_over_quota "${faulty[0]}"
+fi
+[ "$ran" -gt 0 ] || echo "left out: OpenBLAS, Go and the JVM are not here, or no cgroup can be made"
+finish
