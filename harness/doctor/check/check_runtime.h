@@ -37,6 +37,9 @@ struct check_team check_team_of(const struct view *view, const struct view_proce
 void check_team_set(const struct view_process *process, const struct check_team *team,
                     unsigned threads, struct env_changes *env_changes);
 
+/* The variables that check_team_set may set, some more than once; NULL after the last. */
+const char *check_team_variable(size_t index);
+
 /* "Their runtime is libgomp, which reads OMP_NUM_THREADS" */
 void check_team_format(const struct check_team *team, char *buf, size_t size);
 

@@ -15,6 +15,7 @@
 #include "harness/lib/base/similar.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/machine/facts/openmp.h"
 #include "harness/plan/placement/placeholders.h"
 
 enum { MAX_COUNTS = 16 };
@@ -249,6 +250,8 @@ static int plan_part(const struct run_options *options, const struct topo *topo,
     if (ncounts < 0)
         return ncounts;
     struct arms_request request = *common;
+    if (variant && !told && common->bench->runs_command && !request.plan.threads)
+        request.plan.threads = openmp_threads(getenv); /* nobody asked for a placement's number */
     request.placements = placements;
     request.nplacements = (size_t)nplacements;
     request.optional = optional;
