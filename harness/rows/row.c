@@ -399,6 +399,9 @@ bool metric_is_gating(const struct bench *bench, const char *metric, const struc
     const struct metric_info *general = metric_find(metric);
     if (own)
         return own->gating && dims_agree(at, own->compare_filter);
+    /* The user said by what a command is judged; how long it ran may be fixed. */
+    if (bench->runs_command && bench->rate_unit)
+        return !strcmp(metric, METRIC_RATE);
     return general && general->gating && !bench->scan;
 }
 

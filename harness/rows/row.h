@@ -101,7 +101,7 @@ char *row_doubt(const struct row *row, const struct arm_rounds *rounds, char *bu
 /*
  * Whether a comparison of results may fail on the row: its metric is `gating`, its arm is neither a
  * baseline nor a control, and it passes `compare_filter`, which excludes tails and values under
- * load.
+ * load. Of a user's command with a metric, that metric alone.
  */
 bool row_is_gating(const struct row *row);
 /* The same for a metric at a position, of any arm. */

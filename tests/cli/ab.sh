@@ -30,6 +30,18 @@ expect 3 "cannot write '/nonexistent/x'" "${ab[@]}" -V a -V b --rounds 1 --junit
 "${ab[@]}" -V a -V b --rounds 1 --json -o "$scratch/json" 2> /dev/null | grep -q '"outcome": "UNCLEAR"' ||
     fail "no outcome in the JSON"
 
+# With a metric of the user's, the run time of the command is shown, but decides nothing.
+"${ab[@]:0:2}" --metric 'rate ([0-9]+)' --rounds 6 -n 1 --host h --json -o "$scratch/metric" -- \
+    'sh -c "echo rate 50"' 'sh -c "sleep 0.3; echo rate 50"' > "$scratch/metric.json" 2> "$scratch/log"
+code=$?
+! command -v jq > /dev/null || {
+    [ "$(jq -c '[.comparisons[] | select(.gates) | .metric]' "$scratch/metric.json")" = '["throughput"]' ] ||
+        fail "gates: $(jq -c .comparisons "$scratch/metric.json")"
+    jq -e '.comparisons[] | select(.metric == "step_time" and .ratio > 2)' "$scratch/metric.json" > /dev/null ||
+        fail "no run time: $(cat "$scratch/metric.json" "$scratch/log")"
+}
+[ "$code" = 0 ] || fail "exit $code: $(cat "$scratch/metric.json" "$scratch/log")"
+
 # Two rounds of equal variants decide nothing, which has its own exit code.
 expect 4 '^No verdict on 2 metrics: 2 UNCLEAR\. .* longer, with --rounds 12\.$' "${ab[@]}" -V a -V b --rounds 2 \
     -o "$scratch/few"
