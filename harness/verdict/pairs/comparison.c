@@ -100,6 +100,14 @@ size_t comparisons_count(const struct comparisons *comparisons, enum finding_out
     return n;
 }
 
+bool comparisons_paired(const struct comparisons *comparisons)
+{
+    for (size_t i = 0; i < comparisons->n; i++)
+        if (comparisons->all[i].gating && !isnan(comparisons->all[i].ratio))
+            return true;
+    return false;
+}
+
 bool comparisons_decided(const struct comparisons *comparisons)
 {
     return comparisons_count(comparisons, OUTCOME_FASTER) ||

@@ -36,6 +36,8 @@ struct comparisons {
     bool failed;                   /* no memory for a comparison */
     char machine_change_text[160]; /* of the machine itself, as control_format; or "" */
     double machine_change_beyond;  /* its part beyond that of equal runs, as a share */
+    char apart[200];               /* why gating rows have no pair, as apart_explain; or "" */
+    bool apart_by_placement;       /* by that alone */
     char new_params[400];          /* parameters that one side lacks, as new_params_format; or "" */
 };
 
@@ -54,6 +56,9 @@ char *comparison_format_where(const struct comparisons *comparisons, const struc
 
 /* The number of gating comparisons with this outcome. */
 size_t comparisons_count(const struct comparisons *comparisons, enum finding_outcome outcome);
+
+/* True if any gating comparison has values of both sides. */
+bool comparisons_paired(const struct comparisons *comparisons);
 
 /* True if any gating comparison is FASTER, SLOWER or SAME. Otherwise nothing was shown. */
 bool comparisons_decided(const struct comparisons *comparisons);
