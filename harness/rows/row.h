@@ -73,7 +73,10 @@ struct rows {
  */
 int rows_make(const struct result *result, const struct rounds *rounds,
               const struct round_values *values, struct rows *rows, struct err *err);
-/* Appends a copy; fills `shown`. */
+/*
+ * Appends a copy; fills `shown`. The row of a difference (struct bench_metric) whose interval over
+ * the rounds, or whose only value, is not above 0 loses its numbers: it is skipped, as unresolved.
+ */
 int rows_append(struct rows *rows, const struct row *row, struct err *err);
 void rows_free(struct rows *rows);
 
@@ -91,6 +94,9 @@ const struct row *rows_next(const struct rows *rows, const struct arm *arm, cons
 /* The arm's row of the metric at `dims` if it has a value, or NULL. */
 const struct row *rows_at(const struct rows *rows, const struct arm *arm, const char *metric,
                           const struct dims *dims);
+
+/* True for the row of a difference that is not resolved from 0. */
+bool row_is_unresolved(const struct row *row);
 
 /*
  * The benchmark's doubt about the row (bench_emit_doubt), without the disturbances of its arm; "" =

@@ -336,6 +336,18 @@ static void report_missing(const struct arm_pair *arm_pair, size_t nbase, size_t
                  reason);
 }
 
+/* True for a difference that is not above 0 in each round: its ratios say nothing. */
+static bool is_unresolved(const struct arm_pair *arm_pair, const struct round_value *group,
+                          size_t n)
+{
+    const struct bench_metric *metric =
+        bench_metric_find(arm_at(arm_pair, arm_pair->base)->bench, group->metric);
+    for (size_t i = 0; metric && metric->difference && i < n; i++)
+        if (group[i].value <= 0)
+            return true;
+    return false;
+}
+
 /* Compares a group of either arm. A group that both have is compared once, as the base's. */
 static void compare_group(const struct arm_pair *arm_pair, const struct round_value *group,
                           size_t n, bool of_base)
@@ -344,7 +356,8 @@ static void compare_group(const struct arm_pair *arm_pair, const struct round_va
     size_t nother;
     const struct round_value *other =
         find_group(arm_pair, of_base ? arm_pair->other : arm_pair->base, group, &nother);
-    if (!of_base && nother)
+    if ((!of_base && nother) || is_unresolved(arm_pair, group, n) ||
+        (nother && is_unresolved(arm_pair, other, nother)))
         return;
     bool moved = other && !values_alike(other, group);
     describe(arm_pair, group, moved ? &NO_DIMS : &group->dims, &one);
