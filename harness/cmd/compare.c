@@ -275,23 +275,6 @@ static int add_first(struct findings *findings, const struct finding *finding, s
     return 0;
 }
 
-/* Sides that are compared across placements have the placements' names, where these differ. */
-static int fill_across(const struct work *work, const struct compare_args *args,
-                       struct pairing_runs sides[PAIRING_SIDES], struct err *err)
-{
-    enum placement chosen[2];
-    if (!args->across)
-        return 0;
-    int rc = compare_across_choose(args, work->sides, chosen, err);
-    for (int side = PAIRING_BASE; side <= PAIRING_OTHER && !rc; side++) {
-        sides[side].placement = placement_infos[chosen[side]].name;
-        if (chosen[0] != chosen[1])
-            sides[side].name = sides[side].placement;
-    }
-    sides[PAIRING_HISTORY].placement = sides[PAIRING_BASE].placement;
-    return rc;
-}
-
 static int compare(struct work *work, const struct compare_args *args, const struct cli *cli,
                    size_t nbase, struct err *err)
 {
@@ -307,7 +290,7 @@ static int compare(struct work *work, const struct compare_args *args, const str
     if (!rc)
         rc = fill_sides(work, args->allow, analyses, sides, err);
     if (!rc)
-        rc = fill_across(work, args, sides, err);
+        rc = compare_across_fill(args, work->sides, sides, err);
     if (!rc)
         rc = compare_make(sides,
                           &(struct compare_options){.threshold = args->threshold / 100,

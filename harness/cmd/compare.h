@@ -16,11 +16,11 @@ struct compare_args {
 };
 
 /*
- * Finds the placement of each side that --across compares: its only one, or the one of
- * args->placements. -EINVAL: there are several or none.
+ * With --across: limits each side to its only placement, or to the one of args->placements. Sides
+ * of unlike placements get these as names. -EINVAL: a side has several, or none.
  */
-int compare_across_choose(const struct compare_args *args, const struct runs sides[PAIRING_SIDES],
-                          enum placement chosen[2], struct err *err);
+int compare_across_fill(const struct compare_args *args, const struct runs runs[PAIRING_SIDES],
+                        struct pairing_runs sides[PAIRING_SIDES], struct err *err);
 
 /* Adds a finding if rows have no pair as placements or options differ, with the commands that
  * compare them; `names` are the sides as typed. The only error is -ENOMEM. */

@@ -50,8 +50,10 @@ static int parse_names(const char *text, enum placement named[2], struct err *er
     return 0;
 }
 
-int compare_across_choose(const struct compare_args *args, const struct runs sides[PAIRING_SIDES],
-                          enum placement chosen[2], struct err *err)
+/* The placement of each side: its only one, or the named one. -EINVAL: there are several, or none.
+ */
+static int choose(const struct compare_args *args, const struct runs sides[PAIRING_SIDES],
+                  enum placement chosen[2], struct err *err)
 {
     enum placement named[2];
     bool for_each = args->placements && strchr(args->placements, ',');
@@ -71,6 +73,20 @@ int compare_across_choose(const struct compare_args *args, const struct runs sid
                          placement_infos[n ? chosen[side] : named[side]].name,
                          list[0] ? list : "none at all");
     }
+    return rc;
+}
+
+int compare_across_fill(const struct compare_args *args, const struct runs runs[PAIRING_SIDES],
+                        struct pairing_runs sides[PAIRING_SIDES], struct err *err)
+{
+    enum placement chosen[2];
+    int rc = args->across ? choose(args, runs, chosen, err) : 0;
+    for (int side = PAIRING_BASE; side <= PAIRING_OTHER && args->across && !rc; side++) {
+        sides[side].placement = placement_infos[chosen[side]].name;
+        if (chosen[0] != chosen[1])
+            sides[side].name = sides[side].placement;
+    }
+    sides[PAIRING_HISTORY].placement = sides[PAIRING_BASE].placement;
     return rc;
 }
 

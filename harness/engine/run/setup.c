@@ -392,9 +392,8 @@ static int add_parts(const struct bench *const *benches, const struct run_option
 static int set_variants(const struct run_options *options, struct run_setup *setup, struct err *err)
 {
     int rc = variants_parse(&options->variants, &setup->variants, err);
-    for (size_t i = 0; !rc && options->ncommands > 1 && i < setup->variants.n; i++) {
+    for (size_t i = 0; !rc && options->ncommands > 1 && i < setup->variants.n; i++)
         setup->variants.all[i].argv = options->commands[i];
-    }
     if (!rc)
         rc = variants_check_libraries(&setup->variants, err);
     setup->variants.threshold = options->threshold / 100;

@@ -64,6 +64,12 @@ bool comparisons_paired(const struct comparisons *comparisons);
 bool comparisons_decided(const struct comparisons *comparisons);
 
 /*
+ * Of the comparisons with evidence that gate, or of those that do not: a change that is significant
+ * by itself, but not among all of them, becomes UNCLEAR. Sets `failed` if out of memory.
+ */
+void comparisons_close(struct comparisons *comparisons, bool gating, double alpha);
+
+/*
  * A ratio as a change: "-8.0%", "+12.5%"; below a half and above the double "3.4x", "0.012x"; "-"
  * for NaN. Has enough decimals that a small change is not printed as zero: 0.99996 is -0.01%.
  */

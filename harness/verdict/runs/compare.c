@@ -253,10 +253,8 @@ static const char *format_runs(const struct measured *measured, char *buf, size_
 {
     size_t base = measured->sides[PAIRING_BASE].n, other = measured->sides[PAIRING_OTHER].n,
            history = measured->sides[PAIRING_HISTORY].n;
-    if (base == 1 && other == 1)
-        (void)snprintf(buf, size, "a run a side");
-    else
-        (void)snprintf(buf, size, "%zu and %zu runs", base, other);
+    bool single = base == 1 && other == 1;
+    (void)snprintf(buf, size, single ? "a run a side" : "%zu and %zu runs", base, other);
     if (history)
         (void)snprintf(buf + strlen(buf), size - strlen(buf), ", %zu of the history", history);
     return buf;

@@ -372,3 +372,14 @@ TEST_WITHIN(ab_leaves_out_a_difference_that_is_not_resolved, set_up, tear_down)
     f->analysis = (struct analysis){0};
     f->comparisons = (struct comparisons){0};
 }
+
+TEST_WITHIN(ab_says_where_variants_have_other_threads, set_up, tear_down)
+{
+    struct fixture *f = *state;
+    size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
+    add_rounds(f, base, other, 6, 1);
+    f->result.arms[base].plan.workers[0].threads = 4;
+    f->result.arms[other].plan.workers[0].threads = 1;
+    compare(f);
+    (void)find(f, "partition, 4 threads against 1, 2 workers", "throughput");
+}
