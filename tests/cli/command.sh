@@ -89,6 +89,7 @@ try 2 "no command: type it after '--'" none --
 try 2 "a scenario, or a command after '--'" none true -- true
 try 2 "'./train' is a command, not a scenario: it goes after '--', as in 'contend run -- ./train'" none ./train
 try 2 'no regular expression' none --metric '([0-9' -- true
+try 2 "'.d' in 'rate \(.d\+\)' is not in POSIX's extended expressions: write \[0-9\]" none --metric 'rate (\d+)' -- true
 try 2 'has 0 groups' none --metric 'rate' -- true
 try 2 'duration says how long' none --duration 1 -- true
 try 2 'one of them' none --steps-by-lines --metric '([0-9]+)' -- true
