@@ -7,7 +7,7 @@
  * thread of the policy SCHED_IDLE keeps the CPU busy and yields to the sleeper at once. Both halves
  * contain timers, interrupts and the scheduler; only the idle half contains the idle state.
  *
- * **Measures** `idle_exit` us = median lateness when idle - median lateness when busy, not below 0;
+ * **Measures** `idle_exit` us = median lateness when idle - median lateness when busy;
  * `wakeup_late` us, the two medians. On CLOCK_MONOTONIC, with a timer slack of 1 ns. Keys: cpu, the
  * system's number; state=idle|busy.
  * **Source** kernel, admin-guide/pm/cpuidle; cyclictest measures lateness alike.
@@ -38,7 +38,7 @@ static const struct bench_dim idle_dims[] = {
 
 enum { IDLE_EXIT, WAKEUP_LATE };
 static const struct bench_metric idle_metrics[] = {
-    [IDLE_EXIT] = {"idle_exit", "us", "lower"},
+    [IDLE_EXIT] = {"idle_exit", "us", "lower", .difference = true},
     [WAKEUP_LATE] = {"wakeup_late", "us", "lower", .hidden = true},
     {.name = NULL},
 };
@@ -105,7 +105,7 @@ static int idle_scan(struct bench_ctx *ctx)
         bench_emit(ctx, WAKEUP_LATE, median_us[0], dims_with(at, BY_STATE, STATE_IDLE));
         if (isnan(median_us[1]) && bench_emit_absent(ctx, IDLE_EXIT, &refused, at))
             continue;
-        bench_emit(ctx, IDLE_EXIT, fmax(median_us[0] - median_us[1], 0), at);
+        bench_emit(ctx, IDLE_EXIT, median_us[0] - median_us[1], at);
         bench_emit(ctx, WAKEUP_LATE, median_us[1], dims_with(at, BY_STATE, STATE_BUSY));
     }
     return 0;

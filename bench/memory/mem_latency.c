@@ -69,7 +69,7 @@ static const struct bench_dim latency_dims[] = {
 enum { LATENCY, TLB_COST, CACHE_SIZE, CACHE_SIZE_REPORTED, PAGE_SHARE, WALKED_SHARE };
 static const struct bench_metric latency_metrics[] = {
     [LATENCY] = {"latency", "ns", "lower", .gating = true},
-    [TLB_COST] = {"tlb_cost", "ns", "lower"},
+    [TLB_COST] = {"tlb_cost", "ns", "lower", .difference = true},
     [CACHE_SIZE] = {"cache_size", "B", "none"},
     [CACHE_SIZE_REPORTED] = {"cache_size_reported", "B", "none"},
     [PAGE_SHARE] = {"page_share", "ratio", "none", .hidden = true},

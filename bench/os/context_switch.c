@@ -65,8 +65,8 @@ static const struct bench_dim switch_dims[] = {
 enum { ROUND_TRIP, DIRECT_COST, CACHE_COST, YIELDS, CALLS, TOUCH };
 static const struct bench_metric switch_metrics[] = {
     [ROUND_TRIP] = {"round_trip", "us", "lower", .hidden = true, .gating = true},
-    [DIRECT_COST] = {"direct_cost", "us", "lower"},
-    [CACHE_COST] = {"cache_cost", "us", "lower"},
+    [DIRECT_COST] = {"direct_cost", "us", "lower", .difference = true},
+    [CACHE_COST] = {"cache_cost", "us", "lower", .difference = true},
     [YIELDS] = {"yields", "1", "none", .hidden = true},
     [CALLS] = {"calls", "us", "lower", .hidden = true},
     [TOUCH] = {"touch", "us", "lower", .hidden = true},

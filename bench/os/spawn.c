@@ -80,7 +80,7 @@ enum { TIME, FAULTS, COW_TIME, COW_FAULTS };
 static const struct bench_metric spawn_metrics[] = {
     [TIME] = {"spawn_time", "us", "lower", .gating = true},
     [FAULTS] = {"spawn_faults", "1", "lower"},
-    [COW_TIME] = {"cow_time", "us", "lower"},
+    [COW_TIME] = {"cow_time", "us", "lower", .difference = true},
     [COW_FAULTS] = {"cow_faults", "1", "none"},
     {.name = NULL},
 };

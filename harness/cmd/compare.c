@@ -45,6 +45,10 @@ static const struct opt compare_opts[] = {
              "Compare although this differs: machine, cpus, kernel, driver, cuda, nccl, governor, "
              "contend, options, busy (disturbed runs), or all",
              .choices = comparable_words),
+    OPT_FLAG("across", compare_args, across, NULL,
+             "Compare across placements: the only one of BASE with the only one of NEW"),
+    OPT_TEXT("placement", compare_args, placements, NULL, "P|BASE,NEW",
+             "With --across: the placement of a side that has several", .letter = 'P'),
     OPT_FLAG("verbose", compare_args, verbose, NULL,
              "Also print the reason of each verdict, and the metrics without one", .letter = 'v'),
     OPT_FLAG("json", compare_args, json, NULL, "Print JSON"),
@@ -224,7 +228,8 @@ static int doubt_disturbed(struct work *work, const char *allow, const struct pa
     char said[300];
     for (int side = PAIRING_BASE; side <= PAIRING_OTHER; side++)
         count_busy(&work->sides[side], side_names[side], &disturbed.side[side]);
-    if (!disturbed_any(&disturbed) || comparable_is_allowed(allow, COMPARABLE_BUSY))
+    if (!comparisons_paired(&work->comparisons) || !disturbed_any(&disturbed) ||
+        comparable_is_allowed(allow, COMPARABLE_BUSY))
         return 0;
     disturbed_doubt(&disturbed, &work->comparisons);
     struct finding finding = {.severity = FINDING_DOUBT};
@@ -270,7 +275,8 @@ static int add_first(struct findings *findings, const struct finding *finding, s
     return 0;
 }
 
-static int compare(struct work *work, const struct compare_args *args, struct err *err)
+static int compare(struct work *work, const struct compare_args *args, const struct cli *cli,
+                   size_t nbase, struct err *err)
 {
     struct pairing_runs sides[PAIRING_SIDES];
     struct finding whole;
@@ -284,6 +290,8 @@ static int compare(struct work *work, const struct compare_args *args, struct er
     if (!rc)
         rc = fill_sides(work, args->allow, analyses, sides, err);
     if (!rc)
+        rc = compare_across_fill(args, work->sides, sides, err);
+    if (!rc)
         rc = compare_make(sides,
                           &(struct compare_options){.threshold = args->threshold / 100,
                                                     .round_s = round_s_of(work),
@@ -294,6 +302,9 @@ static int compare(struct work *work, const struct compare_args *args, struct er
     if (!rc)
         rc = report_machine_change(&work->comparisons, args->threshold / 100, &work->findings, err);
     free(analyses);
+    if (!rc)
+        rc = compare_across_advise(&work->comparisons, work->sides, cli, nbase, &work->findings,
+                                   err);
     if (!rc)
         rc = report_new_params(&work->comparisons, &work->findings, err);
     if (rc)
@@ -374,7 +385,7 @@ static int run(const struct cmd_env *env, const struct compare_args *args, const
     if (!rc)
         rc = read_sides(env, args, cli, nbase, &work, &err);
     if (!rc)
-        rc = compare(&work, args, &err);
+        rc = compare(&work, args, cli, nbase, &err);
     if (!rc && args->junit)
         rc = compared_write_junit(&work.comparisons, "compare", args->junit, &err);
     if (!rc && args->html)
@@ -411,8 +422,9 @@ static const char *option_after_dashes(int argc, char **argv, size_t after_dashe
 static int compare_fingerprints(const struct compare_args *args, const struct cli *cli)
 {
     const struct fingerprint_form form = {args->json, args->markdown, args->html};
-    if (args->junit || args->history.n) {
-        log_error("fingerprints have no --junit and no --history: their exit code is the verdict");
+    if (args->junit || args->history.n || args->across) {
+        log_error("fingerprints have no --junit, --history or --across: their exit code is the "
+                  "verdict");
         return EXIT_USAGE;
     }
     return fingerprint_compare_main(cli->positional, cli->npositional, &form);
@@ -431,12 +443,13 @@ static int compare_main(const struct cmd_env *env, int argc, char **argv)
         log_error("'%.80s' must precede '--': only results follow it", option);
         return EXIT_USAGE;
     }
-    if (args.history.n && !cli.npositional)
+    if (args.history.n && !cli.npositional && !args.across && !args.placements)
         return compare_history(env, &args);
     if (args.machine || args.out) {
         log_error("--machine and --out need --history DIR, without BASE and NEW");
         return EXIT_USAGE;
     }
+    args.across = args.across || args.placements;
     args.threshold = args.threshold > 0 ? args.threshold : 5;
     args.fail_on = args.fail_on ? args.fail_on : "slower";
     size_t nnew = after_dashes == SIZE_MAX ? 1 : after_dashes;

@@ -87,7 +87,12 @@ struct bench_metric {
      * table, as the value and this text, "parallel regions a step"; or NULL.
      */
     const char *footnote;
-    bool gating;     /* a main result of the benchmark: a comparison of results may fail on it */
+    bool gating; /* a main result of the benchmark: a comparison of results may fail on it */
+    /*
+     * The difference of two measured values: the cost of something. If its rounds do not show that
+     * it is above 0, its row is not resolved, and has no numbers (rows/row.h).
+     */
+    bool difference;
     bool hide_zeros; /* the table omits values that were never above 0, as they hide the rest */
     /*
      * In a scan with `gang`, the metric that a background load lowers. Each of its values under

@@ -64,10 +64,54 @@ static int check_unit(const struct command_options *options, struct err *err)
     return 0;
 }
 
+/* What other dialects know, and regcomp takes for something else; what to write instead, outside
+ * and inside brackets. NULL: known there. */
+static const struct foreign {
+    const char *text, *outside, *inside;
+} foreigns[] = {
+    {"\\d", "[0-9]", "0-9"},
+    {"\\D", "[^0-9]", "a list without digits"},
+    {"\\w", NULL, "[:alnum:]_"},
+    {"\\s", NULL, "[:space:]"},
+    {"\\t", "[[:blank:]]", "[:blank:]"},
+    {"(?", "( ) around the number alone", NULL},
+};
+
+/* The first of them; *inside: it is in brackets. NULL = there is none. */
+static const struct foreign *find_foreign(const char *text, bool *inside)
+{
+    *inside = false;
+    for (const char *at = text; *at; at++) {
+        for (size_t i = 0; i < sizeof(foreigns) / sizeof(foreigns[0]); i++)
+            if (!strncmp(at, foreigns[i].text, 2) &&
+                (*inside ? foreigns[i].inside : foreigns[i].outside))
+                return &foreigns[i];
+        if (!*inside && *at == '\\' && at[1])
+            at++;
+        else if (!*inside && *at == '[') {
+            *inside = true;
+            at += at[1] == '^';
+            at += at[1] == ']'; /* as the first it is a member */
+        } else if (*inside && *at == '[' && at[1] == ':') {
+            const char *end = strstr(at + 2, ":]");
+            at = end ? end + 1 : at;
+        } else if (*at == ']')
+            *inside = false;
+    }
+    return NULL;
+}
+
 int command_check_expression(const char *option, const char *text, bool groups, struct err *err)
 {
     regex_t regex;
     char why[120];
+    bool inside;
+    const struct foreign *foreign = text ? find_foreign(text, &inside) : NULL;
+    if (foreign)
+        return err_set(err, -EINVAL,
+                       "option '--%s': '%s' in '%.80s' is not in POSIX's extended expressions: "
+                       "write %s",
+                       option, foreign->text, text, inside ? foreign->inside : foreign->outside);
     int rc = text ? regcomp(&regex, text, REG_EXTENDED) : 0;
     if (!text)
         return 0;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/rows/number.h"
 
@@ -111,6 +112,10 @@ char *grid_format_row(const struct grid *grid, const struct row *row, bool with_
                       size_t size)
 {
     char value[32], why[sizeof(row->reason)];
+    if (row_is_unresolved(row)) {
+        (void)snprintf(buf, size, "not resolved");
+        return buf;
+    }
     bool doubted = row_doubt(row, grid->rounds, why, sizeof(why))[0] != '\0';
     const char *bound = number_bound(why);
     (void)number_format(row->median, grid->metric->unit, with_unit, value, sizeof(value));
@@ -155,13 +160,16 @@ static struct grid *new_grid(const struct bench_metric *metric, const struct arm
 struct grid *grid_make(const struct rows *rows, const struct arm *arm,
                        const struct arm_rounds *rounds, const struct bench_metric *metric)
 {
-    size_t at = 0;
     struct grid *grid = new_grid(metric, rounds, rows->n);
     if (!grid)
         return NULL;
-    for (const struct row *row; (row = rows_next(rows, arm, metric->name, &at));)
-        if (!metric->hide_zeros || row->max > 0)
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct row *row = &rows->row[i];
+        bool shown = metric->hide_zeros ? row->max > 0 : !isnan(row->median);
+        if (row->arm == arm && !strcmp(row->metric, metric->name) &&
+            (shown || row_is_unresolved(row)))
             grid->row[grid->n++] = row;
+    }
     find_axes(grid);
     return grid;
 }
@@ -244,5 +252,10 @@ static int compare_rows(const void *a, const void *b)
 
 void grid_sort(struct grid *grid)
 {
+    size_t n = 0;
+    for (size_t i = 0; i < grid->n; i++)
+        if (!isnan(grid->row[i]->median))
+            grid->row[n++] = grid->row[i];
+    grid->n = n;
     qsort(grid->row, grid->n, sizeof(const struct row *), compare_rows);
 }

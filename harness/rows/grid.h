@@ -29,8 +29,8 @@ struct grid {
     struct dims line[GRID_LINES];     /* position along the other dimensions */
 };
 
-/* All rows of the metric that have a value, without those that `hide_zeros` hides. NULL: out of
- * memory. Free with grid_free. */
+/* All rows of the metric that have a value or are not resolved, without those that `hide_zeros`
+ * hides. NULL: out of memory. Free with grid_free. */
 struct grid *grid_make(const struct rows *rows, const struct arm *arm,
                        const struct arm_rounds *rounds, const struct bench_metric *metric);
 
@@ -64,7 +64,7 @@ bool grid_is_pair(const struct row *row);
  */
 int grid_visit(struct grid *grid, void (*what)(void *arg, struct grid *grid), void *arg);
 
-/* Sorts its rows by median, ascending. */
+/* Sorts its rows by median, ascending, and leaves out those that are not resolved. */
 void grid_sort(struct grid *grid);
 
 #endif

@@ -298,6 +298,26 @@ static struct dims shown(const struct row *row)
     return at;
 }
 
+static const char unresolved[] =
+    "not resolved: it is the difference of two measurements, and not clearly above 0";
+
+bool row_is_unresolved(const struct row *row)
+{
+    return isnan(row->median) && !strcmp(row->reason, unresolved);
+}
+
+/* `rounds` keeps how many there are. */
+static void drop_unresolved(struct row *row)
+{
+    const struct bench_metric *metric = bench_metric_find(row->arm->bench, row->metric);
+    double low = row->rounds > 1 ? fmin(row->ci_low, row->median) : row->median;
+    if (!metric || !metric->difference || row->status >= STATUS_SKIPPED || !(low <= 0))
+        return;
+    row->median = row->ci_low = row->ci_high = row->p95 = row->p99 = row->min = row->max = NAN;
+    row->status = STATUS_SKIPPED;
+    (void)snprintf(row->reason, sizeof(row->reason), "%s", unresolved);
+}
+
 int rows_append(struct rows *rows, const struct row *row, struct err *err)
 {
     struct row *added = array_add(rows->row, rows->n, rows->capacity);
@@ -305,6 +325,7 @@ int rows_append(struct rows *rows, const struct row *row, struct err *err)
         return err_set(err, -ENOMEM, "out of memory for %zu rows", rows->n + 1);
     *added = *row;
     added->shown = shown(row);
+    drop_unresolved(added);
     return 0;
 }
 
@@ -392,6 +413,9 @@ bool metric_is_gating(const struct bench *bench, const char *metric, const struc
     const struct metric_info *general = metric_find(metric);
     if (own)
         return own->gating && dims_agree(at, own->compare_filter);
+    /* The user said by what a command is judged; how long it ran may be fixed. */
+    if (bench->runs_command && bench->rate_unit)
+        return !strcmp(metric, METRIC_RATE);
     return general && general->gating && !bench->scan;
 }
 

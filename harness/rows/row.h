@@ -73,7 +73,10 @@ struct rows {
  */
 int rows_make(const struct result *result, const struct rounds *rounds,
               const struct round_values *values, struct rows *rows, struct err *err);
-/* Appends a copy; fills `shown`. */
+/*
+ * Appends a copy; fills `shown`. The row of a difference (struct bench_metric) whose interval over
+ * the rounds, or whose only value, is not above 0 loses its numbers: it is skipped, as unresolved.
+ */
 int rows_append(struct rows *rows, const struct row *row, struct err *err);
 void rows_free(struct rows *rows);
 
@@ -92,6 +95,9 @@ const struct row *rows_next(const struct rows *rows, const struct arm *arm, cons
 const struct row *rows_at(const struct rows *rows, const struct arm *arm, const char *metric,
                           const struct dims *dims);
 
+/* True for the row of a difference that is not resolved from 0. */
+bool row_is_unresolved(const struct row *row);
+
 /*
  * The benchmark's doubt about the row (bench_emit_doubt), without the disturbances of its arm; "" =
  * none. Also works for rows read from files. Returns buf.
@@ -101,7 +107,7 @@ char *row_doubt(const struct row *row, const struct arm_rounds *rounds, char *bu
 /*
  * Whether a comparison of results may fail on the row: its metric is `gating`, its arm is neither a
  * baseline nor a control, and it passes `compare_filter`, which excludes tails and values under
- * load.
+ * load. Of a user's command with a metric, that metric alone.
  */
 bool row_is_gating(const struct row *row);
 /* The same for a metric at a position, of any arm. */

@@ -30,6 +30,18 @@ expect 3 "cannot write '/nonexistent/x'" "${ab[@]}" -V a -V b --rounds 1 --junit
 "${ab[@]}" -V a -V b --rounds 1 --json -o "$scratch/json" 2> /dev/null | grep -q '"outcome": "UNCLEAR"' ||
     fail "no outcome in the JSON"
 
+# With a metric of the user's, the run time of the command is shown, but decides nothing.
+"${ab[@]:0:2}" --metric 'rate ([0-9]+)' --rounds 6 -n 1 --host h --json -o "$scratch/metric" -- \
+    'sh -c "echo rate 50"' 'sh -c "sleep 0.3; echo rate 50"' > "$scratch/metric.json" 2> "$scratch/log"
+code=$?
+! command -v jq > /dev/null || {
+    [ "$(jq -c '[.comparisons[] | select(.gates) | .metric]' "$scratch/metric.json")" = '["throughput"]' ] ||
+        fail "gates: $(jq -c .comparisons "$scratch/metric.json")"
+    jq -e '.comparisons[] | select(.metric == "step_time" and .ratio > 2)' "$scratch/metric.json" > /dev/null ||
+        fail "no run time: $(cat "$scratch/metric.json" "$scratch/log")"
+}
+[ "$code" = 0 ] || fail "exit $code: $(cat "$scratch/metric.json" "$scratch/log")"
+
 # Two rounds of equal variants decide nothing, which has its own exit code.
 expect 4 '^No verdict on 2 metrics: 2 UNCLEAR\. .* longer, with --rounds 12\.$' "${ab[@]}" -V a -V b --rounds 2 \
     -o "$scratch/few"
@@ -70,6 +82,29 @@ wait_for 60 saw CONTEND_AB_TEST=here || fail "no worker had the variable of its 
 wait "$ab_pid"
 ! grep -q CONTEND_AB_TEST "$scratch/env/rounds.csv" || fail "the environment is in rounds.csv"
 grep -q '"OMP_WAIT_POLICY=passive"' "$scratch/env/run.json" || fail "run.json has no variants"
+
+# A variable that a variant sets or unsets counts more than the placement's, and the plan follows it. Where nobody chose
+# a placement, the user's number of threads stays.
+told() { # told VARIANT: what its command got
+    grep "^$1 " "$scratch/told" | sort -u | paste -sd'|'
+}
+# shellcheck disable=SC2016 # the inner shell's
+tell='echo "$NAME ${OMP_NUM_THREADS-none} ${OMP_WAIT_POLICY-none} {threads}" >> '"$scratch/told"
+OMP_NUM_THREADS=3 OMP_WAIT_POLICY=active "$CONTEND_FAKE" ab -n 1 --rounds 1 --time 0.05 --host h -o "$scratch/told.d" \
+    -V keeps=env:NAME=keeps -V sets=env:NAME=sets -V sets=env:OMP_NUM_THREADS=1 \
+    -V unsets=env:NAME=unsets -V unsets=unset:OMP_WAIT_POLICY -V placed=env:NAME=placed -V placed=placement:passive \
+    -V placed=env:OMP_WAIT_POLICY=active -- sh -c "$tell" > "$scratch/out" 2> "$scratch/log"
+[ "$(told keeps)" = 'keeps 3 active 3' ] || fail "keeps: $(told keeps)"
+[ "$(told sets)" = 'sets 1 active 1' ] || fail "sets: $(told sets)"
+[ "$(told unsets)" = 'unsets 3 none 3' ] || fail "unsets: $(told unsets)"
+[ "$(told placed)" = "placed 3 active $(nproc)" ] || fail "placed: $(told placed)"
+[ "$(grep -c 'OMP_NUM_THREADS=3 is set: .*variants' "$scratch/log")" = 1 ] || fail "$(cat "$scratch/log")"
+! command -v jq > /dev/null ||
+    [ "$(jq -c '[.arms[] | .plan.workers[0].threads]' "$scratch/told.d/run.json")" = "[3,1,3,$(nproc)]" ] ||
+    fail "threads of the plans: $(jq -c '.arms[].plan' "$scratch/told.d/run.json")"
+OMP_NUM_THREADS=3 "$CONTEND_FAKE" run -P none --threads "$(nproc)" -n 1 --rounds 1 --time 0.05 --host h --no-baselines \
+    --no-canary -o "$scratch/told.d" -- env NAME=given sh -c "$tell" > /dev/null 2>&1
+[ "$(told given)" = "given $(nproc) none $(nproc)" ] || fail "given: $(told given)"
 
 # before and after run around each observation of that variant; the change is read back, and undone at the end.
 knob=$scratch/knob

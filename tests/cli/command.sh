@@ -94,6 +94,7 @@ try 2 "no command: type it after '--'" none --
 try 2 "a scenario, or a command after '--'" none true -- true
 try 2 "'./train' is a command, not a scenario: it goes after '--', as in 'contend run -- ./train'" none ./train
 try 2 'no regular expression' none --metric '([0-9' -- true
+try 2 "'.d' in 'rate \(.d\+\)' is not in POSIX's extended expressions: write \[0-9\]" none --metric 'rate (\d+)' -- true
 try 2 'has 0 groups' none --metric 'rate' -- true
 try 2 'duration says how long' none --duration 1 -- true
 try 2 'one of them' none --steps-by-lines --metric '([0-9]+)' -- true
@@ -107,6 +108,12 @@ answer=$("${one[@]}" --out "$scratch/status" -- false 2>&1 < /dev/null)
 try 3 'killed by signal 11 ' signal -- sh -c 'kill -SEGV $$'
 try 3 'nothing that --metric matches; its last line: hello' nothing --metric 'rate ([0-9.]+)' \
     -- echo hello
+# The first run without a match ends it: others would have none either.
+expect 3 'nothing was measured: worker [01]: the command printed nothing that --metric' "$CONTEND_BINARY" run -n 2 \
+    --rounds 2 --time 0.1 --no-plots --host h --out "$scratch/once" --metric 'rate ([0-9.]+)' \
+    -- sh -c 'echo x >> "$0"' "$scratch/ran"
+[ "$(wc -l < "$scratch/ran")" -le 2 ] || fail "ran $(wc -l < "$scratch/ran") times without a match"
+rm "$scratch/ran"
 try 3 "metric is 'nan', no number" nan --metric 'rate ([0-9.a-z]+)' -- echo rate nan
 try 3 "metric is '-1', no number" minus --metric 'rate (.*)' -- echo rate -1
 try 3 'left no metric in ' file --metric-file "$scratch/m{worker}" -- true

@@ -117,6 +117,36 @@ done
 compare 4 '^3 of 5 runs of new were disturbed: other programs used 50% of the CPUs' base -- busy-{1,2,3,4,5}
 compare 4 '^UNCLEAR +throughput' base -- busy-{1,2,3,4,5}
 compare 1 '^SLOWER' --allow busy base -- busy-{1,2,3,4,5}
+# Runs of other placements: what keeps them apart, and two commands that compare them. Both are accepted.
+for placement in none sized; do
+    mkdir "$placement"
+    for i in 1 2 3 4 5; do
+        cp -r new/$i "$placement/$i"
+        for file in rows rounds; do
+            awk -F, -v p="$placement" 'NR == 1 || $3 == p' new/$i/$file.csv > "$placement/$i/$file.csv"
+        done
+        jq --arg p "$placement" '.arms |= map(select(.placement == $p))' new/$i/run.json > "$placement/$i/run.json"
+        sed -i "s/new-$i/$placement-$i/" "$placement/$i"/*.csv "$placement/$i/run.json"
+    done
+done
+compare 4 'Placements differ: none in base, sized in new' none sized
+compare 4 'placement is none in base, sized in new' none sized -v
+"$CONTEND_FAKE" compare none sized --json | jq -r '.findings[] | select(.id == "rows_apart") |
+    .command, (.sentence | sub(".*: (?<ab>contend ab )"; "\(.ab)"))' > typed
+[ "$(sed -n 1p typed)" = "contend compare --across none sized" ] || fail "to type: $(cat typed)"
+compare 0 '2 SAME' --across none sized
+compare 0 'throughput.* none +sized|metric +none +sized' --across none sized
+ab=$(sed -n 2p typed)
+expect 0 'sized' "$CONTEND_FAKE" ${ab#contend } --dry-run
+compare 2 "has several placements .none, sized.: name one of each side" --across base new
+compare 0 '2 SAME' base new --placement none,sized
+compare 0 '2 SAME' none new --placement sized
+compare 2 "base has no placement 'partition'" none new --placement partition,sized
+compare 2 "new has no placement 'partition'" none new --placement partition
+compare 2 'unknown placement' --placement nothing none sized
+# Other options of the same placement are named, too.
+expect 0 . "$CONTEND_FAKE" run fake -P none --workers 2 --rounds 3 --time 0.05 --warmup 0.01 --no-plots -p step=0.003 --out steps
+compare 4 'Options differ: step is 0.002 in base, 0.003 in new' none/1 steps --allow all
 # Rows that only one side has are named.
 expect 0 . "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 3 --time 0.05 \
     --warmup 0.01 --no-plots --out less

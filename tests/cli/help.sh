@@ -24,6 +24,11 @@ for command in '' $commands; do
     # shellcheck disable=SC2086
     expect 0 '^usage: contend' "$CONTEND_BINARY" $command --help
     the_same "help $command" "$command --help"
+    # Two blanks separate an example from what it is for, also after a long line.
+    # shellcheck disable=SC2086
+    run_on=$("$CONTEND_BINARY" $command --help |
+        awk '/^[A-Z]/ { on = /^Examples/ } on && /^  contend/ && substr($0, 3) !~ /  [^ ]/')
+    [ -z "$run_on" ] || fail "no blank between example and text: $run_on"
 done
 # Options after '--' belong to the user's command.
 wrong=$("$CONTEND_BINARY" man --markdown | grep -e '^### .* -- .*\[options\]')

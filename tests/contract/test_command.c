@@ -27,6 +27,13 @@ TEST(command_refuses_options_that_contradict)
         {{.less_is_better = true}, "--less-is-better needs"},
         {{.duration_s = 1}, "no time to compare"},
         {{.metric = "["}, "no regular expression"},
+        {{.metric = "rate (\\d+)"}, "write [0-9]"},
+        {{.metric = "rate ([\\d.]+)"}, "write 0-9"},
+        {{.metric = "rate ([^]\\d])"}, "write 0-9"},
+        {{.metric = "([[:digit:]\\w]+)"}, "write [:alnum:]_"},
+        {{.metric = "a\\tb ([0-9]+)"}, "write [[:blank:]]"},
+        {{.metric = "(?:a|b) ([0-9]+)"}, "around the number alone"},
+        {{.by_lines = true, .line = "^\\d"}, "write [0-9]"},
         {{.metric = "1"}, "has 0 groups"},
         {{.metric = "(1)(2)"}, "has 2 groups"},
         {{.by_lines = true, .line = "("}, "no regular expression"},
@@ -40,6 +47,13 @@ TEST(command_refuses_options_that_contradict)
         struct err err = {0};
         assert_int_equal(command_check(&bad[i].options, &err), -EINVAL);
         assert_non_null(strstr(err.msg, bad[i].said));
+    }
+    static const char *const right[] = {"\\w+\\s([0-9]+)", "\\\\d([0-9])",    "\\(?([0-9]+)",
+                                        "[(?]([0-9])",     "[]d]([0-9]+)\\.", "[[:digit:]]([0-9])"};
+    for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
+        struct err none = {0};
+        if (command_check(&(struct command_options){.metric = right[i]}, &none))
+            fail_msg("%s", none.msg);
     }
     struct err err = {0};
     const struct command_options good = {

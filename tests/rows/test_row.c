@@ -1,4 +1,5 @@
 /* Rows: derived metrics, intervals, statuses and reasons, the loss that adds up, JSON. */
+#include "harness/engine/command/command_bench.h"
 #include "harness/rows/row.h"
 
 #include <math.h>
@@ -383,6 +384,22 @@ TEST_WITHIN(row_names_the_dose, set_up, tear_down)
     assert_string_equal(row->params, "rows=64;cols=8;slots=2;dose=none");
     assert_null(find(f, "partition", 1, METRIC_DOSE));
     assert_null(find(f, "partition", 2, "background_rate"));
+}
+
+/* The run time of a command that is judged by its metric is no result. */
+TEST(row_gates_by_the_metric_that_the_user_named)
+{
+    static const char *const general[] = {"throughput", "step_time", "background_rate"};
+    const struct bench *run = command_bench_find("command"),
+                       *metric = command_bench_find("command_metric"),
+                       *cost = command_bench_find("command_cost"),
+                       *lines = command_bench_find("command_lines");
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(metric_is_gating(run, general[i], &NO_DIMS));
+        assert_true(metric_is_gating(lines, general[i], &NO_DIMS));
+        assert_int_equal(metric_is_gating(metric, general[i], &NO_DIMS), i == 0);
+        assert_int_equal(metric_is_gating(cost, general[i], &NO_DIMS), i == 0);
+    }
 }
 
 /* A scan has no steps, and so no throughput. */

@@ -114,8 +114,10 @@ static void print_examples(const struct command *command)
 {
     if (command->examples[0].line)
         (void)printf("\nExamples:\n");
-    for (const struct example *e = command->examples; e->line; e++)
-        text_wrap(e->text, printf("  %-*s", EXAMPLE_COLUMN - 2, e->line), EXAMPLE_COLUMN, stdout);
+    for (const struct example *e = command->examples; e->line; e++) {
+        int column = printf("  %-*s", EXAMPLE_COLUMN - 4, e->line);
+        text_wrap(e->text, column + printf("  "), EXAMPLE_COLUMN, stdout);
+    }
 }
 
 void help_print_command(const struct cmd_env *env, const struct command *command, bool all)

@@ -132,7 +132,8 @@ const struct opt ab_option_table[] = {
     OPT_TEXTS(
         "variant", run_options, variants, "NAME[=KIND:VALUE]",
         "A variant, the base first; repeat its name for further changes. Kinds: env:VAR=VALUE, "
-        "param:K=V, placement:P, threads:N, cpu-max:CPUS, lib:nccl=PATH; before:COMMAND, "
+        "unset:VAR, param:K=V, placement:P, threads:N, cpu-max:CPUS, lib:nccl=PATH; "
+        "before:COMMAND, "
         "after:COMMAND (undoes "
         "it) and "
         "check:COMMAND (shows it) around each observation; build:PATH, another contend",

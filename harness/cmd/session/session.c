@@ -110,6 +110,16 @@ int session_not_started(const struct session *s, int rc)
     return s->job_env.launcher && lost ? EXIT_NOT_RUN : EXIT_USAGE;
 }
 
+/* Variants of a command keep the user's threads, unless the user chose a placement or threads. */
+static enum openmp_use find_openmp_use(const struct run_options *options)
+{
+    if (!options->ncommands)
+        return OPENMP_FOR_NONE;
+    return options->variants.n && !options->placements && !options->plan.threads
+               ? OPENMP_FOR_ALL
+               : OPENMP_FOR_DEFAULT;
+}
+
 static void gather_environment(struct session *s)
 {
     unsigned n = 0;
@@ -142,7 +152,7 @@ static void gather_environment(struct session *s)
         s->notes[n++] = s->gpus_note;
         log_info("%s", s->gpus_note);
     }
-    openmp_report(getenv, bitset_count(&cpus), &s->openmp);
+    openmp_report(getenv, bitset_count(&cpus), find_openmp_use(&s->options), &s->openmp);
     for (size_t i = 0; i < s->openmp.n; i++)
         s->notes[n++] = s->openmp.text[i];
     if (s->job.calls) {

@@ -318,7 +318,11 @@ static void note_outcome(const struct session *s, const struct verdict *verdict)
 /* Reports that nothing was measured. In a list, a scenario that cannot run here is skipped. */
 static void report_nothing(const struct session *s, const struct verdict *verdict)
 {
-    const char *reason = verdict->analysis.rows.row[0].reason;
+    const struct rows *rows = &verdict->analysis.rows;
+    size_t first = 0;
+    while (first + 1 < rows->n && rows->row[first].status < STATUS_FAILED)
+        first++;
+    const char *reason = rows->row[rows->row[first].status < STATUS_FAILED ? 0 : first].reason;
     bool skipped = s->outcome && judge_failures(&s->setup->result) == EXIT_GOOD;
     if (s->outcome)
         (void)snprintf(s->outcome->sentence, sizeof(s->outcome->sentence), "%s", reason);

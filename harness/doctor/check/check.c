@@ -137,8 +137,11 @@ bool check_bind(struct checker *checker, const struct view_process *process, int
     struct check_binds *binds = &checker->binds;
     if (!command[0])
         binds->n = 0;
+    const size_t before = strlen(command);
     if (!check_append_bind(checker->view, process, tid, cpus, command, size))
         return false;
+    if (strlen(command) == before) /* it is bound so already */
+        return true;
     struct check_bind *added = array_add(binds->all, binds->n, binds->capacity);
     if (added)
         *added = (struct check_bind){process->pid, tid, *cpus};

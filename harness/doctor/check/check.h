@@ -263,6 +263,8 @@ void check_far_from_gpu(struct checker *checker);
 void check_shut_out_of_gpu(struct checker *checker);
 void check_far_pages(struct checker *checker);
 void check_openmp_settings(struct checker *checker);
+/* The variables that it and check_debugging may unset, some more than once; NULL after the last. */
+const char *check_settings_variable(size_t index);
 void check_spin_wait(struct checker *checker);
 void check_debugging(struct checker *checker);
 

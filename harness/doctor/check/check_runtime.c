@@ -381,6 +381,15 @@ void check_team_set(const struct view_process *process, const struct check_team 
         limit_openmp(process, team, threads, env_changes);
 }
 
+const char *check_team_variable(size_t index)
+{
+    const size_t nruntimes = sizeof(runtimes) / sizeof(runtimes[0]);
+    for (size_t i = 0; i < nruntimes; i++)
+        if (runtimes[i].variable && !index--)
+            return runtimes[i].variable;
+    return index < sizeof(overruling) / sizeof(overruling[0]) ? overruling[index].name : NULL;
+}
+
 void check_team_format(const struct check_team *team, char *buf, size_t size)
 {
     const struct check_runtime *runtime = team->runtime;

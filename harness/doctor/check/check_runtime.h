@@ -46,6 +46,9 @@ void check_team_set(const struct view_process *process, const struct check_team 
 /* The threads for which the process was set at its start; 0 = by its runtime's default. */
 unsigned check_team_setting(const struct view_process *process, const struct check_team *team);
 
+/* The variables that check_team_set may set, some more than once; NULL after the last. */
+const char *check_team_variable(size_t index);
+
 /* "Their runtime is libgomp, which reads OMP_NUM_THREADS" */
 void check_team_format(const struct check_team *team, char *buf, size_t size);
 

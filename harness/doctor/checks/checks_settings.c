@@ -162,6 +162,15 @@ void check_debugging(struct checker *checker)
                           sizeof(debugging) / sizeof(debugging[0]));
 }
 
+const char *check_settings_variable(size_t index)
+{
+    const size_t nclashes = sizeof(clashes) / sizeof(clashes[0]);
+    if (index < nclashes)
+        return clashes[index].name;
+    index -= nclashes;
+    return index < sizeof(debugging) / sizeof(debugging[0]) ? debugging[index].name : NULL;
+}
+
 /* Runs all the time, in user mode only: it computes, or it polls the GPU. */
 static bool is_spinning(const struct view *view, const struct view_task *task)
 {

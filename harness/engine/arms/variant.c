@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/machine/facts/openmp.h"
+
 /* Kinds whose value is one text; add_change handles the others. */
 static const struct kind {
     const char *name;
@@ -20,7 +22,7 @@ static const struct kind {
     {"build", offsetof(struct variant, build)},
 };
 static const char kinds[] =
-    "env, param, placement, threads, cpu-max, lib, before, after, check, build";
+    "env, unset, param, placement, threads, cpu-max, lib, before, after, check, build";
 
 static bool is_named(const char *text, size_t length, const char *name)
 {
@@ -55,28 +57,20 @@ static struct variant *find_or_add(struct variants *variants, const char *text, 
     return variant;
 }
 
+static int add_text(struct opt_texts *texts, const char *text, const char *value, struct err *err)
+{
+    if (texts->n == OPT_TEXTS_MOST)
+        return err_set(err, -EINVAL, "variant '%.80s' is one change too many", text);
+    texts->text[texts->n++] = value;
+    return 0;
+}
+
 static int add_pair(struct opt_texts *pairs, const char *text, const char *value, struct err *err)
 {
     if (!strchr(value, '=') || value[0] == '=')
         return err_set(err, -EINVAL, "variant '%.80s': '%.60s' is not of the form NAME=VALUE", text,
                        value);
-    if (pairs->n == OPT_TEXTS_MOST)
-        return err_set(err, -EINVAL, "variant '%.80s' is one change too many", text);
-    pairs->text[pairs->n++] = value;
-    return 0;
-}
-
-/* Refuses variables that the plan sets (machine/facts/openmp.h): workers would not get these. */
-static int add_env(struct variant *variant, const char *text, const char *value, struct err *err)
-{
-    static const char *const planned[] = {"OMP_NUM_THREADS=", "GOMP_CPU_AFFINITY="};
-    for (size_t i = 0; i < sizeof(planned) / sizeof(planned[0]); i++)
-        if (!strncmp(value, planned[i], strlen(planned[i])))
-            return err_set(err, -EINVAL,
-                           "variant '%.80s': the placement decides about threads and CPUs, not "
-                           "%.*s; use threads:N or placement:NAME",
-                           text, (int)strcspn(value, "="), value);
-    return add_pair(&variant->env, text, value, err);
+    return add_text(pairs, text, value, err);
 }
 
 /* The variable by which bench/ finds the library. */
@@ -115,17 +109,40 @@ static int add_single(struct variant *variant, const char *text, size_t length, 
 }
 
 static int set_threads(struct variant *variant, const char *text, const char *value,
-                       struct err *err)
+                       const char *end_at, struct err *err)
 {
-    char *end;
+    char *end = NULL;
     unsigned long threads = isdigit((unsigned char)value[0]) ? strtoul(value, &end, 10) : 0;
     if (variant->threads)
         return err_set(err, -EINVAL, "variant '%s' has two of 'threads'", variant->name);
-    if (threads < 1 || threads > VARIANT_THREADS_MAX || *end)
+    if (threads < 1 || threads > VARIANT_THREADS_MAX || !strchr(end_at, *end))
         return err_set(err, -EINVAL, "variant '%.80s': threads is a number from 1 to %d", text,
                        VARIANT_THREADS_MAX);
     variant->threads = (unsigned)threads;
     return 0;
+}
+
+/* The plan follows a variable that sets the size of teams. A list has a size for each level. */
+static int add_env(struct variant *variant, const char *text, const char *value, struct err *err)
+{
+    static const char team[] = "OMP_NUM_THREADS=", outside[] = OPENMP_NOT_FOR_WORKERS "=";
+    if (!strncmp(value, outside, strlen(outside)))
+        return err_set(err, -EINVAL,
+                       "variant '%.80s': " OPENMP_NOT_FOR_WORKERS
+                       " binds threads outside of their placement; use placement:NAME",
+                       text);
+    int rc = add_pair(&variant->env, text, value, err);
+    if (rc || strncmp(value, team, strlen(team)) != 0)
+        return rc;
+    return set_threads(variant, text, value + strlen(team), ",", err);
+}
+
+static int add_unset(struct variant *variant, const char *text, const char *value, struct err *err)
+{
+    if (strchr(value, '='))
+        return err_set(err, -EINVAL, "variant '%.80s': unset takes a name, such as OMP_PROC_BIND",
+                       text);
+    return add_text(&variant->env, text, value, err);
 }
 
 static int set_cpu_max(struct variant *variant, const char *text, const char *value,
@@ -157,7 +174,9 @@ static int add_change(struct variant *variant, const char *text, const char *cha
     if (is_named(change, length, "param"))
         return add_pair(&variant->params, text, value, err);
     if (is_named(change, length, "threads"))
-        return set_threads(variant, text, value, err);
+        return set_threads(variant, text, value, "", err);
+    if (is_named(change, length, "unset"))
+        return add_unset(variant, text, value, err);
     if (is_named(change, length, "cpu-max"))
         return set_cpu_max(variant, text, value, err);
     if (is_named(change, length, "lib"))
@@ -174,7 +193,7 @@ int variants_parse(const struct opt_texts *texts, struct variants *variants, str
         struct variant *variant = find_or_add(variants, text, length, err);
         if (!variant)
             return -EINVAL;
-        if (text[length])
+        if (text[length] && text[length + 1])
             rc = add_change(variant, text, text + length + 1, err);
     }
     if (!rc && variants->n < 2)

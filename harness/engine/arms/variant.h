@@ -25,12 +25,12 @@ struct variant {
      * Letters, digits, '_', '-', '+' and '.'; a user's name is shorter than VARIANT_NAME_MAX.
      */
     char name[VARIANT_NAME_MAX + 16];
-    struct opt_texts env;       /* "VAR=VALUE", for its workers */
+    struct opt_texts env;       /* "VAR=VALUE" for its workers, before the plan's; "VAR" = unset */
     char library[512];          /* one of env, from lib:nccl=PATH; "" = none */
     struct opt_texts params;    /* "K=V" */
     const char *placement;      /* NULL = as the other variants */
     double cpu_max;             /* quota of each worker, in CPUs; 0 = as the others */
-    unsigned threads;           /* team size of each worker; 0 = the placement's */
+    unsigned threads;           /* of each worker, also from OMP_NUM_THREADS; 0 = the placement's */
     const char *before, *after; /* for /bin/sh -c, around each observation; or NULL */
     const char *check;          /* the same: prints the state that they change; or NULL */
     const char *build;          /* path of another program; NULL = this one */

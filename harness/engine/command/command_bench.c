@@ -30,6 +30,15 @@ enum { HELPERS_END_MS = 300, PIPE_BYTES = 1 << 16, METRIC_FILE_MOST = 1 << 24 };
 enum { STALE_LINES_MS = 50 };
 static const uint64_t ms_ns = 1000000;
 
+#define NO_MATCH "the command printed nothing that --metric matches"
+#define NO_FILE "the command left no metric in "
+#define NO_LINE "the command ended without a line that counts"
+
+bool command_gave_nothing(const char *reason)
+{
+    return strstr(reason, NO_MATCH) || strstr(reason, NO_FILE) || strstr(reason, NO_LINE);
+}
+
 struct run {
     struct command_orders *orders;
     struct bench_ctx *ctx;
@@ -333,7 +342,7 @@ static int read_metric_file(struct run *run)
     int rc = file_read(AT_FDCWD, run->orders->command.options.metric_file, METRIC_FILE_MOST, &text,
                        &size);
     if (rc)
-        return err_sys(run->ctx->err, rc, "the command left no metric in '%.120s'",
+        return err_sys(run->ctx->err, rc, NO_FILE "'%.120s'",
                        run->orders->command.options.metric_file);
     if (!run->has_metric)
         take_number(run, text, strcspn(text, "\r\n"), false);
@@ -353,8 +362,7 @@ static int take_metric(struct run *run, struct sample *sample)
     if (rc)
         return rc;
     if (!run->number[0])
-        return err_set(run->ctx->err, -ENODATA,
-                       "the command printed nothing that --metric matches%s",
+        return err_set(run->ctx->err, -ENODATA, NO_MATCH "%s",
                        format_last(run, last, sizeof(last)));
     if (run->number_cut)
         return err_set(run->ctx->err, -ERANGE,
@@ -397,7 +405,7 @@ static int start_again(struct run *run)
         uint64_t lines = run->lines;
         int rc = finish(run);
         if (!rc && !lines && !run->lines)
-            rc = err_set(run->ctx->err, -ENODATA, "the command ended without a line that counts");
+            rc = err_set(run->ctx->err, -ENODATA, NO_LINE);
         if (rc)
             return rc;
     }

@@ -48,6 +48,10 @@ struct command_orders {
     const _Atomic uint32_t *stop; /* 1 = other workers need no more load */
 };
 
+/* True for the reason of a worker whose command ended well without the number, or the lines, that
+ * were asked for. */
+bool command_gave_nothing(const char *reason);
+
 /* NULL if none of these benchmarks has the name. */
 const struct bench *command_bench_find(const char *name);
 

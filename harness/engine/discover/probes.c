@@ -199,9 +199,12 @@ static int put_worker(enum facts_probe_name name, const struct bench *bench,
         const struct err *why = value->reason ? &worker->reasons[value->reason - 1] : NULL;
         if (isnan(value->value) && (!why || why->code == -ENOTSUP))
             continue;
+        /* A difference below 0 is not resolved: a limit from above passes it. */
+        const struct bench_metric *metric = &bench->metrics[value->metric];
+        double number = metric->difference ? fdim(value->value, 0) : value->value;
         if (name_place(name, bench, &value->dims, key))
-            rc = put_value(out, &bench->metrics[value->metric], key, value->value,
-                           isnan(value->value) && why ? why->msg : "", err);
+            rc = put_value(out, metric, key, number, isnan(value->value) && why ? why->msg : "",
+                           err);
     }
     return rc;
 }

@@ -10,6 +10,7 @@
 
 #include "harness/engine/worker/launch.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/machine/facts/openmp.h"
 #include "harness/plan/placement/placeholders.h"
 
 static const uint64_t mpi_grace_ns = 500000000, hurry_ns = 100000000;
@@ -216,11 +217,14 @@ struct own_command {
     char *env[COMMAND_ENV_MOST], *metric_file, **argv; /* owned */
 };
 
-/* False if the placement leaves threads at their default: OMP_NUM_THREADS is then the user's. */
+/*
+ * False if nobody chose the number of threads: OMP_NUM_THREADS is then the user's. Likewise if the
+ * user's says the same number, and perhaps more: levels, as in "4,2".
+ */
 static bool sets_threads(const struct arm *arm, const struct plan_worker *plan)
 {
     bool is_default = arm->placement == PLACE_NONE || arm->placement == PLACE_PASSIVE;
-    return !is_default || plan->threads != bitset_count(&plan->cpus);
+    return (!is_default || arm->plan.threads) && openmp_threads(getenv) != plan->threads;
 }
 
 static void set_env(struct own_command *own, const char *name, const char *value)

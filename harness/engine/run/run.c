@@ -7,6 +7,7 @@
 
 #include "harness/engine/arms/arms.h"
 #include "harness/engine/arms/guard.h"
+#include "harness/engine/command/command_bench.h"
 #include "harness/engine/run/others.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/sys/clock.h"
@@ -77,6 +78,7 @@ struct runner {
     struct signals *signals;
     struct guards guards;
     size_t *order; /* of the arms, in this round */
+    bool hopeless; /* the first run of the command gave no result: the others would not either */
 };
 
 /* The time of all phases except the end. */
@@ -111,7 +113,7 @@ static int run_round(struct runner *runner, unsigned round, struct result *resul
     unsigned position = 0;
     for (size_t i = 0; i < result->narms; i++) {
         struct arm *arm = &result->arms[runner->order[i]];
-        if (!is_measured(result, arm, round))
+        if (runner->hopeless || !is_measured(result, arm, round))
             continue;
         if (hooks->on_arm)
             hooks->on_arm(hooks->arg, arm, round, done++, launched * result->rounds_planned);
@@ -129,6 +131,10 @@ static int run_round(struct runner *runner, unsigned round, struct result *resul
             rc = hooks->on_observation(hooks->arg, arm, observation, err);
         if (rc)
             return rc;
+        /* Of several variants one alone may be broken, which is a result. */
+        runner->hopeless = !round && position == 1 && !result->variants &&
+                           observation->status >= STATUS_FAILED &&
+                           command_gave_nothing(observation->reason);
         if (hooks->after_arm)
             hooks->after_arm(hooks->arg);
     }
@@ -186,8 +192,8 @@ int run_rounds(const struct observe_config *config, const struct run_hooks *hook
         cgroups_open(config->cgroups);
     others_begin(&others);
     int rc = guards_open(&runner.guards, result->variants, signals, err);
-    for (unsigned round = result->rounds_done; round < result->rounds_planned && !rc;
-         round = result->rounds_done) {
+    for (unsigned round = result->rounds_done;
+         round < result->rounds_planned && !rc && !runner.hopeless; round = result->rounds_done) {
         rc = order_arms(&runner, result, round, err);
         if (!rc)
             rc = run_round(&runner, round, result, err);

@@ -15,6 +15,7 @@
 #include "harness/lib/base/similar.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/machine/facts/openmp.h"
 #include "harness/plan/placement/placeholders.h"
 
 enum { MAX_COUNTS = 16 };
@@ -249,6 +250,8 @@ static int plan_part(const struct run_options *options, const struct topo *topo,
     if (ncounts < 0)
         return ncounts;
     struct arms_request request = *common;
+    if (variant && !told && common->bench->runs_command && !request.plan.threads)
+        request.plan.threads = openmp_threads(getenv); /* nobody asked for a placement's number */
     request.placements = placements;
     request.nplacements = (size_t)nplacements;
     request.optional = optional;
@@ -389,9 +392,8 @@ static int add_parts(const struct bench *const *benches, const struct run_option
 static int set_variants(const struct run_options *options, struct run_setup *setup, struct err *err)
 {
     int rc = variants_parse(&options->variants, &setup->variants, err);
-    for (size_t i = 0; !rc && options->ncommands > 1 && i < setup->variants.n; i++) {
+    for (size_t i = 0; !rc && options->ncommands > 1 && i < setup->variants.n; i++)
         setup->variants.all[i].argv = options->commands[i];
-    }
     if (!rc)
         rc = variants_check_libraries(&setup->variants, err);
     setup->variants.threshold = options->threshold / 100;

@@ -35,18 +35,20 @@ static bool is_ours(const char *variable, const struct plan_worker *plan, bool s
     return false;
 }
 
-/* True if `env` sets the same variable. */
-static bool is_set(const char *variable, const struct opt_texts *env)
+/* True if `env` sets or unsets the same variable. */
+static bool is_in(const char *variable, const struct opt_texts *env)
 {
-    for (size_t i = 0; env && i < env->n; i++)
-        if (!strncmp(variable, env->text[i], strcspn(env->text[i], "=") + 1))
+    for (size_t i = 0; env && i < env->n; i++) {
+        size_t length = strcspn(env->text[i], "=");
+        if (!strncmp(variable, env->text[i], length) && variable[length] == '=')
             return true;
+    }
     return false;
 }
 
 /*
- * A copy of the environment with `env` and the plan's variables; NULL: no memory. `threads`:
- * "OMP_NUM_THREADS=N", or NULL to leave the number to the user.
+ * A copy of the environment with the plan's variables, and with `env`, which counts more; NULL: no
+ * memory. `threads`: "OMP_NUM_THREADS=N", or NULL to leave the number to the user.
  */
 static char **build_environment(const struct plan_worker *plan, const struct opt_texts *env,
                                 char *threads)
@@ -59,14 +61,14 @@ static char **build_environment(const struct plan_worker *plan, const struct opt
     if (!copy)
         return NULL;
     for (size_t i = 0; i < n; i++)
-        if (!is_ours(environ[i], plan, threads) && !is_set(environ[i], env))
+        if (!is_ours(environ[i], plan, threads) && !is_in(environ[i], env))
             copy[used++] = environ[i];
     for (size_t i = 0; env && i < env->n; i++)
-        if (!is_ours(env->text[i], plan, threads))
+        if (strchr(env->text[i], '='))
             copy[used++] = (char *)(uintptr_t)env->text[i];
-    if (threads)
+    if (threads && !is_in(threads, env))
         copy[used++] = threads;
-    if (plan->passive)
+    if (plan->passive && !is_in(passive, env))
         copy[used] = passive;
     return copy;
 }

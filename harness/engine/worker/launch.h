@@ -39,7 +39,7 @@ void launch_take_name(void);
 
 /* Options of a worker in addition to its plan; each NULL = none. */
 struct launch_request {
-    const struct opt_texts *env; /* "VAR=VALUE", set in its environment */
+    const struct opt_texts *env; /* "VAR=VALUE", set in its environment; "VAR" = unset */
     const struct user_command *command;
     const struct cgroups *cgroups;
     double cpu_max; /* a quota in CPUs, with cgroups; 0 = none */
@@ -50,10 +50,10 @@ struct launch_request {
  * takes a process group of its own, asks to be killed with its parent, and binds itself to the CPUs
  * and memory of its plan: so every library of the new image sees only what the worker owns
  * (libgomp, NCCL and libnuma read the mask once, at start). OMP_NUM_THREADS is set to the plan's
- * threads, GOMP_CPU_AFFINITY is left out (machine/facts/openmp.h), and request->env is added; the
- * rest of the environment is passed on unchanged. stdin is /dev/null, stdout goes to stderr. With a
- * command, OMP_NUM_THREADS is the user's unless command->sets_threads. With cgroups the child first
- * joins its own, and a cpuset replaces the mask.
+ * threads, GOMP_CPU_AFFINITY is left out (machine/facts/openmp.h), and request->env counts more
+ * than both; the rest of the environment is passed on unchanged. stdin is /dev/null, stdout goes to
+ * stderr. With a command, OMP_NUM_THREADS is the user's unless command->sets_threads. With cgroups
+ * the child first joins its own, and a cpuset replaces the mask.
  *
  * A child that cannot bind or exec reports through its slot: WORKER_SKIPPED if the kernel refuses a
  * memory policy (containers) or a cgroup, else WORKER_FAILED. Errors: -errno of fork; the message

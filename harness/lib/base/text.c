@@ -76,6 +76,8 @@ void text_field(int indent, const char *label, const char *fmt, ...)
         text = NULL;
     va_end(ap);
     int column = printf("%-*s", indent, label);
+    if (label[0] && column == (int)strlen(label))
+        column += printf(" ");
     text_wrap(text ? text : "(no memory)", column, indent, stdout);
     free(text);
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <strings.h>
 
+enum { THREADS_MOST = 4096 }; /* as of --threads */
+
 static bool is_set(const char *value)
 {
     return value && *value;
@@ -48,7 +50,7 @@ static bool always(const char *value, char *(*get)(const char *name), unsigned t
 static const struct setting {
     const char *name;
     bool (*acts)(const char *value, char *(*get)(const char *name), unsigned threads);
-    const char *effect;
+    const char *effect; /* NULL = uses[] */
 } settings[] = {
     {"OMP_PROC_BIND", binds,
      "libgomp binds each thread of a worker to a part of the worker's CPUs, also where its "
@@ -62,15 +64,31 @@ static const struct setting {
     {"OMP_THREAD_LIMIT", is_fewer, "libgomp makes no larger teams, whatever a placement plans"},
     {"OMP_DYNAMIC", is_true,
      "libgomp makes smaller teams than a placement plans while the machine is busy"},
-    {"OMP_NUM_THREADS", always,
-     "not for workers, which get the threads of their placement; --threads sets them"},
+    {"OMP_NUM_THREADS", always, NULL},
     {"OMP_WAIT_POLICY", always,
      "it says whether threads spin or sleep at barriers, and with it what oversubscription costs"},
     {"GOMP_SPINCOUNT", always,
      "it says how long threads spin at barriers, and with it what oversubscription costs"},
 };
 
-void openmp_report(char *(*get)(const char *name), unsigned threads, struct openmp_notes *notes)
+static const char *const uses[] = {
+    [OPENMP_FOR_NONE] =
+        "not for workers, which get the threads of their placement; --threads sets them",
+    [OPENMP_FOR_DEFAULT] =
+        "placements that size no threads, such as none, keep it; the others set it, and so does "
+        "--threads",
+    [OPENMP_FOR_ALL] = "variants without threads or a placement of their own keep it",
+};
+
+unsigned openmp_threads(char *(*get)(const char *name))
+{
+    const char *value = get("OMP_NUM_THREADS");
+    unsigned long threads = value && *value >= '0' && *value <= '9' ? strtoul(value, NULL, 10) : 0;
+    return threads <= THREADS_MOST ? (unsigned)threads : 0;
+}
+
+void openmp_report(char *(*get)(const char *name), unsigned threads, enum openmp_use use,
+                   struct openmp_notes *notes)
 {
     notes->n = 0;
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
@@ -78,6 +96,7 @@ void openmp_report(char *(*get)(const char *name), unsigned threads, struct open
         if (!is_set(value) || !settings[i].acts(value, get, threads))
             continue;
         (void)snprintf(notes->text[notes->n++], OPENMP_NOTE_MAX, "%s=%.60s is set: %s",
-                       settings[i].name, value, settings[i].effect);
+                       settings[i].name, value,
+                       settings[i].effect ? settings[i].effect : uses[use]);
     }
 }

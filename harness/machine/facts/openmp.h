@@ -24,7 +24,15 @@ struct openmp_notes {
 /* True if libgomp is told to bind threads. Its constructor then binds the first thread. */
 bool openmp_binds(char *(*get)(const char *name));
 
+/* The user's OMP_NUM_THREADS, of a list its first number; 0 = none. */
+unsigned openmp_threads(char *(*get)(const char *name));
+
+/* Who gets the user's OMP_NUM_THREADS: no worker, as benchmarks size their teams themselves; a
+ * command under placements that leave threads alone; or a command under all placements. */
+enum openmp_use { OPENMP_FOR_NONE, OPENMP_FOR_DEFAULT, OPENMP_FOR_ALL };
+
 /* Writes a sentence on each setting by which workers of up to `threads` threads leave the plan. */
-void openmp_report(char *(*get)(const char *name), unsigned threads, struct openmp_notes *notes);
+void openmp_report(char *(*get)(const char *name), unsigned threads, enum openmp_use use,
+                   struct openmp_notes *notes);
 
 #endif

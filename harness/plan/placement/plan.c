@@ -312,6 +312,7 @@ static void finish_teams(const struct plan_request *request, struct plan *plan)
 {
     unsigned most = quota_threads(request, plan);
     plan->cpu_quota = request->cpu_quota;
+    plan->threads = request->threads;
     for (unsigned w = 0; w < plan->nworkers; w++) {
         struct plan_worker *worker = &plan->workers[w];
         assert(!bitset_empty(&worker->cpus));

@@ -74,6 +74,7 @@ struct plan {
     struct plan_worker *workers;
     bool has_dose;    /* the last worker applies a dose to the others: see plan_add_dose */
     double cpu_quota; /* from the request */
+    unsigned threads; /* from the request: 0 = the placement decided; 0 in plans from a file */
     /* os_cpu to distribute among the workers: allowed, and not excluded by the request (cpus,
      * reserve, cores_each); empty in plans read from a file */
     struct bitset available;

@@ -200,7 +200,13 @@ static void add_range(const struct scan *scan, struct grid *grid)
 {
     char least[32], middle[32], most[32], least_key[96], most_key[96];
     const char *unit = grid->metric->unit;
+    const size_t all = grid->n;
     grid_sort(grid);
+    if (grid->n < all)
+        doc_text(scan->doc, "%s: %zu of %zu values not resolved", grid->metric->name, all - grid->n,
+                 all);
+    if (!grid->n)
+        return;
     const struct row *first = grid->row[0], *last = grid->row[grid->n - 1];
     double median = (grid->row[(grid->n - 1) / 2]->median + grid->row[grid->n / 2]->median) / 2;
     doc_text(scan->doc, "%s: %zu %s, %s (%s) .. %s median .. %s (%s)", grid->metric->name, grid->n,

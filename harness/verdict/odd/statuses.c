@@ -115,7 +115,7 @@ static struct finding make_finding(const struct search *search, const struct arm
                                    enum status status, const char *reason)
 {
     struct finding finding = {.severity = severities[status]};
-    bool bound = number_bound(reason)[0] != '\0';
+    bool bound = number_bound(reason)[0] || !strncmp(reason, "not resolved", 12);
     text_set(finding.id, "%s", status_name(status));
     name_arm(search, arm, finding.subject);
     text_set(finding.sentence, "%s%s%s", bound ? "" : status_name(status), bound ? "" : ": ",

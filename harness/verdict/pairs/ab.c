@@ -13,9 +13,6 @@
 #include "harness/rows/metric.h"
 #include "harness/rows/row.h"
 
-/* As a logarithm; exp() of it fits into a double, and more evidence changes nothing. */
-static const double EVIDENCE_MOST = 500;
-
 /* Two arms that differ only in their variant, and room for one value per round. */
 struct arm_pair {
     const struct analysis *analysis;
@@ -154,6 +151,12 @@ static void put_params(const struct arm_pair *arm_pair, const struct dims *at, c
     (void)snprintf(params, size, "%s", text);
 }
 
+/* Of a worker, by the plan; 0 = it has none. */
+static unsigned threads_of(const struct arm *arm)
+{
+    return arm->plan.nworkers ? arm->plan.workers[0].threads : 0;
+}
+
 /* `at`: the key of both arms. */
 static void describe(const struct arm_pair *arm_pair, const struct round_value *value,
                      const struct dims *at, struct comparison *one)
@@ -170,6 +173,9 @@ static void describe(const struct arm_pair *arm_pair, const struct round_value *
         text_set(placement, "%s", name);
     else
         text_set(placement, "%s against %s", name, placement_infos[other->placement].name);
+    unsigned threads = threads_of(base), others = threads_of(other);
+    if (threads != others && threads && others)
+        text_add(placement, ", %u thread%s against %u", threads, threads == 1 ? "" : "s", others);
     (void)format_dims(base->bench, at, key, sizeof(key));
     text_set(one->arm, "%.40s, %s, %u worker%s%s%s%s%.100s", base->bench->name, placement,
              base->workers, base->workers == 1 ? "" : "s",
@@ -336,6 +342,18 @@ static void report_missing(const struct arm_pair *arm_pair, size_t nbase, size_t
                  reason);
 }
 
+/* True for a difference that is not above 0 in each round: its ratios say nothing. */
+static bool is_unresolved(const struct arm_pair *arm_pair, const struct round_value *group,
+                          size_t n)
+{
+    const struct bench_metric *metric =
+        bench_metric_find(arm_at(arm_pair, arm_pair->base)->bench, group->metric);
+    for (size_t i = 0; metric && metric->difference && i < n; i++)
+        if (group[i].value <= 0)
+            return true;
+    return false;
+}
+
 /* Compares a group of either arm. A group that both have is compared once, as the base's. */
 static void compare_group(const struct arm_pair *arm_pair, const struct round_value *group,
                           size_t n, bool of_base)
@@ -344,7 +362,8 @@ static void compare_group(const struct arm_pair *arm_pair, const struct round_va
     size_t nother;
     const struct round_value *other =
         find_group(arm_pair, of_base ? arm_pair->other : arm_pair->base, group, &nother);
-    if (!of_base && nother)
+    if ((!of_base && nother) || is_unresolved(arm_pair, group, n) ||
+        (nother && is_unresolved(arm_pair, other, nother)))
         return;
     bool moved = other && !values_alike(other, group);
     describe(arm_pair, group, moved ? &NO_DIMS : &group->dims, &one);
@@ -413,51 +432,6 @@ static void compare_all(struct arm_pair *arm_pair)
                 compare_arms(arm_pair);
 }
 
-/* The least mean of its evidence with that of any others, as a logarithm. `sorted` includes its
- * own. */
-static double least_mean(const double *sorted, size_t n, double own)
-{
-    double sum = exp(own), least = sum;
-    size_t counted = 1;
-    bool is_left_out = false;
-    for (size_t i = 0; i < n; i++) {
-        if (!is_left_out && sorted[i] == own) {
-            is_left_out = true;
-            continue;
-        }
-        sum += exp(sorted[i]);
-        least = fmin(least, sum / (double)++counted);
-    }
-    return log(least);
-}
-
-/* A change that is significant by itself, but not among all compared metrics, becomes UNCLEAR. */
-static void close_family(struct comparisons *comparisons, bool gating)
-{
-    double *sorted = calloc(comparisons->n + 1, sizeof(*sorted));
-    size_t n = 0;
-    comparisons->failed = comparisons->failed || !sorted;
-    if (!sorted)
-        return;
-    for (size_t i = 0; i < comparisons->n; i++)
-        if (comparisons->all[i].gating == gating && !isnan(comparisons->all[i].evidence))
-            sorted[n++] = fmin(comparisons->all[i].evidence, EVIDENCE_MOST);
-    n = stats_sort(sorted, n);
-    for (size_t i = 0; i < comparisons->n; i++) {
-        struct comparison *one = &comparisons->all[i];
-        bool changed = one->outcome == OUTCOME_FASTER || one->outcome == OUTCOME_SLOWER;
-        double own = fmin(one->evidence, EVIDENCE_MOST);
-        if (!changed || one->gating != gating || least_mean(sorted, n, own) >= -log(AB_ALPHA))
-            continue;
-        one->outcome = OUTCOME_UNCLEAR;
-        text_set(one->reason,
-                 "After %u paired rounds its change is clear by itself, but not yet as one of %zu "
-                 "compared metrics; a few more rounds should decide.",
-                 one->pairs, n);
-    }
-    free(sorted);
-}
-
 int ab_compare(const struct analysis *analysis, struct comparisons *comparisons, struct err *err)
 {
     size_t rounds = analysis->result->rounds_done + 1;
@@ -481,8 +455,8 @@ int ab_compare(const struct analysis *analysis, struct comparisons *comparisons,
         compare_all(&arm_pair);
     free(swapped);
     free(room);
-    close_family(comparisons, true);
-    close_family(comparisons, false);
+    comparisons_close(comparisons, true, AB_ALPHA);
+    comparisons_close(comparisons, false, AB_ALPHA);
     return comparisons->failed ? err_set(err, -ENOMEM, "no memory to compare %zu rounds", rounds)
                                : 0;
 }

@@ -8,6 +8,7 @@
 
 #include "harness/lib/base/array.h"
 #include "harness/lib/base/text.h"
+#include "harness/lib/stats/stats.h"
 
 int comparisons_add(struct comparisons *comparisons, const struct comparison *comparison,
                     struct err *err)
@@ -98,6 +99,14 @@ size_t comparisons_count(const struct comparisons *comparisons, enum finding_out
     for (size_t i = 0; i < comparisons->n; i++)
         n += comparisons->all[i].gating && comparisons->all[i].outcome == outcome;
     return n;
+}
+
+bool comparisons_paired(const struct comparisons *comparisons)
+{
+    for (size_t i = 0; i < comparisons->n; i++)
+        if (comparisons->all[i].gating && !isnan(comparisons->all[i].ratio))
+            return true;
+    return false;
 }
 
 bool comparisons_decided(const struct comparisons *comparisons)
@@ -313,4 +322,51 @@ double floor_of(const struct bench *bench, const char *metric, const char *unit)
         if (!strcmp(unit, floors[i].unit))
             least = fmax(least, floors[i].floor);
     return least;
+}
+
+/* As a logarithm; exp() of it fits into a double, and more evidence changes nothing. */
+static const double EVIDENCE_MOST = 500;
+
+/* The least mean of its evidence with that of any others, as a logarithm. `sorted` includes its
+ * own. */
+static double least_mean(const double *sorted, size_t n, double own)
+{
+    double sum = exp(own), least = sum;
+    size_t counted = 1;
+    bool is_left_out = false;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_left_out && sorted[i] == own) {
+            is_left_out = true;
+            continue;
+        }
+        sum += exp(sorted[i]);
+        least = fmin(least, sum / (double)++counted);
+    }
+    return log(least);
+}
+
+void comparisons_close(struct comparisons *comparisons, bool gating, double alpha)
+{
+    double *sorted = calloc(comparisons->n + 1, sizeof(*sorted));
+    size_t n = 0;
+    comparisons->failed = comparisons->failed || !sorted;
+    if (!sorted)
+        return;
+    for (size_t i = 0; i < comparisons->n; i++)
+        if (comparisons->all[i].gating == gating && !isnan(comparisons->all[i].evidence))
+            sorted[n++] = fmin(comparisons->all[i].evidence, EVIDENCE_MOST);
+    n = stats_sort(sorted, n);
+    for (size_t i = 0; i < comparisons->n; i++) {
+        struct comparison *one = &comparisons->all[i];
+        bool changed = one->outcome == OUTCOME_FASTER || one->outcome == OUTCOME_SLOWER;
+        double own = fmin(one->evidence, EVIDENCE_MOST);
+        if (!changed || one->gating != gating || least_mean(sorted, n, own) >= -log(alpha))
+            continue;
+        one->outcome = OUTCOME_UNCLEAR;
+        text_set(one->reason,
+                 "After %u paired rounds its change is clear by itself, but not yet as one of %zu "
+                 "compared metrics; a few more rounds should decide.",
+                 one->pairs, n);
+    }
+    free(sorted);
 }

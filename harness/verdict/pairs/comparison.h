@@ -36,6 +36,8 @@ struct comparisons {
     bool failed;                   /* no memory for a comparison */
     char machine_change_text[160]; /* of the machine itself, as control_format; or "" */
     double machine_change_beyond;  /* its part beyond that of equal runs, as a share */
+    char apart[200];               /* why gating rows have no pair, as apart_explain; or "" */
+    bool apart_by_placement;       /* by that alone */
     char new_params[400];          /* parameters that one side lacks, as new_params_format; or "" */
 };
 
@@ -55,8 +57,17 @@ char *comparison_format_where(const struct comparisons *comparisons, const struc
 /* The number of gating comparisons with this outcome. */
 size_t comparisons_count(const struct comparisons *comparisons, enum finding_outcome outcome);
 
+/* True if any gating comparison has values of both sides. */
+bool comparisons_paired(const struct comparisons *comparisons);
+
 /* True if any gating comparison is FASTER, SLOWER or SAME. Otherwise nothing was shown. */
 bool comparisons_decided(const struct comparisons *comparisons);
+
+/*
+ * Of the comparisons with evidence that gate, or of those that do not: a change that is significant
+ * by itself, but not among all of them, becomes UNCLEAR. Sets `failed` if out of memory.
+ */
+void comparisons_close(struct comparisons *comparisons, bool gating, double alpha);
 
 /*
  * A ratio as a change: "-8.0%", "+12.5%"; below a half and above the double "3.4x", "0.012x"; "-"

@@ -8,6 +8,7 @@
 
 #include "harness/lib/base/text.h"
 #include "harness/rows/format.h"
+#include "harness/verdict/runs/apart.h"
 #include "harness/verdict/runs/control.h"
 #include "harness/verdict/runs/run_spread.h"
 
@@ -201,8 +202,11 @@ static void name_arm(const struct paired_row *first, struct comparison *comparis
 {
     const struct row *row = first->row;
     char text[160], dose[FORMAT_DOSE_MAX];
-    (void)format_arm(first->result, row->arm, &row->dims, text, sizeof(text));
-    bool named = row->arm->is_baseline || strstr(text, row->placement) || row->arm->bench->scan;
+    bool across = !first->placement[0];
+    (void)(across ? format_params(first->result, row->arm, text, sizeof(text))
+                  : format_arm(first->result, row->arm, &row->dims, text, sizeof(text)));
+    bool named =
+        across || row->arm->is_baseline || strstr(text, row->placement) || row->arm->bench->scan;
     text_set(comparison->arm, "%s%s%s%s%s, %u worker%s%s%s", row->bench, text[0] ? ", " : "", text,
              named ? "" : ", ", named ? "" : row->placement, row->planned_workers,
              row->planned_workers == 1 ? "" : "s", device_mark(device_find(row->device)),
@@ -247,12 +251,10 @@ static double threshold_of(const struct judge *judge, const struct row *row, dou
 
 static const char *format_runs(const struct measured *measured, char *buf, size_t size)
 {
-    size_t base = measured->sides[PAIRING_BASE].n, other = measured->sides[PAIRING_OTHER].n;
-    size_t history = measured->sides[PAIRING_HISTORY].n;
-    if (base == 1 && other == 1)
-        (void)snprintf(buf, size, "a run a side");
-    else
-        (void)snprintf(buf, size, "%zu and %zu runs", base, other);
+    size_t base = measured->sides[PAIRING_BASE].n, other = measured->sides[PAIRING_OTHER].n,
+           history = measured->sides[PAIRING_HISTORY].n;
+    bool single = base == 1 && other == 1;
+    (void)snprintf(buf, size, single ? "a run a side" : "%zu and %zu runs", base, other);
     if (history)
         (void)snprintf(buf + strlen(buf), size - strlen(buf), ", %zu of the history", history);
     return buf;
@@ -417,7 +419,7 @@ static void decide(const struct judge *judge, const struct candidate *candidate,
 }
 
 static void report_missing(const struct judge *judge, const struct pair *pair,
-                           struct comparison *comparison)
+                           struct comparison *comparison, struct comparisons *comparisons)
 {
     enum pairing_side side = measured_count(pair, PAIRING_BASE) ? PAIRING_OTHER : PAIRING_BASE;
     const struct row *own = pair->n[side] ? pair->rows[side][0].row : NULL;
@@ -430,8 +432,7 @@ static void report_missing(const struct judge *judge, const struct pair *pair,
     else if (own)
         text_add(comparison->reason, "no value above 0 in %s", judge->sides[side].name);
     else
-        text_add(comparison->reason, "only in %s",
-                 judge->sides[side == PAIRING_BASE ? PAIRING_OTHER : PAIRING_BASE].name);
+        apart_explain(&judge->pairing, pair, judge->sides, comparison, comparisons);
 }
 
 /* Failed runs may not be left out: of the outcomes of the other runs, only SLOWER stays. */
@@ -457,15 +458,14 @@ static void count_ended(const struct judge *judge, const struct pair *pair,
 static int compare_pair(const struct judge *judge, const struct pair *pair,
                         struct comparisons *comparisons, struct err *err)
 {
-    const struct row *row = pair_first(pair)->row;
     struct comparison comparison;
     bool here = pair->n[PAIRING_BASE] || pair->n[PAIRING_OTHER];
-    if (!here || !strcmp(row->metric, VALUE_STATUS))
+    if (!here || !strcmp(pair_first(pair)->row->metric, VALUE_STATUS))
         return 0;
     describe(judge, pair, &comparison);
     const struct candidate *candidate = find_candidate(judge, pair);
     if (!pair->n[PAIRING_BASE] || !pair->n[PAIRING_OTHER] || (comparison.gating && !candidate))
-        report_missing(judge, pair, &comparison);
+        report_missing(judge, pair, &comparison, comparisons);
     else if (candidate && judge->options->refused) {
         comparison.outcome = OUTCOME_MISSING;
         text_add(comparison.reason, "%s", judge->options->refused);

@@ -15,9 +15,9 @@
 static int compare_arms(const struct paired_row *first, const struct paired_row *second)
 {
     const struct row *a = first->row, *b = second->row;
-    const char *const texts[][2] = {{a->bench, b->bench},         {a->scenario, b->scenario},
-                                    {a->placement, b->placement}, {a->role, b->role},
-                                    {a->device, b->device},       {first->params, second->params}};
+    const char *const texts[][2] = {
+        {a->bench, b->bench}, {a->scenario, b->scenario}, {first->placement, second->placement},
+        {a->role, b->role},   {a->device, b->device},     {first->params, second->params}};
     int order = (a->workers > b->workers) - (a->workers < b->workers);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && !order; i++)
         order = strcmp(texts[i][0], texts[i][1]);
@@ -203,6 +203,20 @@ static int new_params_leave_out(struct pairing *pairing, struct err *err)
     return rc;
 }
 
+static void add_row(const struct pairing_runs *side, const struct paired_row *from,
+                    struct pairing *pairing)
+{
+    const struct row *row = from->row;
+    bool across = side->placement && !row->arm->is_control;
+    if (across && strcmp(row->placement, side->placement) != 0)
+        return;
+    struct paired_row *added = &pairing->rows[pairing->nrows];
+    *added = *from;
+    added->placement = across ? "" : row->placement;
+    added->params = row->params;
+    added->order = pairing->nrows++;
+}
+
 static int gather(const struct pairing_runs sides[PAIRING_SIDES], struct pairing *pairing,
                   struct err *err)
 {
@@ -217,14 +231,13 @@ static int gather(const struct pairing_runs sides[PAIRING_SIDES], struct pairing
     for (int side = 0; side < PAIRING_SIDES; side++)
         for (size_t run = 0; run < sides[side].n; run++) {
             const struct analysis *analysis = sides[side].runs[run];
-            for (size_t i = 0; i < analysis->rows.n; i++, pairing->nrows++)
-                pairing->rows[pairing->nrows] =
-                    (struct paired_row){.row = &analysis->rows.row[i],
-                                        .result = analysis->result,
-                                        .side = side,
-                                        .run = run,
-                                        .order = pairing->nrows,
-                                        .params = analysis->rows.row[i].params};
+            for (size_t i = 0; i < analysis->rows.n; i++)
+                add_row(&sides[side],
+                        &(struct paired_row){.row = &analysis->rows.row[i],
+                                             .result = analysis->result,
+                                             .side = side,
+                                             .run = run},
+                        pairing);
         }
     return 0;
 }
@@ -299,13 +312,14 @@ bool pair_is_of_same_arm(const struct pair *pair, const struct pair *other)
 static const struct row *find_end(const struct pairing *pairing, const struct pair *pair,
                                   enum pairing_side side, size_t run)
 {
-    const struct row *wanted = pair_first(pair)->row;
+    const struct paired_row *first = pair_first(pair);
+    const struct row *wanted = first->row;
     for (size_t i = 0; i < pairing->nrows; i++) {
         const struct paired_row *own = &pairing->rows[i];
         const struct row *row = own->row;
         if (own->side == side && (run == SIZE_MAX || own->run == run) &&
             row->status >= STATUS_SKIPPED && !strcmp(row->metric, VALUE_STATUS) &&
-            !strcmp(row->bench, wanted->bench) && !strcmp(row->placement, wanted->placement) &&
+            !strcmp(row->bench, wanted->bench) && !strcmp(own->placement, first->placement) &&
             !strcmp(row->role, wanted->role) && row->planned_workers == wanted->planned_workers)
             return row;
     }

@@ -16,16 +16,22 @@ struct pairing_runs {
     const char *name; /* "base" */
     size_t n;
     const struct analysis *const *runs;
+    /*
+     * NULL = all rows. Else only those of this placement, which are paired with those of the other
+     * side's placement; controls are always paired by their own.
+     */
+    const char *placement;
 };
 
 struct paired_row {
     const struct row *row;
     const struct result *result; /* of the run */
     enum pairing_side side;
-    size_t run;         /* index within the side */
-    const char *params; /* key for pairing: those of the row, or fewer (see below) */
-    char *own_params;   /* owned; set if they are fewer */
-    size_t order;       /* among all rows of all sides, as given */
+    size_t run;            /* index within the side */
+    const char *placement; /* key for pairing; "" across placements */
+    const char *params;    /* key for pairing: those of the row, or fewer (see below) */
+    char *own_params;      /* owned; set if they are fewer */
+    size_t order;          /* among all rows of all sides, as given */
 };
 
 /* Equal rows of all sides, ordered by run within a side. A run may have none. */

@@ -42,6 +42,21 @@ TEST(variant_takes_what_stands_behind_its_name)
     assert_false(variants_any_build(&variants));
 }
 
+TEST(variant_sets_the_threads_of_its_plan_by_variable)
+{
+    static struct variants variants;
+    struct err err;
+    assert_int_equal(parse((const char *const[]){"a=", "b=env:OMP_NUM_THREADS=4,2",
+                                                 "b=unset:OMP_PROC_BIND", NULL},
+                           &variants, &err),
+                     0);
+    assert_int_equal(variants.all[0].threads, 0);
+    assert_int_equal(variants.all[0].env.n, 0);
+    assert_int_equal(variants.all[1].threads, 4);
+    assert_string_equal(variants.all[1].env.text[0], "OMP_NUM_THREADS=4,2");
+    assert_string_equal(variants.all[1].env.text[1], "OMP_PROC_BIND");
+}
+
 TEST(variant_commands_may_hold_anything)
 {
     static struct variants variants;
@@ -65,7 +80,6 @@ TEST(variant_refuses_what_it_cannot_take)
         {{"=env:A=1", "b", NULL}, "1 to 31 characters"},
         {{"a;b", "c", NULL}, "letters"},
         {{"a", "an_extremely_long_name_of_32_chars", NULL}, "1 to 31 characters"},
-        {{"a", "b=", NULL}, "NAME=KIND:VALUE"},
         {{"a", "b=env", NULL}, "NAME=KIND:VALUE"},
         {{"a", "b=env:", NULL}, "NAME=KIND:VALUE"},
         {{"a", "b=env:A", NULL}, "'A' is not of the form NAME=VALUE"},
@@ -74,7 +88,13 @@ TEST(variant_refuses_what_it_cannot_take)
         {{"a", "b=lib:mpi=x", NULL}, "lib:nccl=PATH"},
         {{"a", "b=lib:nccl=", NULL}, "lib:nccl=PATH"},
         {{"a", "b=before:x", NULL}, "no after:"},
-        {{"a", "b=env:OMP_NUM_THREADS=4", NULL}, "placement"},
+        {{"a", "b=env:GOMP_CPU_AFFINITY=0", NULL}, "use placement:NAME"},
+        {{"a", "b=env:OMP_NUM_THREADS=", NULL}, "from 1 to 4096"},
+        {{"a", "b=env:OMP_NUM_THREADS=2x", NULL}, "from 1 to 4096"},
+        {{"a", "b=env:OMP_NUM_THREADS=0", NULL}, "from 1 to 4096"},
+        {{"a", "b=threads:4,2", NULL}, "from 1 to 4096"},
+        {{"a", "b=threads:2", "b=env:OMP_NUM_THREADS=2", NULL}, "two of 'threads'"},
+        {{"a", "b=unset:A=1", NULL}, "unset takes a name"},
         {{"a", "b=threads:0", NULL}, "from 1 to 4096"},
         {{"a", "b=threads:4x", NULL}, "from 1 to 4096"},
         {{"a", "b=threads:-1", NULL}, "from 1 to 4096"},

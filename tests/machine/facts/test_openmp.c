@@ -18,7 +18,7 @@ static struct openmp_notes report(const char *const *variables)
 {
     struct openmp_notes notes;
     environment = variables;
-    openmp_report(get, 8, &notes);
+    openmp_report(get, 8, OPENMP_FOR_NONE, &notes);
     return notes;
 }
 

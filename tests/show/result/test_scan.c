@@ -1,4 +1,7 @@
 /* The closing tables of scans fit 80 columns and say what failed. */
+#include <math.h>
+
+#include "harness/rows/analysis.h"
 #include "harness/rows/number.h"
 #include "tests/lib/fixture_golden.h"
 #include "tests/lib/fixture_result.h"
@@ -279,6 +282,55 @@ TEST(table_values_leave_out_what_the_metric_says)
     assert_says(text, "\nshare 0.25 (reason r2)\n");
     assert_null(strstr(text, "r0"));
     assert_null(strstr(text, "doubt"));
+    free(text);
+    fixture_result_free(&result);
+}
+
+/* A difference that is not above 0 in each of the rounds is no figure: not in rows, nor in tables.
+ */
+TEST(table_values_of_a_difference_that_is_not_resolved)
+{
+    enum { POINTS = 4 };
+    static const struct bench_metric metrics[] = {
+        {"extra", "us", "lower", .difference = true}, {"all", "us", "lower"}, {.name = NULL}};
+    static const struct bench bench = {
+        .name = "costs", .metrics = metrics, .dims = dims, .scan = fixture_no_scan};
+    /* By point: clear, below 0 in one round, below 0 in all, 0. */
+    static const double of_round[POINTS][3] = {{3, 4, 5}, {2, -1, 3}, {-7, -1991, -9}, {0, 0, 0}};
+    struct result result;
+    struct analysis analysis;
+    struct err err;
+    fixture_scans_make(&fixture_vm, "mem_latency", &result);
+    result.arms[0].bench = &bench;
+    assert_int_equal(fixture_vm.rounds, 3);
+    for (unsigned round = 0; round < 3; round++) {
+        struct worker_result *worker = result.arms[0].observations[round].workers;
+        worker->nvalues = (size_t)2 * POINTS;
+        for (unsigned i = 0; i < worker->nvalues; i++) {
+            worker->values[i].metric = i / POINTS;
+            worker->values[i].reason = 0;
+            worker->values[i].dims = DIMS({BY_TEAM, i % POINTS});
+            worker->values[i].value = of_round[i % POINTS][round];
+        }
+    }
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    for (unsigned i = 0; i < POINTS; i++) {
+        const struct row *row = &analysis.rows.row[i], *all = &analysis.rows.row[POINTS + i];
+        assert_string_equal(row->metric, "extra");
+        assert_int_equal(row->rounds, 3);
+        assert_int_equal(row_is_unresolved(row), i > 0);
+        assert_int_equal(row->status, i ? STATUS_SKIPPED : all->status);
+        assert_true(i ? isnan(row->median) && isnan(row->min) : row->median == 4);
+        assert_false(row_is_unresolved(all) || row_is_gating(row));
+    }
+    analysis_free(&analysis);
+    char *text = print_result(&result);
+    assert_says(text, "not resolved");
+    assert_null(strstr(text, "skipped"));
+    char *extra = strstr(text, "extra"), *end = extra ? strchr(extra, '\n') : NULL;
+    assert_non_null(end);
+    *end = '\0';
+    assert_null(strchr(extra, '-'));
     free(text);
     fixture_result_free(&result);
 }

@@ -341,3 +341,45 @@ TEST_WITHIN(ab_advises_more_rounds, set_up, tear_down)
     f->result.arms[other].observations[0].status = STATUS_CENSORED;
     expect_advice(f, "2 UNCLEAR. Steps were cut off: run it again with a longer --limit.");
 }
+
+/* Rounds in which a difference is below 0 have no ratio; the others alone would say too much. */
+TEST_WITHIN(ab_leaves_out_a_difference_that_is_not_resolved, set_up, tear_down)
+{
+    static const struct bench_metric metrics[] = {{"step_time", "s", "lower", .difference = true},
+                                                  {.name = NULL}};
+    struct fixture *f = *state;
+    struct bench bench = fixture_bench;
+    struct err err = {0};
+    bench.metrics = metrics;
+    size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
+    add_rounds(f, base, other, 20, 1.5);
+    f->result.arms[base].bench = f->result.arms[other].bench = &bench;
+    for (int below = 0; below < 2; below++) {
+        assert_int_equal(analysis_make(&f->result, &f->analysis, &err), 0);
+        for (size_t i = 0; i < f->analysis.values.n; i++) {
+            struct round_value *value = &f->analysis.values.value[i];
+            if (below && !strcmp(value->metric, "step_time") && value->round == 3)
+                value->value = -1;
+        }
+        assert_int_equal(ab_compare(&f->analysis, &f->comparisons, &err), 0);
+        size_t n = 0;
+        for (size_t i = 0; i < f->comparisons.n; i++)
+            n += !strcmp(f->comparisons.all[i].metric, "step_time");
+        assert_int_equal(n, !below);
+        comparisons_free(&f->comparisons);
+        analysis_free(&f->analysis);
+    }
+    f->analysis = (struct analysis){0};
+    f->comparisons = (struct comparisons){0};
+}
+
+TEST_WITHIN(ab_says_where_variants_have_other_threads, set_up, tear_down)
+{
+    struct fixture *f = *state;
+    size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
+    add_rounds(f, base, other, 6, 1);
+    f->result.arms[base].plan.workers[0].threads = 4;
+    f->result.arms[other].plan.workers[0].threads = 1;
+    compare(f);
+    (void)find(f, "partition, 4 threads against 1, 2 workers", "throughput");
+}

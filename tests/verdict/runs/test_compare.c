@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "harness/lib/base/text.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_sim.h"
 #include "tests/lib/unit.h"
@@ -382,4 +383,46 @@ TEST(compare_does_not_count_what_the_machine_moved)
                          m);
         two_free(&two);
     }
+}
+
+/* A row without a pair says in what the other side's differs: the placement, or options. */
+TEST(compare_says_what_keeps_rows_apart)
+{
+    struct two two;
+    two_init(&two, 1, 1);
+    for (size_t metric = 0; metric < 2; metric++)
+        row_of(&two, 1, 0, metric)->placement = "sized";
+    const char *placement = row_of(&two, 0, 0, 0)->placement;
+    compare(&two);
+    assert_int_equal(two.comparisons.n, 4);
+    for (size_t i = 0; i < 4; i++) {
+        const struct comparison *one = &two.comparisons.all[i];
+        assert_int_equal(one->outcome, OUTCOME_MISSING);
+        assert_non_null(strstr(one->reason, placement));
+        assert_non_null(strstr(one->reason, "sized in new"));
+    }
+    assert_true(two.comparisons.apart_by_placement && two.comparisons.apart[0]);
+    assert_false(comparisons_paired(&two.comparisons));
+    comparisons_free(&two.comparisons);
+
+    two.sides[PAIRING_BASE].placement = placement;
+    two.sides[PAIRING_OTHER].placement = "sized";
+    compare(&two);
+    assert_int_equal(two.comparisons.n, 2);
+    assert_true(comparisons_paired(&two.comparisons) && !two.comparisons.apart[0]);
+    comparisons_free(&two.comparisons);
+
+    two.sides[PAIRING_BASE].placement = two.sides[PAIRING_OTHER].placement = NULL;
+    for (size_t metric = 0; metric < 2; metric++) {
+        row_of(&two, 1, 0, metric)->placement = placement;
+        text_set(row_of(&two, 0, 0, metric)->params, "rows=64;slots=2");
+        text_set(row_of(&two, 1, 0, metric)->params, "rows=128;slots=4");
+    }
+    compare(&two);
+    assert_int_equal(two.comparisons.n, 4);
+    assert_non_null(strstr(first(&two)->reason, "rows is 64 in base, 128 in new"));
+    assert_non_null(strstr(first(&two)->reason, "workers is 2 in base, 4 in new"));
+    assert_false(two.comparisons.apart_by_placement);
+    assert_true(two.comparisons.apart[0]);
+    two_free(&two);
 }

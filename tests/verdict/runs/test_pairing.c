@@ -236,3 +236,43 @@ TEST(params_without_defaults)
     assert_string_equal(new_params_without_defaults(NULL, "rows=64", left, sizeof(left)),
                         "rows=64");
 }
+
+/* Across placements, one of each side is paired; other rows of either side are left out. */
+TEST(pairing_across_placements)
+{
+    static const struct bench bench = {.name = "pipeline"};
+    static const struct arm arm = {.bench = &bench};
+    struct two two;
+    two_init(&two);
+    for (int run = 0; run < 2; run++)
+        for (size_t i = 0; i < ROWS; i++)
+            two.rows[run][i].arm = &arm;
+    two.sides[PAIRING_BASE].placement = "partition";
+    two.sides[PAIRING_OTHER].placement = "sized";
+    assert_int_equal(pair(&two), 0);
+    assert_int_equal(two.pairing.n, 1);
+    const struct pair *only = &two.pairing.pairs[0];
+    assert_ptr_equal(only->rows[PAIRING_BASE]->row, &two.rows[0][2]);
+    assert_ptr_equal(only->rows[PAIRING_OTHER]->row, &two.rows[1][3]);
+    pairing_free(&two.pairing);
+}
+
+/* A control says how the machine changed, and keeps its own placement. */
+TEST(pairing_across_placements_keeps_controls)
+{
+    static const struct bench bench = {.name = "pipeline"};
+    static const struct arm control = {.bench = &bench, .is_control = true},
+                            arm = {.bench = &bench};
+    struct two two;
+    two_init(&two);
+    for (int run = 0; run < 2; run++)
+        for (size_t i = 0; i < ROWS; i++)
+            two.rows[run][i].arm = i < 2 ? &control : &arm;
+    two.sides[PAIRING_BASE].placement = "partition";
+    two.sides[PAIRING_OTHER].placement = "sized";
+    assert_int_equal(pair(&two), 0);
+    assert_int_equal(two.pairing.n, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(two.pairing.pairs[i].n[PAIRING_BASE] && two.pairing.pairs[i].n[PAIRING_OTHER]);
+    pairing_free(&two.pairing);
+}

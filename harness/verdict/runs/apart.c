@@ -1,0 +1,104 @@
+#include "harness/verdict/runs/apart.h"
+
+#include <string.h>
+
+#include "harness/lib/base/text.h"
+
+enum { APART_MAX = 200, VALUE_MAX = 128 };
+
+/* Differences between a row of base and one of new. */
+struct differences {
+    unsigned n;
+    bool placement; /* one of them */
+    char text[APART_MAX];
+};
+
+static void compare_texts(const char *name, const char *base, const char *other,
+                          const struct pairing_runs *sides, struct differences *differences)
+{
+    if (!strcmp(base, other))
+        return;
+    differences->n++;
+    text_append(differences->text, APART_MAX, "; ", "%.60s is %.60s in %.20s, %.60s in %.20s", name,
+                base, sides[PAIRING_BASE].name, other, sides[PAIRING_OTHER].name);
+}
+
+/* The value of a params column at that name; "not set": it has none. Returns buf. */
+static const char *find_value(const char *params, const char *name, size_t length,
+                              char buf[static VALUE_MAX])
+{
+    for (const char *at = params; *at; at += strcspn(at, ";"), at += *at == ';')
+        if (!strncmp(at, name, length) && at[length] == '=') {
+            at += length + 1;
+            (void)snprintf(buf, VALUE_MAX, "%.*s", (int)strcspn(at, ";"), at);
+            return buf;
+        }
+    return "not set";
+}
+
+/* Compares the parameters of `one`; with `missing` only those that `other` does not have. */
+static void compare_params(const char *one, const char *other, bool missing,
+                           const struct pairing_runs *sides, struct differences *differences)
+{
+    const char *end = row_key(one);
+    for (const char *at = one; at < end && *at; at += strcspn(at, ";"), at += *at == ';') {
+        char own[VALUE_MAX], others[VALUE_MAX], name[VALUE_MAX];
+        size_t length = strcspn(at, "=;");
+        const char *here = find_value(one, at, length, own);
+        const char *there = find_value(other, at, length, others);
+        bool is_slots = length == strlen("slots") && !strncmp(at, "slots", length);
+        (void)snprintf(name, sizeof(name), "%.*s", is_slots ? 7 : (int)length,
+                       is_slots ? "workers" : at);
+        if (!missing)
+            compare_texts(name, here, there, sides, differences);
+        else if (there != others)
+            compare_texts(name, there, here, sides, differences);
+    }
+}
+
+static struct differences differences_of(const struct paired_row *base,
+                                         const struct paired_row *other,
+                                         const struct pairing_runs *sides)
+{
+    struct differences differences = {0};
+    compare_texts("placement", base->placement, other->placement, sides, &differences);
+    differences.placement = differences.n;
+    compare_texts("scenario", base->row->scenario, other->row->scenario, sides, &differences);
+    compare_texts("device", base->row->device, other->row->device, sides, &differences);
+    compare_params(base->params, other->params, false, sides, &differences);
+    compare_params(other->params, base->params, true, sides, &differences);
+    return differences;
+}
+
+/* True if both measure the same, but for placement and options. */
+static bool is_near(const struct row *a, const struct row *b)
+{
+    return !strcmp(a->metric, b->metric) && !strcmp(a->bench, b->bench) &&
+           !strcmp(a->role, b->role) && !strcmp(row_key(a->params), row_key(b->params));
+}
+
+void apart_explain(const struct pairing *pairing, const struct pair *pair,
+                   const struct pairing_runs sides[PAIRING_SIDES], struct comparison *comparison,
+                   struct comparisons *comparisons)
+{
+    enum pairing_side own = pair->n[PAIRING_BASE] ? PAIRING_BASE : PAIRING_OTHER;
+    enum pairing_side lacking = own == PAIRING_BASE ? PAIRING_OTHER : PAIRING_BASE;
+    const struct paired_row *row = pair->rows[own];
+    struct differences least = {0};
+    for (size_t i = 0; i < pairing->n; i++) {
+        const struct pair *other = &pairing->pairs[i];
+        if (other->n[own] || !other->n[lacking] || !is_near(row->row, other->rows[lacking]->row))
+            continue;
+        const struct paired_row *near = other->rows[lacking];
+        struct differences found = own == PAIRING_BASE ? differences_of(row, near, sides)
+                                                       : differences_of(near, row, sides);
+        if (!least.n || found.n < least.n)
+            least = found;
+    }
+    text_add(comparison->reason, "only in %s%s%s", sides[own].name, least.n ? ": " : "",
+             least.text);
+    if (!comparison->gating || !least.n || comparisons->apart[0])
+        return;
+    text_set(comparisons->apart, "%s", least.text);
+    comparisons->apart_by_placement = least.n == 1 && least.placement;
+}
