@@ -163,7 +163,7 @@ int groups_check_row(struct groups *groups, const struct round_values *values, s
                           "%.60s in %.30s, %s is better; in " CSV_ROUNDS_NAME " %.30s, %s",
                           row->metric, row->unit, row->better, group->unit, group->better);
     int rc = check_numbers(group, values->value, row, reader, err);
-    return rc ? rc : take_interval(group, values->value, row, err);
+    return rc || row_is_unresolved(row) ? rc : take_interval(group, values->value, row, err);
 }
 
 /* True for the status of failed rounds if other rounds have values, and for parts of a loss that
