@@ -11,8 +11,8 @@
 /*
  * Finding ids: cpus_hidden (allowed, but not listed as online), cpus_unknown (in the affinity mask,
  * but not in the topology), cpus_isolated (allowed: a doubt), cpus_isolated_out (not allowed: a
- * note), node_no_memory and node_memory_refused (of nodes with allowed CPUs), other_gpus. At most
- * one of each. -ENOMEM only.
+ * note), node_no_memory (once more for nodes that the source does not list) and node_memory_refused
+ * (of nodes with allowed CPUs), other_gpus. At most one of the others. -ENOMEM only.
  */
 int topo_check(const struct topo *topo, struct findings *findings, struct err *err);
 
