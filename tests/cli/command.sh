@@ -36,7 +36,7 @@ said words 'omp=[0-9]+'
 # A link in place of the folder for outputs is not followed.
 mkdir "$scratch/linked" "$scratch/elsewhere"
 ln -s "$scratch/elsewhere" "$scratch/linked/command-output"
-try 3 "linked/command-output' is no folder, or a link" linked -- true
+try 2 "linked/command-output' is no folder, or a link" linked -- true
 [ -z "$(ls -A "$scratch/elsewhere")" ] || fail "written through a link: $(ls -A "$scratch/elsewhere")"
 # For a command that fails, the error is reported, without a message that plots are missing.
 try 3 'the command exited with status 3' fails -- sh -c 'exit 3'

@@ -1,6 +1,7 @@
 #include "harness/doctor/check/cure.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -67,10 +68,10 @@ int cure_decide(const struct diagnosis *diagnosis, bool tries, struct cure_plan 
         return err_set(err, -ENOMEM, "out of memory for %zu findings", diagnosis->n);
     for (size_t i = 0; i < diagnosis->n && !rc; i++) {
         const struct found *found = &diagnosis->all[i];
-        const bool is_note = found->finding.severity == FINDING_NOTE;
+        const bool is_unsure = found->finding.severity == FINDING_NOTE || isnan(found->gain.times);
         const bool may = may_bind(diagnosis, found, &plan->binds);
-        plan->is_unsure |= may && is_note && !tries;
-        if (may && (tries || !is_note))
+        plan->is_unsure |= may && is_unsure && !tries;
+        if (may && (tries || !is_unsure))
             rc = add_binds(&found->binds, &plan->binds, err);
         else if (found->finding.severity == FINDING_BAD && found->npids)
             plan->other[plan->nother++] = found;
@@ -99,6 +100,7 @@ char *cure_format_other(const struct found *found, char *buf, size_t size)
         (void)snprintf(buf, size, "%s",
                        found->cure == CURE_BY_HAND && found->finding.command[0]
                            ? "the command above"
-                           : kinds[found->cure]);
+                       : found->cure == CURE_BIND && isnan(found->gain.times) ? "of unknown gain"
+                                                                              : kinds[found->cure]);
     return buf;
 }

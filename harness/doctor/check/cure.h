@@ -10,7 +10,9 @@
  * A process is bound if the command of an error or warning does it, exactly as that command says.
  * It is left alone if another error or warning says that a binding does not help it: two spinning
  * teams that were bound although fewer threads were their cure went from 2305 to 66 steps/s.
- * Processes without such a finding are left alone too: a binding may only slow them.
+ * Processes without such a finding are left alone too, as a binding may only slow them. So are
+ * those whose gain is unknown because no CPU idles: three processes on one CPU drive others away
+ * from it, and got 0.83x when they were let onto a second CPU that others used.
  */
 #ifndef CONTEND_DOCTOR_CHECK_CURE_H
 #define CONTEND_DOCTOR_CHECK_CURE_H

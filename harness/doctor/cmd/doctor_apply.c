@@ -103,40 +103,41 @@ static int watch_change(struct reader *reader, struct doctor_watch *watch, struc
                : doctor_watch_measure(watch, true, reader, signals, err);
 }
 
-/* *harms: the change is undone, unless the user insists. */
-static int report_watch(const struct doctor_apply_options *options,
-                        const struct doctor_change *change, const struct doctor_watch *watch,
-                        bool *harms, struct err *err)
+/* The third number tells other load, which comes and goes, from the change. */
+static int undo_and_report(const struct doctor_change *change, struct doctor_watch *watch,
+                           struct reader *reader, struct signals *signals, struct err *err)
+{
+    struct apply_left left;
+    const double before = watch->before;
+    int rc = apply_undo(change->state, 0, &left, err);
+    if (!rc)
+        rc = doctor_watch_measure(watch, false, reader, signals, err);
+    if (!rc)
+        (void)printf("undone: their logs had %.3g lines/s before, %.3g with it, and %.3g after\n",
+                     before, watch->with, watch->before);
+    return rc;
+}
+
+static void report_watch(const struct doctor_apply_options *options,
+                         const struct doctor_change *change, const struct doctor_watch *watch)
 {
     char state[1040], pids[640] = "";
-    struct apply_left left;
-    *harms = doctor_watch_fell(watch) && !options->force;
-    if (*harms) {
-        (void)printf("it harms: %.3g -> %.3g lines/s in their logs (%.2gx)\n", watch->before,
-                     watch->with, watch->with / watch->before);
-        int rc = apply_undo(change->state, 0, &left, err);
-        if (!rc)
-            (void)puts("undone: all is as it was");
-        return rc;
-    }
     if (isfinite(watch->with / watch->before)) {
         (void)printf("their logs: %.3g -> %.3g lines/s (%.3gx), in one block each\n", watch->before,
                      watch->with, watch->with / watch->before);
-        return 0;
+        return;
     }
     (void)doctor_change_name_pids(change, pids, sizeof(pids));
     (void)doctor_format_state(options, state, sizeof(state));
     (void)printf("No gain is proven: no log of theirs shows their speed. These commands prove it:\n"
                  "  contend doctor --undo%s\n  contend doctor --verify METRIC%s%s\n",
                  state, pids, state);
-    return 0;
 }
 
 static int bind_and_watch(struct reader *reader, const struct doctor_apply_options *options,
                           struct doctor_change *change, struct doctor_watch *watch,
                           struct signals *signals, bool *done, struct err *err)
 {
-    bool harms = false;
     size_t bound = 0;
     int rc = doctor_watch_measure(watch, false, reader, signals, err);
     if (rc)
@@ -149,11 +150,13 @@ static int bind_and_watch(struct reader *reader, const struct doctor_apply_optio
                  bound == 1 ? "" : "es");
     (void)fflush(stdout);
     rc = watch_change(reader, watch, signals, err);
+    if (!rc && doctor_watch_fell(watch) && !options->force)
+        return undo_and_report(change, watch, reader, signals, err);
+    *done = true;
     if (!rc)
-        rc = report_watch(options, change, watch, &harms, err);
-    if (!rc && !harms)
+        report_watch(options, change, watch);
+    if (!rc)
         rc = report_cost(reader, watch, &change->bystanders, signals, err);
-    *done = !harms;
     return rc == -EINTR
                ? err_set(err, rc, "interrupted; they stay bound until 'contend doctor --undo'")
                : rc;

@@ -252,9 +252,8 @@ static void report_nothing(const struct planning *planning)
     const bool is_left_out = planning->cures.binds.n || planning->options->force;
     const bool is_busy = apply_find_leads(planning->view, planning->leads);
     (void)fprintf(planning->out, "nothing was changed: %s\n",
-                  is_left_out || !is_busy ? "no busy process can be bound"
-                  : planning->cures.is_unsure
-                      ? "what this binding gains is not known; --verify METRIC measures it"
+                  is_left_out || !is_busy     ? "no busy process can be bound"
+                  : planning->cures.is_unsure ? "the gain is not known; --verify METRIC measures it"
                   : planning->cures.nother
                       ? "a binding would not fix this, and may harm; --force binds"
                       : "no error, and a binding may slow healthy jobs; --force binds");

@@ -1,6 +1,8 @@
 /* Which running processes --apply binds: those of a finding's command, and no other. */
 #include "harness/doctor/check/cure.h"
 
+#include <math.h>
+
 #include "tests/lib/fixture_view.h"
 #include "tests/lib/unit.h"
 
@@ -186,6 +188,30 @@ TEST(only_some_cures_forbid_a_binding)
         struct cure_plan plan = decide(&diagnosis, false);
         assert_int_equal(plan.binds.n, cases[i].nbinds);
         cure_free(&plan);
+    }
+}
+
+/* Children that inherited one CPU: their gain is known only while another CPU idles. */
+TEST(an_unknown_gain_is_tried_and_not_applied)
+{
+    for (int is_busy = 0; is_busy < 2; is_busy++) {
+        struct machine machine;
+        view_plant(&machine, 2);
+        plant_two_on_one(&machine, 0, 0, is_busy ? 4 : 1);
+        for (size_t w = 0; w < 2; w++)
+            machine.processes[w].parent_mask = 0;
+        struct diagnosis diagnosis = view_judge(&machine);
+        const struct found *found = view_look_for(&diagnosis, "inherited_mask");
+        assert_non_null(found);
+        assert_int_equal(isnan(found->gain.times), is_busy);
+        struct cure_plan plan = decide(&diagnosis, false);
+        assert_int_equal(plan.binds.n, is_busy ? 0 : 2);
+        assert_int_equal(plan.is_unsure, is_busy);
+        cure_free(&plan);
+        plan = decide(&diagnosis, true);
+        assert_int_equal(plan.binds.n, 2);
+        cure_free(&plan);
+        diagnosis_free(&diagnosis);
     }
 }
 
