@@ -67,17 +67,19 @@ static double poll_share(const struct view_process *process)
     return isnan(view_spin_share(process)) ? (double)NAN : (process->spins - process->calls) / all;
 }
 
-/* Of one launcher, or of one job by their environment. Others need one parent and name, and to poll
- * both. */
-static bool are_together(const struct view *view, const struct view_process *a,
-                         const struct view_process *b)
+/*
+ * Processes of one launcher (`launcher`: that of `first`, or NULL), or of one job by their
+ * environment. Others need one parent and name, and to poll both.
+ */
+static bool are_together(const struct view *view, const struct view_process *launcher,
+                         const struct view_process *first, const struct view_process *process)
 {
-    const struct view_process *one = launch_find_launcher(view, a),
-                              *other = launch_find_launcher(view, b);
-    const bool is_job = one && other ? one == other : !one && !other && has_same_job(a, b);
-    return a == b || is_job ||
-           (a->parent == b->parent && strcmp(a->name, b->name) == 0 &&
-            poll_share(a) >= check_spinning_least && poll_share(b) >= check_spinning_least);
+    const struct view_process *other = launch_find_launcher(view, process);
+    return first == process || (launcher && launcher == other) ||
+           (!launcher && !other && has_same_job(first, process)) ||
+           (first->parent == process->parent && strcmp(first->name, process->name) == 0 &&
+            poll_share(first) >= check_spinning_least &&
+            poll_share(process) >= check_spinning_least);
 }
 
 static bool is_set(const struct view_process *process, const char *name)
@@ -149,7 +151,7 @@ static void find_ranks(const struct checker *checker, size_t first, size_t *jobs
     for (size_t i = first; i < view->nprocesses; i++) {
         const int group = checker->group_of[i];
         if (group < 0 || jobs[i] || checker->has_cause[group] ||
-            !are_together(view, &view->processes[first], &view->processes[i]))
+            !are_together(view, ranks->launcher, &view->processes[first], &view->processes[i]))
             continue;
         jobs[i] = first + 1;
         add_rank(checker, i, ranks);
