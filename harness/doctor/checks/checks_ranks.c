@@ -209,7 +209,7 @@ static void write_cure(const struct checker *checker, const struct ranks *ranks,
     (void)snprintf(cure, size, "Start as many as CPUs (%u)%s", find_fitting(ranks),
                    yields ? ", or let Open MPI yield while it polls "
                             "(OMPI_MCA_mpi_yield_when_idle=1)"
-                          : "");
+                          : "; no setting is known that lets them yield");
 }
 
 static void report_ranks(struct checker *checker, const struct ranks *ranks)
