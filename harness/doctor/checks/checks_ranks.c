@@ -168,10 +168,9 @@ static void find_ranks(const struct checker *checker, size_t first, size_t *jobs
  */
 static struct check_gain gain_of(const struct ranks *ranks, double wall_s)
 {
-    const double polled = poll_share(&ranks->sum);
-    const struct check_gain gain = check_gain_of_spin(polled);
-    const double shared = 1 + ranks->cpu_share * polled / (1 - polled);
-    const double most = fmin(shared, wall_s / ranks->most_s);
+    struct check_gain gain = check_gain_of_spin(poll_share(&ranks->sum));
+    const double most = wall_s / ranks->most_s;
+    gain.times = 1 + ranks->cpu_share * (gain.times - 1);
     return most < gain.times ? (struct check_gain){most, NULL} : gain;
 }
 
