@@ -67,17 +67,19 @@ static double poll_share(const struct view_process *process)
     return isnan(view_spin_share(process)) ? (double)NAN : (process->spins - process->calls) / all;
 }
 
-/* Of one launcher, or of one job by their environment. Others need one parent and name, and to poll
- * both. */
-static bool are_together(const struct view *view, const struct view_process *a,
-                         const struct view_process *b)
+/*
+ * Processes of one launcher (`launcher`: that of `first`, or NULL), or of one job by their
+ * environment. Others need one parent and name, and to poll both.
+ */
+static bool are_together(const struct view *view, const struct view_process *launcher,
+                         const struct view_process *first, const struct view_process *process)
 {
-    const struct view_process *one = launch_find_launcher(view, a),
-                              *other = launch_find_launcher(view, b);
-    const bool is_job = one && other ? one == other : !one && !other && has_same_job(a, b);
-    return a == b || is_job ||
-           (a->parent == b->parent && strcmp(a->name, b->name) == 0 &&
-            poll_share(a) >= check_spinning_least && poll_share(b) >= check_spinning_least);
+    const struct view_process *other = launch_find_launcher(view, process);
+    return first == process || (launcher && launcher == other) ||
+           (!launcher && !other && has_same_job(first, process)) ||
+           (first->parent == process->parent && strcmp(first->name, process->name) == 0 &&
+            poll_share(first) >= check_spinning_least &&
+            poll_share(process) >= check_spinning_least);
 }
 
 static bool is_set(const struct view_process *process, const char *name)
@@ -149,7 +151,7 @@ static void find_ranks(const struct checker *checker, size_t first, size_t *jobs
     for (size_t i = first; i < view->nprocesses; i++) {
         const int group = checker->group_of[i];
         if (group < 0 || jobs[i] || checker->has_cause[group] ||
-            !are_together(view, &view->processes[first], &view->processes[i]))
+            !are_together(view, ranks->launcher, &view->processes[first], &view->processes[i]))
             continue;
         jobs[i] = first + 1;
         add_rank(checker, i, ranks);
@@ -164,20 +166,20 @@ static void find_ranks(const struct checker *checker, size_t first, size_t *jobs
  * The time spent polling, of which others on their CPUs take their share, limited by the rank that
  * computes most.
  */
-static double most_gain(const struct ranks *ranks, double wall_s)
-{
-    const double polled = poll_share(&ranks->sum);
-    const double shared = 1 + ranks->cpu_share * polled / (1 - polled);
-    return fmin(shared, wall_s / ranks->most_s);
-}
-
 static struct check_gain gain_of(const struct ranks *ranks, double wall_s)
 {
     const struct check_spin spin = {.share = poll_share(&ranks->sum),
                                     .samples = ranks->sum.samples + ranks->sum.missing_samples};
-    const struct check_gain gain = check_gain_of_fewer(&spin);
-    const double most = most_gain(ranks, wall_s);
+    struct check_gain gain = check_gain_of_fewer(&spin);
+    const double most = wall_s / ranks->most_s;
+    gain.times = 1 + ranks->cpu_share * (gain.times - 1);
     return most < gain.times ? (struct check_gain){most, NULL} : gain;
+}
+
+static double estimate_gain(const struct ranks *ranks, double wall_s)
+{
+    const double times = check_times_of_spin(poll_share(&ranks->sum));
+    return fmin(1 + ranks->cpu_share * (times - 1), wall_s / ranks->most_s);
 }
 
 /* Ranks that have a CPU each, of those that the polling processes share. */
@@ -190,13 +192,12 @@ static unsigned find_fitting(const struct ranks *ranks)
 static bool are_crowded(const struct checker *checker, const struct ranks *ranks)
 {
     const double polled = poll_share(&ranks->sum),
-                 worth = check_times_of_spin(check_spinning_least),
-                 most = most_gain(ranks, checker->view->wall_s);
+                 worth = check_times_of_spin(check_spinning_least);
     return ranks->n > 1 && ranks->n > find_fitting(ranks) &&
            check_waits(checker->view, ranks->oncpu_s, ranks->wait_s) &&
            (isnan(polled) ? ranks->polls_by_kind
                           : polled >= check_spinning_least &&
-                                fmin(check_times_of_spin(polled), most) >= worth);
+                                estimate_gain(ranks, checker->view->wall_s) >= worth);
 }
 
 /* Writes the command and what it does. Open MPI can yield; the others get fewer ranks. */
@@ -215,7 +216,7 @@ static void write_cure(const struct checker *checker, const struct ranks *ranks,
     (void)snprintf(cure, size, "Start as many as CPUs (%u)%s", find_fitting(ranks),
                    yields ? ", or let Open MPI yield while it polls "
                             "(OMPI_MCA_mpi_yield_when_idle=1)"
-                          : "");
+                          : "; no setting is known that lets them yield");
 }
 
 static void report_ranks(struct checker *checker, const struct ranks *ranks)

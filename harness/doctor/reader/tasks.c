@@ -10,8 +10,11 @@
 #include "harness/lib/files/file.h"
 #include "harness/lib/sys/affinity.h"
 
-/* Share of one CPU since the mark: a task with less gets no detailed read. A team of 16 with a
- * quota of 0.2 CPUs uses more. */
+/*
+ * Share of one CPU that a task wants since the mark: with less it gets no detailed read. Waiting
+ * counts too: on crowded CPUs, the tasks that lose most run little. A team of 16 with a quota of
+ * 0.2 CPUs uses more.
+ */
 static const double detailed_share = 0.01;
 /* Most detailed reads per process and tick: each costs ten times a plain read. */
 enum { DETAILED_MOST = 256, COUNTED_MOST = 64 };
@@ -219,7 +222,8 @@ void reader_read_tasks(struct reader *reader, struct view_process *process, bool
         task->wait_s = reader->view.has_schedstat
                            ? since_s(task->source.wait_ns, task->source.wait_then_ns)
                            : (double)NAN;
-        if (task->oncpu_s > detailed_share * reader->view.wall_s && !mark &&
+        const double wanted_s = view_wanted_s(task->oncpu_s, task->wait_s);
+        if (task->oncpu_s > 0 && wanted_s > detailed_share * reader->view.wall_s && !mark &&
             detailed++ < DETAILED_MOST)
             read_details(reader, process, task);
         if (reader->counts_migrations && task->is_detailed && detailed <= COUNTED_MOST)

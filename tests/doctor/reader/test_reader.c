@@ -181,6 +181,29 @@ TEST(class_is_read_from_stat)
     }
 }
 
+/* Only detailed tasks are sampled: one that got hardly any CPU time must be, if it wanted more. */
+TEST_IN_DIR(a_thread_that_waits_is_read_in_detail)
+{
+    static const struct {
+        const char *schedstat; /* time on a CPU, time waiting */
+        bool is_detailed;
+    } cases[] = {{"10000000 9000000000 7", true},
+                 {"900000000 0 7", true},
+                 {"10000000 0 7", false},
+                 {"0 0 0", false}};
+    fixture_put("/task/100/stat", "100 (a) R 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 20 0 1 0 99 0 0 0 0 0 "
+                                  "0 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct reader reader = {.view = {.wall_s = 10, .has_schedstat = true}, .hertz = 100};
+        struct view_process process = {.pid = 100, .source = {.dir_fd = fixture_dir_fd}};
+        fixture_put("/task/100/schedstat", cases[i].schedstat);
+        assert_true(reader_list_tasks(&process));
+        reader_read_tasks(&reader, &process, false);
+        assert_int_equal(process.tasks[0].is_detailed, cases[i].is_detailed);
+        reader_close_tasks(&process);
+    }
+}
+
 /* Expects, for each CPU, its busy and idle time in s, as in "0 0.2+0.1, 2 0+0". */
 static void expect_cpus(const struct view *view, const char *expected)
 {
