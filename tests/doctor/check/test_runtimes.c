@@ -157,6 +157,24 @@ TEST(openmp_in_openmp_is_limited)
     expect_nested_openmp(four, sizeof(four), "export OMP_NUM_THREADS=1");
 }
 
+/* A thread beside a team of OpenMP that has a thread for each CPU already, without a setting. */
+TEST(the_default_of_openmp_is_not_set)
+{
+    struct machine machine;
+    struct env_changes changes;
+    char words[200];
+    view_plant(&machine, 1);
+    machine.processes[0].mask = MASK_LOW;
+    for (int t = 0; t < 3; t++)
+        add_task(&machine, 0, MASK_LOW, t ? "lib/libgomp.so.1" : "", 0, 4, 4);
+    const struct check_team team = check_team_of(&machine.view, &machine.processes[0]);
+    check_team_set(&machine.processes[0], &team, 2, &changes);
+    assert_string_equal(env_changes_format(&changes, words, sizeof(words)), "");
+    check_team_set(&machine.processes[0], &team, 1, &changes);
+    assert_string_equal(env_changes_format(&changes, words, sizeof(words)),
+                        "export OMP_NUM_THREADS=1");
+}
+
 /* libgomp ends the threads of inner teams; without that, nested levels are no finding. */
 TEST(inner_teams_that_come_and_go_are_named)
 {
