@@ -353,10 +353,20 @@ static void limit_openmp(const struct view_process *process, const struct check_
                *numbers = view_setting(process, "OMP_NUM_THREADS");
     const unsigned levels = read_number(view_setting(process, "OMP_MAX_ACTIVE_LEVELS"), NULL);
     const unsigned each = numbers ? read_number(numbers, NULL) : team->cpus;
-    if (levels > 1 || (nested && strchr("tT1", nested[0])) || (numbers && strchr(numbers, ',')))
+    if (levels > 1 || (nested && nested[0] && strchr("tT1", nested[0])) ||
+        (numbers && strchr(numbers, ',')))
         env_changes_set(env_changes, "OMP_MAX_ACTIVE_LEVELS", 1);
     else if (each && team->made > (each + 1) * team->pools) /* its callers may count twice */
         env_changes_set(env_changes, "OMP_THREAD_LIMIT", threads);
+}
+
+/* True if OpenMP without a setting made as many threads: one for each CPU of the mask. */
+static bool is_default(const struct view_process *process, const struct check_team *team,
+                       unsigned threads)
+{
+    return team->runtime->library & (LIBRARY_GOMP | LIBRARY_IOMP) &&
+           !view_setting(process, team->runtime->variable) && threads == team->cpus &&
+           team->made <= threads + 1;
 }
 
 void check_team_set(const struct view_process *process, const struct check_team *team,
@@ -371,7 +381,7 @@ void check_team_set(const struct view_process *process, const struct check_team 
         set_option(process, team->runtime, threads, env_changes);
         return;
     }
-    if (check_team_setting(process, team) != threads)
+    if (check_team_setting(process, team) != threads && !is_default(process, team, threads))
         env_changes_set(env_changes, own, threads);
     for (size_t i = 0; i < sizeof(overruling) / sizeof(overruling[0]); i++)
         if (read_number(view_setting(process, overruling[i].name), NULL) > threads &&

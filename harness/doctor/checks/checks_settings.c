@@ -1,8 +1,11 @@
 /* Settings of processes at their start that contradict each other or are for debugging. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "harness/doctor/check/check.h"
+#include "harness/doctor/check/check_launch.h"
 #include "harness/doctor/check/cpu_allocator.h"
 #include "harness/lib/base/text.h"
 
@@ -143,6 +146,41 @@ static void find_runtimes(struct checker *checker, const struct view_process *pr
         "spin while the others work");
 }
 
+/*
+ * OpenMP in OpenMP: libgomp keeps the threads of the outer team only, and starts those of an inner
+ * one anew for each region. They end too soon to be seen as a team, but that threads come and go is
+ * seen.
+ */
+static void find_nested_openmp(struct checker *checker, const struct view_process *process)
+{
+    enum { TURNOVER_LEAST = 2 };
+    const char *levels = view_setting(process, "OMP_MAX_ACTIVE_LEVELS");
+    const char *nested = levels ? NULL : view_setting(process, "OMP_NESTED");
+    char evidence[160], value[32] = "";
+    struct env_changes env_changes = {0};
+    struct launch launch;
+    const bool is_nested = (levels && strtol(levels, NULL, 10) > 1) ||
+                           (nested && (nested[0] == 't' || nested[0] == 'T' || nested[0] == '1'));
+    if (!is_nested || process->turnover < TURNOVER_LEAST ||
+        !(process->about->libraries & LIBRARY_GOMP))
+        return;
+    (void)snprintf(value, sizeof(value), "%s", levels ? levels : nested);
+    (void)snprintf(evidence, sizeof(evidence), "%s=%s, and %u threads were seen to start or end",
+                   levels ? "OMP_MAX_ACTIVE_LEVELS" : "OMP_NESTED", text_one_line(value),
+                   process->turnover);
+    env_changes_set(&env_changes, "OMP_MAX_ACTIVE_LEVELS", 1);
+    launch_write(checker->view, process, &env_changes, NULL, 1, &launch);
+    struct finding_parts parts = finding_parts_bad(NAN, &process, 1, evidence, launch.command);
+    parts.gain.times = NAN;
+    parts.env_changes = &env_changes;
+    checker_report(
+        checker, &parts,
+        "its teams of OpenMP are nested: %s. libgomp starts an inner team anew each time. "
+        "Start it with one level.",
+        evidence);
+    checker->has_cause[checker->group_of[process - checker->view->processes]] = true;
+}
+
 void check_openmp_settings(struct checker *checker)
 {
     for (size_t i = 0; i < checker->view->nprocesses; i++) {
@@ -151,6 +189,7 @@ void check_openmp_settings(struct checker *checker)
             continue;
         find_settings(checker, process, clashes, sizeof(clashes) / sizeof(clashes[0]));
         find_runtimes(checker, process);
+        find_nested_openmp(checker, process);
     }
 }
 

@@ -85,6 +85,7 @@ static void add_task(struct view_process *process, pid_t tid)
                                 .migrations = NAN,
                                 .user_s = NAN,
                                 .system_s = NAN};
+    process->turnover++;
 }
 
 static void drop_ended(struct view_process *process)
@@ -96,6 +97,7 @@ static void drop_ended(struct view_process *process)
         else
             close_task(&process->tasks[i]);
     }
+    process->turnover += (unsigned)(process->ntasks - kept);
     process->ntasks = kept;
 }
 
@@ -196,6 +198,7 @@ static void read_details(struct reader *reader, struct view_process *process,
 
 void reader_mark_tasks(const struct reader *reader, struct view_process *process)
 {
+    process->turnover = 0;
     for (size_t i = 0; i < process->ntasks; i++) {
         struct view_task *task = &process->tasks[i];
         task->source.oncpu_then_ns = task->source.oncpu_ns;

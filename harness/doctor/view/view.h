@@ -101,10 +101,11 @@ struct view_process {
     double weight; /* of its first thread against others: 1024 at nice 0, 3 if SCHED_IDLE */
     int autogroup; /* of its session, for watched processes and others that ran; 0 = none */
     double autogroup_weight;
-    int cpu;         /* last CPU of its first thread */
-    int mask;        /* of its first thread; for watched processes, and others that ran */
-    int parent_mask; /* of its parent's first thread; for watched processes */
-    double cpu_s;    /* of all threads, ended ones too; clock-tick resolution */
+    int cpu;           /* last CPU of its first thread */
+    int mask;          /* of its first thread; for watched processes, and others that ran */
+    int parent_mask;   /* of its parent's first thread; for watched processes */
+    double cpu_s;      /* of all threads, ended ones too; clock-tick resolution */
+    unsigned turnover; /* threads that were seen to start or to end since the mark */
     size_t ntasks, capacity;
     struct view_task *tasks;  /* owned; for watched processes */
     int cgroup[CGROUP_KINDS]; /* index in view.cgroups; all the same with cgroup v2; known as */

@@ -157,6 +157,48 @@ TEST(openmp_in_openmp_is_limited)
     expect_nested_openmp(four, sizeof(four), "export OMP_NUM_THREADS=1");
 }
 
+/* A thread beside a team of OpenMP that has a thread for each CPU already, without a setting. */
+TEST(the_default_of_openmp_is_not_set)
+{
+    struct machine machine;
+    struct env_changes changes;
+    char words[200];
+    view_plant(&machine, 1);
+    machine.processes[0].mask = MASK_LOW;
+    for (int t = 0; t < 3; t++)
+        add_task(&machine, 0, MASK_LOW, t ? "lib/libgomp.so.1" : "", 0, 4, 4);
+    const struct check_team team = check_team_of(&machine.view, &machine.processes[0]);
+    check_team_set(&machine.processes[0], &team, 2, &changes);
+    assert_string_equal(env_changes_format(&changes, words, sizeof(words)), "");
+    check_team_set(&machine.processes[0], &team, 1, &changes);
+    assert_string_equal(env_changes_format(&changes, words, sizeof(words)),
+                        "export OMP_NUM_THREADS=1");
+}
+
+/* libgomp ends the threads of inner teams; without that, nested levels are no finding. */
+TEST(inner_teams_that_come_and_go_are_named)
+{
+    for (unsigned turnover = 0; turnover < 4; turnover += 3) {
+        struct machine machine;
+        view_plant(&machine, 1);
+        view_add_task(&machine, 0, MASK_ALL, 5, 1);
+        machine.about[0].libraries = LIBRARY_GOMP;
+        machine.processes[0].turnover = turnover;
+        SET(&machine.processes[0], command, "./job");
+        SET(&machine.processes[0], settings, "OMP_NESTED=TRUE");
+        struct diagnosis diagnosis = view_judge(&machine);
+        const struct found *found = view_look_for(&diagnosis, "openmp_settings");
+        assert_int_equal(found != NULL, turnover > 0);
+        if (found)
+            assert_string_equal(found->finding.command, "OMP_MAX_ACTIVE_LEVELS=1 ./job");
+        diagnosis_free(&diagnosis);
+        SET(&machine.processes[0], settings, "OMP_NESTED=TRUE\0OMP_MAX_ACTIVE_LEVELS=1");
+        diagnosis = view_judge(&machine);
+        assert_null(view_look_for(&diagnosis, "openmp_settings"));
+        diagnosis_free(&diagnosis);
+    }
+}
+
 /* Four busy threads that a quota stops in each period. */
 static void plant_quota(struct machine *machine, double quota, const char *from, unsigned threads)
 {
