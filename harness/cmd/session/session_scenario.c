@@ -269,14 +269,15 @@ static void report_what_is_there(const struct session *s, bool interrupted)
              s->run_dir.dir.holds_earlier ? " stays as it was" : "");
 }
 
-/* Draws figures and prints the summary of a run with complete files. Returns the exit code. */
+/* Draws figures, unless interrupted, and prints the summary of a run with complete files. Returns
+ * the exit code. */
 static int show(struct session *s, const struct verdict *verdict, int code)
 {
     struct err err = {0};
     int drawn = 0;
     const struct result *result = &s->setup->result;
     bool has_figures = !s->task || !s->task->no_figures;
-    if (!job_is_lost(&s->job) && result->rounds_done && has_figures)
+    if (!job_is_lost(&s->job) && result->rounds_done && has_figures && code != EXIT_INTERRUPTED)
         drawn = figures_draw(&verdict->analysis, s->host, !s->options.no_plots, s->run_dir.dir.fd,
                              &s->signals, &err);
     if (drawn == -EINTR)
@@ -352,7 +353,7 @@ static int conclude(struct session *s, int rc, const struct err *measured)
         unwritten = write_end(s, code, &verdict);
     if (rc || unwritten)
         report_what_is_there(s, interrupted);
-    if (interrupted || unwritten || s->run_dir.dir.holds_earlier || !result->rounds_done)
+    if (unwritten || s->run_dir.dir.holds_earlier || !result->rounds_done)
         code = code ? code : EXIT_NOT_RUN;
     else
         code = show(s, &verdict, code);
