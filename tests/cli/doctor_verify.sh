@@ -64,7 +64,7 @@ plant taskset -c "$first" "$CONTEND_BUSY"
 plant taskset -c "$first" "$CONTEND_BUSY"
 rate=("$CONTEND_BINARY" doctor --time 1.2 --pid "${faulty[0]}" --pid "${faulty[1]}" --state "$state"
     --block 1.6 --max-time 8 --yes --force)
-expect 1 'VERDICT  no gain: undone: 1x the speed \(1x to 1x\), 7 -> 7' "${rate[@]}" --verify 'rate:echo 7'
+expect 1 'VERDICT  no gain: undone: 1x the speed \(1x to 1x\), 7\.38 k -> 7\.38 k' "${rate[@]}" --verify 'rate:echo 7381'
 unbound || fail "no gain: $(masks)"
 expect 2 'prints no number|is no number' "${rate[@]}" --verify 'rate:echo fast'
 expect 2 'the counter fell from' "${rate[@]}" --verify "counter:echo \$((\$(date +%s) * -1 + 9999999999))"

@@ -41,6 +41,9 @@ for signal in INT TERM; do
     code=$?
     [ "$code" = 130 ] || fail "SIG$signal: exit $code, expected 130"
     [ -z "$(workers_of)" ] || fail "SIG$signal: workers left"
+    # What was measured is shown, with the command that shows it again.
+    grep -q '^sized[~ ]' "$out.log" || fail "SIG$signal: no table: $(cat "$out.log")"
+    grep -q "contend report -v $out\$" "$out.log" || fail "SIG$signal: no report line: $(cat "$out.log")"
     rounds=$(cell "$out/rows.csv" none 2 throughput rounds)
     [ "${rounds:-0}" -ge 1 ] || fail "SIG$signal: no finished round in rows.csv"
     grep -q '"status": "interrupted"' "$out/run.json" || fail "SIG$signal: run.json says otherwise"

@@ -57,6 +57,14 @@ done
 # Text is wrapped to the width of the terminal, but never wider than for a pipe.
 at 60 "$CONTEND_BINARY" place --help
 [ -z "$(tr -d '\r' <"$scratch/seen" | grep -E '^  .{58}')" ] || fail "in 60 columns: $(cat "$scratch/seen")"
+# A wide table breaks between columns, and each part begins with the first one.
+for columns in 60 40; do
+    at $columns "$CONTEND_FAKE" report -v "$scratch/r"
+    table=$(tr -d '\r' <"$scratch/seen" | sed "s/$color//g; s/"$'\x1b'"\[0m//g" | grep -E '^(none|sized)[~ ]')
+    [ -z "$(grep -E ".{$columns}" <<<"$table")" ] || fail "wider than $columns columns: $table"
+    [ "$(wc -l <<<"$table")" -gt "$("$CONTEND_FAKE" report -v "$scratch/r" 2>/dev/null | grep -cE '^(none|sized)[~ ]')" ] ||
+        fail "one part in $columns columns: $table"
+done
 at 200 "$CONTEND_BINARY" place --help
 diff <(tr -d '\r' <"$scratch/seen") <("$CONTEND_BINARY" place --help) >/dev/null ||
     fail "another text in 200 columns"

@@ -120,19 +120,36 @@ static size_t count_measured(const struct result *result)
     return n;
 }
 
+/* ", at most 21 s left" where time ends the rounds, as their number is not known; else "". */
+static char *format_left(const struct session *s, char *buf, size_t size)
+{
+    const struct result *result = &s->setup->result;
+    double limit_s = result->purpose == PURPOSE_TUNE ? s->options.max_time_s : result->rounds_s;
+    double left_s = limit_s - (double)(clock_now_ns() - s->begin_ns) * 1e-9;
+    buf[0] = '\0';
+    if (limit_s > 0)
+        (void)snprintf(buf, size, ", at most %.0f s left", left_s > 0 ? left_s : 0);
+    return buf;
+}
+
 static void report_round(const struct session *s, unsigned round)
 {
     const struct result *result = &s->setup->result;
-    enum { EACH = 10 }; /* an ab has many rounds, and their number is not known in advance */
+    enum { EACH = 10 }; /* an ab has many rounds */
     const size_t settings = count_measured(result);
+    char left[48];
+    (void)format_left(s, left, sizeof(left));
     if (result->purpose == PURPOSE_TUNE)
-        log_info("round %u done, %zu setting%s", round + 1, settings, settings == 1 ? "" : "s");
+        log_info("round %u done, %zu setting%s%s", round + 1, settings, settings == 1 ? "" : "s",
+                 left);
+    else if (result->until_clear && round + 1 < result->rounds_least)
+        log_info("round %u of %u or more done", round + 1, result->rounds_least);
     else if (result->until_clear)
-        log_info("round %u done", round + 1);
+        log_info("round %u done%s", round + 1, left);
     else if (!result->variants || result->rounds_s <= 0)
         log_info("round %u of %u done", round + 1, result->rounds_planned);
     else if ((round + 1) % EACH == 0 || round + 1 == result->rounds_planned)
-        log_info("%u rounds done", round + 1);
+        log_info("%u rounds done%s", round + 1, left);
 }
 
 static void after_arm(void *arg)
@@ -269,14 +286,15 @@ static void report_what_is_there(const struct session *s, bool interrupted)
              s->run_dir.dir.holds_earlier ? " stays as it was" : "");
 }
 
-/* Draws figures and prints the summary of a run with complete files. Returns the exit code. */
+/* Draws figures, unless interrupted, and prints the summary of a run with complete files. Returns
+ * the exit code. */
 static int show(struct session *s, const struct verdict *verdict, int code)
 {
     struct err err = {0};
     int drawn = 0;
     const struct result *result = &s->setup->result;
     bool has_figures = !s->task || !s->task->no_figures;
-    if (!job_is_lost(&s->job) && result->rounds_done && has_figures)
+    if (!job_is_lost(&s->job) && result->rounds_done && has_figures && code != EXIT_INTERRUPTED)
         drawn = figures_draw(&verdict->analysis, s->host, !s->options.no_plots, s->run_dir.dir.fd,
                              &s->signals, &err);
     if (drawn == -EINTR)
@@ -352,7 +370,7 @@ static int conclude(struct session *s, int rc, const struct err *measured)
         unwritten = write_end(s, code, &verdict);
     if (rc || unwritten)
         report_what_is_there(s, interrupted);
-    if (interrupted || unwritten || s->run_dir.dir.holds_earlier || !result->rounds_done)
+    if (unwritten || s->run_dir.dir.holds_earlier || !result->rounds_done)
         code = code ? code : EXIT_NOT_RUN;
     else
         code = show(s, &verdict, code);

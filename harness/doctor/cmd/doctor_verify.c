@@ -6,6 +6,7 @@
 
 #include "harness/doctor/apply/apply_guard.h"
 #include "harness/lib/base/text.h"
+#include "harness/lib/base/units.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/progress.h"
 #include "harness/lib/sys/clock.h"
@@ -129,7 +130,9 @@ static void print_verdict(const struct doctor_verify *verify)
 {
     const struct gain *gain = &verify->trial.gain;
     const char *undone = verify->options->restart ? "" : ": undone";
-    char text[1200];
+    char text[1200], before[32], after[32];
+    (void)units_format_si(gain->before, before, sizeof(before));
+    (void)units_format_si(gain->after, after, sizeof(after));
     if (gain->verdict == GAIN_UNCLEAR && isnan(gain->ratio))
         (void)snprintf(text, sizeof(text),
                        "inconclusive%s. %s: fewer than %d pairs of blocks were "
@@ -137,14 +140,13 @@ static void print_verdict(const struct doctor_verify *verify)
                        undone, verify->trial.what, GAIN_PAIRS_LEAST);
     else
         (void)snprintf(
-            text, sizeof(text), "%s%s%s: %.3gx the speed (%.3gx to %.3gx), %.3g -> %.3g%s%s.%s%s",
+            text, sizeof(text), "%s%s%s: %.3gx the speed (%.3gx to %.3gx), %s -> %s%s%s.%s%s",
             gain->verdict == GAIN_PROVEN    ? ""
             : gain->verdict == GAIN_UNCLEAR ? "inconclusive"
                                             : "no gain",
             gain->verdict == GAIN_PROVEN ? "" : undone,
             gain->verdict == GAIN_PROVEN ? verify->trial.what : "", gain->ratio, gain->low,
-            gain->high, gain->before, gain->after, verify->trial.unit[0] ? " " : "",
-            verify->trial.unit,
+            gain->high, before, after, verify->trial.unit[0] ? " " : "", verify->trial.unit,
             gain->verdict == GAIN_PROVEN && !verify->options->restart
                 ? verify->trial.kept ? " Kept." : " Undone."
                 : "",

@@ -1,16 +1,19 @@
 #include <string.h>
+#include <unistd.h>
 
 #include "harness/lib/base/strbuf.h"
 #include "harness/lib/base/text.h"
+#include "harness/lib/say/terminal.h"
 #include "harness/show/doc/doc.h"
 
 /* A longer label gets a line of its own; a longer cell is cut. */
-enum { LABEL_MOST = 45, CELL_MOST = 27 };
+enum { LABEL_MOST = 45, CELL_MOST = 27, WIDTH_LEAST = 20 };
 
 enum paint { PAINT_NONE, PAINT_GOOD, PAINT_BAD, PAINT_BOLD, PAINT_DIM };
 
 struct screen {
     FILE *out;
+    int columns; /* of a line */
     bool color, all;
     bool any, gap; /* something was printed; the next block needs an empty line */
 };
@@ -18,7 +21,7 @@ struct screen {
 /* A wide table is printed as blocks of columns, each with the first column at its left. */
 struct layout {
     const struct doc_table *table;
-    int label, gap, width[DOC_COLUMNS]; /* 0 = not shown */
+    int columns, label, gap, width[DOC_COLUMNS]; /* 0 = not shown */
     int head_lines;
     size_t end;               /* after the last column that is shown */
     bool corner_has_own_line; /* the first column's name gets a line of its own */
@@ -96,7 +99,7 @@ static int width_of_rest(const struct layout *layout, int gap)
 
 static bool fits(const struct layout *layout, int gap)
 {
-    return layout->label + width_of_rest(layout, gap) <= TEXT_WIDTH;
+    return layout->label + width_of_rest(layout, gap) <= layout->columns;
 }
 
 /* True if the column shares a line with others. */
@@ -106,25 +109,35 @@ static bool is_cell(const struct layout *layout, size_t i)
     return i < layout->end && layout->table->column[i].name && kind < DOC_SENTENCE;
 }
 
-static void lay_out(const struct doc_table *table, bool all, struct layout *layout)
+static int smaller(int a, int b)
 {
-    *layout = (struct layout){.table = table, .label = width_of(table, 0, false)};
-    layout->end = all ? table->ncolumns : first_detail(table);
-    layout->label = layout->label < LABEL_MOST ? layout->label : LABEL_MOST;
+    return a < b ? a : b;
+}
+
+static void lay_out(const struct doc_table *table, const struct screen *screen,
+                    struct layout *layout)
+{
+    *layout = (struct layout){
+        .table = table, .columns = screen->columns, .label = width_of(table, 0, false)};
+    layout->end = screen->all ? table->ncolumns : first_detail(table);
+    int widest = 0;
     for (size_t i = 0; i < table->ncolumns; i++) {
         int width = width_of(table, i, true);
         if (i > 0 && is_cell(layout, i))
             layout->width[i] = larger(DOC_NUMBER_LEAST, width < CELL_MOST ? width : CELL_MOST);
         if (table->column[i].name)
             layout->head_lines = larger(layout->head_lines, count_lines(table->column[i].name));
+        widest = larger(widest, layout->width[i]);
     }
+    layout->label = smaller(layout->label, smaller(LABEL_MOST, layout->columns - 2 - widest));
+    layout->label = larger(layout->label, 0);
     for (size_t i = table->ncolumns; i-- > 1 && !fits(layout, 1);)
         if (table->column[i].kind == DOC_OPTIONAL)
             layout->width[i] = 0;
     layout->gap = fits(layout, 2) ? 2 : 1;
     int corner = width_of(table, 0, true);
     layout->corner_has_own_line =
-        corner > layout->label && corner + width_of_rest(layout, layout->gap) > TEXT_WIDTH;
+        corner > layout->label && corner + width_of_rest(layout, layout->gap) > layout->columns;
     if (!layout->corner_has_own_line)
         layout->label = larger(layout->label, corner);
 }
@@ -242,7 +255,7 @@ static size_t end_of_block(const struct layout *layout, size_t from)
     size_t to = from;
     for (; to < layout->end; to++) {
         int width = layout->width[to] ? layout->width[to] + layout->gap : 0;
-        if (to > from && (used + width > TEXT_WIDTH || to == first_detail(layout->table)))
+        if (to > from && (used + width > layout->columns || to == first_detail(layout->table)))
             break;
         used += width;
     }
@@ -252,7 +265,7 @@ static size_t end_of_block(const struct layout *layout, size_t from)
 static void print_table(const struct screen *screen, const struct doc_table *table)
 {
     struct layout layout;
-    lay_out(table, screen->all, &layout);
+    lay_out(table, screen, &layout);
     for (size_t from = 1, to; from < layout.end; from = to) {
         to = end_of_block(&layout, from);
         print_head(screen, &layout, from, to);
@@ -374,9 +387,16 @@ static void print_block(struct screen *screen, const struct doc_block *block)
         print_findings(screen, block->findings, block->which == DOC_LEADING);
 }
 
+/* As text_wrap breaks lines: only a terminal may be narrower. */
+static int columns_of(FILE *out)
+{
+    unsigned columns = out == stdout ? terminal_columns(STDOUT_FILENO) : 0;
+    return columns && columns <= TEXT_WIDTH ? larger((int)columns - 1, WIDTH_LEAST) : TEXT_WIDTH;
+}
+
 void doc_print(const struct doc *doc, FILE *out, bool color, bool all)
 {
-    struct screen screen = {.out = out, .color = color, .all = all};
+    struct screen screen = {.out = out, .columns = columns_of(out), .color = color, .all = all};
     bool folded = false;
     for (size_t i = 0; i < doc->n; i++) {
         const struct doc_block *block = &doc->block[i];

@@ -7,6 +7,7 @@
 
 #include "harness/lib/base/array.h"
 #include "harness/lib/base/text.h"
+#include "harness/lib/base/units.h"
 #include "harness/rows/format.h"
 #include "harness/rows/metric.h"
 #include "harness/verdict/pairs/comparison.h"
@@ -238,10 +239,21 @@ static struct end judge_end(const struct judged *judged)
     return end;
 }
 
+/* "203 us", "7.38 k items/s" */
+static void format_level(double value, const char *unit, char *buf, size_t size)
+{
+    if (!strcmp(unit, "s")) {
+        (void)units_format_seconds(value, buf, size);
+        return;
+    }
+    (void)units_format_si(value, buf, size);
+    text_append(buf, size, " ", "%s", unit);
+}
+
 static struct finding describe(const struct history *history, const struct history_series *series,
                                const char *id, const struct change *change)
 {
-    char ratio[32], low[32], high[32];
+    char ratio[32], low[32], high[32], was[64], is[64];
     const struct history_run *run = &history->runs[run_of(series, change->at)];
     const struct history_run *before = &history->runs[run_of(series, change->at - 1)];
     bool other = before->commit[0] && run->commit[0] && strcmp(before->commit, run->commit) != 0;
@@ -250,15 +262,16 @@ static struct finding describe(const struct history *history, const struct histo
     text_set(finding.id, "%s", id);
     text_set(finding.subject, "%.230s", series->figure.arm);
     text_set(finding.metric, "%s", series->figure.metric);
-    text_add(finding.sentence, "%s %s (%s to %s) with run %u of %zu, %s: %.4g -> %.4g %s",
+    format_level(change->before, series->figure.unit, was, sizeof(was));
+    format_level(change->after, series->figure.unit, is, sizeof(is));
+    text_add(finding.sentence, "%s %s (%s to %s) with run %u of %zu, %s: %s -> %s",
              series->figure.metric, comparison_format_ratio(change->ratio, ratio, sizeof(ratio)),
              comparison_format_ratio(change->low, low, sizeof(low)),
              comparison_format_ratio(change->high, high, sizeof(high)),
-             run_of(series, change->at) + 1, history->nruns, run->started, change->before,
-             change->after, series->figure.unit);
-    text_set(finding.evidence, "%.4g -> %.4g %.20s; run %.48s%s%.30s%s%.30s", change->before,
-             change->after, series->figure.unit, run->run_id, other ? "; contend " : "",
-             other ? before->commit : "", other ? " -> " : "", other ? run->commit : "");
+             run_of(series, change->at) + 1, history->nruns, run->started, was, is);
+    text_set(finding.evidence, "%.30s -> %.30s; run %.48s%s%.30s%s%.30s", was, is, run->run_id,
+             other ? "; contend " : "", other ? before->commit : "", other ? " -> " : "",
+             other ? run->commit : "");
     return finding;
 }
 

@@ -386,3 +386,34 @@ TEST_WITHIN(history_tells_figures_apart, NULL, tear_down)
     assert_int_equal(history.nseries, 2);
     assert_int_equal(history.series[1].n, 1);
 }
+
+/* Levels before and after are written in one style, and never with an exponent. */
+TEST_WITHIN(history_writes_levels_with_prefixes, NULL, tear_down)
+{
+    static const struct {
+        const char *metric, *better, *unit, *was, *is;
+        double level, ratio;
+    } cases[] = {
+        {"throughput", "higher", "items/s", "73.8 k items/s", "36.9 k items/s", 73814, 0.5},
+        {"step_time", "lower", "s", "203 us", "406 us", 203e-6, 2}};
+    struct err err = {0};
+    add_runs(20);
+    for (size_t c = 0; c < 2; c++) {
+        struct history_figure figure = figure_of("arm", cases[c].metric, cases[c].better, false);
+        (void)snprintf(figure.unit, sizeof(figure.unit), "%s", cases[c].unit);
+        for (size_t i = 0; i < 20; i++) {
+            bool after = (i * 7 + 3) % 20 >= 12;
+            double value = cases[c].level * (after ? cases[c].ratio : 1);
+            assert_int_equal(history_add(&history, &figure, (uint32_t)i, value, &err), 0);
+        }
+    }
+    judge();
+    for (size_t c = 0; c < 2; c++) {
+        const struct finding *change = find("history_change", cases[c].metric);
+        char levels[64];
+        assert_non_null(change);
+        (void)snprintf(levels, sizeof(levels), "%s -> %s", cases[c].was, cases[c].is);
+        assert_non_null(strstr(change->sentence, levels));
+        assert_non_null(strstr(change->evidence, levels));
+    }
+}
