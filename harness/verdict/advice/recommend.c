@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "harness/engine/arms/arms.h"
+#include "harness/engine/arms/collect.h"
 #include "harness/rows/metric.h"
 
 enum { EFFORT_CHANGE = 10 }; /* more than any placement's effort */
@@ -77,8 +78,11 @@ bool recommend_is_first(const struct analysis *analysis, size_t arm)
 bool recommend_is_ahead(const struct result *result, const struct paired_ratio *ratio)
 {
     bool is_clear = ratio->is_sequential ? ratio->is_above : ratio->rounds == 1 || ratio->low > 1;
-    if (ratio_is_disturbed(ratio))
-        is_clear = ratio->is_above && ratio->low > 1 && 2 * ratio->one_sided <= ratio->rounds;
+    if (ratio_is_disturbed(ratio)) {
+        double load = fmax(ratio->foreign + ratio->steal, COLLECT_NOISY_FOREIGN);
+        is_clear = ratio->low > 1 && ratio->is_above && 2 * ratio->one_sided <= ratio->rounds;
+        is_clear |= ratio->rounds >= RECOMMEND_ROUNDS && ratio->low > pow(1 - load, -2);
+    }
     return ratio->median > 1 + result_within(result) && is_clear;
 }
 

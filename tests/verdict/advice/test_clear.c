@@ -50,12 +50,14 @@ static void measure_round(struct result *result, const struct machine *machine, 
         double log_ms =
             level + machine->noise * draw(chance) + machine->position * (ARMS - 1 - i) / (ARMS - 1);
         const bool is_struck = random_share(chance) < machine->struck;
-        log_ms += is_struck ? log(3) * random_share(chance) : 0;
+        const double slower = is_struck ? log(3) * random_share(chance) : 0;
+        log_ms += slower;
         if (result->arms[arm].idle)
             continue;
         struct observation *of =
             fixture_add_even_round(result, arm, round, machine->step_ms[arm] * exp(log_ms), 4);
         of->order = i;
+        of->foreign_cpu = 1 - exp(-slower);
         of->status = is_struck ? STATUS_NOISY : STATUS_OK;
     }
     result->rounds_done++;
