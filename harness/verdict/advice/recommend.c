@@ -79,7 +79,7 @@ bool recommend_is_ahead(const struct result *result, const struct paired_ratio *
 {
     bool is_clear = ratio->is_sequential ? ratio->is_above : ratio->rounds == 1 || ratio->low > 1;
     if (ratio_is_disturbed(ratio)) {
-        double load = fmax(ratio->foreign + ratio->steal, COLLECT_NOISY_FOREIGN);
+        double load = fmin(fmax(ratio->foreign + ratio->steal, COLLECT_NOISY_FOREIGN), 0.99);
         is_clear = ratio->low > 1 && ratio->is_above && 2 * ratio->one_sided <= ratio->rounds;
         is_clear |= ratio->rounds >= RECOMMEND_ROUNDS && ratio->low > pow(1 - load, -2);
     }
