@@ -78,6 +78,13 @@ struct paired_ratio analysis_ratio(const struct analysis *analysis, int slow, si
     return analysis_ratio_of(analysis, VALUE_RATE, slow, fast);
 }
 
+static double share_of(const struct analysis *analysis, size_t a, size_t b, const char *metric)
+{
+    const struct arm *arms = analysis->result->arms;
+    return fmax(0, fmax(rows_median(&analysis->rows, &arms[a], metric),
+                        rows_median(&analysis->rows, &arms[b], metric)));
+}
+
 struct paired_ratio analysis_ratio_of(const struct analysis *analysis,
                                       const struct round_value *what, int slow, size_t fast)
 {
@@ -85,6 +92,8 @@ struct paired_ratio analysis_ratio_of(const struct analysis *analysis,
     if (slow < 0)
         return PAIRED_NONE;
     struct paired_ratio ratio = values_ratio(values, what, (size_t)slow, fast);
+    ratio.foreign = share_of(analysis, (size_t)slow, fast, "foreign_cpu");
+    ratio.steal = share_of(analysis, (size_t)slow, fast, "steal");
     bool is_tested = analysis->result->until_clear || ratio_is_disturbed(&ratio);
     if (!is_tested || ratio.rounds < SEQUENTIAL_LEAST)
         return ratio;

@@ -107,3 +107,12 @@ char *format_in_part(const struct result *result, const struct arm *arm, const s
     append_placement(result, arm, buf, size);
     return buf;
 }
+
+char *format_fewer_rounds(const struct result *result, const struct arm_rounds *rounds, char *buf,
+                          size_t size)
+{
+    buf[0] = '\0';
+    if (result->purpose == PURPOSE_RUN && rounds->n < result->rounds_done)
+        (void)snprintf(buf, size, ", %zu of %u rounds", rounds->n, result->rounds_done);
+    return buf;
+}

@@ -27,4 +27,8 @@ char *format_part(const struct result *result, const struct arm *arm, const stru
 char *format_in_part(const struct result *result, const struct arm *arm, const struct dims *at,
                      char *buf, size_t size);
 
+/* ", 3 of 6 rounds" if the arm has fewer rounds than the run; "" otherwise, and in a search. */
+char *format_fewer_rounds(const struct result *result, const struct arm_rounds *rounds, char *buf,
+                          size_t size);
+
 #endif

@@ -77,6 +77,8 @@ struct paired_ratio {
     size_t disturbed;         /* of these, rounds in which either arm was disturbed */
     size_t one_sided;         /* of these, rounds in which only `slow` was: they favour `fast` */
     size_t at_least;          /* rounds whose ratio is at or above `low` */
+    double foreign, steal;    /* shares of the CPUs that others and the hypervisor took from the
+                                 more disturbed arm, medians over its rounds; 0 = unknown */
     double median, low, high; /* NaN without rounds; the interval is NaN with one round */
     /* With `until_clear`, or disturbed, a sequential test says from SEQUENTIAL_LEAST rounds on if
      * the ratio is above 1, and below 1 + result_within. */

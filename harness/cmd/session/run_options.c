@@ -111,7 +111,7 @@ static const char *const device_names[] = {"auto",
     NO_CONTROL_OPTION("Skip the control that measures the machine itself in each round"), \
     NO_PLOTS_OPTION, \
     OPT_FLAG("strict", run_options, strict, NULL, \
-             "Exit with 4 if the machine was too busy for evidence", .level = OPT_RARE), \
+             "Exit with 4 if the machine was busy with other programs", .level = OPT_RARE), \
     SIZE_OPTIONS
 /* clang-format on */
 

@@ -10,6 +10,7 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/stats/stats.h"
+#include "harness/rows/format.h"
 #include "harness/rows/metric.h"
 #include "harness/show/data/dat.h"
 #include "harness/show/data/dots.h"
@@ -37,7 +38,7 @@ struct subject {
 static void format_ratio(const struct figure_data *data, const struct subject *subject,
                          char text[static DOTS_TEXT])
 {
-    char ratio[16], low[16], high[16];
+    char ratio[16], low[16], high[16], rounds[48];
     const struct paired_ratio *gain = &subject->gain;
     const struct arm_rounds *arms = data->analysis->rounds.arms;
     bool is_reference = subject->recommendation.reference == (int)subject->arm;
@@ -48,7 +49,8 @@ static void format_ratio(const struct figure_data *data, const struct subject *s
         text_append(text, DOTS_TEXT, "", " (%s to %s)",
                     advice_format_ratio(gain->low, low, sizeof(low)),
                     advice_format_ratio(gain->high, high, sizeof(high)));
-    text_append(text, DOTS_TEXT, "", "%s%s",
+    text_append(text, DOTS_TEXT, "", "%s%s%s",
+                format_fewer_rounds(data->result, &arms[subject->arm], rounds, sizeof(rounds)),
                 arms[subject->arm].status == STATUS_NOISY ? ", noisy" : "",
                 subject->recommendation.arm == (int)subject->arm ? ", recommended" : "");
 }

@@ -5,6 +5,7 @@
 
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
+#include "harness/rows/format.h"
 #include "harness/rows/metric.h"
 #include "harness/show/html/html_parts.h"
 #include "harness/show/report/escape.h"
@@ -62,13 +63,17 @@ static void print_interval(size_t line, double low, double high, FILE *out)
 
 static void print_rate(const struct block *block, size_t i, double most, FILE *out)
 {
-    char rate[32], gain[32], value[200];
+    char rate[32], gain[32], rounds[48], value[200];
     const struct row *row = block_row(block, i, METRIC_RATE);
     if (!row || isnan(row->median))
         return;
     text_set(value, "%s %s", units_format_si(row->median, rate, sizeof(rate)), row->unit);
     if (!isnan(block->gain[i].median))
         text_add(value, ", %s", advice_format_ratio(block->gain[i].median, gain, sizeof(gain)));
+    text_add(value, "%s",
+             format_fewer_rounds(block->analysis->result,
+                                 &block->analysis->rounds.arms[block->arm[i]], rounds,
+                                 sizeof(rounds)));
     print_labels(i, block_arm_name(block, i), value, out);
     print_bar(i, 0, 1, "track", out);
     print_bar(i, 0, row->median / most, block_is_recommended(block, i) ? "bar recommended" : "bar",

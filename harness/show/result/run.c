@@ -5,6 +5,7 @@
 
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
+#include "harness/lib/stats/stats.h"
 #include "harness/rows/format.h"
 #include "harness/rows/metric.h"
 #include "harness/rows/number.h"
@@ -256,6 +257,29 @@ static void add_footnotes(const struct block *block, struct doc *doc)
         doc_note(doc, "%s", line);
 }
 
+/* "rounds: same 3, passive 4, others 6", if not all have all rounds. */
+static void add_rounds(const struct block *block, struct doc *doc)
+{
+    char line[300] = "";
+    unsigned all = block->analysis->result->rounds_done;
+    size_t fewer = 0, least = STATS_RANGE_BELOW;
+    for (size_t i = 0; i < block->n; i++) {
+        size_t n = block->analysis->rounds.arms[block->arm[i]].n;
+        if (n == all)
+            continue;
+        text_append(line, sizeof(line), ", ", "%s %zu", block_arm_name(block, i), n);
+        least = n < least ? n : least;
+        fewer++;
+    }
+    if (fewer && fewer < block->n)
+        text_append(line, sizeof(line), ", ", "others %u", all);
+    if (fewer)
+        doc_note(doc, "rounds: %s%s", line,
+                 least < STATS_RANGE_BELOW && all >= STATS_RANGE_BELOW
+                     ? "; of fewer than 6 the interval is the range"
+                     : "");
+}
+
 static struct doc_table *begin_table(const struct block *block, struct doc *doc)
 {
     char rate[CELL];
@@ -293,6 +317,7 @@ static void add_block(const struct block *block, bool named, struct doc *doc)
         add_arm(block, (size_t)block->solo[BASELINE_SLICE], name, table);
     if (block->solo[BASELINE_SINGLE] >= 0)
         add_arm(block, (size_t)block->solo[BASELINE_SINGLE], "solo", table);
+    add_rounds(block, doc);
     add_footnotes(block, doc);
     add_bench_metrics(block, doc);
 }

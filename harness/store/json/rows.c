@@ -82,8 +82,7 @@ json_t *recommended_to_json(const struct analysis *analysis, const struct findin
     const char *command = recommend_applies(&recommendation) ? command_of(findings) : "";
     char load[80] = "";
     if (ratio_is_disturbed(&recommendation.gain))
-        (void)advice_format_load(analysis, recommendation.reference, recommendation.arm, load,
-                                 sizeof(load));
+        (void)advice_format_load(&recommendation.gain, load, sizeof(load));
     return json_value_object(
         "setting:t placement:t workers:i relative_to:t speed_up:r low:r high:r rounds:z while:T "
         "command:T",

@@ -8,7 +8,6 @@
 #include "harness/engine/arms/collect.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
-#include "harness/lib/stats/sequential.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/verdict/advice/clear.h"
 
@@ -78,24 +77,12 @@ static void format_ratio_to(const struct paired_ratio *ratio, const char *bound,
                        apart ? "" : interval);
 }
 
-static double share_of(const struct analysis *analysis, const int arms[2], const char *metric)
+char *advice_format_load(const struct paired_ratio *ratio, char *buf, size_t size)
 {
-    double share = NAN;
-    for (size_t i = 0; i < 2; i++)
-        share = fmax(share, rows_median(&analysis->rows, &analysis->result->arms[arms[i]], metric));
-    return share;
-}
-
-char *advice_format_load(const struct analysis *analysis, int slow, int fast, char *buf,
-                         size_t size)
-{
-    const int arms[] = {slow, fast};
-    double foreign = share_of(analysis, arms, "foreign_cpu");
-    double steal = share_of(analysis, arms, "steal");
-    if (foreign > COLLECT_NOISY_FOREIGN)
-        (void)snprintf(buf, size, "others used %.0f%% of the CPUs", 100 * foreign);
-    else if (steal > COLLECT_NOISY_STEAL)
-        (void)snprintf(buf, size, "the hypervisor took %.0f%% of the CPUs", 100 * steal);
+    if (ratio->foreign > COLLECT_NOISY_FOREIGN)
+        (void)snprintf(buf, size, "others used %.0f%% of the CPUs", 100 * ratio->foreign);
+    else if (ratio->steal > COLLECT_NOISY_STEAL)
+        (void)snprintf(buf, size, "the hypervisor took %.0f%% of the CPUs", 100 * ratio->steal);
     else
         (void)snprintf(buf, size, "the machine was disturbed");
     return buf;
@@ -110,9 +97,7 @@ char *advice_format_gain(const struct analysis *analysis,
     if (recommend_applies(recommendation) && ratio_is_disturbed(gain))
         (void)snprintf(buf, size, "at least %s %s in %zu of %zu rounds, while %s",
                        advice_format_ratio(gain->low, low, sizeof(low)), reference, gain->at_least,
-                       gain->rounds,
-                       advice_format_load(analysis, recommendation->reference, recommendation->arm,
-                                          load, sizeof(load)));
+                       gain->rounds, advice_format_load(gain, load, sizeof(load)));
     else
         format_ratio_to(gain, more_than(analysis, recommendation), reference, buf, size);
     return buf;
@@ -135,13 +120,12 @@ static void report_disturbed(const struct analysis *analysis,
 {
     const struct paired_ratio *gain = &recommendation->best_gain;
     char load[80];
-    (void)advice_format_load(analysis, recommendation->reference, recommendation->best, load,
-                             sizeof(load));
+    (void)advice_format_load(gain, load, sizeof(load));
     if (2 * gain->one_sided > gain->rounds)
         text_set(finding->sentence,
                  "no recommendation: %s, and slowed only %s in %zu of %zu rounds.", load,
                  advice_reference(analysis, recommendation), gain->one_sided, gain->rounds);
-    else if (gain->rounds < SEQUENTIAL_LEAST || gain->low > 1)
+    else if (gain->rounds < RECOMMEND_ROUNDS || gain->low > 1)
         text_set(finding->sentence, "no recommendation: %zu round%s, while %s.", gain->rounds,
                  gain->rounds == 1 ? " is too few" : "s are too few", load);
     else

@@ -26,10 +26,8 @@ struct finding advice_make(const struct analysis *analysis, const struct arm *of
 char *advice_format_gain(const struct analysis *analysis,
                          const struct recommendation *recommendation, char *buf, size_t size);
 
-/* What disturbed two arms: "others used 44% of the CPUs", the larger of their medians over the
- * rounds. Returns buf. */
-char *advice_format_load(const struct analysis *analysis, int slow, int fast, char *buf,
-                         size_t size);
+/* What disturbed the arms of the ratio: "others used 44% of the CPUs". Returns buf. */
+char *advice_format_load(const struct paired_ratio *ratio, char *buf, size_t size);
 
 /* "the default", or, in a run without `none`, the placement that gains are relative to. */
 const char *advice_reference(const struct analysis *analysis,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "harness/engine/arms/arms.h"
+#include "harness/engine/arms/collect.h"
 #include "harness/rows/metric.h"
 
 enum { EFFORT_CHANGE = 10 }; /* more than any placement's effort */
@@ -77,8 +78,11 @@ bool recommend_is_first(const struct analysis *analysis, size_t arm)
 bool recommend_is_ahead(const struct result *result, const struct paired_ratio *ratio)
 {
     bool is_clear = ratio->is_sequential ? ratio->is_above : ratio->rounds == 1 || ratio->low > 1;
-    if (ratio_is_disturbed(ratio))
-        is_clear = ratio->is_above && ratio->low > 1 && 2 * ratio->one_sided <= ratio->rounds;
+    if (ratio_is_disturbed(ratio)) {
+        double load = fmin(fmax(ratio->foreign + ratio->steal, COLLECT_NOISY_FOREIGN), 0.99);
+        is_clear = ratio->low > 1 && ratio->is_above && 2 * ratio->one_sided <= ratio->rounds;
+        is_clear |= ratio->rounds >= RECOMMEND_ROUNDS && ratio->low > pow(1 - load, -2);
+    }
     return ratio->median > 1 + result_within(result) && is_clear;
 }
 
@@ -138,22 +142,25 @@ static bool is_faster(const struct choice *choice, int arm, int than)
     return rounds_of(choice, arm)->rate > rounds_of(choice, than)->rate;
 }
 
-/* Most rounds were disturbed, and do not show a gain. */
-static bool is_unclear(const struct choice *choice, int arm)
+/* What the gain of the best may rest on, if most of its rounds were disturbed. */
+enum evidence { GAIN_SHOWN, ROUNDS_AGREE, ANY_ROUNDS };
+
+static bool has_evidence(const struct choice *choice, int arm, enum evidence least)
 {
     int reference = choice->recommendation->reference;
-    if (arm == reference || choice->recommendation->reference_failed)
-        return false;
+    if (arm == reference || choice->recommendation->reference_failed || least == ANY_ROUNDS)
+        return true;
     const struct paired_ratio gain = ratio_of(choice, reference, arm);
-    return ratio_is_disturbed(&gain) && !recommend_is_ahead(choice->result, &gain);
+    return !ratio_is_disturbed(&gain) || recommend_is_ahead(choice->result, &gain) ||
+           (least == ROUNDS_AGREE && gain.low > 1);
 }
 
 /* Chooses the fastest. Returns true if it is ahead of the reference. */
-static bool choose_best(const struct choice *choice, bool clear)
+static bool choose_best(const struct choice *choice, enum evidence least)
 {
     struct recommendation *recommendation = choice->recommendation;
     for (int at = 0; at < (int)choice->result->narms; at++)
-        if (is_candidate(choice, at) && !(clear && is_unclear(choice, at)) &&
+        if (is_candidate(choice, at) && has_evidence(choice, at, least) &&
             (recommendation->best < 0 || is_faster(choice, at, recommendation->best)))
             recommendation->best = at;
     if (recommendation->best < 0 || recommendation->best == recommendation->reference)
@@ -206,7 +213,9 @@ static void choose(const struct choice *choice)
     choose_reference(choice);
     if (recommendation->reference < 0)
         return;
-    bool any = choose_best(choice, true) || choose_best(choice, false);
+    bool any = choose_best(choice, GAIN_SHOWN) || choose_best(choice, ROUNDS_AGREE);
+    if (!any && !(recommendation->best_gain.low > 1))
+        (void)choose_best(choice, ANY_ROUNDS);
     if (recommendation->best < 0 || recommendation->best == recommendation->reference)
         return;
     recommendation->disturbed = !any && ratio_is_disturbed(&recommendation->best_gain);

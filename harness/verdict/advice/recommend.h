@@ -12,16 +12,19 @@
  * can be neither the best nor recommended.
  *
  * All rounds count, also disturbed ones: a round has every setting once, in random order, so that
- * load of others strikes equal settings alike. If most rounds were disturbed, a setting is ahead
- * only by the sequential test and with the whole interval above 1, and what is claimed is the low
- * end of the interval, beside that load (advice_format_gain). Where load slowed only the other
- * setting in most rounds, as where a setting keeps off the CPUs that others use, nothing is
- * claimed.
+ * load of others strikes equal settings alike. If most rounds were disturbed, what is claimed is
+ * the low end of the interval, beside that load (advice_format_gain). It has to be above 1, and
+ * either the sequential test shows a gain, or the low end of RECOMMEND_ROUNDS or more exceeds what
+ * the load explains: taking the share f of the CPUs from one of two equal settings leaves it 1 - f,
+ * squared because threads that wait for each other lose more. The test does not count if load
+ * slowed only the other setting in most rounds, as where a setting keeps off CPUs that others use.
  */
 #ifndef CONTEND_VERDICT_ADVICE_RECOMMEND_H
 #define CONTEND_VERDICT_ADVICE_RECOMMEND_H
 
 #include "harness/rows/analysis.h"
+
+enum { RECOMMEND_ROUNDS = 3 };
 
 /*
  * For arms with the same benchmark, parameters and number of workers. In a tune: for all arms of

@@ -126,6 +126,21 @@ TEST_WITHIN(table_shows_how_sure_a_ratio_is, set_up, tear_down)
     assert_non_null(strstr(text, "speed-up: throughput relative to cores, by round"));
 }
 
+/* A setting that was left out early; disturbed rounds count. */
+TEST_WITHIN(table_names_arms_with_fewer_rounds, set_up, tear_down)
+{
+    struct fixture *f = *state;
+    f->result.rounds_done = f->result.rounds_planned = 6;
+    (void)add(f, PLACE_NONE, 2, (double[]){30, 31, 32, 33, 34, 35}, 6);
+    (void)add(f, PLACE_SAME, 2, (double[]){29, 29, 29}, 3);
+    size_t partition = add(f, PLACE_PARTITION, 2, (double[]){10, 10, 10, 10, 10, 10}, 6);
+    f->result.arms[partition].observations[0].status = STATUS_NOISY;
+    (void)print(f, false);
+    assert_true(has_line(f, "rounds: same 3, others 6; of fewer than 6 the interval is the range"));
+    assert_true(has_line(f, "2 workers items/s speed-up 95%"));
+    assert_true(has_line(f, "partition*~ 20.0 k 3.2x 3.0-3.5"));
+}
+
 /* Line, order and color follow one ratio; a median step that disagrees does not count. */
 TEST_WITHIN(table_is_sorted_by_work_done, set_up, tear_down)
 {

@@ -52,6 +52,14 @@ static void mark(struct fixture *fixture, size_t arm, unsigned round, enum statu
     fixture->result.arms[arm].observations[round].status = status;
 }
 
+static void disturb(struct fixture *fixture, size_t arm, double foreign)
+{
+    for (unsigned round = 0; round < 3; round++) {
+        mark(fixture, arm, round, STATUS_NOISY);
+        fixture->result.arms[arm].observations[round].foreign_cpu = foreign;
+    }
+}
+
 /* The recommended placement; PLACEMENTS = none. */
 static enum placement recommended(struct fixture *fixture)
 {
@@ -137,7 +145,7 @@ TEST_WITHIN(recommend_takes_no_gain_from_a_disturbed_round, set_up, tear_down)
     assert_false(f->recommendation.disturbed);
 }
 
-TEST_WITHIN(recommend_takes_no_gain_from_few_disturbed_rounds, set_up, tear_down)
+TEST_WITHIN(recommend_takes_what_load_explains_off_few_rounds, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t none = add_even(f, PLACE_NONE, 100);
@@ -150,9 +158,13 @@ TEST_WITHIN(recommend_takes_no_gain_from_few_disturbed_rounds, set_up, tear_down
     assert_true(fixture_near(f->recommendation.gain.low, 2, 1e-6));
     for (unsigned round = 0; round < 2; round++)
         mark(f, best, round, STATUS_NOISY);
+    disturb(f, best, 0.2); /* explains 1.56x */
+    assert_int_equal(recommended(f), PLACE_PARTITION);
+    disturb(f, best, 0.4); /* 2.8x */
     assert_int_equal(recommended(f), PLACE_CORES);
-    for (unsigned round = 0; round < 3; round++)
-        mark(f, none, round, STATUS_NOISY);
+    disturb(f, none, 0.4);
+    assert_int_equal(recommended(f), PLACE_CORES);
+    disturb(f, none, 0.6); /* 6.25x */
     assert_int_equal(recommended(f), PLACEMENTS);
     assert_true(f->recommendation.disturbed);
 }

