@@ -37,6 +37,21 @@ if(CONTEND_CUDA)
                    "remove ${CMAKE_BINARY_DIR} and set CUDAHOSTCXX")
         else()
             enable_language(CUDA)
+            # What the program links in addition comes with other packages than nvcc.
+            cmake_path(GET CMAKE_CUDA_COMPILER PARENT_PATH cuda_bin)
+            cmake_path(GET cuda_bin PARENT_PATH cuda_root)
+            find_library(CONTEND_CUDART_STATIC cudart_static
+                         HINTS ${cuda_root} ${CMAKE_CUDA_HOST_IMPLICIT_LINK_DIRECTORIES}
+                         PATH_SUFFIXES lib64 targets/x86_64-linux/lib lib)
+            mark_as_advanced(CONTEND_CUDART_STATIC)
+            execute_process(COMMAND "${CMAKE_C_COMPILER}" -print-file-name=libsupc++.a
+                            OUTPUT_VARIABLE supcxx OUTPUT_STRIP_TRAILING_WHITESPACE)
+        endif()
+        if(CMAKE_CUDA_COMPILER AND NOT CONTEND_CUDART_STATIC)
+            set(CONTEND_CUDA_REASON "no libcudart_static.a beside ${CONTEND_NVCC}: install cuda-cudart-dev")
+        elseif(CMAKE_CUDA_COMPILER AND NOT IS_ABSOLUTE "${supcxx}")
+            set(CONTEND_CUDA_REASON "no libsupc++.a: install g++")
+        elseif(CMAKE_CUDA_COMPILER)
             # contend_cudart links instead, from an archive, the few parts of C++ that nvcc's launch stubs need.
             set(CMAKE_CUDA_IMPLICIT_LINK_LIBRARIES "")
             set(CONTEND_HAVE_CUDA ON)
@@ -79,12 +94,6 @@ function(contend_gpu_flags flags)
 endfunction()
 
 if(CONTEND_HAVE_CUDA)
-    cmake_path(GET CMAKE_CUDA_COMPILER PARENT_PATH cuda_bin)
-    cmake_path(GET cuda_bin PARENT_PATH cuda_root)
-    find_library(CONTEND_CUDART_STATIC cudart_static REQUIRED
-                 HINTS ${cuda_root} ${CMAKE_CUDA_HOST_IMPLICIT_LINK_DIRECTORIES}
-                 PATH_SUFFIXES lib64 targets/x86_64-linux/lib lib)
-    mark_as_advanced(CONTEND_CUDART_STATIC)
     find_package(Threads REQUIRED)
     add_library(contend_cudart INTERFACE)
     target_include_directories(contend_cudart SYSTEM INTERFACE

@@ -153,4 +153,6 @@ expect 4 'UNCLEAR' "${ab[@]}" -V mine -V "other=build:$scratch/other" --rounds 2
 grep -q 'variant=other,' "$scratch/builds/rounds.csv" || fail "no values of the other build"
 expect 3 "'/bin/false run' failed" "${ab[@]}" -V mine -V other=build:/bin/false --rounds 1 -o "$scratch/no"
 
+# Whether a file can be written at the end is known before the first round.
+expect 2 'cannot write to .*Not a directory' "${ab[@]}" -V a -V b --rounds 1 --junit "$knob/x.xml" -o "$scratch/junit.d"
 finish

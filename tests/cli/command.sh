@@ -10,7 +10,7 @@ one=("$CONTEND_BINARY" run --workers 2 --placement sized --rounds 1 --time 0.1 -
 try() { # try CODE PATTERN OUT [OPTION...] -- COMMAND...: one placement, one round
     local code=$1 pattern=$2 out=$3
     shift 3
-    expect "$code" "$pattern" "${one[@]}" --out "$scratch/$out" "$@"
+    expect "$code" "$pattern" "${one[@]}" --force --out "$scratch/$out" "$@"
 }
 said() { # said OUT PATTERN: in what the workers' commands printed
     grep -qE -- "$2" "$scratch/$1"/command-output/*.txt || fail "no /$2/ in the output of $1"

@@ -22,6 +22,16 @@ if [ $? != 77 ]; then
     same "a disk that fails"
 fi
 
+# The result of another command: another subcommand, scenario or command of the user's.
+for other in 'bench fake' 'run team' 'run -- true'; do
+    # shellcheck disable=SC2086
+    expect 2 'has the result of another command: .*--force' "$CONTEND_FAKE" ${other%% *} --out "$out" --rounds 1 ${other#* }
+    same "$other"
+done
+cp -r "$out" "$scratch/forced"
+expect 0 'replacing the earlier run' "$CONTEND_FAKE" bench fake --rounds 1 --time 0.1 --warmup 0.01 --no-plots --force \
+    --out "$scratch/forced"
+
 # The run is ended in its first round.
 "${run[@]}" --rounds 1 --time 1000 --limit 1000 --out "$out" > "$scratch/log" 2>&1 < /dev/null &
 pid=$!

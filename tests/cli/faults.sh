@@ -73,7 +73,7 @@ doubt,slots=1,2,0.5" ] || fail "rows of a scan: $rows"
 
 # Values that a scan could not measure are separate rows, and the run fails.
 expect 3 'failed: the fake is told to fail at 1' "$CONTEND_FAKE" bench fakepart --rounds 2 \
-    --time 0.1 --no-plots --out "$scratch/part"
+    --time 0.1 --no-plots --force --out "$scratch/part"
 rows=$(columns "$scratch/part/rows.csv" metric params rounds median status reason |
     sed '1s/,[a-z]*,[^,]*$//') # noisy on a busy machine
 [ "$rows" = "square,slots=1;a=0,2,0

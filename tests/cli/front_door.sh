@@ -15,6 +15,16 @@ make_tree() {
 cmake_minimum_required(VERSION 3.25)
 project(contend LANGUAGES C)
 add_executable(contend harness/main.c)
+foreach(part IN ITEMS MPI CUDA TESTS)
+    option(CONTEND_${part} "Optional" ON)
+    if(CONTEND_${part} AND EXISTS "${CMAKE_SOURCE_DIR}/broken-${part}")
+        message(FATAL_ERROR "${part} is not whole")
+    endif()
+endforeach()
+if(CONTEND_MPI AND EXISTS "${CMAKE_SOURCE_DIR}/mpi.c")
+    add_library(contend_mpi MODULE mpi.c)
+    add_dependencies(contend contend_mpi)
+endif()
 CMAKE
     edit "$1" first
 }
@@ -98,6 +108,32 @@ says fourth env CONTEND_BUILD_DIR=built "$door"
 says_without_errors fourth env CONTEND_BUILD_DIR=built "$door"
 cd "$CONTEND_SOURCE_DIR" || exit 1
 
+# An optional part that is not whole is left out, in a new build and for a part that is new beside a good program.
+parts="$scratch/parts"
+make_tree "$parts"
+touch "$parts/broken-MPI"
+says first "$parts/contend"
+grep -q 'built without MPI' "$scratch/stderr" || fail "not said: $(cat "$scratch/stderr")"
+says_without_errors first "$parts/contend"
+touch "$parts/broken-CUDA" "$parts/broken-TESTS"
+sed -i '2s|.*|/gone/nvcc|' "$parts/build/release/front-door.stamp" # another nvcc
+says first "$parts/contend"
+grep -q 'built without any-optional-part' "$scratch/stderr" || fail "not said: $(cat "$scratch/stderr")"
+says_without_errors first "$parts/contend"
+echo 'broken(' >"$parts/CMakeLists.txt"
+expect 3 'Parse error' "$parts/contend" # what is needed fails the build
+
+built="$scratch/built parts"
+make_tree "$built"
+echo '#include "mpi.h"' >"$built/mpi.c"
+touch "$built/mpi.h"
+says first "$built/contend"
+! grep -q 'built without' "$scratch/stderr" || fail "a whole part is left out: $(cat "$scratch/stderr")"
+rm "$built/mpi.h" "$built/build/release/contend" # its package was removed; and something to build
+says first "$built/contend"
+grep -q 'built without MPI' "$scratch/stderr" || fail "not said: $(cat "$scratch/stderr")"
+says_without_errors first "$built/contend"
+
 # In a read-only tree the current program runs, even if packages were installed since the build. An older program runs
 # with a message.
 as_other=()
@@ -142,6 +178,8 @@ SH
 bare=(env -i PATH="$scratch/bin" TRACE="$scratch/trace" CONTEND_BUILD_DIR="$scratch/build"
     CONTEND_APT_PAUSE_S=0)
 be 0
+expect 0 '^contend [0-9.]+, not built yet' "${bare[@]}" "$real" --version # without a build
+expect 0 'contend package deb' "${bare[@]}" "$real" --help
 expect 2 'missing packages: .*cmake .*ninja-build .*libhwloc-dev .*gnuplot-nox' \
     "${bare[@]}" CONTEND_NO_INSTALL=1 "$door" run
 [ ! -e "$scratch/trace" ] || fail "CONTEND_NO_INSTALL=1 calls apt-get"

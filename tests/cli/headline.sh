@@ -46,7 +46,7 @@ for _ in $(seq $((2 * $(nproc)))); do
     loops+=($!)
 done
 expect 4 'other programs used [0-9]+% of the CPUs: ' "$CONTEND_FAKE" run fake --workers 2 \
-    --placement none,sized --rounds 1 --time 0.5 --warmup 0.01 --no-plots --strict --out "$out"
+    --placement none,sized --rounds 1 --time 0.5 --warmup 0.01 --no-plots --strict --force --out "$out"
 kill "${loops[@]}"
 wait "${loops[@]}" 2>/dev/null
 head -n 1 "$out/summary.txt" | grep -q '^no recommendation: 1 round is too few' ||
@@ -60,7 +60,7 @@ grep -q '"status": "complete"' "$out/run.json" || fail "a busy machine makes no 
 # The exit code is 0 on an idle machine, and without --strict.
 code=0
 "$CONTEND_FAKE" run fake --workers 2 --placement none,sized --rounds 1 --time 0.2 --warmup 0.01 \
-    --no-plots --strict --out "$out" > /dev/null 2>&1 || code=$?
+    --no-plots --strict --force --out "$out" > /dev/null 2>&1 || code=$?
 busy=0
 ! grep -q '"id": "busy"' "$out/run.json" || busy=4
 [ "$code" = "$busy" ] || fail "exit $code, but the finding says $busy"

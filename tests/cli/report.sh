@@ -80,6 +80,6 @@ expect 0 'scan/plots/squares.svg, squares.png' "$CONTEND_FAKE" report "$scratch/
 cmp -s "$squares.svg" "$scratch/first.svg" || fail "drawn again, the figure of a benchmark is another"
 expect 0 'squares.svg' "$CONTEND_BINARY" report "$scratch/scan" # which has no such benchmark
 expect 0 'replacing the earlier run' "$CONTEND_BINARY" bench mem_bandwidth --rounds 1 --time 0.2 --limit 100 --no-plots \
-    --out "$scratch/scan"
+    --force --out "$scratch/scan"
 [ "$(ls "$scratch/scan/plots")" = bandwidth.dat ] || fail "figures of a replaced run: $(ls "$scratch/scan/plots")"
 finish

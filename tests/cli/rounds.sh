@@ -26,8 +26,8 @@ same_rows() { # same_rows DIR
     columns "$1/rows.csv" placement workers role bench params metric rounds median min max |
         grep -v ',step_time,\|,0,,,$' > "$scratch/rows"
     [ -s "$scratch/rows" ] || fail "$1: no rows"
-    diff "$scratch/by_hand" "$scratch/rows" || fail "$1: rows.csv is not what rounds.csv comes to"
-    diff <(by_hand "$1/rounds.csv" | grep ',step_time,' | cut -d, -f 1-8) \
+    same_numbers "$scratch/by_hand" "$scratch/rows" || fail "$1: rows.csv is not what rounds.csv comes to"
+    same_numbers <(by_hand "$1/rounds.csv" | grep ',step_time,' | cut -d, -f 1-8) \
         <(columns "$1/rows.csv" placement workers role bench params metric rounds median |
             grep ',step_time,') || fail "$1: step_time is not what rounds.csv comes to"
     # With up to five rounds the interval is their range.

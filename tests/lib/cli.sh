@@ -54,6 +54,19 @@ expect() {
         fail "no /$pattern/ in the output of: $*"$'\n'"$output"
 }
 
+# same_numbers FILE FILE: the same fields between commas, of which numbers may differ in the last of nine digits: libraries
+# round halves of decimal numbers differently. Prints what differs.
+same_numbers() {
+    awk -F, -v other="$2" '
+        function near(a, b) { return a == b || (a + 0 != 0 && (a - b) / a < 2e-8 && (b - a) / a < 2e-8) }
+        BEGIN { number = "^-?[0-9.]+(e[-+]?[0-9]+)?$" }
+        { there = (getline line < other) > 0 ? line : "nothing"; same = split(there, of, ",") == NF
+          for (i = 1; i <= NF && same; i++)
+              same = $i == of[i] "" || ($i ~ number && of[i] ~ number && near($i + 0, of[i] + 0))
+          if (!same) { print "< " $0 "\n> " there; bad = 1 } }
+        END { if ((getline line < other) > 0) { print "> " line; bad = 1 }; exit bad }' "$1"
+}
+
 # well_formed PAGE: checks by xmllint, if installed; its parser does not know the elements of HTML 5.
 well_formed() {
     ! command -v xmllint >/dev/null || ! xmllint --html --noout "$1" 2>&1 | grep error | grep -v 'Tag .* invalid' ||

@@ -62,9 +62,11 @@ static const char *const device_names[] = {"auto",
     PLAN_GPUS_OPTION(run_options, topo.fake_gpus)
 #define OUT_OPTIONS \
     OPT_TEXT("out", run_options, out, NULL, "DIR", \
-             "Directory of the results; an earlier run there is replaced when the first round is " \
-             "done (default results/<host>/<utc>-<scenario>)", \
+             "Directory of the results; an earlier run of the same command there is replaced when " \
+             "the first round is done (default results/<host>/<utc>-<scenario>)", \
              .letter = 'o', .group = "Results"), \
+    OPT_FLAG("force", run_options, force, NULL, \
+             "Replace an earlier run of another command, too", .level = OPT_RARE), \
     OPT_TEXT("host", run_options, host, NULL, "NAME", \
              "Name of this machine in results and plots (default: its host name)", \
              .level = OPT_RARE)

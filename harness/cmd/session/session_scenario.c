@@ -436,6 +436,7 @@ static int open_directory(struct session *s, const char *subdirectory, struct er
                                             .host = s->host,
                                             .scenario = s->setup->scenario->name,
                                             .subdirectory = subdirectory,
+                                            .force = s->options.force,
                                             .remove_figures = page_remove_drawn};
     return run_dir_open(&s->run_dir, &request, &record, err);
 }

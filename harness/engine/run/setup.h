@@ -42,6 +42,7 @@ struct run_options {
     const char *junit;   /* ab: a file, or NULL */
     bool markdown;       /* ab */
     bool verbose;        /* print details at the end */
+    bool force;          /* --out may replace a run of another command */
     bool strict;         /* a busy machine has an exit code of its own */
     int bind;            /* 0 mask, 1 cgroup */
     double cpu_max;      /* quota of each worker, in CPUs; 0 = no quota */

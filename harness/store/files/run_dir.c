@@ -1,7 +1,10 @@
 #include "harness/store/files/run_dir.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "harness/lib/say/log.h"
@@ -58,6 +61,49 @@ static int write_first(struct run_dir *run_dir, const struct run_record *record,
     return rc;
 }
 
+/* Where the user's command begins, with "--"; else the number of words. */
+static size_t find_users_words(const json_t *command)
+{
+    size_t i = 0;
+    for (const char *word; (word = json_string_value(json_array_get(command, i))); i++)
+        if (strcmp(word, "--") == 0)
+            break;
+    return i;
+}
+
+/* A run is of the same command if subcommand, scenario and the user's own words are the same. */
+static bool is_same_command(const json_t *before, const json_t *now)
+{
+    const json_t *old = json_object_get(before, "command"), *new = json_object_get(now, "command");
+    size_t i = find_users_words(old), j = find_users_words(new);
+    bool same = json_array_size(old) - i == json_array_size(new) - j &&
+                json_equal(json_array_get(old, 1), json_array_get(new, 1)) &&
+                json_equal(json_object_get(before, "scenario"), json_object_get(now, "scenario"));
+    for (; same && i < json_array_size(old); i++, j++)
+        same = json_equal(json_array_get(old, i), json_array_get(new, j));
+    return same;
+}
+
+static int check_earlier(const struct run_dir *run_dir, const struct run_record *record,
+                         struct err *err)
+{
+    json_error_t wrong;
+    int fd = openat(run_dir->dir.fd, "run.json", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    json_t *before = fd < 0 ? NULL : json_loadfd(fd, 0, &wrong);
+    json_t *now = run_json_make(record);
+    const bool is_empty = !json_integer_value(json_object_get(before, "rounds_done"));
+    bool same = is_empty || !now || is_same_command(before, now);
+    json_decref(before);
+    json_decref(now);
+    if (fd >= 0)
+        (void)close(fd);
+    return same ? 0
+                : err_set(err, -EEXIST,
+                          "output directory '%.100s' has the result of another command: name "
+                          "another one, or type --force",
+                          run_dir->dir.path);
+}
+
 int run_dir_open(struct run_dir *run_dir, const struct run_dir_request *request,
                  const struct run_record *record, struct err *err)
 {
@@ -72,6 +118,8 @@ int run_dir_open(struct run_dir *run_dir, const struct run_dir_request *request,
                                             .command = command,
                                             .remove_figures = request->remove_figures};
     rc = directory_open(&run_dir->dir, &place, err);
+    if (!rc && run_dir->dir.holds_earlier && !request->force)
+        rc = check_earlier(run_dir, record, err);
     if (rc)
         return rc;
     struct err why = {0};

@@ -24,12 +24,14 @@ struct run_dir {
 struct run_dir_request {
     const char *out, *host, *scenario;
     const char *subdirectory; /* or NULL */
+    bool force;               /* an earlier run of another command may be replaced */
     directory_remove *remove_figures;
 };
 
 /*
  * Opens the directory. Errors name the path, and are those of directory_open and of writing the
- * first, still empty files. Close with run_dir_close, also after an error.
+ * first, still empty files; -EEXIST, too, for an earlier run of another command. Close with
+ * run_dir_close, also after an error.
  */
 int run_dir_open(struct run_dir *run_dir, const struct run_dir_request *request,
                  const struct run_record *record, struct err *err);
