@@ -65,14 +65,24 @@ for finding in json.load(open(sys.argv[1]))["findings"]:
 END
 }
 
+# sees_as ID "SEVERITY CLAIM" PID...: looks until it says so. On a busy machine, a short look has too few samples.
+sees_as() {
+    local id=$1 expected=$2 watch_s
+    shift 2
+    for watch_s in 1 3 5 8 8; do
+        look "$@"
+        [ "$(says "$id")" != "$expected" ] || return 0
+    done
+    fail "$id is not '$expected': $(cat "$scratch/seen")"
+}
+
 ranks "$cpus"
 look "${pids[@]}"
 [ -z "$(named ranks_poll)" ] || fail "ranks with a CPU each are named: $(cat "$scratch/seen")"
 end_jobs
 
 ranks $((2 * cpus))
-sees_all ranks_poll "${pids[@]}" || fail "two ranks a CPU are not named: $(cat "$scratch/seen")"
-expect_equal 'two ranks a CPU' "$(says ranks_poll)" 'bad False'
+sees_as ranks_poll 'bad False' "${pids[@]}"
 command=$(command_of ranks_poll)
 was=$(rate)
 end_jobs
@@ -92,8 +102,7 @@ serial() { # as many processes that only compute
     started $((2 * cpus))
 }
 serial
-sees masks_overlap "${pids[@]}" || fail "a crowd is not seen: $(cat "$scratch/seen")"
-expect_equal 'a crowd that computes' "$(says masks_overlap)" 'note True'
+sees_as masks_overlap 'note True' "${pids[@]}"
 end_jobs
 
 # Without samples, ranks are a warning, and nothing is said of the total.
@@ -102,11 +111,9 @@ printf '#!/bin/sh\nexec "%s" perf_event_open EPERM "%s" "$@"\n' "$CONTEND_REFUSE
 chmod +x "$scratch/blind"
 CONTEND_BINARY=$scratch/blind
 ranks $((2 * cpus))
-sees ranks_poll "${pids[@]}" || fail "without samples, ranks are not seen: $(cat "$scratch/seen")"
-expect_equal 'ranks without samples' "$(says ranks_poll)" 'doubt False'
+sees_as ranks_poll 'doubt False' "${pids[@]}"
 end_jobs
 serial
-sees masks_overlap "${pids[@]}" || fail "without samples, a crowd is not seen: $(cat "$scratch/seen")"
-expect_equal 'a crowd without samples' "$(says masks_overlap)" 'note False'
+sees_as masks_overlap 'note False' "${pids[@]}"
 end_jobs
 finish
