@@ -62,10 +62,11 @@ static void report_team(struct checker *checker, const struct view_process *proc
     launch_write(checker->view, process, &env_changes, NULL, fit, &launch);
     (void)snprintf(evidence, sizeof(evidence), "%u busy threads, %.3g CPUs granted by %.80s",
                    threads, quota, cgroup->path);
-    (void)snprintf(
-        tail, sizeof(tail), "%s%s%s",
-        is_loss || isnan(spun) ? "" : " Then it does at least the same work, with shorter pauses.",
-        launch.how[0] ? " " : "", launch.how);
+    (void)snprintf(tail, sizeof(tail), "%s%s%s",
+                   is_loss || isnan(spun)
+                       ? ""
+                       : " Then it does about the same work or more, with shorter pauses.",
+                   launch.how[0] ? " " : "", launch.how);
     const bool is_cured = launch.command[0] && view_is_throttled(checker->view, process);
     const struct finding_parts parts = {
         .severity = is_loss || is_cured ? FINDING_BAD : FINDING_NOTE,
