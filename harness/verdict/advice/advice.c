@@ -320,9 +320,10 @@ static void add_fixes(const struct basis *basis, struct finding *advice)
             continue;
         const struct paired_ratio ratio =
             analysis_ratio(basis->analysis, recommendation->reference, (size_t)fix);
-        if (!ratio.rounds)
+        const bool is_ahead = recommend_is_ahead(basis->result, &ratio);
+        if (!ratio.rounds || (ratio_is_disturbed(&ratio) && !is_ahead))
             continue;
-        if (recommend_is_ahead(basis->result, &ratio))
+        if (is_ahead)
             (void)advice_format_ratio(ratio.median, gain, sizeof(gain));
         text_add(advice->sentence, "%s%s alone: %s", between, format_setting(basis, fix, setting),
                  gain);
