@@ -4,7 +4,7 @@
 . tests/lib/cli.sh
 export CONTEND_LIBCUDA=/nowhere CONTEND_LIBNVML=/nowhere
 
-one=("$CONTEND_BINARY" run --workers 2 --placement sized --rounds 1 --time 0.1 --no-baselines --no-canary
+one=("$CONTEND_BINARY" run --force --workers 2 --placement sized --rounds 1 --time 0.1 --no-baselines --no-canary
     --no-plots --host h)
 
 try() { # try CODE PATTERN OUT [OPTION...] -- COMMAND...: one placement, one round

@@ -6,7 +6,7 @@
 for task in 'run fake -P none,sized --max-time 4' 'run fake -P none,sized --rounds 2' 'tune fake --max-time 4' \
     'ab fake -V a -V b --max-time 4'; do
     # shellcheck disable=SC2086
-    "$CONTEND_FAKE" $task --workers 2 --time 0.02 --warmup 0.01 --host h --out "$scratch/task" > /dev/null 2> "$scratch/log"
+    "$CONTEND_FAKE" $task --workers 2 --time 0.02 --warmup 0.01 --host h --force --out "$scratch/task" > /dev/null 2> "$scratch/log"
     lines=$(grep -cE 'rounds? .*done' "$scratch/log")
     [ "$lines" -gt 0 ] || fail "$task: no line after a round: $(cat "$scratch/log")"
     [ "$lines" = "$(grep -cE 'rounds? .*done' <(grep -E ' of [0-9]+|at most [0-9]+ s left' "$scratch/log"))" ] ||

@@ -24,7 +24,7 @@ kill -TERM "$first"
 wait "$first"
 jq -e '.status == "interrupted" and .rounds_done > 0' "$out/run.json" > /dev/null ||
     fail "the first run was disturbed: $(jq '.status, .rounds_done' "$out/run.json")"
-[ "$(ls -A "$out" | tr '\n' ' ')" = 'rounds.csv rows.csv run.json samples.csv ' ] ||
+[ "$(ls -A "$out" | tr '\n' ' ')" = 'rounds.csv rows.csv run.json samples.csv summary.txt ' ] ||
     fail "a run that has ended leaves more than its results: $(ls -A "$out")"
 
 # A killed run does not block the directory.
