@@ -200,7 +200,7 @@ int apply_state_read(const char *path, struct apply_state *state, struct err *er
     bool rebooted = false;
     *state = (struct apply_state){0};
     int rc = read_own(path, &text, err);
-    if (rc)
+    if (rc || !text)
         return rc == -ENOENT ? 0 : rc;
     char *end = strchr(text, '\n');
     if (!end || !parse_head(text, &state->left, &rebooted))

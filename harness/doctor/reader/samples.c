@@ -15,7 +15,8 @@
  * A sample counts as waiting in these cases. The address is in a library in which threads wait and
  * that computes next to nothing (is_waiting_library). It is beside an instruction for spin loops:
  * `pause` (Intel's manual, volume 2), on aarch64 `yield` or `isb` (as in Linux' cpu_relax and
- * Rust's spin_loop). Or it is at a call of sched_yield, as OpenBLAS, TBB and crowded teams of
+ * Rust's spin_loop), or four `nop` in a row (OpenBLAS on ARM, and in numpy's wheels). Or it is at a
+ * call of sched_yield, as OpenBLAS, TBB and crowded teams of
  * libomp wait, or of futex, by which threads sleep and wake each other. The aarch64 part was never
  * tried.
  *
@@ -185,11 +186,15 @@ static enum waits find_wait(const uint8_t *code, size_t size)
 #ifdef __aarch64__
     static const uint32_t yield = 0xd503203f, isb = 0xd5033fdf;
     static const uint32_t calls[][2] = {{0xd2800f88, 0xd4000001}, {0xd2800c48, 0xd4000001}};
+#define NOP 0xd503201f
+    static const uint32_t nops[] = {NOP, NOP, NOP, NOP};
+#undef NOP
     const size_t step = 4;
 #else
     static const uint8_t pause[] = {0xf3, 0x90};
     static const uint8_t calls[][7] = {{0xb8, 24, 0, 0, 0, 0x0f, 0x05},
                                        {0xb8, 202, 0, 0, 0, 0x0f, 0x05}};
+    static const uint8_t nops[] = {0x90, 0x90, 0x90, 0x90};
     const size_t step = 1;
 #endif
     for (size_t i = 0; i + 4 <= size; i += step) {
@@ -202,6 +207,8 @@ static enum waits find_wait(const uint8_t *code, size_t size)
         if (memcmp(code + i, pause, sizeof(pause)) == 0)
             return WAITS_PAUSE;
 #endif
+        if (i + sizeof(nops) <= size && memcmp(code + i, nops, sizeof(nops)) == 0)
+            return WAITS_PAUSE;
         for (size_t c = 0; c < sizeof(calls) / sizeof(calls[0]); c++)
             if (i + sizeof(calls[c]) <= size && memcmp(code + i, calls[c], sizeof(calls[c])) == 0)
                 return WAITS_CALL;

@@ -55,7 +55,7 @@ TEST(nested_pools_get_a_thread_a_call)
         if (found) {
             assert_int_equal(found->finding.severity, FINDING_BAD);
             assert_string_equal(found->finding.command, "OPENBLAS_NUM_THREADS=1 python3 train.py");
-            assert_true(found->gain.times >= 1.1 && found->gain.times < 1 / 0.72);
+            assert_true(isnan(found->gain.times)); /* callers have waits of their own */
             assert_non_null(strstr(found->finding.sentence, "3 threads call OpenBLAS"));
         }
         diagnosis_free(&diagnosis);

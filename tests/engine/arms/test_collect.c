@@ -106,6 +106,7 @@ TEST(collect_reads_nothing_beyond_a_report)
     static const struct worker_end end;
     struct worker_result out = {0};
     memset(&worker, 0x7f, sizeof(worker));
+    worker.plan = (struct plan_worker){0}; /* orders are the parent's */
     memset(worker.cpu_samples.thread + 2, 0,
            sizeof(worker.cpu_samples.thread[0]) * (CPU_SAMPLE_THREADS - 2));
     assert_int_equal(collect_worker(&worker, 1000, &end, &out), 0);
