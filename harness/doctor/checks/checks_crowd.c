@@ -77,6 +77,18 @@ static void add_process(const struct view *view, const struct view_process *proc
     }
 }
 
+static bool are_nested(const struct teams *teams)
+{
+    return teams->npools > teams->nprocesses;
+}
+
+/* OpenBLAS has one pool, for which its callers queue: a share of it for each helps none of them. */
+static bool shares_pool(const struct teams *teams)
+{
+    return are_nested(teams) && teams->team[0].runtime &&
+           teams->team[0].runtime->library == LIBRARY_OPENBLAS;
+}
+
 static void find_teams(const struct checker *checker, const bool *in, struct teams *teams)
 {
     const struct view *view = checker->view;
@@ -107,7 +119,8 @@ static void find_teams(const struct checker *checker, const bool *in, struct tea
     teams->each = teams->npools ? (unsigned)left / teams->npools : 1;
     if (quota < teams->each)
         teams->each = (unsigned)quota;
-    teams->each = teams->each ? teams->each : 1;
+    if (!teams->each || shares_pool(teams))
+        teams->each = 1;
 }
 
 /* NaN = unknown. */
@@ -130,11 +143,6 @@ static double estimate_gain(const struct teams *teams)
     const double wanted = threads + teams->threads_of_others + teams->others;
     const double use = threads * fmin(teams->room / wanted, 1);
     return fmin(check_times_of_spin(spun), use / (teams->ran * (1 - spun)));
-}
-
-static bool are_nested(const struct teams *teams)
-{
-    return teams->npools > teams->nprocesses;
 }
 
 /*

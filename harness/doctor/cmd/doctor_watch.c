@@ -19,7 +19,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 /* True if doctor prints there itself, or the file is one of the `n` earlier ones. */
 static bool is_taken(const struct stat *file, const struct stat *earlier, size_t n)
 {
-    struct stat own;
+    struct stat own = {0};
     for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
         if (!fstat(fd, &own) && is_same_file(file, &own))
             return true;
@@ -49,7 +49,7 @@ static bool add_log(pid_t pid, int fd, struct stat *logs, struct meter *meter)
 
 void doctor_watch_open(const struct doctor_change *change, struct doctor_watch *watch)
 {
-    struct stat logs[METER_MOST];
+    struct stat logs[METER_MOST] = {{0}};
     *watch = (struct doctor_watch){.before = NAN, .with = NAN};
     for (size_t i = 0; i < change->n && watch->meter.n < METER_MOST; i++) {
         const pid_t pid = change->processes[i].pid;

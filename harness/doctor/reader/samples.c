@@ -43,7 +43,8 @@ enum {
     RING_PAGES = 8, /* 1365 samples: the first 3.4 s of CPU time */
     TASKS_MOST = 128,
     TASKS_EACH = 16,
-    NEAR_CODE = 16,
+    NEAR_CODE = 16, /* bytes on either side of a sample */
+    NEAR_NOPS = 32, /* such a loop also reads the clock */
     STACK_TOP = 16384
 };
 
@@ -180,21 +181,33 @@ static bool is_waiting_library(const char *path)
 
 enum waits { WAITS_NOT, WAITS_PAUSE, WAITS_CALL };
 
+/* Four in a row: what aligns code is one longer instruction on x86, and up to three on aarch64. */
+static bool has_nops(const uint8_t *code, size_t size)
+{
+#ifdef __aarch64__
+    static const uint32_t nops[] = {0xd503201f, 0xd503201f, 0xd503201f, 0xd503201f};
+    const size_t step = 4;
+#else
+    static const uint8_t nops[] = {0x90, 0x90, 0x90, 0x90};
+    const size_t step = 1;
+#endif
+    for (size_t i = 0; i + sizeof(nops) <= size; i += step)
+        if (memcmp(code + i, nops, sizeof(nops)) == 0)
+            return true;
+    return false;
+}
+
 /* Code that calls sched_yield (24; on aarch64 124) or futex (202; 98), with the number. */
 static enum waits find_wait(const uint8_t *code, size_t size)
 {
 #ifdef __aarch64__
     static const uint32_t yield = 0xd503203f, isb = 0xd5033fdf;
     static const uint32_t calls[][2] = {{0xd2800f88, 0xd4000001}, {0xd2800c48, 0xd4000001}};
-#define NOP 0xd503201f
-    static const uint32_t nops[] = {NOP, NOP, NOP, NOP};
-#undef NOP
     const size_t step = 4;
 #else
     static const uint8_t pause[] = {0xf3, 0x90};
     static const uint8_t calls[][7] = {{0xb8, 24, 0, 0, 0, 0x0f, 0x05},
                                        {0xb8, 202, 0, 0, 0, 0x0f, 0x05}};
-    static const uint8_t nops[] = {0x90, 0x90, 0x90, 0x90};
     const size_t step = 1;
 #endif
     for (size_t i = 0; i + 4 <= size; i += step) {
@@ -207,8 +220,6 @@ static enum waits find_wait(const uint8_t *code, size_t size)
         if (memcmp(code + i, pause, sizeof(pause)) == 0)
             return WAITS_PAUSE;
 #endif
-        if (i + sizeof(nops) <= size && memcmp(code + i, nops, sizeof(nops)) == 0)
-            return WAITS_PAUSE;
         for (size_t c = 0; c < sizeof(calls) / sizeof(calls[0]); c++)
             if (i + sizeof(calls[c]) <= size && memcmp(code + i, calls[c], sizeof(calls[c])) == 0)
                 return WAITS_CALL;
@@ -218,16 +229,18 @@ static enum waits find_wait(const uint8_t *code, size_t size)
 
 static enum waits waits_at(struct memory *memory, int tid, uint64_t address)
 {
-    uint8_t code[2 * NEAR_CODE];
+    uint8_t code[2 * NEAR_NOPS];
     const struct segment *segment = find_segment(memory, address);
-    if (!segment || address < NEAR_CODE)
+    if (!segment || address < NEAR_NOPS)
         return WAITS_NOT;
     if (is_waiting_library(segment->path))
         return WAITS_PAUSE;
-    return proc_sampler_read_memory(&memory->sampler, tid, (address & ~UINT64_C(3)) - NEAR_CODE,
-                                    code, sizeof(code))
-               ? find_wait(code, sizeof(code))
-               : WAITS_NOT;
+    if (!proc_sampler_read_memory(&memory->sampler, tid, (address & ~UINT64_C(3)) - NEAR_NOPS, code,
+                                  sizeof(code)))
+        return WAITS_NOT;
+    if (has_nops(code, sizeof(code)))
+        return WAITS_PAUSE;
+    return find_wait(code + NEAR_NOPS - NEAR_CODE, 2 * NEAR_CODE);
 }
 
 static unsigned library_at(const struct memory *memory, uint64_t address)
