@@ -196,7 +196,11 @@ static void append_gain(const struct finding_parts *parts, char *sentence, size_
 {
     const struct check_gain *gain = &parts->gain;
     char times[32];
-    if (!isfinite(gain->times))
+    if (parts->severity == FINDING_NOTE && parts->cure == CURE_BIND && parts->command &&
+        parts->command[0])
+        (void)check_append(sentence, size,
+                           " Its gain is not known: --verify tries it, --apply does not bind it.");
+    else if (!isfinite(gain->times))
         (void)check_append(sentence, size, " Its gain is not known.");
     else if (gain->times > 0)
         (void)check_append(

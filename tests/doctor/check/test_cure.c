@@ -127,7 +127,9 @@ TEST(a_note_is_tried_and_not_applied)
     view_plant_topo(&machine, "node:2 core:2 pu:1");
     plant_two_on_one(&machine, 0, MASK_LOW, 4);
     struct diagnosis diagnosis = view_judge(&machine);
-    assert_int_equal(view_look_for(&diagnosis, "masks_overlap")->finding.severity, FINDING_NOTE);
+    const struct finding *note = &view_look_for(&diagnosis, "masks_overlap")->finding;
+    assert_int_equal(note->severity, FINDING_NOTE);
+    assert_true(note->command[0] && strstr(note->sentence, "--verify"));
     struct cure_plan plan = decide(&diagnosis, false);
     assert_int_equal(plan.binds.n, 0);
     assert_true(plan.is_unsure);
