@@ -134,7 +134,7 @@ emulate() {
         < /dev/null > "$scratch/console" 2>&1 &
     qemu=$!
     while [ ! -s "$scratch/console" ] && kill -0 "$qemu" 2> /dev/null; do
-        [ $((waited += 1)) -le "$silent_limit_s" ] || { kill "$qemu" && wait "$qemu" || return 125; }
+        [ $((waited += 1)) -le "$silent_limit_s" ] || { kill "$qemu"; wait "$qemu" || true; return 125; }
         sleep 1
     done
     wait "$qemu"
