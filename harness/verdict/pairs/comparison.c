@@ -240,11 +240,11 @@ static const struct comparison *find_most(const struct comparisons *comparisons)
     return most;
 }
 
-/* The size of a change of speed: "3.0x", "25%". `speed` is below 1 if slower. */
-static char *format_speed(double speed, bool slower, char *buf, size_t size)
+/* The size of a change of speed: "3.0x", or "25%". `speed` is below 1 if slower. */
+static char *format_speed(double speed, bool slower, bool as_factor, char *buf, size_t size)
 {
     double factor = slower ? 1 / speed : speed;
-    if (factor > 2)
+    if (as_factor)
         (void)snprintf(buf, size, "%.*fx", factor >= 9.95 ? 0 : 1, factor);
     else
         (void)snprintf(buf, size, "%.*f%%", fabs(100 * (speed - 1)) < 9.95 ? 1 : 0,
@@ -258,12 +258,15 @@ static void format_most(const struct comparison *one, char *buf, size_t size)
     bool slower = one->outcome == OUTCOME_SLOWER, less = strcmp(one->better, "lower") == 0;
     double a = less ? 1 / one->low : one->low, b = less ? 1 / one->high : one->high;
     double nearer = slower ? fmax(a, b) : fmin(a, b), farther = slower ? fmin(a, b) : fmax(a, b);
+    const double speed = less ? 1 / one->ratio : one->ratio;
+    const bool as_factor = (slower ? 1 / speed : speed) > 2;
     (void)snprintf(buf, size, "%s is %s %s than %s", one->other,
-                   format_speed(less ? 1 / one->ratio : one->ratio, slower, by, sizeof(by)),
+                   format_speed(speed, slower, as_factor, by, sizeof(by)),
                    slower ? "slower" : "faster", one->base);
     if (has_interval(one))
-        text_append(buf, size, "", " (%s to %s)", format_speed(nearer, slower, low, sizeof(low)),
-                    format_speed(farther, slower, high, sizeof(high)));
+        text_append(buf, size, "", " (%s to %s)",
+                    format_speed(nearer, slower, as_factor, low, sizeof(low)),
+                    format_speed(farther, slower, as_factor, high, sizeof(high)));
     text_append(buf, size, "", ": %s of %s. ", one->metric, one->arm);
 }
 
