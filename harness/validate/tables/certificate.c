@@ -101,7 +101,9 @@ static const char *format_bound(const struct finding *number, char *buf, size_t 
 static void add_range(double least, double most, const char *unit, struct doc_table *table)
 {
     char low[32], high[32];
-    if (least < most)
+    if (isinf(most))
+        doc_cell(table, "no limit");
+    else if (least < most)
         doc_cell(table, "%s to %s %s", format_number(least, low), format_number(most, high), unit);
     else
         doc_cell(table, "%s %s", format_number(least, low), unit);
