@@ -103,7 +103,7 @@ OMP_NUM_THREADS=3 OMP_WAIT_POLICY=active "$CONTEND_FAKE" ab -n 1 --rounds 1 --ti
     [ "$(jq -c '[.arms[] | .plan.workers[0].threads]' "$scratch/told.d/run.json")" = "[3,1,3,$(nproc)]" ] ||
     fail "threads of the plans: $(jq -c '.arms[].plan' "$scratch/told.d/run.json")"
 OMP_NUM_THREADS=3 "$CONTEND_FAKE" run -P none --threads "$(nproc)" -n 1 --rounds 1 --time 0.05 --host h --no-baselines \
-    --no-canary -o "$scratch/told.d" -- env NAME=given sh -c "$tell" > /dev/null 2>&1
+    --no-canary --force -o "$scratch/told.d" -- env NAME=given sh -c "$tell" > /dev/null 2>&1
 [ "$(told given)" = "given $(nproc) none $(nproc)" ] || fail "given: $(told given)"
 
 # before and after run around each observation of that variant; the change is read back, and undone at the end.
