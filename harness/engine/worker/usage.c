@@ -52,13 +52,13 @@ static uint64_t stat_field(const char *stat, int number)
     return at ? strtoull(at + 1, NULL, 10) : 0;
 }
 
-static void read_thread_times(pid_t pid, struct usage_thread *thread, bool *has_schedstat)
+static void read_thread_times(pid_t pid, struct usage_thread *thread, uint8_t *has_schedstat)
 {
     char buf[1024];
     if (read_task_file(pid, thread->tid, "schedstat", buf, sizeof(buf)) &&
         sscanf(buf, "%" SCNu64 " %" SCNu64, &thread->oncpu_ns, &thread->runqueue_ns) == 2)
         return;
-    *has_schedstat = false;
+    *has_schedstat = 0;
     thread->runqueue_ns = 0;
     if (read_task_file(pid, thread->tid, "stat", buf, sizeof(buf))) {
         uint64_t ticks = stat_field(buf, 14) + stat_field(buf, 15);
@@ -79,7 +79,7 @@ static void read_team(pid_t pid, const struct cpu_samples *cpu_samples, struct u
     }
     if (!n)
         out->thread[n++] = (struct usage_thread){.tid = (int)(pid ? pid : getpid())};
-    out->has_schedstat = true;
+    out->has_schedstat = 1;
     for (unsigned i = 0; i < n; i++)
         read_thread_times(pid, &out->thread[i], &out->has_schedstat);
     out->nthreads = n;
@@ -104,7 +104,7 @@ static const struct usage_thread *find_thread(const struct usage_snapshot *snaps
 static void add_helper_time(pid_t pid, int tid, struct usage_snapshot *out)
 {
     struct usage_thread helper = {.tid = tid};
-    bool has_schedstat;
+    uint8_t has_schedstat;
     if (tid == (int)(pid ? pid : getpid()) || find_thread(out, tid))
         return;
     read_thread_times(pid, &helper, &has_schedstat);

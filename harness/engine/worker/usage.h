@@ -110,7 +110,9 @@ struct usage_snapshot {
     struct cgroup_throttled throttled; /* so far; valid if `sharers` is not 0 */
     unsigned sharers;                  /* workers that share the quota of throttled.shared_s */
     double stands_for;                 /* number of threads that each thread[] averages; 0 = 1 */
-    bool has_schedstat;  /* else oncpu_ns comes from stat's ticks and runqueue_ns is 0 */
+    /* 0: oncpu_ns comes from ticks of stat, and runqueue_ns is 0. No bool: it is in shared memory.
+     */
+    uint8_t has_schedstat;
     struct usage so_far; /* counted from the start of the process; other fields are NaN */
     unsigned nthreads;   /* team threads in thread[] */
     struct usage_thread thread[CPU_SAMPLE_THREADS];
