@@ -45,6 +45,8 @@ void others_note(const struct others *others, struct result *result)
         (double)(clock_now_ns() - others->at_ns) * 1e-9 * (double)sysconf(_SC_NPROCESSORS_ONLN);
     result->nothers = 0;
     for (unsigned i = 0; i < n && all_s > 0; i++) {
+        if (now[i].cpu_s < RESULT_OTHERS_LEAST * all_s) /* spares the search for most processes */
+            continue;
         struct other_process process = {
             .pid = now[i].pid, .share = (now[i].cpu_s - cpu_s_before(others, &now[i])) / all_s};
         memcpy(process.command, now[i].name, sizeof(process.command));
