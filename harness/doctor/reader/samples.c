@@ -240,7 +240,7 @@ static enum waits waits_at(struct memory *memory, int tid, uint64_t address)
         return WAITS_NOT;
     if (has_nops(code, sizeof(code)))
         return WAITS_PAUSE;
-    return find_wait(code + NEAR_NOPS - NEAR_CODE, 2 * NEAR_CODE);
+    return find_wait(code + NEAR_NOPS - NEAR_CODE, (size_t)2 * NEAR_CODE);
 }
 
 static unsigned library_at(const struct memory *memory, uint64_t address)
