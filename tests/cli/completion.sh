@@ -69,14 +69,13 @@ offers 'cpus_alike,gpus_on_bus' validate --require cpus_alike,gpus_on_b
 offers 'kernel,driver' compare --allow kernel,dr
 offers 'slower unclear missing none' compare --fail-on ''
 offers 'unclear' ab --fail-on unc
-offers 'aa compare 10 5 2' selfcheck --only ''
 offers 'auto,passive' tune --wait auto,pass
 offers 'pcores' doctor -P pc
 offers 'zsh' completion z
 offers '' nonsense ''
 
 # Every option in a command's help is offered.
-for command in $("$CONTEND_BINARY" help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p') selfcheck completion man version; do
+for command in $("$CONTEND_BINARY" help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p') completion man version; do
     "$CONTEND_BINARY" "$command" --help-all | grep -oE '^  (-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+' |
         sort >"$scratch/shown"
     in_bash "$command" -- | tr ' ' '\n' | grep -vxE -- '--help(-all)?' | sort >"$scratch/offered"
@@ -94,7 +93,6 @@ taken() { # taken WORD... --OPTION: each of what is offered behind it
 }
 taken compare . . --allow
 taken compare . . --fail-on
-taken selfcheck --dry-run --only
 taken validate --list --only
 [ "$(in_bash validate --only '' | wc -w)" -ge 45 ] || fail "rules: $(in_bash validate --only '')"
 
