@@ -10,6 +10,7 @@ expect 2 "no completion for 'bahs'; did you mean 'bash'\? known: bash, zsh, fish
 : >"$scratch/file"
 mkdir "$scratch/folder"
 cd "$scratch" || exit 1
+export PATH=${CONTEND_BINARY%/*}:$PATH # the scripts ask the program
 
 # in_bash WORD...: prints what bash offers for the last word. bash splits at "=", so callers split there too.
 in_bash() {
@@ -146,9 +147,9 @@ ZSH
     in_zsh 'contend run pipel' 'contend run pipeline '
     in_zsh 'contend run --no-pl' 'contend run --no-plots '
     in_zsh 'contend run --profile q' 'contend run --profile quick '
-    in_zsh 'contend place -P none,part' 'contend place -P none,partition,'
-    in_zsh 'contend run pipeline -p wait=s' 'contend run pipeline -p wait=spin'
-    in_zsh 'contend bench collective -p redop=su' 'contend bench collective -p redop=sum'
+    in_zsh 'contend place -P none,part' 'contend place -P none,partition '
+    in_zsh 'contend run pipeline -p wait=s' 'contend run pipeline -p wait=spin '
+    in_zsh 'contend bench collective -p redop=su' 'contend bench collective -p redop=sum '
 else
     echo "zsh is not installed: its script was not tried"
 fi
