@@ -16,7 +16,7 @@ static const uint8_t plain[] = {
 };
 
 /* The bytes `words` at offset `at`, in code that computes. */
-static enum waits waits_in(int at, const void *words, size_t size)
+static enum waits waits_in(size_t at, const void *words, size_t size)
 {
     uint8_t code[WAIT_CODE_BYTES];
     for (size_t i = 0; i < sizeof(code); i++)
@@ -54,7 +54,7 @@ TEST(instructions_to_wait_are_near_the_sample)
 TEST(four_nops_wait)
 {
     static const uint8_t loop[] = {0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x0f, 0x31};
-    for (int at = 0; at + sizeof(loop) <= WAIT_CODE_BYTES; at++)
+    for (size_t at = 0; at + sizeof(loop) <= WAIT_CODE_BYTES; at++)
         assert_int_equal(waits_in(at, loop, sizeof(loop)), WAITS_PAUSE);
     assert_int_equal(waits_in(60, loop, 4), WAITS_PAUSE);
     assert_int_equal(waits_in(30, loop, 3), WAITS_NOT);
