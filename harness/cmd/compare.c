@@ -175,14 +175,6 @@ static int report_machine_change(const struct comparisons *comparisons, double t
                : 0;
 }
 
-static int report_new_params(const struct comparisons *comparisons, struct findings *findings,
-                             struct err *err)
-{
-    struct finding finding = {.id = "new_params", .subject = "parameters"};
-    (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s", comparisons->new_params);
-    return finding.sentence[0] ? findings_add(findings, &finding, err) : 0;
-}
-
 static void count_busy(const struct runs *runs, const char *name, struct disturbed_runs *side)
 {
     *side = (struct disturbed_runs){.name = name, .runs = runs->n};
@@ -305,8 +297,6 @@ static int compare(struct work *work, const struct compare_args *args, const str
     if (!rc)
         rc = compare_across_advise(&work->comparisons, work->sides, cli, nbase, &work->findings,
                                    err);
-    if (!rc)
-        rc = report_new_params(&work->comparisons, &work->findings, err);
     if (rc)
         return rc;
     comparisons_to_finding(&work->comparisons, &whole);

@@ -38,7 +38,6 @@ struct comparisons {
     double machine_change_beyond;  /* its part beyond that of equal runs, as a share */
     char apart[200];               /* why gating rows have no pair, as apart_explain; or "" */
     bool apart_by_placement;       /* by that alone */
-    char new_params[400];          /* parameters that one side lacks, as new_params_format; or "" */
 };
 
 /* One run per side; all values NaN. */

@@ -422,14 +422,13 @@ static void report_missing(const struct judge *judge, const struct pair *pair,
                            struct comparison *comparison, struct comparisons *comparisons)
 {
     enum pairing_side side = measured_count(pair, PAIRING_BASE) ? PAIRING_OTHER : PAIRING_BASE;
-    const struct row *own = pair->n[side] ? pair->rows[side][0].row : NULL;
-    const struct row *end = pairing_find_end(&judge->pairing, pair, side);
-    const struct row *why = own && own->status >= STATUS_SKIPPED ? own : end;
+    const struct row *why;
+    (void)pairing_count_ended(&judge->pairing, pair, side, judge->sides[side].n, &why);
     comparison->outcome = OUTCOME_MISSING;
     if (why)
         text_add(comparison->reason, "%s in %s: %.200s", status_name(why->status),
                  judge->sides[side].name, why->reason);
-    else if (own)
+    else if (pair->n[side])
         text_add(comparison->reason, "no value above 0 in %s", judge->sides[side].name);
     else
         apart_explain(&judge->pairing, pair, judge->sides, comparison, comparisons);
@@ -491,9 +490,6 @@ int compare_make(const struct pairing_runs sides[PAIRING_SIDES],
         note_changed_controls(&judge, comparisons);
     for (size_t i = 0; i < judge.pairing.n && !rc; i++)
         rc = compare_pair(&judge, &judge.pairing.pairs[i], comparisons, err);
-    if (!rc)
-        (void)new_params_format(&judge.pairing, sides, comparisons->new_params,
-                                sizeof(comparisons->new_params));
     free(judge.candidates);
     pairing_free(&judge.pairing);
     return rc;

@@ -92,7 +92,7 @@ void history_name(const struct row *row, struct history_figure *figure)
              row->workers == 1 ? "" : "s", device_mark(device_find(row->device)),
              said[0] ? ", " : "", said);
     text_set(figure->params, "%s;%s;%s", row->scenario, row->device,
-             new_params_without_defaults(row->arm->bench->opts, row->params, own, sizeof(own)));
+             params_without_defaults(row->arm->bench->opts, row->params, own, sizeof(own)));
     text_set(figure->metric, "%s", row->metric);
     text_set(figure->unit, "%s", row->unit);
     text_set(figure->better, "%s", row->better);
