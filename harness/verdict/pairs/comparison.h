@@ -38,6 +38,7 @@ struct comparisons {
     double machine_change_beyond;  /* its part beyond that of equal runs, as a share */
     char apart[200];               /* why gating rows have no pair, as apart_explain; or "" */
     bool apart_by_placement;       /* by that alone */
+    char disturbed[300];           /* which sides were disturbed, as disturbed_doubt; or "" */
 };
 
 /* One run per side; all values NaN. */

@@ -15,25 +15,11 @@
 #define CONTEND_VERDICT_RUNS_DISTURBED_H
 
 #include "harness/verdict/pairs/comparison.h"
+#include "harness/verdict/runs/pairing.h"
 
-enum disturbed_side { DISTURBED_BASE, DISTURBED_OTHER, DISTURBED_SIDES };
-
-struct disturbed {
-    size_t history, busy; /* runs of the history that are used, and the disturbed ones among them */
-    struct disturbed_runs {
-        const char *name;  /* "base", "new" */
-        size_t runs, busy; /* all runs, and the disturbed ones */
-        char why[120];     /* of the last disturbed run: "other programs used 50% of the CPUs" */
-    } side[DISTURBED_SIDES];
-};
-
-/* True if most runs of a side are disturbed. */
-bool disturbed_any(const struct disturbed *of);
-
-/* "3 of 5 runs of new were disturbed: other programs used 50% of the CPUs"; two sides are joined
- * with ", and". Returns buf. */
-char *disturbed_format(const struct disturbed *of, char *buf, size_t size);
-
-void disturbed_doubt(const struct disturbed *of, struct comparisons *comparisons);
+/* Also says why in comparisons->disturbed: "3 of 5 runs of new were disturbed: other programs used
+ * 50% of the CPUs"; two sides are joined with ", and". */
+void disturbed_doubt(const struct pairing_runs sides[PAIRING_SIDES],
+                     struct comparisons *comparisons);
 
 #endif

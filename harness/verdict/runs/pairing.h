@@ -16,6 +16,7 @@ struct pairing_runs {
     const char *name; /* "base" */
     size_t n;
     const struct analysis *const *runs;
+    const char *const *busy; /* of each run: what disturbed it, or NULL; NULL: none was */
     /*
      * NULL = all rows. Else only those of this placement, which are paired with those of the other
      * side's placement; controls are always paired by their own.
