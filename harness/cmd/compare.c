@@ -22,10 +22,9 @@
 #include "harness/store/json/comparison.h"
 #include "harness/store/json/findings.h"
 #include "harness/store/read/runs.h"
-#include "harness/verdict/odd/busy.h"
+#include "harness/verdict/evidence.h"
+#include "harness/verdict/odd/odd.h"
 #include "harness/verdict/runs/compare.h"
-#include "harness/verdict/runs/disturbed.h"
-#include "harness/verdict/runs/run_spread.h"
 
 static const struct opt compare_opts[] = {
     OPT_DOUBLE("threshold", compare_args, threshold, NULL, 0.1, 1000, "PERCENT",

@@ -6,10 +6,8 @@
 #include "harness/verdict/advice/advice.h"
 #include "harness/verdict/advice/bound.h"
 #include "harness/verdict/advice/recommend.h"
-#include "harness/verdict/advice/scaling.h"
-#include "harness/verdict/odd/busy.h"
 #include "harness/verdict/odd/odd.h"
-#include "harness/verdict/pairs/ab.h"
+#include "harness/verdict/pairs/comparison.h"
 #include "harness/verdict/runs/control.h"
 
 void verdict_add_placement(const struct analysis *analysis, struct findings *findings)

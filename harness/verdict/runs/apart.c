@@ -1,4 +1,4 @@
-#include "harness/verdict/runs/apart.h"
+#include "harness/verdict/runs/compare.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
-#include "harness/verdict/runs/disturbed.h"
+#include "harness/verdict/runs/compare.h"
 
 #include <string.h>
 
 #include "harness/lib/base/text.h"
-#include "harness/verdict/runs/run_spread.h"
+#include "harness/verdict/evidence.h"
 
 static bool is_disturbed(const struct pairing_runs *side, size_t *busy, const char **why)
 {
@@ -48,12 +48,13 @@ void disturbed_doubt(const struct pairing_runs sides[PAIRING_SIDES],
                                   [OUTCOME_SAME] = base && other ? both_hold : !base && !other};
     for (size_t i = 0; i < comparisons->n; i++) {
         struct comparison *one = &comparisons->all[i];
-        bool decided = one->outcome == OUTCOME_SLOWER || one->outcome == OUTCOME_FASTER ||
-                       one->outcome == OUTCOME_SAME;
-        if (!decided || holds[one->outcome])
+        bool decided = one->evidence.outcome == OUTCOME_SLOWER ||
+                       one->evidence.outcome == OUTCOME_FASTER ||
+                       one->evidence.outcome == OUTCOME_SAME;
+        if (!decided || holds[one->evidence.outcome])
             continue;
-        text_set(one->reason, "It looks %s, but %s.", finding_outcome_name(one->outcome),
+        text_set(one->reason, "It looks %s, but %s.", finding_outcome_name(one->evidence.outcome),
                  comparisons->disturbed);
-        one->outcome = OUTCOME_UNCLEAR;
+        one->evidence.outcome = OUTCOME_UNCLEAR;
     }
 }

@@ -39,6 +39,10 @@ struct pair {
     const struct paired_row *rows[PAIRING_SIDES];
     size_t n[PAIRING_SIDES];
     size_t order; /* of the first row */
+    /* Of compare.h: it may get a verdict; the pair with the other metric of the same measurement,
+     * NULL = none, or several. */
+    bool is_judged;
+    const struct pair *other_metric;
 };
 
 /* Pairs in the order of the first side; then those that only later sides have. */

@@ -42,12 +42,12 @@ static const char *name_at(const struct judged *judged, size_t arm)
 }
 
 /* "75% (95% 74% to 76%)" */
-static char *format_share(const struct paired_ratio *ratio, char *buf, size_t size)
+static char *format_share(const struct evidence *ratio, char *buf, size_t size)
 {
     char low[16], high[16];
-    (void)text_percent(ratio->median, buf, size);
+    (void)text_percent(ratio->ratio, buf, size);
     if (!isnan(ratio->low))
-        text_append(buf, size, " ", "(%s %s to %s)", advice_interval_name(ratio),
+        text_append(buf, size, " ", "(%s %s to %s)", evidence_interval_name(ratio),
                     text_percent(ratio->low, low, sizeof(low)),
                     text_percent(ratio->high, high, sizeof(high)));
     return buf;
@@ -143,7 +143,7 @@ static void add_leader(const struct judged *judged)
                  "%s led the search. There was no time to measure it again beside %s.", leader,
                  name);
     else {
-        const struct paired_ratio more = analysis_ratio(
+        const struct evidence more = evidence_of_rates(
             judged->analysis, (int)setting_of(judged, TUNE_LEADER)->arm, setting->arm);
         text_set(finding.sentence,
                  "%s led the search, but is harder to apply: in the fresh rounds %s reaches %s of "
@@ -163,8 +163,8 @@ static void add_fewer(const struct judged *judged, enum tune_role role)
     const struct arm *arm = arm_of(judged, role);
     long long fewer = setting_of(judged, role)->plan.reserve - simplest->plan.reserve;
     const char *of = name_of(judged, TUNE_SIMPLEST), *plural = fewer == 1 ? "" : "s";
-    const struct paired_ratio kept =
-        analysis_ratio(judged->analysis, (int)simplest->arm, setting_of(judged, role)->arm);
+    const struct evidence kept =
+        evidence_of_rates(judged->analysis, (int)simplest->arm, setting_of(judged, role)->arm);
     if (arm->plan.status != PLAN_OK)
         findings_putf(judged->findings, &finding,
                       "With %lld core%s less, %s is not possible: %.120s.", fewer, plural, of,

@@ -42,7 +42,7 @@ static void add_lines(const struct analysis *analysis, bool fresh, struct tune_l
                                    .name = arm_name(arm),
                                    .fresh = fresh,
                                    .rate = analysis->rounds.arms[i].rate,
-                                   .against = analysis_ratio(analysis, reference, i),
+                                   .against = evidence_of_rates(analysis, reference, i),
                                    .is_reference = (int)i == reference,
                                    .recommended = (int)i == recommended};
     }
@@ -51,8 +51,8 @@ static void add_lines(const struct analysis *analysis, bool fresh, struct tune_l
 static int by_ratio(const void *a, const void *b)
 {
     const struct tune_line *one = a, *other = b;
-    double x = isnan(one->against.median) ? -1 : one->against.median;
-    double y = isnan(other->against.median) ? -1 : other->against.median;
+    double x = isnan(one->against.ratio) ? -1 : one->against.ratio;
+    double y = isnan(other->against.ratio) ? -1 : other->against.ratio;
     if (one->fresh != other->fresh)
         return one->fresh ? 1 : -1;
     return x != y ? (x < y ? -1 : 1) : (one->arm < other->arm ? -1 : 1);

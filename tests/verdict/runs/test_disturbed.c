@@ -1,5 +1,5 @@
 /* Runs that declare themselves unusable as evidence, and the verdicts that remain. */
-#include "harness/verdict/runs/disturbed.h"
+#include "harness/verdict/runs/compare.h"
 #include "tests/lib/unit.h"
 
 static enum finding_outcome doubted(size_t runs, size_t busy_base, size_t busy_other,
@@ -16,11 +16,11 @@ static enum finding_outcome doubted(size_t runs, size_t busy_base, size_t busy_o
     const struct pairing_runs sides[PAIRING_SIDES] = {{.name = "base", .n = runs, .busy = text[0]},
                                                       {.name = "new", .n = runs, .busy = text[1]},
                                                       {"history", history, .busy = text[2]}};
-    struct comparison one = {.outcome = outcome, .reason = "as it was"};
+    struct comparison one = {.evidence.outcome = outcome, .reason = "as it was"};
     struct comparisons comparisons = {.n = 1, .all = &one};
     disturbed_doubt(sides, &comparisons);
     strcpy(reason, one.reason);
-    return one.outcome;
+    return one.evidence.outcome;
 }
 
 TEST(disturbed_sides_bear_only_what_is_against_the_disturbance)
