@@ -1,5 +1,7 @@
 #include "harness/rows/analysis.h"
 
+#include <stdlib.h>
+
 int analysis_make(const struct result *result, struct analysis *analysis, struct err *err)
 {
     *analysis = (struct analysis){.result = result};
@@ -28,6 +30,7 @@ struct analysis analysis_measured(const struct analysis *full, struct result *re
 
 void analysis_free(struct analysis *analysis)
 {
+    free(analysis->recommended);
     rows_free(&analysis->rows);
     values_free(&analysis->values);
     rounds_free(&analysis->rounds);

@@ -1,6 +1,7 @@
 #include "harness/verdict/advice/recommend.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/engine/arms/arms.h"
@@ -217,7 +218,7 @@ static void choose(const struct choice *choice)
         recommendation->gain = ratio_of(choice, recommendation->reference, recommendation->arm);
 }
 
-struct recommendation recommend_make(const struct analysis *analysis, const struct arm *of)
+static struct recommendation make(const struct analysis *analysis, const struct arm *of)
 {
     struct recommendation recommendation = {.reference = -1,
                                             .best = -1,
@@ -229,6 +230,28 @@ struct recommendation recommend_make(const struct analysis *analysis, const stru
     if (has_choice(analysis->result, of))
         choose(&choice);
     return recommendation;
+}
+
+void recommend_all(struct analysis *analysis)
+{
+    const struct arm *arms = analysis->result->arms;
+    const size_t narms = analysis->result->narms;
+    free(analysis->recommended);
+    analysis->recommended = NULL;
+    struct recommendation *made = calloc(narms + 1, sizeof(*made));
+    for (size_t i = 0; made && i < narms; i++) {
+        size_t first = 0;
+        while (first < i && !recommend_competes(analysis->result, &arms[first], &arms[i]))
+            first++;
+        made[i] = first < i ? made[first] : make(analysis, &arms[i]);
+    }
+    analysis->recommended = made;
+}
+
+struct recommendation recommend_make(const struct analysis *analysis, const struct arm *of)
+{
+    return analysis->recommended ? analysis->recommended[of - analysis->result->arms]
+                                 : make(analysis, of);
 }
 
 /* An arm is out if it is behind by this much in each of at least this many rounds. */

@@ -29,7 +29,10 @@ struct recommendation {
     struct evidence gain, best_gain; /* of `arm` and of `best` over the reference */
 };
 
-/* The recommendation among the arms that compete with `of`. */
+/* Makes the recommendations of an analysis, once for all who ask (analysis.h). */
+void recommend_all(struct analysis *analysis);
+
+/* The recommendation among the arms that compete with `of`; made here if it is not made yet. */
 struct recommendation recommend_make(const struct analysis *analysis, const struct arm *of);
 
 /* True for the first of the arms that compete with each other. */

@@ -100,6 +100,7 @@ static int judge(const struct analysis *measured, const struct topo *topo, struc
 int verdict_judge(const struct topo *topo, struct verdict *verdict, struct err *err)
 {
     struct result own;
+    recommend_all(&verdict->analysis);
     const struct analysis measured = analysis_measured(&verdict->analysis, &own);
     int rc = judge(&measured, topo, verdict, err);
     if (!rc && !busy_among(&verdict->findings)) /* the finding "busy" already says why */
