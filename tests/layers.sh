@@ -76,12 +76,12 @@ check_order() {
     may_include "(bench/registry\.h\"|harness/($(line_of harness | up_to machine/gpu))/)" \
         < <(sources bench -maxdepth 1)
     for folder in $(line_of harness); do
-        may_include "(version\.h\"|harness/($(line_of harness | up_to "$folder"))/)" \
+        may_include "(version\.h\"|harness/($(line_of harness | up_to "$folder"))/[^/]+\")" \
             < <(sources "harness/$folder" -maxdepth 1)
     done
     for tool in $(tools); do
         for folder in $(parts_of "$tool"); do
-            may_include "(version\.h\"|harness/($(line_of harness | up_to cmd/common)|$(parts_of "$tool" | up_to "$folder"))/)" \
+            may_include "(version\.h\"|harness/($(line_of harness | up_to cmd/common)|$(parts_of "$tool" | up_to "$folder"))/[^/]+\")" \
                 < <(sources "harness/$folder")
         done
     done

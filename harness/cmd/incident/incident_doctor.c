@@ -16,6 +16,7 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/process.h"
+#include "harness/verdict/evidence.h"
 
 enum { SHELL_MOST = 16384, PATH_MOST = 4200, COUNTERS = 64 };
 
@@ -271,25 +272,19 @@ static int measure_blocks(const struct incident_work *work, const char *counters
     return 0;
 }
 
-/* The ratio of geometric means, with a 95% interval by Student's t of the pooled spread. */
 static void compare_blocks(double *const rates[2], struct incident_doctor *doctor)
 {
-    static const double t_of_6 = 2.447; /* 97.5% point for 2 * BLOCKS - 2 degrees of freedom */
-    double mean[2] = {0, 0}, squares = 0;
-    for (int side = 0; side < 2; side++) {
+    struct evidence_runs runs = {.known.nothing = true, .tail = 0.025};
+    for (int side = RUN_SPREAD_BASE; side <= RUN_SPREAD_OTHER; side++)
         for (int i = 0; i < BLOCKS; i++)
-            mean[side] += log(rates[side][i]) / BLOCKS;
-        for (int i = 0; i < BLOCKS; i++)
-            squares += pow(log(rates[side][i]) - mean[side], 2);
-    }
-    const double gain = mean[1] - mean[0];
-    const double half = t_of_6 * sqrt(squares / (2 * BLOCKS - 2) * 2 / BLOCKS);
-    if (!isfinite(gain) || !isfinite(half))
+            moments_add(&runs.sides[side], log(rates[side][i]));
+    const struct evidence evidence = evidence_of_runs(&runs);
+    if (!isfinite(evidence.low) || !isfinite(evidence.high))
         return;
-    doctor->gain = exp(gain);
-    doctor->low = exp(gain - half);
-    doctor->high = exp(gain + half);
-    doctor->gain_is_proven = gain - half > 0;
+    doctor->gain = evidence.ratio;
+    doctor->low = evidence.low;
+    doctor->high = evidence.high;
+    doctor->gain_is_proven = evidence.low > 1;
 }
 
 static int become_load(void *line)

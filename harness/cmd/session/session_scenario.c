@@ -17,9 +17,8 @@
 #include "harness/lib/sys/clock.h"
 #include "harness/show/figures/figures.h"
 #include "harness/store/forms/trace.h"
-#include "harness/verdict/advice/clear.h"
+#include "harness/verdict/advice/recommend.h"
 #include "harness/verdict/advice/verdict.h"
-#include "harness/verdict/odd/busy.h"
 #include "harness/verdict/odd/odd.h"
 #include "version.h"
 

@@ -1,5 +1,5 @@
 /* The spread between runs, compared with values worked out by hand. */
-#include "harness/verdict/runs/run_spread.h"
+#include "harness/verdict/evidence.h"
 
 #include <math.h>
 
