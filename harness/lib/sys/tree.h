@@ -15,14 +15,9 @@
 #include <sys/types.h>
 
 #include "harness/lib/base/bitset.h"
+#include "harness/lib/sys/task.h"
 
-enum {
-    TREE_THREADS = 2048,
-    TREE_PROCESSES = 512,
-    TREE_MASKS = 8,
-    TREE_MASK_PERSISTS_MS = 200,
-    TREE_NAME_MAX = 16
-};
+enum { TREE_THREADS = 2048, TREE_PROCESSES = 512, TREE_MASKS = 8, TREE_MASK_PERSISTS_MS = 200 };
 
 struct tree_process {
     pid_t pid, parent;
@@ -50,7 +45,7 @@ struct tree_used {
 
 /* A thread whose CPU mask differs from the plan. */
 struct tree_mask {
-    char name[TREE_NAME_MAX];
+    char name[TASK_NAME_MAX];
     int tid;
     struct bitset cpus;
     bool outside_plan; /* it contains CPUs that are not in the plan */
@@ -97,7 +92,7 @@ struct tree_use {
     pid_t pid;
     uint64_t started;
     double cpu_s;
-    char name[TREE_NAME_MAX];
+    char name[TASK_NAME_MAX];
 };
 
 /* Lists at most `most` processes of the machine, without this process and its children. Returns
