@@ -13,6 +13,7 @@
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/futex.h"
 #include "harness/lib/sys/process.h"
+#include "harness/lib/sys/task.h"
 #include "harness/machine/gpu/state.h"
 
 enum { TICK_MS = 200 };
@@ -199,14 +200,14 @@ static void censor_running(struct observer *o)
 static double worker_cpu_s(const struct observer *o, pid_t pid)
 {
     const struct bench *bench = o->arm->bench;
-    return bench->runs_command || bench->scan ? tree_cpu_s(pid) : usage_process_cpu_s(pid);
+    return bench->runs_command || bench->scan ? tree_cpu_s(pid) : task_cpu_s(pid);
 }
 
 /* Reads only the CPUs in use: others disturb no worker, and would dilute the shares of these. */
 static void read_machine(struct observer *o, struct observer_reading *reading)
 {
     bool in_mpi = false;
-    *reading = (struct observer_reading){.helpers_s = usage_process_cpu_s(getpid())};
+    *reading = (struct observer_reading){.helpers_s = task_cpu_s(getpid())};
     for (unsigned i = 0; i < o->nworkers; i++) {
         bitset_or(&o->cpus, &o->shared->worker[i].plan.cpus);
         if (!o->child[i].pid)
@@ -216,7 +217,7 @@ static void read_machine(struct observer *o, struct observer_reading *reading)
     }
     if (o->rank_ops && !in_mpi &&
         o->rank_ops->pid(o->rank_ops->arg)) /* its MPI process carries the ranks' messages */
-        reading->helpers_s += usage_process_cpu_s(o->rank_ops->pid(o->rank_ops->arg));
+        reading->helpers_s += task_cpu_s(o->rank_ops->pid(o->rank_ops->arg));
     usage_machine_read(&o->cpus, &reading->machine);
 }
 
