@@ -327,14 +327,24 @@ static void doubt_pairs(const struct arm_pair *arm_pair, const struct group grou
     }
 }
 
+static double median_in(const struct arm_pair *arm_pair, const struct group *group)
+{
+    for (size_t i = 0; i < group->n; i++)
+        arm_pair->scratch[i] = group->values[i].value;
+    return stats_sort_median(arm_pair->scratch, group->n);
+}
+
 /* Says why an arm has no value of the metric. */
-static void report_missing(const struct arm_pair *arm_pair, size_t nbase, size_t nother,
+static void report_missing(const struct arm_pair *arm_pair, const struct group groups[2],
                            struct comparison *one)
 {
+    const size_t nbase = groups[0].n, nother = groups[1].n;
     size_t arm = nbase ? arm_pair->other : arm_pair->base;
     const char *name = arm_at(arm_pair, arm)->variant->name;
     const char *reason = arm_pair->analysis->rounds.arms[arm].reason;
     one->outcome = OUTCOME_MISSING;
+    one->base_median = median_in(arm_pair, &groups[0]);
+    one->other_median = median_in(arm_pair, &groups[1]);
     if (nbase && nother)
         text_set(one->reason, "No round has values of both.");
     else
@@ -367,16 +377,17 @@ static void compare_group(const struct arm_pair *arm_pair, const struct round_va
         return;
     bool moved = other && !values_alike(other, group);
     describe(arm_pair, group, moved ? &NO_DIMS : &group->dims, &one);
+    const struct group own = {of_base ? arm_pair->base : arm_pair->other, n, group},
+                       its = {of_base ? arm_pair->other : arm_pair->base, nother, other},
+                       groups[] = {of_base ? own : its, of_base ? its : own};
     size_t pairs = nother ? pair(arm_pair, group, n, other, nother) : 0;
     if (!pairs && !one.gating)
         return; /* counts of 0 have no ratio */
     if (pairs) {
-        const struct group groups[] = {{arm_pair->base, n, group},
-                                       {arm_pair->other, nother, other}};
         compare_pairs(arm_pair, pairs, &one);
         doubt_pairs(arm_pair, groups, &one);
     } else
-        report_missing(arm_pair, of_base ? n : nother, of_base ? nother : n, &one);
+        report_missing(arm_pair, groups, &one);
     (void)comparisons_add(arm_pair->comparisons, &one, NULL);
 }
 
@@ -401,7 +412,7 @@ static void compare_arms(const struct arm_pair *arm_pair)
     struct comparison one;
     describe(arm_pair, &none, &none.dims, &one);
     one.gating = true;
-    report_missing(arm_pair, 0, 0, &one);
+    report_missing(arm_pair, (const struct group[2]){0}, &one);
     (void)comparisons_add(arm_pair->comparisons, &one, NULL);
 }
 
