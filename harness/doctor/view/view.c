@@ -255,17 +255,3 @@ const struct view_process *view_lead(const struct view *view, const struct view_
     }
     return lead;
 }
-
-static const char *find_after(const char *status, const char *label)
-{
-    const char *at = strstr(status, label);
-    return at ? at + strlen(label) : NULL;
-}
-
-bool view_read_switches(const char *status, uint64_t *switches)
-{
-    const char *own = find_after(status, "\nvoluntary_ctxt_switches:");
-    const char *others = find_after(status, "\nnonvoluntary_ctxt_switches:");
-    *switches = own && others ? strtoull(own, NULL, 10) + strtoull(others, NULL, 10) : 0;
-    return own && others;
-}
