@@ -384,6 +384,20 @@ TEST(threads_that_leave_the_mask_of_their_process)
     diagnosis_free(&diagnosis);
 }
 
+/* Two threads get a smaller part of the CPUs than four do, beside others that want them too. */
+TEST(fewer_threads_gain_less_beside_others)
+{
+    struct machine machine;
+    plant_escape(&machine);
+    for (size_t w = 0; w < 2; w++)
+        for (size_t t = 0; t < 2; t++)
+            machine.tasks[w][t].oncpu_s *= 0.6;
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_string_equal(diagnosis.all[0].finding.id, "mask_escape");
+    assert_float_equal(diagnosis.all[0].gain.times, 1.13, 0.01);
+    diagnosis_free(&diagnosis);
+}
+
 /* Threads in their mask, bound on request, bound one by one, or alone where they went. */
 TEST(threads_that_stay_are_left_alone)
 {
