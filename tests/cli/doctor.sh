@@ -48,7 +48,7 @@ end_faults
 idle_ticks() { awk -v cpu="cpu$second" '$1 == cpu { print $5 }' /proc/stat; }
 
 # beside ID PID: a finding that needs the second CPU to be idle, and no other load on the first, is found and fixed. It
-# is left out if other tests kept the CPUs busy in every look.
+# is left out if others kept the CPUs busy in every look.
 beside() {
     local idle watch_s
     for watch_s in 0.5 1.5 1.5 3 3 3 3 3; do
@@ -65,7 +65,7 @@ beside() {
             return
         fi
     done
-    echo "left out: $1, as others had both CPUs in each look"
+    leave_out "$1, as others had both CPUs in each look"
 }
 
 # 5, 27: threads that bound themselves to one CPU, or started there, while another CPU idles.
@@ -136,7 +136,7 @@ if sees leader_alone "${faulty[0]}"; then
     found leader_alone "${faulty[0]}"
     mended leader_alone "${faulty[0]}"
 elif is_starved; then
-    echo "left out: a leader bound alone, as others leave its process less than a quarter of a CPU"
+    leave_out "a leader bound alone, as others leave its process less than a quarter of a CPU"
 else
     fail "a leader bound alone is not seen: $(cat "$scratch/seen")"
 fi
