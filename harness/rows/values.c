@@ -7,7 +7,6 @@
 
 #include "harness/lib/base/array.h"
 #include "harness/lib/base/text.h"
-#include "harness/lib/stats/stats.h"
 #include "harness/rows/metric.h"
 
 /* The values of one arm are made from these. */
@@ -61,13 +60,7 @@ int values_close_arm(struct round_values *values, struct err *err)
     values->first = grown;
     grown[0] = 0;
     grown[++values->narms] = values->n;
-    size_t n = values->n - grown[values->narms - 1];
-    if (values->scratch && n <= values->most)
-        return 0;
-    free(values->scratch); /* per round a pair and a ratio */
-    values->most = n;
-    values->scratch = calloc(n + 1, sizeof(struct value_pair) + sizeof(double));
-    return values->scratch ? 0 : err_set(err, -ENOMEM, "out of memory for %zu rounds", n);
+    return 0;
 }
 
 /* Appends with the status and reason of its round, or of its baseline's round if that is worse. */
@@ -347,7 +340,6 @@ void values_free(struct round_values *values)
 {
     free(values->value);
     free(values->first);
-    free(values->scratch);
     *values = (struct round_values){0};
 }
 
@@ -376,58 +368,4 @@ size_t values_group(const struct round_values *values, size_t at, size_t end)
 bool values_alike(const struct round_value *a, const struct round_value *b)
 {
     return !strcmp(a->metric, b->metric) && !dims_compare(&a->dims, &b->dims);
-}
-
-/* The arm's value in a round; NULL = it has none. */
-static const struct round_value *value_in(const struct round_values *values,
-                                          const struct round_value *what, size_t arm, int round)
-{
-    for (size_t i = values->first[arm]; i < values->first[arm + 1]; i++)
-        if (values->value[i].round == round && values_alike(&values->value[i], what))
-            return &values->value[i];
-    return NULL;
-}
-
-size_t values_pair(const struct round_values *values, const struct round_value *what, size_t slow,
-                   size_t fast, struct value_pair *pairs)
-{
-    size_t n = 0;
-    for (size_t i = values->first[slow]; i < values->first[slow + 1]; i++) {
-        const struct round_value *less = &values->value[i];
-        const struct round_value *more =
-            values_alike(less, what) ? value_in(values, what, fast, less->round) : NULL;
-        if (more && less->value > 0 && more->value > 0)
-            pairs[n++] =
-                (struct value_pair){(unsigned)less->round, less->value, more->value,
-                                    less->status == STATUS_NOISY, more->status == STATUS_NOISY};
-    }
-    return n;
-}
-
-bool ratio_is_disturbed(const struct paired_ratio *ratio)
-{
-    return 2 * ratio->disturbed > ratio->rounds;
-}
-
-struct paired_ratio values_ratio(const struct round_values *values, const struct round_value *what,
-                                 size_t slow, size_t fast)
-{
-    struct value_pair *pairs = values->scratch;
-    double *ratios = (double *)(void *)(pairs + values->most);
-    size_t n = values_pair(values, what, slow, fast, pairs);
-    struct paired_ratio ratio = PAIRED_NONE;
-    if (!n)
-        return ratio;
-    for (size_t i = 0; i < n; i++) {
-        ratios[i] = pairs[i].fast / pairs[i].slow;
-        ratio.disturbed += pairs[i].slow_disturbed || pairs[i].fast_disturbed;
-        ratio.one_sided += pairs[i].slow_disturbed && !pairs[i].fast_disturbed;
-    }
-    ratio.rounds = stats_sort(ratios, n);
-    const struct stats_interval ci = stats_median_interval(ratios, n);
-    ratio.median = stats_median(ratios, n);
-    ratio.low = ci.low;
-    ratio.high = ci.high;
-    ratio.at_least = n - stats_median_rank(n);
-    return ratio;
 }

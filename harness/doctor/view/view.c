@@ -226,9 +226,9 @@ const char *view_setting(const struct view_process *process, const char *name)
 
 double view_spin_share(const struct view_process *process)
 {
-    enum { LEAST = 50 };
+    enum { LEAST = 50, LEAST_OF_NONE = 20 };
     static const double calls_least = 0.01, spins_least = 0.1;
-    if (process->samples < LEAST)
+    if (process->samples < (process->spins ? LEAST : LEAST_OF_NONE))
         return NAN;
     bool waits = process->calls >= calls_least * process->samples ||
                  process->spins >= spins_least * process->samples;

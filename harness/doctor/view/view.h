@@ -266,7 +266,8 @@ const char *view_setting(const struct view_process *process, const char *name);
 const struct view_process *view_lead(const struct view *view, const struct view_process *process);
 
 /*
- * Share of its CPU time that its threads spent spinning; NaN = unknown. Missing samples of kernel
+ * Share of its CPU time that its threads spent spinning; NaN = unknown: below 50 samples, or 20 if
+ * none of them spins (a share of 15% would show none in 4% of the cases). Missing samples of kernel
  * time count as spinning if its threads yield, or spin and then sleep.
  */
 double view_spin_share(const struct view_process *process);

@@ -171,7 +171,7 @@ struct result {
     unsigned rounds_least; /* after these, no round is begun that would end after rounds_s */
     double rounds_s;       /* from the start, and fewer are planned; 0 = all are measured */
     bool solo_turns;       /* a round measures only one of the baselines of a worker count */
-    bool until_clear;      /* rounds end when the result is clear (verdict/advice/clear.h) */
+    bool until_clear;      /* rounds end when the result is clear (verdict/advice/recommend.h) */
     uint64_t seed;
     double within; /* a setting within this share of the best is as good; 0 = RESULT_WITHIN */
     unsigned nothers;

@@ -73,6 +73,21 @@ unsigned tree_list(pid_t root, struct tree_process *out, unsigned most)
     return n;
 }
 
+/* Lists all descendants, however many. The caller frees *out. Returns their number. */
+static unsigned list_all(pid_t root, struct tree_process **out)
+{
+    *out = NULL;
+    for (unsigned room = TREE_PROCESSES;; room *= 2) {
+        struct tree_process *grown = realloc(*out, room * sizeof(*grown));
+        if (!grown)
+            return *out ? room / 2 : 0;
+        *out = grown;
+        unsigned n = tree_list(root, grown, room);
+        if (n < room)
+            return n;
+    }
+}
+
 bool tree_is_same(const struct tree_process *process)
 {
     return task_started(process->pid, 0) == process->started;
@@ -80,15 +95,16 @@ bool tree_is_same(const struct tree_process *process)
 
 double tree_cpu_s(pid_t pid)
 {
-    struct tree_process below[TREE_PROCESSES];
+    struct tree_process *below;
     struct task_stat stat;
-    unsigned n = tree_list(pid, below, TREE_PROCESSES);
+    unsigned n = list_all(pid, &below);
     double sum = 0;
     for (unsigned i = 0; i <= n; i++) {
         pid_t one = i < n ? below[i].pid : pid;
         if (task_read_stat(one, 0, &stat))
             sum += task_cpu_s(one) + stat.below_s;
     }
+    free(below);
     return sum;
 }
 
@@ -133,16 +149,50 @@ static void count_all(const struct tree_process *below, unsigned n, struct tree_
     }
 }
 
+/* NULL: no memory. Threads are sampled in the same order each time: a search begins behind the
+ * last. */
 static struct tree_thread *find_thread(struct tree *tree, int pid, int tid, uint64_t started)
 {
-    for (uint32_t i = 0; i < tree->nthreads; i++)
-        if (tree->thread[i].tid == tid && tree->thread[i].started == started)
-            return &tree->thread[i];
-    if (tree->nthreads == TREE_THREADS)
-        return NULL;
+    for (uint32_t i = 0; i < tree->nthreads; i++) {
+        struct tree_thread *thread = &tree->thread[(tree->next + i) % tree->nthreads];
+        if (thread->tid != tid || thread->started != started)
+            continue;
+        tree->next = (uint32_t)(thread - tree->thread) + 1;
+        return thread;
+    }
+    if (tree->nthreads == tree->room) {
+        uint32_t room = tree->room ? 2 * tree->room : 64;
+        struct tree_thread *grown = realloc(tree->thread, room * sizeof(*grown));
+        if (!grown)
+            return NULL;
+        tree->thread = grown;
+        tree->room = room;
+    }
     struct tree_thread *thread = &tree->thread[tree->nthreads++];
     *thread = (struct tree_thread){.pid = pid, .tid = tid, .started = started};
     return thread;
+}
+
+static bool has_ended(const struct tree_thread *thread)
+{
+    return task_started(thread->pid, thread->tid) != thread->started;
+}
+
+/* Keeps only the sums of ended threads: a command may start any number. A sample may miss a thread
+ * that lives. */
+static void drop_ended(struct tree *tree, uint64_t now_ns)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < tree->nthreads; i++) {
+        const struct tree_thread *thread = &tree->thread[i];
+        if (thread->sampled_ns == now_ns || !has_ended(thread)) {
+            tree->thread[kept++] = *thread;
+            continue;
+        }
+        tree->ended_oncpu_s += (double)thread->oncpu_ns * 1e-9;
+        tree->ended_runqueue_s += (double)thread->runqueue_ns * 1e-9;
+    }
+    tree->nthreads = kept;
 }
 
 /* Returns the entry for a new mask; if full, one that did not last and is gone. NULL: no room. */
@@ -204,6 +254,7 @@ static void sample_thread(struct sampling *sampling, int pid, int tid)
     tree->before.no_schedstat |= !times.has_wait;
     if (times.oncpu_ns > thread->oncpu_ns && sampling->seen)
         sampling->seen(sampling->arg, tid, (unsigned)stat.cpu, sampling->now_ns);
+    thread->sampled_ns = sampling->now_ns;
     thread->oncpu_ns = times.oncpu_ns;
     thread->runqueue_ns = times.wait_ns;
     if (!stat.ended)
@@ -236,6 +287,7 @@ static void count_team(struct tree *tree, uint64_t now_ns)
     unsigned busy = count_busy(tree, now_ns);
     tree->team = busy > tree->team ? busy : tree->team;
     tree->counted_ns = now_ns;
+    drop_ended(tree, now_ns);
     for (uint32_t i = 0; i < tree->nthreads; i++)
         tree->thread[i].counted_ns = tree->thread[i].oncpu_ns + tree->thread[i].runqueue_ns;
 }
@@ -244,7 +296,7 @@ static void count_team(struct tree *tree, uint64_t now_ns)
 static void add_run(struct tree *tree, bool scaled)
 {
     struct tree_used *used = &tree->used;
-    double oncpu_s = 0, runqueue_s = 0, scale = 1;
+    double oncpu_s = tree->ended_oncpu_s, runqueue_s = tree->ended_runqueue_s, scale = 1;
     for (uint32_t i = 0; i < tree->nthreads; i++) {
         oncpu_s += (double)tree->thread[i].oncpu_ns * 1e-9;
         runqueue_s += (double)tree->thread[i].runqueue_ns * 1e-9;
@@ -265,6 +317,7 @@ void tree_begin(struct tree *tree, const struct bitset *planned)
     struct tree_used counted = {0};
     tree->planned = *planned;
     tree->before = tree->used;
+    tree->ended_oncpu_s = tree->ended_runqueue_s = 0;
     tree->nthreads = 0;
     tree->team = 0;
     tree->counted_ns = clock_now_ns();
@@ -274,14 +327,15 @@ void tree_begin(struct tree *tree, const struct bitset *planned)
 
 void tree_sample(struct tree *tree, tree_thread_ran *seen, void *arg)
 {
-    struct tree_process below[TREE_PROCESSES];
-    unsigned n = tree_list(getpid(), below, TREE_PROCESSES);
+    struct tree_process *below;
+    unsigned n = list_all(getpid(), &below);
     struct sampling sampling = {.tree = tree, .now_ns = clock_now_ns(), .seen = seen, .arg = arg};
     for (unsigned i = 0; i < n; i++)
         sample_process(&sampling, below[i].pid);
     tree->sampled_ns = sampling.now_ns;
     count_team(tree, sampling.now_ns);
     count_all(below, n, &tree->used);
+    free(below);
     tree->used.no_schedstat = tree->before.no_schedstat;
     add_run(tree, false);
 }
@@ -292,6 +346,8 @@ void tree_end(struct tree *tree)
     if (!tree->team) /* the run was too short for a count */
         tree->team = count_busy(tree, clock_now_ns());
     add_run(tree, true);
-    tree->nthreads = 0;
+    free(tree->thread);
+    tree->thread = NULL;
+    tree->nthreads = tree->room = tree->next = 0;
     tree->before = tree->used;
 }

@@ -17,7 +17,11 @@
 #include "harness/lib/base/bitset.h"
 #include "harness/lib/sys/task.h"
 
-enum { TREE_THREADS = 2048, TREE_PROCESSES = 512, TREE_MASKS = 8, TREE_MASK_PERSISTS_MS = 200 };
+enum {
+    TREE_PROCESSES = 512, /* room that a caller of tree_list offers */
+    TREE_MASKS = 8,
+    TREE_MASK_PERSISTS_MS = 200
+};
 
 struct tree_process {
     pid_t pid, parent;
@@ -58,6 +62,7 @@ struct tree_thread {
     uint64_t started;
     uint64_t oncpu_ns, runqueue_ns; /* at the last sample that saw it */
     uint64_t counted_ns;            /* sum of both when the team was last counted */
+    uint64_t sampled_ns;            /* time of that sample */
 };
 
 struct tree {
@@ -71,8 +76,9 @@ struct tree {
     uint64_t counted_ns;     /* when the team was last counted */
     uint64_t sampled_ns;     /* time of the previous sample */
     unsigned team;
-    uint32_t nthreads;
-    struct tree_thread thread[TREE_THREADS];
+    double ended_oncpu_s, ended_runqueue_s; /* of threads that left `thread` */
+    uint32_t nthreads, room, next;          /* used, allocated, where the next search begins */
+    struct tree_thread *thread;             /* freed by tree_end */
 };
 
 /* Called by tree_sample for a thread, with the CPU on which it was last seen. */
