@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/lib/sys/clock.h"
 #include "tests/lib/unit.h"
 
 #define STAT_TAIL                                                                                  \
@@ -134,14 +133,5 @@ TEST(task_zombie_has_ended)
     assert_int_equal(waitpid(child, NULL, 0), child);
     assert_false(task_read_stat(child, 0, &stat));
     assert_int_equal(count_tasks(child), 0);
-    assert_true(task_cpu_s(child) == 0);
-}
-
-TEST(task_cpu_time_is_that_of_all_threads)
-{
-    const double before_s = task_cpu_s(getpid());
-    const uint64_t until_ns = clock_thread_cpu_ns() + 20000000;
-    while (clock_thread_cpu_ns() < until_ns)
-        continue;
-    assert_true(task_cpu_s(getpid()) >= before_s + 0.019);
+    assert_true(task_cpu_s(child) == 0 && task_cpu_s(getpid()) > 0);
 }
