@@ -150,7 +150,6 @@ strike() { # strike KIND; what it strikes may have ended
     kill-group) kill -KILL -- "-$run" ;;
     kill-worker) strike_one_of "^$CONTEND_FAKE __worker" ;;
     kill-rank) strike_one_of "^$CONTEND_FAKE bench" ;;
-    kill-mpi) strike_one_of "^$CONTEND_FAKE __mpi" ;;
     nothing) ;;
     esac 2>/dev/null
 }
@@ -158,7 +157,7 @@ strike() { # strike KIND; what it strikes may have ended
 kinds=(kill kill term int hup term-twice int-then-kill stop-and-go int-group term-group kill-group
     kill-worker nothing)
 [ "$mpi" = 0 ] || kinds=(kill term int hup term-twice int-then-kill int-group term-group kill-group
-    kill-worker kill-rank kill-rank kill-mpi nothing)
+    kill-worker kill-rank kill-rank nothing)
 
 # --- what must hold ----------------------------------------------------------------------------
 

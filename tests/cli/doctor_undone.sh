@@ -46,7 +46,7 @@ wait "$trial" 2>/dev/null
 wait_for 60 unbound || fail "the guard did not undo it: $(masks)"
 wait_for 60 grep -q 'was killed: undone' "$scratch/errors" || fail "$(cat "$scratch/errors")"
 
-# If both are killed, perhaps between the two masks, the next doctor restores what was changed.
+# If both are killed, the next doctor restores the masks.
 begin
 guard=$(pgrep -P "$trial")
 kill -STOP "$guard"
@@ -54,7 +54,8 @@ kill -9 "$trial" "$guard"
 wait "$trial" 2>/dev/null
 one_moved || fail "undone by whom?"
 output=$("$CONTEND_BINARY" doctor --time 0.3 --pid "$$" --state "$state" 2>&1)
-printf '%s' "$output" | grep -q "an earlier 'contend doctor --verify' was killed: undone, [12] process" ||
+# Beside other load the fix may move one of them alone.
+printf '%s' "$output" | grep -Eq "an earlier 'contend doctor --verify' was killed: undone, (1|2) process" ||
     fail "not said: $output"
 unbound || fail "not undone by the next one: $(masks)"
 

@@ -32,7 +32,8 @@ static const double spinning_mostly = 0.5;
 
 /*
  * Groups that share CPUs, and their teams. A process whose samples show no spinning counts with the
- * others: its number of threads is no loss, but they take CPUs.
+ * others: its number of threads is no loss, but they take CPUs. So does one with too few samples
+ * of a kind that does not spin: others left it hardly any CPU time.
  */
 struct teams {
     size_t ngroups, nwho, nstopped; /* stopped: by a quota, which checks_quota.c judges */
@@ -62,7 +63,8 @@ static void add_process(const struct view *view, const struct view_process *proc
     const struct check_team team = check_team_of(view, process);
     const double oncpu_s = view_oncpu_s(process), spun = view_spin_share(process);
     teams->nthreads += team.threads;
-    if (team.threads < 2 || spun < check_spinning_least) {
+    const bool is_unclear = isnan(spun) && process->samples && !check_team_spins(process, &team);
+    if (team.threads < 2 || spun < check_spinning_least || is_unclear) {
         teams->nothers += team.threads > 0;
         teams->threads_of_others += team.threads;
         return;

@@ -153,7 +153,7 @@ enum { RESULT_OTHERS = 3 };
 struct other_process {
     int64_t pid;
     double share;
-    char command[TREE_NAME_MAX]; /* the kernel's name of it; may hold any character */
+    char command[TASK_NAME_MAX]; /* the kernel's name of it; may hold any character */
 };
 
 struct result {

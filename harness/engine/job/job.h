@@ -1,9 +1,9 @@
 /*
  * Several processes that mpirun or srun started as one run: one process = one rank.
  *
- * All ranks parse the same options and follow the same steps; rank 0 writes the results. The main
- * threads exchange small messages through rank 0, and sleep while they wait. So rank 0 can name the
- * rank that does not answer.
+ * All ranks parse the same options and follow the same steps; rank 0 writes the results. Each has
+ * MPI in its process. The main threads exchange small messages through rank 0, and sleep while they
+ * wait. So rank 0 can name the rank that does not answer, which no MPI collective could.
  *
  *   job_env_read(getenv, &env);                     before anything is printed
  *   if (env.launcher) rc = job_open(&job, &env, &signals, &err);
@@ -11,23 +11,23 @@
  *   code = job_close(&job, code);
  *
  * A zeroed struct job is a run of one process: job_agree returns its rc, job_close its code. Only
- * the module contend_mpi.so uses MPI (harness/contract/mpi_ops.h), in a process of its own
- * (ranks/mpi/client.h). The module is $CONTEND_MPI_MODULE if that is set; else it is searched in
- * the program's folder, in lib/ there, and in ../lib/contend.
+ * the module contend_mpi.so is linked with MPI (harness/contract/mpi_ops.h). The module is
+ * $CONTEND_MPI_MODULE if that is set; else it is searched in the program's folder, in lib/ there,
+ * and in ../lib/contend.
  */
-#ifndef CONTEND_RANKS_JOB_JOB_H
-#define CONTEND_RANKS_JOB_JOB_H
+#ifndef CONTEND_ENGINE_JOB_JOB_H
+#define CONTEND_ENGINE_JOB_JOB_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "harness/contract/mpi_ops.h"
+#include "harness/engine/job/launcher.h"
+#include "harness/engine/worker/barrier.h"
 #include "harness/lib/base/bitset.h"
 #include "harness/lib/base/err.h"
 #include "harness/lib/sys/signals.h"
-#include "harness/ranks/job/launcher.h"
-#include "harness/ranks/mpi/client.h"
-#include "harness/ranks/mpi/lifeline.h"
 
 enum { JOB_TEXT_MAX = 64 };
 
@@ -37,18 +37,28 @@ struct job_rank {
     struct bitset cpus;         /* os_cpu it was started on */
 };
 
-/* How a job is ending, by severity: later values include what earlier ones mean. */
+/* How a job is ending, by severity. */
 enum job_end {
     JOB_GOES_ON,
-    JOB_STUCK,    /* all ranks were interrupted; our worker is in MPI, so no MPI_Finalize */
-    JOB_OVER,     /* no further arm can be started */
-    JOB_LOST,     /* a rank does not answer: nothing more can be exchanged */
-    JOB_SIGNALED, /* a signal ended the wait for other ranks: no rank is lost */
-    JOB_CUT_OFF   /* our MPI process has ended */
+    JOB_OVER,  /* no further arm can be started: a worker is stuck in MPI */
+    JOB_LOST,  /* a rank does not answer: nothing more can be exchanged */
+    JOB_FAILED /* the same, by an error that only this rank had */
+};
+
+/*
+ * The report of one rank. States are those of engine/worker/shared.h; WORKER_STATES = ended and
+ * reaped.
+ */
+struct job_report {
+    uint32_t foreground, all; /* least state of its foreground worker, of all its workers */
+    uint32_t lost;            /* 1: one of them failed, hung or died */
+    uint32_t timed_out;       /* 1: the time of this phase is over */
+    uint32_t interrupted;     /* 1: a signal asked this rank to stop */
+    uint32_t posted, bytes;   /* barriers its worker posted a block for; its last block's size */
 };
 
 struct job {
-    const struct mpi_calls *calls; /* NULL: a run of one process */
+    const struct mpi_ops *mpi; /* NULL: a run of one process */
     const char *launcher;
     struct mpi_ops_world world;
     struct job_rank *ranks; /* world.size of them */
@@ -59,26 +69,30 @@ struct job {
     struct signals *signals;
     double answer_limit_s; /* a rank that does not answer within this time is lost */
     unsigned awaited;      /* a rank whose message is missing */
-    struct lifeline lines;
     enum job_end end;
-    char why[252]; /* reason of JOB_OVER and later ends */
+    char why[252]; /* reason of an end, or "" */
+
+    /* The current observation (watch.h). */
+    struct job_watch {
+        struct barrier *barrier;
+        struct job_report mine, *reports, together; /* all zero = no exchange yet */
+        bool under_way, idle;
+        uint64_t begun_ns, next_ns;
+        uint32_t completed; /* completed barriers */
+    } watch;
 };
 
 /*
- * Loads the module and starts MPI. Then come job_share_cpus and job_make_lines (job_run.c). Errors,
- * the same on all ranks where MPI has started: -ENOENT no module (the message says what to do),
- * -EINVAL MPI sees another number of ranks than the launcher, -ENOMEM, -EIO.
+ * Loads the module and starts MPI; then comes job_share_cpus. Errors, the same on all ranks where
+ * MPI has started: -ENOENT no module (the message says what to do), -EINVAL MPI sees another number
+ * of ranks than the launcher, -ENOMEM, -EIO.
  */
 int job_open(struct job *job, const struct job_env *env, struct signals *signals, struct err *err);
 
-/* Connects each rank to rank 0 by a lifeline, if possible (ranks/mpi/lifeline.h). Needs job->ranks.
- */
-int job_make_lines(struct job *job, struct err *err);
-
 /*
- * Ends the job in good order, or by MPI_Abort if a rank is lost or stuck. Returns this process's
- * exit code: `code`, but in good order 0 for ranks other than 0, so that the launcher reports rank
- * 0's.
+ * Ends the job in good order, or by MPI_Abort if a rank is lost or stuck; MPI then ends this
+ * process, with `code`. Returns this process's exit code: `code`, but in good order 0 for ranks
+ * other than 0, so that the launcher reports rank 0's.
  */
 int job_close(struct job *job, int code);
 
@@ -92,7 +106,7 @@ int job_gather(struct job *job, const void *mine, void *all, size_t bytes, struc
 int job_gather_begin(struct job *job, const void *mine, void *all, size_t bytes, struct err *err);
 int job_gather_test(struct job *job, struct err *err);
 
-/* Call when job_gather_test took longer than answer_limit_s: finds the lost rank. Returns -EIO. */
+/* Call when job_gather_test took longer than answer_limit_s: names the lost rank. Returns -EIO. */
 int job_find_lost(struct job *job, struct err *err);
 
 /* Like job_gather, but only rank 0 gets the data; `all` of other ranks may be NULL. */
@@ -110,7 +124,8 @@ int job_require_same(struct job *job, const char *what, const char *text, struct
  */
 bool job_stop_grace_is_over(const struct job *job);
 
-/* Tells other ranks, if there is a lifeline, that this rank ends because of its own error. */
+/* An error that other ranks do not know, and would wait for: this rank reports it itself, and its
+ * job_close ends them. */
 void job_fail(struct job *job, const char *why);
 
 /* "rank 1 (host b)" in buf. */

@@ -2,8 +2,8 @@
  * Finds out from the environment, before MPI is started, whether mpirun, srun or a similar launcher
  * started this process as one of several.
  */
-#ifndef CONTEND_RANKS_JOB_LAUNCHER_H
-#define CONTEND_RANKS_JOB_LAUNCHER_H
+#ifndef CONTEND_ENGINE_JOB_LAUNCHER_H
+#define CONTEND_ENGINE_JOB_LAUNCHER_H
 
 #include <stdbool.h>
 

@@ -1,9 +1,9 @@
 /* Finds the CPUs on which the ranks of one machine are planned. */
-#ifndef CONTEND_RANKS_JOB_CPUS_H
-#define CONTEND_RANKS_JOB_CPUS_H
+#ifndef CONTEND_ENGINE_JOB_CPUS_H
+#define CONTEND_ENGINE_JOB_CPUS_H
 
+#include "harness/engine/job/job.h"
 #include "harness/lib/base/err.h"
-#include "harness/ranks/job/job.h"
 
 /*
  * Fills job->ranks, plan_rank, plan_size, leaders, leaders_before and cpus_note. By default mpirun

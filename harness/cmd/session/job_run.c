@@ -1,4 +1,4 @@
-#include "harness/ranks/job/job_run.h"
+#include "harness/cmd/session/job_run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,10 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/engine/job/cpus.h"
+#include "harness/engine/job/plans.h"
 #include "harness/lib/say/log.h"
-#include "harness/ranks/job/cpus.h"
-#include "harness/ranks/job/plans.h"
-#include "harness/ranks/mpi/client.h"
 #include "version.h"
 
 void job_run_mute_other_ranks(const struct job_env *env)
@@ -43,10 +42,6 @@ int job_run_open(struct job *job, const struct job_env *env, struct signals *sig
     int rc = job_open(job, env, signals, err);
     if (!rc)
         rc = job_share_cpus(job, err);
-    if (rc)
-        return rc;
-    mpi_client_share_cpus();
-    rc = job_make_lines(job, err);
     if (rc)
         return rc;
     log_set_quiet(!job_is_first(job));
@@ -87,14 +82,13 @@ static int take_identity(struct job *job, struct run_setup *setup, struct err *e
     return rc;
 }
 
-int job_run_join(struct job *job, struct job_rank_ops *rank_ops, const struct topo *topo, int rc,
-                 struct run_setup *setup, struct err *err)
+int job_run_join(struct job *job, const struct topo *topo, int rc, struct run_setup *setup,
+                 struct err *err)
 {
     rc = job_agree(job, rc, err);
-    if (rc || !job->calls)
+    if (rc || !job->mpi)
         return rc;
-    job_rank_ops_make(rank_ops, job);
-    setup->config.rank_ops = &rank_ops->rank_ops;
+    setup->config.job = job;
     job->answer_limit_s = setup->config.setup_s + 10;
     rc = take_identity(job, setup, err);
     if (!rc)
@@ -106,7 +100,7 @@ int job_run_join(struct job *job, struct job_rank_ops *rank_ops, const struct to
 int job_run_round(struct job *job, int rc, struct err *err)
 {
     rc = job_agree(job, rc, err);
-    if (!rc && job->end >= JOB_OVER)
+    if (!rc && job->end)
         return err_set(err, -ESTALE, "%s", job->why);
     return rc;
 }

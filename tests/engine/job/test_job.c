@@ -1,114 +1,71 @@
 /* Jobs whose ranks are threads of this test and exchange messages in memory. */
-#include "harness/ranks/job/job.h"
+#include "harness/engine/job/job.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include "harness/engine/arms/arms.h"
+#include "harness/engine/job/plans.h"
+#include "harness/engine/job/results.h"
+#include "harness/engine/job/watch.h"
 #include "harness/engine/worker/shared.h"
-#include "harness/ranks/job/plans.h"
-#include "harness/ranks/job/rank_ops.h"
-#include "harness/ranks/job/results.h"
-#include "harness/ranks/mpi/exchange.h"
 #include "tests/lib/unit.h"
 
-enum { RANKS = 3, LETTERS = 64, LETTER_MAX = 1 << 17 };
+enum { RANKS = 3, LETTERS = 64 };
 
 /* ---- MPI: what a job's messages need ---- */
 
-static struct mailbox {
-    unsigned posted, taken;
-    struct letter {
-        size_t bytes;
-        unsigned char *data;
-    } letters[LETTERS];
-} mail[RANKS][RANKS]; /* [from][to] */
+/* What each rank gave to its gathers; ranks are at most LETTERS gathers apart. */
+static struct letter {
+    size_t bytes;
+    unsigned char *data;
+} letters[RANKS][LETTERS];
+static unsigned posted[RANKS];
 static pthread_mutex_t post_office = PTHREAD_MUTEX_INITIALIZER;
 
 static _Thread_local unsigned my_rank;
-static _Thread_local struct awaited {
-    unsigned from;
-    void *into;
-    size_t bytes;
-} awaited[RANKS + 1]; /* receives by handle, which is from + 1; 0 = a send, already done */
+static _Thread_local bool my_all;
+static _Thread_local unsigned char *my_into;
 
-static int fake_send(unsigned to, const void *data, size_t bytes, struct mpi_ops_request *request,
-                     char *msg, size_t size)
+static int fake_begin(const void *mine, size_t bytes, void *all, bool spread, struct err *err)
 {
-    (void)msg;
-    (void)size;
-    (void)pthread_mutex_lock(&post_office);
-    struct mailbox *box = &mail[my_rank][to];
-    struct letter *letter = &box->letters[box->posted++ % LETTERS];
-    assert_true(bytes <= LETTER_MAX);
-    letter->bytes = bytes;
-    letter->data = malloc(bytes + 1);
-    memcpy(letter->data, data, bytes);
-    (void)pthread_mutex_unlock(&post_office);
-    *request = (struct mpi_ops_request){.handle = 0, .active = true};
-    return 0;
-}
-
-static int fake_receive(unsigned from, void *into, size_t bytes, struct mpi_ops_request *request,
-                        char *msg, size_t size)
-{
-    (void)msg;
-    (void)size;
-    awaited[from + 1] = (struct awaited){from, into, bytes};
-    *request = (struct mpi_ops_request){.handle = from + 1, .active = true};
-    return 0;
-}
-
-static int fake_test(struct mpi_ops_request *request, bool *done, char *msg, size_t size)
-{
-    (void)msg;
-    (void)size;
-    if (request->active && request->handle) {
-        struct awaited *waits = &awaited[request->handle];
-        (void)pthread_mutex_lock(&post_office);
-        struct mailbox *box = &mail[waits->from][my_rank];
-        if (box->taken < box->posted) {
-            struct letter *letter = &box->letters[box->taken++ % LETTERS];
-            assert_int_equal(letter->bytes, waits->bytes);
-            memcpy(waits->into, letter->data, letter->bytes);
-            free(letter->data);
-            request->active = false;
-        }
-        (void)pthread_mutex_unlock(&post_office);
-    } else {
-        request->active = false;
-    }
-    *done = !request->active;
-    return 0;
-}
-
-static const struct mpi_ops fake_ops = {
-    .abi = MPI_OPS_ABI, .send = fake_send, .receive = fake_receive, .test = fake_test};
-
-/* What a rank's MPI process does. */
-static _Thread_local struct exchange exchange;
-static _Thread_local void *exchanged;
-
-static int call_begin(const void *mine, size_t bytes, void *all, bool spread, char *msg,
-                      size_t size)
-{
-    unsigned rank;
-    void *copy = malloc(bytes + 1);
+    (void)err;
+    unsigned char *copy = malloc(bytes + 1);
     memcpy(copy, mine, bytes);
-    exchanged = all;
-    return exchange_begin(&exchange, copy, bytes, spread, &rank, msg, size);
+    (void)pthread_mutex_lock(&post_office);
+    struct letter *letter = &letters[my_rank][posted[my_rank]++ % LETTERS];
+    free(letter->data);
+    *letter = (struct letter){.bytes = bytes, .data = copy};
+    (void)pthread_mutex_unlock(&post_office);
+    my_all = spread || !my_rank;
+    my_into = all;
+    return 0;
 }
 
-static int call_test(bool *done, unsigned *rank, char *msg, size_t size)
+static int fake_test(bool *done, unsigned *awaited, struct err *err)
 {
-    int rc = exchange_test(&exchange, done, rank, msg, size);
-    if (!rc && *done && exchange.all)
-        memcpy(exchanged, exchange.all, exchange.world->size * exchange.bytes);
-    return rc;
+    (void)err;
+    (void)pthread_mutex_lock(&post_office);
+    const unsigned now = posted[my_rank];
+    *done = true;
+    *awaited = 0;
+    for (unsigned r = 0; r < RANKS && my_all && *done; r++)
+        if (posted[r] < now) {
+            *done = false;
+            *awaited = my_rank ? 0 : r;
+        }
+    for (unsigned r = 0; r < RANKS && my_all && *done; r++) {
+        const struct letter *letter = &letters[r][(now - 1) % LETTERS];
+        assert_int_equal(letter->bytes, letters[my_rank][(now - 1) % LETTERS].bytes);
+        memcpy(my_into + r * letter->bytes, letter->data, letter->bytes);
+    }
+    (void)pthread_mutex_unlock(&post_office);
+    return 0;
 }
 
-static const struct mpi_calls fake_calls = {.begin = call_begin, .test = call_test};
+static const struct mpi_ops fake_mpi = {
+    .abi = MPI_OPS_ABI, .gather_begin = fake_begin, .gather_test = fake_test};
 
 /* ---- ranks: 0 and 1 on machine a, 2 on machine b ---- */
 
@@ -127,9 +84,7 @@ static void *live(void *arg)
 {
     struct rank *rank = arg;
     my_rank = rank->number;
-    exchange = (struct exchange){.ops = &fake_ops, .world = &rank->job.world, .most = 1};
     rank->body(rank);
-    exchange_free(&exchange);
     return NULL;
 }
 
@@ -142,7 +97,7 @@ static void make_job(struct rank *rank)
     }
     rank->signals = (struct signals){.fd = -1};
     rank->job = (struct job){
-        .calls = &fake_calls,
+        .mpi = &fake_mpi,
         .launcher = "mpirun",
         .world = {.rank = rank->number, .size = RANKS},
         .ranks = rank->ranks,
@@ -161,7 +116,7 @@ static struct rank *run_ranks(void (*body)(struct rank *))
     static struct rank ranks[RANKS];
     pthread_t threads[RANKS];
     memset(ranks, 0, sizeof(ranks));
-    memset(mail, 0, sizeof(mail));
+    memset(posted, 0, sizeof(posted));
     for (unsigned r = 0; r < RANKS; r++) {
         ranks[r].number = r;
         ranks[r].body = body;
@@ -326,7 +281,7 @@ static void join_gpus(struct rank *rank)
 {
     const struct arm arm = {
         .bench = &team, .workers = RANKS, .planned_workers = RANKS, .plan = {.nworkers = RANKS}};
-    const struct rank_ops_readings readings = {0};
+    const struct job_readings readings = {0};
     struct observation out = {.nworkers = 1, .ngpus = rank->number == 2 ? 2 : 1};
     out.workers = calloc(1, sizeof(*out.workers));
     out.gpus = calloc(2, sizeof(*out.gpus));
@@ -334,7 +289,7 @@ static void join_gpus(struct rank *rank)
     (void)snprintf(out.gpus[0].pci_bdf, sizeof(out.gpus[0].pci_bdf), "gpu1");
     (void)snprintf(out.gpus[1].pci_bdf, sizeof(out.gpus[1].pci_bdf), "gpu2");
     out.gpus[0].xid = out.gpus[1].xid = 40 + (int)rank->number;
-    rank->rc = job_results_join(&rank->job, &arm, &readings, &out, &rank->err);
+    rank->rc = job_results_join(&rank->job, &arm, &readings, 0, &out, &rank->err);
     for (unsigned i = 0; i < out.ngpus && rank->number == 0; i++) {
         size_t used = strlen(rank->text);
         (void)snprintf(rank->text + used, sizeof(rank->text) - used, "%s of %s: %d; ",
@@ -353,9 +308,9 @@ TEST(job_joins_what_gpus_met)
 
 /* What a rank read about its CPUs over 10 s, in which each of its workers used 4 s and itself 0.5
  * s. */
-static struct rank_ops_readings readings_of(const char *cpus, unsigned ncpus, double busy_s)
+static struct job_readings readings_of(const char *cpus, unsigned ncpus, double busy_s)
 {
-    struct rank_ops_readings readings = {.workers_s = 4, .helpers_s = 0.5};
+    struct job_readings readings = {.workers_s = 4, .helpers_s = 0.5};
     struct err err;
     assert_int_equal(bitset_parse(cpus, &readings.cpus, &err), 0);
     readings.end = (struct usage_machine){
@@ -363,7 +318,7 @@ static struct rank_ops_readings readings_of(const char *cpus, unsigned ncpus, do
     return readings;
 }
 
-static void join_readings(struct rank *rank, const struct rank_ops_readings *readings,
+static void join_readings(struct rank *rank, const struct job_readings *readings,
                           enum placement placement, double waited)
 {
     struct plan_worker planned[RANKS] = {{.threads = 1}, {.threads = 1}, {.threads = 1}};
@@ -379,7 +334,7 @@ static void join_readings(struct rank *rank, const struct rank_ops_readings *rea
     assert_non_null(out.workers);
     out.workers[0].usage.wall_s = 10;
     out.workers[0].usage.runqueue_s = rank->number == 1 ? 10 * waited : 0;
-    rank->rc = job_results_join(&rank->job, &arm, readings, &out, &rank->err);
+    rank->rc = job_results_join(&rank->job, &arm, readings, 0, &out, &rank->err);
     if (rank->number == 0)
         (void)snprintf(rank->text, sizeof(rank->text), "%s, %.2f foreign: %s",
                        status_name(out.status), out.foreign_cpu, out.reason);
@@ -391,7 +346,7 @@ static void join_readings(struct rank *rank, const struct rank_ops_readings *rea
 static void join_apart(struct rank *rank)
 {
     static const char *const cpus[RANKS] = {"0", "1", "0"};
-    const struct rank_ops_readings readings =
+    const struct job_readings readings =
         readings_of(cpus[rank->number], 1, rank->number == 1 ? 7 : 4);
     join_readings(rank, &readings, PLACE_PARTITION, 0);
 }
@@ -399,20 +354,20 @@ static void join_apart(struct rank *rank)
 /* Each rank sees the workers of both ranks on the CPUs of both. */
 static void join_shared(struct rank *rank)
 {
-    const struct rank_ops_readings readings =
+    const struct job_readings readings =
         rank->number == 2 ? readings_of("0", 1, 4) : readings_of("0-1", 2, 9);
     join_readings(rank, &readings, PLACE_NONE, 0);
 }
 
 static void join_waiting(struct rank *rank)
 {
-    const struct rank_ops_readings readings = readings_of("0", 1, 4);
+    const struct job_readings readings = readings_of("0", 1, 4);
     join_readings(rank, &readings, PLACE_PARTITION, 0.05);
 }
 
 static void join_waiting_unpinned(struct rank *rank)
 {
-    const struct rank_ops_readings readings = readings_of("0", 1, 4);
+    const struct job_readings readings = readings_of("0", 1, 4);
     join_readings(rank, &readings, PLACE_NONE, 0.05);
 }
 
@@ -457,30 +412,28 @@ TEST(job_plan_spread)
     assert_string_equal(ranks[2].text + strlen(plan), "1 at 4");
 }
 
-/* ---- the rank operations ---- */
+/* ---- watching an arm ---- */
 
 /* Watches until all ranks are done, or one is lost; rank 1 is slow, and then ends as `lost`
  * says. */
 static void watch_until(struct rank *rank, bool lost)
 {
-    struct job_rank_ops rank_ops;
+    struct job *job = &rank->job;
     struct barrier *barrier = calloc(1, sizeof(*barrier));
-    job_rank_ops_make(&rank_ops, &rank->job);
-    rank->rc = barrier ? rank_ops.rank_ops.open(&rank_ops, barrier, &rank->err) : -ENOMEM;
-    struct rank_ops_report mine = {.foreground = WORKER_DONE, .all = WORKER_DONE};
+    rank->rc = barrier ? job_watch_open(job, barrier, &rank->err) : -ENOMEM;
+    struct job_report mine = {.foreground = WORKER_DONE, .all = WORKER_DONE};
     unsigned steps = 0;
-    while (!rank->rc && !rank_ops.rank_ops.reached(&rank_ops, false, WORKER_DONE) &&
-           !rank_ops.rank_ops.lost(&rank_ops)) {
+    while (!rank->rc && !job_reached(job, false, WORKER_DONE) && !job->watch.together.lost) {
         bool slow = rank->number == 1 && steps < 20;
         mine.foreground = slow ? WORKER_RUNNING : WORKER_DONE;
         mine.lost = rank->number == 1 && !slow && lost;
-        rank->rc = rank_ops.rank_ops.step(&rank_ops, &mine, true, &rank->err);
+        rank->rc = job_watch_step(job, &mine, true, &rank->err);
         (void)usleep(1000);
         steps++;
     }
     (void)snprintf(rank->text, sizeof(rank->text), "%s",
-                   rank_ops.rank_ops.lost(&rank_ops) ? "lost" : "done");
-    rank_ops.rank_ops.close(&rank_ops);
+                   job->watch.together.lost ? "lost" : "done");
+    job_watch_close(job);
     free(barrier);
 }
 
@@ -494,7 +447,7 @@ static void watch_one_lost(struct rank *rank)
     watch_until(rank, true);
 }
 
-TEST(job_rank_ops)
+TEST(job_watch)
 {
     struct rank *ranks = run_ranks(watch_all_done);
     for (unsigned r = 0; r < RANKS; r++) {
@@ -509,21 +462,20 @@ TEST(job_rank_ops)
 /* A signal at one rank ends all of them after the same exchange. */
 static void watch_signal(struct rank *rank)
 {
-    struct job_rank_ops rank_ops;
+    struct job *job = &rank->job;
     struct barrier *barrier = calloc(1, sizeof(*barrier));
-    job_rank_ops_make(&rank_ops, &rank->job);
-    rank->rc = barrier ? rank_ops.rank_ops.open(&rank_ops, barrier, &rank->err) : -ENOMEM;
-    struct rank_ops_report mine = {.foreground = WORKER_RUNNING, .all = WORKER_RUNNING};
+    rank->rc = barrier ? job_watch_open(job, barrier, &rank->err) : -ENOMEM;
+    struct job_report mine = {.foreground = WORKER_RUNNING, .all = WORKER_RUNNING};
     for (unsigned steps = 0; !rank->rc; steps++) {
         mine.interrupted = rank->number == 2 && steps > 10;
-        rank->rc = rank_ops.rank_ops.step(&rank_ops, &mine, false, &rank->err);
+        rank->rc = job_watch_step(job, &mine, false, &rank->err);
         (void)usleep(1000);
     }
-    rank_ops.rank_ops.close(&rank_ops);
+    job_watch_close(job);
     free(barrier);
 }
 
-TEST(job_rank_ops_interrupt)
+TEST(job_watch_interrupt)
 {
     struct rank *ranks = run_ranks(watch_signal);
     for (unsigned r = 0; r < RANKS; r++)
@@ -552,7 +504,7 @@ static void wake_nobody(void *arg)
 
 static void relay(struct rank *rank)
 {
-    struct job_rank_ops rank_ops;
+    struct job *job = &rank->job;
     struct peers peers;
     struct barrier_rank view = {.wake = wake_nobody};
     struct barrier *barrier = calloc(1, sizeof(*barrier));
@@ -560,21 +512,20 @@ static void relay(struct rank *rank)
     void *met = NULL;
     barrier->relay = 1;
     barrier_join(barrier, &view, rank->number, RANKS, &peers);
-    job_rank_ops_make(&rank_ops, &rank->job);
-    rank->rc = rank_ops.rank_ops.open(&rank_ops, barrier, &rank->err);
+    rank->rc = job_watch_open(job, barrier, &rank->err);
     assert_int_equal(pthread_create(&worker, NULL, meet, &peers), 0);
-    while (!rank->rc && rank_ops.completed < 100) {
-        struct rank_ops_report mine = {.foreground = WORKER_RUNNING};
+    while (!rank->rc && job->watch.completed < 100) {
+        struct job_report mine = {.foreground = WORKER_RUNNING};
         mine.posted = barrier_posted(barrier, &mine.bytes);
-        rank->rc = rank_ops.rank_ops.step(&rank_ops, &mine, true, &rank->err);
+        rank->rc = job_watch_step(job, &mine, true, &rank->err);
     }
     (void)pthread_join(worker, &met);
     (void)snprintf(rank->text, sizeof(rank->text), "%s", met ? "met" : "not met");
-    rank_ops.rank_ops.close(&rank_ops);
+    job_watch_close(job);
     free(barrier);
 }
 
-TEST(job_rank_ops_holds_barriers)
+TEST(job_watch_holds_barriers)
 {
     struct rank *ranks = run_ranks(relay);
     for (unsigned r = 0; r < RANKS; r++) {

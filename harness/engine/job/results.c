@@ -1,4 +1,4 @@
-#include "harness/ranks/job/results.h"
+#include "harness/engine/job/results.h"
 
 #include <errno.h>
 #include <math.h>
@@ -7,16 +7,90 @@
 #include <string.h>
 
 #include "harness/engine/arms/collect.h"
-#include "harness/engine/arms/parcel.h"
 
 /* Each rank sends this to all ranks before it sends its workers' results to rank 0. */
 struct share {
     size_t bytes;
     unsigned workers, gpus;
-    struct rank_ops_readings readings;
+    struct job_readings readings;
     double gpu_clock_mhz, gpu_temp_c;
     uint64_t gpu_throttle_reasons;
 };
+
+/* ---- observations as bytes, for the same program in another process ---- */
+
+/* The same functions count bytes (at = NULL) and copy them, so lengths and copies agree. */
+struct parcel {
+    unsigned char *at, *end; /* at NULL: only counts */
+    size_t bytes;
+};
+
+static void parcel_put(struct parcel *parcel, const void *from, size_t bytes)
+{
+    if (parcel->at && bytes) {
+        memcpy(parcel->at, from, bytes);
+        parcel->at += bytes;
+    }
+    parcel->bytes += bytes;
+}
+
+/* Appends GPUs and workers; only `staged`, which a trace needs, is left out. */
+static void parcel_put_workers(struct parcel *parcel, const struct observation *from)
+{
+    parcel_put(parcel, from->gpus, from->ngpus * sizeof(*from->gpus));
+    for (unsigned i = 0; i < from->nworkers; i++) {
+        const struct worker_result *worker = &from->workers[i];
+        parcel_put(parcel, worker, sizeof(*worker));
+        parcel_put(parcel, worker->samples, worker->nsamples * sizeof(*worker->samples));
+        parcel_put(parcel, worker->values, worker->nvalues * sizeof(*worker->values));
+        parcel_put(parcel, worker->reasons, worker->nreasons * sizeof(*worker->reasons));
+        parcel_put(parcel, worker->cpu_samples,
+                   worker->ncpu_samples * sizeof(*worker->cpu_samples));
+    }
+}
+
+/* False: no memory, or the parcel is too short. The caller frees what was taken until then. */
+static bool parcel_take(struct parcel *parcel, void *to, size_t bytes)
+{
+    if ((size_t)(parcel->end - parcel->at) < bytes)
+        return false;
+    memcpy(to, parcel->at, bytes);
+    parcel->at += bytes;
+    return true;
+}
+
+/* *out is a new array of `n` elements, NULL if n is 0; the caller frees it. */
+static bool parcel_take_array(struct parcel *parcel, void **out, size_t n, size_t size)
+{
+    *out = NULL;
+    if (!n)
+        return true;
+    if (n > (size_t)(parcel->end - parcel->at) / size)
+        return false;
+    *out = malloc(n * size);
+    return *out && parcel_take(parcel, *out, n * size);
+}
+
+static bool parcel_take_worker(struct parcel *parcel, struct worker_result *worker)
+{
+    if (!parcel_take(parcel, worker, sizeof(*worker)))
+        return false;
+    void *samples, *values = NULL, *reasons = NULL, *cpu_samples = NULL;
+    bool good =
+        parcel_take_array(parcel, &samples, worker->nsamples, sizeof(*worker->samples)) &&
+        parcel_take_array(parcel, &values, worker->nvalues, sizeof(*worker->values)) &&
+        parcel_take_array(parcel, &reasons, worker->nreasons, sizeof(*worker->reasons)) &&
+        parcel_take_array(parcel, &cpu_samples, worker->ncpu_samples, sizeof(*worker->cpu_samples));
+    worker->samples = samples;
+    worker->values = values;
+    worker->reasons = reasons;
+    worker->cpu_samples = cpu_samples;
+    worker->staged = NULL;
+    worker->nstaged = 0;
+    return good;
+}
+
+/* ---- one observation of all ranks ---- */
 
 /* Moves a rank's workers to their plan indices: the first is its foreground worker, the rest its
  * background. */
@@ -101,7 +175,7 @@ static void add_rank(const struct job *job, const struct share *shares, unsigned
                      struct observation *out)
 {
     struct observation own = {0};
-    const struct rank_ops_readings *readings = &shares[rank].readings;
+    const struct job_readings *readings = &shares[rank].readings;
     double ours_s = 0;
     for (unsigned r = 0; r < job->world.size; r++) {
         if (strcmp(job->ranks[r].machine, job->ranks[rank].machine) != 0)
@@ -164,6 +238,18 @@ static void note_stuck(struct job *job, const struct share *shares, const struct
         }
 }
 
+static void fail_observation(const char *reason, struct observation *out)
+{
+    unsigned round = out->round, order = out->order;
+    observation_free(out); /* zeroes it */
+    out->round = round;
+    out->order = order;
+    out->status = STATUS_FAILED;
+    out->steal = out->foreign_cpu = out->psi_cpu_some = NAN;
+    out->gpu_clock_mhz = out->gpu_temp_c = NAN;
+    (void)snprintf(out->reason, sizeof(out->reason), "%s", reason);
+}
+
 /* Sends results to rank 0, whose `out` becomes the observation of all ranks. */
 static int send_results(struct job *job, const struct arm *arm, const struct share *shares,
                         struct observation *out, struct err *err)
@@ -182,7 +268,7 @@ static int send_results(struct job *job, const struct arm *arm, const struct sha
     }
     if (!rc && job_is_first(job)) {
         if (join_workers(job, arm, shares, all, most, out)) {
-            job_results_none("no memory for the results of all ranks", out);
+            fail_observation("no memory for the results of all ranks", out);
         } else {
             join_readings(job, shares, out);
             collect_verdict(out);
@@ -194,9 +280,8 @@ static int send_results(struct job *job, const struct arm *arm, const struct sha
     return rc;
 }
 
-int job_results_join(struct job *job, const struct arm *arm,
-                     const struct rank_ops_readings *readings, struct observation *out,
-                     struct err *err)
+static int join(struct job *job, const struct arm *arm, const struct job_readings *readings,
+                struct observation *out, struct err *err)
 {
     struct parcel counted = {0};
     parcel_put_workers(&counted, out);
@@ -220,14 +305,22 @@ int job_results_join(struct job *job, const struct arm *arm,
     return rc;
 }
 
-void job_results_none(const char *reason, struct observation *out)
+int job_results_join(struct job *job, const struct arm *arm, const struct job_readings *readings,
+                     int rc, struct observation *out, struct err *err)
 {
-    unsigned round = out->round, order = out->order;
-    observation_free(out); /* zeroes it */
-    out->round = round;
-    out->order = order;
-    out->status = STATUS_FAILED;
-    out->steal = out->foreign_cpu = out->psi_cpu_some = NAN;
-    out->gpu_clock_mhz = out->gpu_temp_c = NAN;
-    (void)snprintf(out->reason, sizeof(out->reason), "%s", reason);
+    if (!rc)
+        rc = join(job, arm, readings, out, err);
+    if (rc == -EINTR && readings->stuck && !job->end)
+        job->end = JOB_OVER;
+    if (rc != -EIO)
+        return rc;
+    fail_observation(job->why, out);
+    return 0;
+}
+
+bool job_refuses(const struct job *job, struct observation *out)
+{
+    if (job->end)
+        fail_observation(job->why, out);
+    return job->end != JOB_GOES_ON;
 }

@@ -1,4 +1,4 @@
-#include "harness/ranks/job/launcher.h"
+#include "harness/engine/job/launcher.h"
 
 #include <stddef.h>
 #include <stdlib.h>

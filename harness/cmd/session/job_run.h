@@ -1,12 +1,11 @@
 /* Additions to the steps of cmd/run.c for a run that is a job of several ranks. */
-#ifndef CONTEND_RANKS_JOB_JOB_RUN_H
-#define CONTEND_RANKS_JOB_JOB_RUN_H
+#ifndef CONTEND_CMD_SESSION_JOB_RUN_H
+#define CONTEND_CMD_SESSION_JOB_RUN_H
 
+#include "harness/engine/job/job.h"
 #include "harness/engine/run/setup.h"
 #include "harness/lib/base/err.h"
 #include "harness/machine/topo/topo.h"
-#include "harness/ranks/job/job.h"
-#include "harness/ranks/job/rank_ops.h"
 
 /* Call before anything is printed: only rank 0 prints, even of the help. */
 void job_run_mute_other_ranks(const struct job_env *env);
@@ -21,11 +20,11 @@ int job_run_open(struct job *job, const struct job_env *env, struct signals *sig
 
 /*
  * Call after run_setup_make, with its `rc`. All ranks take rank 0's seed, times and run id, check
- * that they have one transport, and join their plans. Fills `rank_ops`, which the setup borrows.
- * Without a job it returns rc.
+ * that they have one transport, and join their plans. The setup borrows the job. Without a job it
+ * returns rc.
  */
-int job_run_join(struct job *job, struct job_rank_ops *rank_ops, const struct topo *topo, int rc,
-                 struct run_setup *setup, struct err *err);
+int job_run_join(struct job *job, const struct topo *topo, int rc, struct run_setup *setup,
+                 struct err *err);
 
 /* Call after a round was written; `rc` is the result. An error ends the run on all ranks. */
 int job_run_round(struct job *job, int rc, struct err *err);

@@ -1,12 +1,12 @@
 /* Joins the plans of all machines of a job into one. Rank 0 writes it; each rank starts its part.
  */
-#ifndef CONTEND_RANKS_JOB_PLANS_H
-#define CONTEND_RANKS_JOB_PLANS_H
+#ifndef CONTEND_ENGINE_JOB_PLANS_H
+#define CONTEND_ENGINE_JOB_PLANS_H
 
 #include "harness/engine/arms/result.h"
+#include "harness/engine/job/job.h"
 #include "harness/lib/base/err.h"
 #include "harness/machine/topo/topo.h"
-#include "harness/ranks/job/job.h"
 
 /*
  * On entry each arm's plan is for the job->plan_size ranks of this machine. On return it is for all

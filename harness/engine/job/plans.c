@@ -1,4 +1,4 @@
-#include "harness/ranks/job/plans.h"
+#include "harness/engine/job/plans.h"
 
 #include <errno.h>
 #include <stdio.h>

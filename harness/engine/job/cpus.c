@@ -1,4 +1,4 @@
-#include "harness/ranks/job/cpus.h"
+#include "harness/engine/job/cpus.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -18,13 +18,11 @@ static void try_cpus(const struct bitset *cpus, struct bitset *got)
 
 static void describe_self(struct job_rank *self)
 {
-    memset(self, 0, sizeof(*self));
     if (gethostname(self->host, sizeof(self->host) - 1))
         (void)snprintf(self->host, sizeof(self->host), "unknown");
     /* By kernel, not host name: containers and namespaces have host names of their own. */
     if (!PROC_TEXT("", self->machine, "/proc/sys/kernel/random/boot_id"))
         (void)snprintf(self->machine, sizeof(self->machine), "%s", self->host);
-    (void)affinity_get(0, &self->cpus);
 }
 
 static bool same_machine(const struct job *job, unsigned rank)
@@ -78,7 +76,7 @@ static int count_leaders(struct job *job, struct err *err)
 
 int job_share_cpus(struct job *job, struct err *err)
 {
-    struct job_rank self;
+    struct job_rank self = job->ranks[job->world.rank]; /* which has its CPUs */
     struct bitset shared = {0}, got;
     bool possible = false;
     describe_self(&self);
