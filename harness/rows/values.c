@@ -7,7 +7,6 @@
 
 #include "harness/lib/base/array.h"
 #include "harness/lib/base/text.h"
-#include "harness/lib/stats/stats.h"
 #include "harness/rows/metric.h"
 
 /* The values of one arm are made from these. */
@@ -101,12 +100,8 @@ static int index_arms(struct round_values *values, size_t narms, struct err *err
         while (at < values->n && values->value[at].arm == arm)
             at++;
         first[arm + 1] = at;
-        values->most = at - first[arm] > values->most ? at - first[arm] : values->most;
     }
-    /* per round a pair and a ratio */
-    values->scratch = calloc(values->most + 1, sizeof(struct value_pair) + sizeof(double));
-    return first && values->scratch ? 0
-                                    : err_set(err, -ENOMEM, "out of memory for %zu arms", narms);
+    return first ? 0 : err_set(err, -ENOMEM, "out of memory for %zu arms", narms);
 }
 
 int values_sort(struct round_values *values, size_t narms, struct err *err)
@@ -338,7 +333,6 @@ void values_free(struct round_values *values)
 {
     free(values->value);
     free(values->first);
-    free(values->scratch);
     *values = (struct round_values){0};
 }
 
@@ -367,50 +361,4 @@ size_t values_group(const struct round_values *values, size_t at, size_t end)
 bool values_alike(const struct round_value *a, const struct round_value *b)
 {
     return !strcmp(a->metric, b->metric) && !dims_compare(&a->dims, &b->dims);
-}
-
-size_t values_pair(const struct round_values *values, const struct round_value *what, size_t slow,
-                   size_t fast, struct value_pair *pairs)
-{
-    size_t n = 0, at = values->first[fast], end = values->first[fast + 1];
-    for (size_t i = values->first[slow]; i < values->first[slow + 1]; i++) {
-        const struct round_value *less = &values->value[i], *more = &values->value[at];
-        if (!values_alike(less, what))
-            continue;
-        for (; at < end && (more->round < less->round || !values_alike(more, what)); at++)
-            more++;
-        if (at < end && more->round == less->round && less->value > 0 && more->value > 0)
-            pairs[n++] =
-                (struct value_pair){(unsigned)less->round, less->value, more->value,
-                                    less->status == STATUS_NOISY, more->status == STATUS_NOISY};
-    }
-    return n;
-}
-
-bool ratio_is_disturbed(const struct paired_ratio *ratio)
-{
-    return 2 * ratio->disturbed > ratio->rounds;
-}
-
-struct paired_ratio values_ratio(const struct round_values *values, const struct round_value *what,
-                                 size_t slow, size_t fast)
-{
-    struct value_pair *pairs = values->scratch;
-    double *ratios = (double *)(void *)(pairs + values->most);
-    size_t n = values_pair(values, what, slow, fast, pairs);
-    struct paired_ratio ratio = PAIRED_NONE;
-    if (!n)
-        return ratio;
-    for (size_t i = 0; i < n; i++) {
-        ratios[i] = pairs[i].fast / pairs[i].slow;
-        ratio.disturbed += pairs[i].slow_disturbed || pairs[i].fast_disturbed;
-        ratio.one_sided += pairs[i].slow_disturbed && !pairs[i].fast_disturbed;
-    }
-    ratio.rounds = stats_sort(ratios, n);
-    const struct stats_interval ci = stats_median_interval(ratios, n);
-    ratio.median = stats_median(ratios, n);
-    ratio.low = ci.low;
-    ratio.high = ci.high;
-    ratio.at_least = n - stats_median_rank(n);
-    return ratio;
 }

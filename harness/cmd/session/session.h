@@ -11,11 +11,11 @@
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/session/builds.h"
+#include "harness/cmd/session/job_run.h"
 #include "harness/engine/run/setup.h"
 #include "harness/lib/sys/signals.h"
 #include "harness/machine/facts/env.h"
 #include "harness/machine/facts/openmp.h"
-#include "harness/ranks/job/job_run.h"
 #include "harness/store/files/run_dir.h"
 #include "harness/store/files/trace_file.h"
 #include "harness/verdict/odd/collection.h"
@@ -64,7 +64,6 @@ struct session {
     struct signals signals;
     struct job_env job_env;
     struct job job;
-    struct job_rank_ops rank_ops;
     char job_note[300];
     struct run_setup *setup;   /* of the running scenario */
     struct collected *outcome; /* of the running scenario, or NULL */

@@ -17,9 +17,8 @@
 #include "harness/lib/sys/clock.h"
 #include "harness/show/figures/figures.h"
 #include "harness/store/forms/trace.h"
-#include "harness/verdict/advice/clear.h"
+#include "harness/verdict/advice/recommend.h"
 #include "harness/verdict/advice/verdict.h"
-#include "harness/verdict/odd/busy.h"
 #include "harness/verdict/odd/odd.h"
 #include "version.h"
 
@@ -377,7 +376,8 @@ static int conclude(struct session *s, int rc, const struct err *measured)
     struct err err = {0};
     struct verdict verdict;
     const struct result *result = &s->setup->result;
-    bool interrupted = rc == -EINTR || (rc && s->job.end == JOB_SIGNALED);
+    /* A rank that does not answer a launcher's signal in time may be lost, or only slow. */
+    bool interrupted = rc == -EINTR || (rc && s->job.end == JOB_LOST && s->signals.interrupted);
     int code = interrupted ? EXIT_INTERRUPTED : rc ? EXIT_NOT_RUN : judge(result);
     if (rc && rc != -EINTR)
         log_error("%s", measured->msg);
@@ -446,7 +446,7 @@ static int plan(struct session *s, const struct scenario *scenario, struct err *
         rc = builds_check(setup, err);
     if (!rc && s->options.trace && s->job_env.launcher)
         rc = err_set(err, -EINVAL, "--trace works on one machine: start it without mpirun or srun");
-    return job_run_join(&s->job, &s->rank_ops, &s->topo, rc, setup, err);
+    return job_run_join(&s->job, &s->topo, rc, setup, err);
 }
 
 static int open_directory(struct session *s, const char *subdirectory, struct err *err)
@@ -532,7 +532,7 @@ int session_run_scenario(struct session *s, const struct scenario *scenario,
         rc = run_rounds(&setup.config, &hooks, &s->signals, &setup.result, &err);
         s->measured_s = phase_time_s(s);
         progress_end();
-        signals_allow_stop(!s->job.calls); /* no workers run now, so Ctrl-Z may act by default */
+        signals_allow_stop(!s->job.mpi); /* no workers run now, so Ctrl-Z may act by default */
         code = conclude(s, rc, &err);
         s->shown_s = phase_time_s(s);
         if (s->options.verbose && !s->options.json && !s->options.markdown)

@@ -153,7 +153,7 @@ enum { RESULT_OTHERS = 3 };
 struct other_process {
     int64_t pid;
     double share;
-    char command[TREE_NAME_MAX]; /* the kernel's name of it; may hold any character */
+    char command[TASK_NAME_MAX]; /* the kernel's name of it; may hold any character */
 };
 
 struct result {
@@ -171,7 +171,7 @@ struct result {
     unsigned rounds_least; /* after these, no round is begun that would end after rounds_s */
     double rounds_s;       /* from the start, and fewer are planned; 0 = all are measured */
     bool solo_turns;       /* a round measures only one of the baselines of a worker count */
-    bool until_clear;      /* rounds end when the result is clear (verdict/advice/clear.h) */
+    bool until_clear;      /* rounds end when the result is clear (verdict/advice/recommend.h) */
     uint64_t seed;
     double within; /* a setting within this share of the best is as good; 0 = RESULT_WITHIN */
     unsigned nothers;

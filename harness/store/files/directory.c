@@ -103,6 +103,7 @@ static int move_files(const struct directory *dir)
 /* Completes a publish that was begun, or else removes the unpublished files. */
 static int finish_or_discard(const struct directory *dir)
 {
+    file_remove_begun(dir->work_fd);
     if (is_there(dir->work_fd, RECORD_NAME))
         return move_files(dir);
     for (size_t i = 0; i < NAMES; i++)

@@ -14,6 +14,7 @@
 #include "harness/store/json/findings.h"
 #include "harness/store/json/value.h"
 #include "harness/store/read/recorded_parts.h"
+#include "harness/verdict/advice/recommend.h"
 
 /* A run of hundreds of CPUs and rounds stays far below. In memory a file takes 4 to 20 times its
  * size. */
@@ -210,6 +211,8 @@ int recorded_read(int dir_fd, const struct bench *const *benches, struct recorde
         rc = err_set(err, rounds.code, "%s", rounds.msg);
     if (!rc)
         rc = recorded_tables(recorded, err);
+    if (!rc)
+        recommend_all(&recorded->analysis);
     if (!rc)
         rc = findings_from_json(json_object_get(recorded->record, "findings"), &recorded->findings,
                                 err);

@@ -6,10 +6,8 @@
 #include "harness/verdict/advice/advice.h"
 #include "harness/verdict/advice/bound.h"
 #include "harness/verdict/advice/recommend.h"
-#include "harness/verdict/advice/scaling.h"
-#include "harness/verdict/odd/busy.h"
 #include "harness/verdict/odd/odd.h"
-#include "harness/verdict/pairs/ab.h"
+#include "harness/verdict/pairs/comparison.h"
 #include "harness/verdict/runs/control.h"
 
 static void add_placement(const struct analysis *analysis, struct findings *findings)
@@ -102,6 +100,7 @@ static int judge(const struct analysis *measured, const struct topo *topo, struc
 int verdict_judge(const struct topo *topo, struct verdict *verdict, struct err *err)
 {
     struct result own;
+    recommend_all(&verdict->analysis);
     const struct analysis measured = analysis_measured(&verdict->analysis, &own);
     int rc = judge(&measured, topo, verdict, err);
     if (!rc && !busy_among(&verdict->findings)) /* the finding "busy" already says why */
