@@ -83,7 +83,8 @@ static int keep(struct round_values *values, const struct round_value *value, st
     if (!begins && last->round != VALUE_NO_ROUND && last->round == value->round)
         return err_set(err, -EINVAL, "%.60s has two values in round %d", value->metric,
                        value->round);
-    if (!begins && (strcmp(last->unit, value->unit) != 0 || strcmp(last->better, value->better)))
+    if (!begins &&
+        (strcmp(last->unit, value->unit) != 0 || strcmp(last->better, value->better) != 0))
         return err_set(err, -EINVAL, "%.60s is in %.30s, %s is better, and in %.30s, %s",
                        value->metric, last->unit, last->better, value->unit, value->better);
     values->n += begins || last->round != VALUE_NO_ROUND;

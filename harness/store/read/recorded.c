@@ -146,6 +146,8 @@ void recorded_of_run(json_t *record, const struct verdict *verdict, struct recor
                                   .analysis = verdict->analysis,
                                   .findings = verdict->findings,
                                   .comparisons = verdict->comparisons};
+    recorded->result.program = NULL; /* what is read back has no such members */
+    recorded->result.variants = NULL;
     recorded->analysis.result = &recorded->result;
     take_facts(recorded);
 }

@@ -314,7 +314,7 @@ int recorded_arms(struct recorded *recorded, const struct bench *const *benches,
         return rc;
     struct bench *behind = recorded_alloc(recorded, 1, sizeof(*behind));
     result->arms = recorded_alloc(recorded, result->narms, sizeof(*result->arms));
-    recorded->benches = recorded_alloc(recorded, result->narms, sizeof(*recorded->benches));
+    recorded->benches = recorded_alloc(recorded, result->narms, sizeof(struct bench *));
     if (!behind || !result->arms || !recorded->benches)
         return err_set(err, -ENOMEM, "no memory for the arms of run.json");
     behind->name = background;

@@ -111,8 +111,8 @@ static int find_arm(const struct csv_reader *reader, struct recorded *recorded, 
 {
     const struct result *result = &recorded->result;
     const char *key = row_key(cells[PARAMS]);
-    for (size_t i = 0; i < 2 * result->narms; i++) {
-        size_t at = (*arm + i) % result->narms;
+    for (size_t i = 0, at = *arm; i < 2 * result->narms; i++, at++) {
+        at = at < result->narms ? at : 0;
         bool is_like = i >= result->narms || count_in_key(&result->arms[at], key) >= 0;
         if (!is_like || !is_of(result, &result->arms[at], cells))
             continue;
