@@ -72,17 +72,17 @@ expect 2 'the counter fell from' "${rate[@]}" --verify "counter:echo \$((\$(date
 expect 3 'takes longer than 2 s' "${rate[@]}" --verify 'rate:sleep 100; echo 1'
 unbound || fail "a command that fails: $(masks)"
 
-# The cost to another process at work. On a crowded machine other processes may be named that have a larger share.
+# The cost to another process at work. On a crowded machine other processes may be named that have a larger share,
+# and the fix may move only one of the two.
 plant taskset -c "$second" "$CONTEND_BUSY"
 "${rate[@]}" --verify 'rate:echo 7' --json >"$scratch/seen" 2>"$scratch/errors"
 grep -Eq 'The other busy processes had [0-9.]+ CPUs before and [0-9.]+ with it' "$scratch/errors" &&
     grep -Eq '^  .* \([0-9]+\).*: [0-9.]+ -> [0-9.]+ CPUs$' "$scratch/errors" ||
     fail "not said what it cost others: $(cat "$scratch/errors")"
-python3 - "$scratch/seen" "${faulty[@]}" <<'END' || fail "no others in the JSON: $(cat "$scratch/seen")"
+python3 - "$scratch/seen" <<'END' || fail "no others in the JSON: $(cat "$scratch/seen")"
 import json, sys
 others = json.load(open(sys.argv[1]))["verify"]["others"]
-sys.exit(not others or any(one["pid"] in map(int, sys.argv[2:4]) or one["cpus_before"] is None or
-                           one["cpus_after"] is None for one in others))
+sys.exit(not others or any(one["cpus_before"] is None or one["cpus_after"] is None for one in others))
 END
 end_faults
 

@@ -210,6 +210,18 @@ static bool began_in(const struct view_task *task, unsigned library)
     return runtime && runtime->library & library;
 }
 
+/* What a thread must want to count among the callers of a library: one that calls it now and then
+ * does not. */
+static double find_least_caller_s(const struct view_process *process, double least_s,
+                                  unsigned library)
+{
+    double most_s = 0;
+    for (size_t t = 0; t < process->ntasks; t++)
+        if (process->tasks[t].libraries & library && !began_in(&process->tasks[t], library))
+            most_s = fmax(most_s, wanted_s(&process->tasks[t]));
+    return fmax(least_s, most_s / 4);
+}
+
 /*
  * Threads that began outside a library and were seen in its code, and those that began like them:
  * only some threads are sampled. Threads that call OpenMP in turns, as PyTorch's forward and
@@ -220,6 +232,7 @@ static unsigned count_callers(const struct view *view, const struct view_process
 {
     unsigned seen = 0, like = 0;
     double callers_s = 0;
+    least_s = find_least_caller_s(process, least_s, library);
     for (size_t t = 0; t < process->ntasks; t++) {
         const struct view_task *task = &process->tasks[t];
         bool is_like = false;

@@ -15,12 +15,12 @@
 #include <sys/types.h>
 
 #include "harness/lib/base/bitset.h"
+#include "harness/lib/sys/task.h"
 
 enum {
     TREE_PROCESSES = 512, /* room that a caller of tree_list offers */
     TREE_MASKS = 8,
-    TREE_MASK_PERSISTS_MS = 200,
-    TREE_NAME_MAX = 16
+    TREE_MASK_PERSISTS_MS = 200
 };
 
 struct tree_process {
@@ -49,7 +49,7 @@ struct tree_used {
 
 /* A thread whose CPU mask differs from the plan. */
 struct tree_mask {
-    char name[TREE_NAME_MAX];
+    char name[TASK_NAME_MAX];
     int tid;
     struct bitset cpus;
     bool outside_plan; /* it contains CPUs that are not in the plan */
@@ -98,7 +98,7 @@ struct tree_use {
     pid_t pid;
     uint64_t started;
     double cpu_s;
-    char name[TREE_NAME_MAX];
+    char name[TASK_NAME_MAX];
 };
 
 /* Lists at most `most` processes of the machine, without this process and its children. Returns
