@@ -11,6 +11,7 @@
 #include "harness/lib/stats/stats.h"
 #include "harness/rows/format.h"
 #include "harness/rows/metric.h"
+#include "harness/rows/number.h"
 #include "harness/rows/row.h"
 
 /* Two arms that differ only in their variant, and room for one value per round. */
@@ -228,8 +229,8 @@ static void judge(const struct arm_pair *arm_pair, const struct sequential *of,
     double least = least_difference(arm_pair, one);
     if (difference < least && (more || less || within)) {
         one->outcome = OUTCOME_SAME;
-        text_set(one->reason, "The difference is below %.3g %.20s, too small to count.", least,
-                 one->unit);
+        text_set(one->reason, "The difference is below %s, too small to count.",
+                 number_format_sentence(least, one->unit, (char[48]){0}, 48));
     } else if (within) {
         one->outcome = OUTCOME_SAME;
         text_set(one->reason, "After %zu paired rounds a change of %.3g%% or more is excluded.",
@@ -313,17 +314,20 @@ static void doubt_pairs(const struct arm_pair *arm_pair, const struct group grou
             return;
         }
     }
+    const struct arm *other = arm_at(arm_pair, groups[1].arm);
     bool cut_base = was_cut_off(arm_pair, &groups[0]), cut = was_cut_off(arm_pair, &groups[1]);
     if (one->outcome == OUTCOME_FASTER && cut) {
         one->outcome = OUTCOME_UNCLEAR;
         text_set(one->reason,
-                 "%s has steps that did not end within the limit; the others alone do not show "
+                 "%s has %ss that did not end within the limit; the others alone do not show "
                  "that it is faster. Try a longer --limit.",
-                 arm_at(arm_pair, groups[1].arm)->variant->name);
+                 other->variant->name, bench_step_name(other->bench));
     } else if (one->outcome == OUTCOME_SAME && (cut_base || cut)) {
         one->outcome = OUTCOME_UNCLEAR;
-        text_set(one->reason, "Steps did not end within the limit; bounds cannot show that nothing "
-                              "changed. Try a longer --limit.");
+        text_set(one->reason,
+                 "Some %ss did not end within the limit; bounds cannot show that "
+                 "nothing changed. Try a longer --limit.",
+                 bench_step_name(other->bench));
     }
 }
 
