@@ -76,12 +76,12 @@ check_order() {
     may_include "(bench/registry\.h\"|harness/($(line_of harness | up_to machine/gpu))/)" \
         < <(sources bench -maxdepth 1)
     for folder in $(line_of harness); do
-        may_include "(version\.h\"|harness/($(line_of harness | up_to "$folder"))/)" \
+        may_include "(version\.h\"|harness/($(line_of harness | up_to "$folder"))/[^/]+\")" \
             < <(sources "harness/$folder" -maxdepth 1)
     done
     for tool in $(tools); do
         for folder in $(parts_of "$tool"); do
-            may_include "(version\.h\"|harness/($(line_of harness | up_to cmd/common)|$(parts_of "$tool" | up_to "$folder"))/)" \
+            may_include "(version\.h\"|harness/($(line_of harness | up_to cmd/common)|$(parts_of "$tool" | up_to "$folder"))/[^/]+\")" \
                 < <(sources "harness/$folder")
         done
     done
@@ -95,14 +95,8 @@ check_neighbours() {
     must_not '"harness/show/(report|doc|result|html)/' "$shows" < <(sources harness/show/data; sources harness/show/figures)
     must_not '"harness/show/(data|figures)/' "$shows" \
         < <(sources harness/show ! -path '*/draw/*' ! -path '*/data/*' ! -path '*/figures/*')
-    must_not '"harness/ranks/mpi/' "only job knows mpi, and cmd an MPI process's main" \
-        < <(sources harness ! -path 'harness/ranks/*' ! -path 'harness/cmd/*')
-    must_not '"harness/ranks/mpi/(?!server\.h)' "of mpi, cmd knows an MPI process's main" \
-        < <(sources harness/cmd)
     must_not '"harness/(?!(lib/base|contract|machine|plan)/)' "emit knows plans, and nothing that runs" \
         < <(sources harness/plan/emit)
-    must_not '"harness/ranks/job/' "only cmd knows job" \
-        < <(sources harness ! -path 'harness/ranks/*' ! -path 'harness/cmd/*' ! -path 'harness/*/cmd/*')
 }
 
 check_owners() {
@@ -114,8 +108,9 @@ check_owners() {
     must_not 'include <jansson' "jansson stays inside store and the JSON of tools" \
         < <(sources bench; sources harness ! -path 'harness/store/*' ! -path 'harness/*/json/*' \
             ! -path 'harness/validate/files/*')
-    must_not 'include <mpi\.h' "MPI stays inside ranks/mpi/contend_mpi.c" \
-        < <(sources kernels; sources bench; sources harness ! -path 'harness/ranks/mpi/contend_mpi.c')
+    must_not 'include <mpi\.h' "MPI stays inside bench/collective/contend_mpi.c" \
+        < <(sources kernels; sources bench ! -path 'bench/collective/contend_mpi.c'; sources harness)
+    must_not '\blisten\(' "no part opens a port" < <(sources kernels; sources bench; sources harness)
     must_not 'include <numaif' "memory policies are a worker's" \
         < <(sources kernels; sources harness ! -path 'harness/engine/worker/*')
     must_not '\b(kill|killpg|tg?kill|raise|sigqueue|pthread_kill)\(|pidfd_send_signal' \
@@ -227,15 +222,13 @@ self_test() {
     planted harness/commands.c '#include "harness/doctor/cmd/options.h"'
     planted harness/show/html/a.c '#include "harness/show/data/dat.h"'
     planted harness/show/report/a.c '#include "harness/show/data/dat.h"'
-    planted harness/engine/discover/a.c '#include "harness/ranks/mpi/client.h"'
-    planted harness/cmd/a.c '#include "harness/ranks/mpi/client.h"'
     planted harness/plan/emit/a.c '#include "harness/lib/files/file.h"'
     planted harness/plan/emit/a.c '    puts("x");'
-    planted harness/rows/a.c '#include "harness/ranks/job/job.h"'
     planted harness/engine/run/a.c '    exit(1);'
     planted harness/engine/run/a.c '#include <hwloc.h>'
     planted harness/cmd/a.c '#include <jansson.h>'
-    planted harness/ranks/job/a.c '#include <mpi.h>'
+    planted harness/engine/job/a.c '#include <mpi.h>'
+    planted harness/engine/job/a.c '    rc = listen(fd, 8);'
     planted harness/machine/facts/a.c '#include <numaif.h>'
     planted harness/plan/placement/a.c '    fprintf(stderr, "x");'
     planted harness/lib/base/a.c '#include <unistd.h>'
@@ -244,7 +237,7 @@ self_test() {
     planted harness/rows/a.c '    x = rand();'
     planted harness/verdict/odd/a.c '    puts("x");'
     planted harness/engine/worker/a.c '    (void)kill(-pid, SIGKILL);'
-    planted harness/ranks/mpi/a.c '    (void)killpg(pid, SIGKILL);'
+    planted harness/engine/job/a.c '    (void)killpg(pid, SIGKILL);'
     planted bench/b.c '    raise(SIGTERM);'
     planted harness/engine/run/a.c '    rc = (int)syscall(SYS_pidfd_send_signal, fd, 9, NULL, 0);'
     planted harness/show/figures/a.c '    while (waitpid(pid, &status, 0) < 0)'

@@ -19,7 +19,7 @@ cmd|harness/cmd/common/program.c|s/\.\.\/share\/contend/..\/share/|cmd/test_prog
 comms|harness/comms/view/total.c|s/gpu->slot + 1/gpu->slot/|comms/test_total|GPUs of a process counted from 0
 verdict|harness/verdict/runs/compare.c|s/"lower") ? -1 : 1/"lower") ? 1 : -1/|verdict/test_compare|sign of what is better when lower
 verdict|harness/verdict/runs/compare.c|s/COMPARE_ERROR \/ fmax(measurements, 1)/COMPARE_ERROR/|verdict/test_compare_rates|each measurement has the whole error rate
-verdict|harness/verdict/runs/run_spread.h|s/\(RUN_SPREAD_BEFORE\) 0.03/\1 0.003/|verdict/test_compare_rates|spread between runs is a tenth
+verdict|harness/verdict/evidence.h|s/\(RUN_SPREAD_BEFORE\) 0.03/\1 0.003/|verdict/test_compare_rates|spread between runs is a tenth
 doctor|harness/doctor/checks/checks_quota.c|s/team > granted/team >= granted/|doctor/test_checks|a team that fits its quota is too large
 doctor|harness/doctor/checks/checks_ranks.c|s/process->spins - process->calls/process->spins/|doctor/test_ranks|ranks that yield count as polling
 validate|harness/validate/fleet/bounds_make.c|s/1 - BOUNDS_MOST/0.01/|validate/test_fleet_judge|a bad batch widens its own bounds

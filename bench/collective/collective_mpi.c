@@ -17,13 +17,12 @@
 #include "harness/lib/sys/clock.h"
 #include "kernels/collective/collective_value.h"
 
-enum { MSG_MAX = 200, ALIGNMENT = 1 << 21 };
+enum { ALIGNMENT = 1 << 21 };
 
 struct mpi_team {
     const struct mpi_ops *ops;
     unsigned char *send, *recv; /* most_bytes each */
     struct collective_call call;
-    struct mpi_ops_collective what;
 };
 
 /* The types that MPI has, and their C types. */
@@ -37,13 +36,8 @@ struct mpi_team {
     X(UINT32, uint32_t)                                                                            \
     X(UINT64, uint64_t)
 
-/* 1 + MPI's type; 0 = MPI has no such type. */
-#define TYPE_ENTRY(type, c_type) [COLLECTIVE_##type] = 1 + MPI_OPS_##type,
-static const int types[COLLECTIVE_TYPES] = {TYPES(TYPE_ENTRY)};
-
-/* Both lists have operations and reductions in the same order; MPI has no average. */
-_Static_assert((int)MPI_OPS_BARRIER == (int)COLLECTIVE_OPS, "MPI's operations");
-_Static_assert((int)MPI_OPS_REDOPS == (int)COLLECTIVE_AVG, "MPI's reductions");
+#define TYPE_ENTRY(type, c_type) [COLLECTIVE_##type] = true,
+static const bool has_type[COLLECTIVE_TYPES] = {TYPES(TYPE_ENTRY)};
 
 static int mpi_probe(struct bench_ctx *ctx, unsigned *local)
 {
@@ -58,7 +52,7 @@ static int mpi_probe(struct bench_ctx *ctx, unsigned *local)
         return err_set(ctx->err, -ENOTSUP, "graph=1 is of CUDA: MPI has no graphs");
     if (params->registered)
         return err_set(ctx->err, -ENOTSUP, "register=1 is of NCCL: MPI registers by itself");
-    if (!types[params->type])
+    if (!has_type[params->type])
         return err_set(ctx->err, -ENOTSUP, "type=%s: MPI has no such type",
                        collective_type_names[params->type]);
     if (params->redop == COLLECTIVE_AVG)
@@ -120,26 +114,15 @@ static int mpi_prepare(struct collective *team, const struct collective_call *ca
     struct mpi_team *t = team->impl;
     (void)err;
     t->call = *call;
-    t->what = (struct mpi_ops_collective){.call = (enum mpi_ops_call)call->op,
-                                          .type = (enum mpi_ops_type)(types[call->type] - 1),
-                                          .redop = (enum mpi_ops_redop)call->redop,
-                                          .in_place = call->in_place,
-                                          .root = call->root,
-                                          .count = call->count,
-                                          .send = t->send,
-                                          .recv = t->recv};
     return 0;
 }
 
 static int repeat(struct mpi_team *t, uint64_t iters, struct err *err)
 {
-    char msg[MSG_MAX] = "";
-    for (uint64_t i = 0; i < iters; i++) {
-        int rc = t->ops->collective(&t->what, msg, sizeof(msg));
-        if (rc)
-            return err_set(err, rc, "%s", msg);
-    }
-    return 0;
+    int rc = 0;
+    for (uint64_t i = 0; i < iters && !rc; i++)
+        rc = t->ops->collective(&t->call, t->send, t->recv, err);
+    return rc;
 }
 
 /* Zeroes the buffers, as sums in place grow to infinity, which is slow to add; then runs once. */
@@ -164,19 +147,18 @@ static int mpi_run(struct collective *team, uint64_t iters, uint64_t *elapsed_ns
 static int mpi_time_each(struct collective *team, unsigned iters, struct collective_time *times,
                          struct err *err)
 {
-    char msg[MSG_MAX] = "";
     struct mpi_team *t = team->impl;
     int rc = clear(t, err);
     uint64_t last_ns = 0;
     for (unsigned i = 0; i < iters && !rc; i++) {
         uint64_t begin_ns = clock_now_ns();
-        rc = t->ops->collective(&t->what, msg, sizeof(msg));
+        rc = t->ops->collective(&t->call, t->send, t->recv, err);
         uint64_t end_ns = clock_now_ns();
         times[i].busy_us = (float)(end_ns - begin_ns) * 1e-3f;
         times[i].period_us = (float)(end_ns - (last_ns ? last_ns : begin_ns)) * 1e-3f;
         last_ns = end_ns;
     }
-    return rc && msg[0] ? err_set(err, rc, "%s", msg) : rc;
+    return rc;
 }
 
 static void put(unsigned char *buffer, enum collective_type type, size_t index, unsigned value)

@@ -12,6 +12,7 @@
 
 #include "harness/lib/base/units.h"
 #include "harness/lib/files/proc.h"
+#include "harness/lib/sys/cgroup.h"
 
 #ifndef MAP_HUGE_2MB
 #define MAP_HUGE_2MB (21 << 26)

@@ -7,6 +7,7 @@
 
 #include "bench/dose/dose.h"
 #include "bench/dose/throttle.h"
+#include "harness/lib/sys/cgroup.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/groups.h"
 
@@ -25,8 +26,8 @@ struct throttle_dose {
 
 static struct throttle_counts read_counts(const char *dir)
 {
-    struct groups_quota quota = groups_read_quota(dir);
-    return (struct throttle_counts){quota.periods, quota.throttled_s};
+    struct cgroup_counts counts = cgroup_read_counts("", dir);
+    return (struct throttle_counts){counts.periods, counts.throttled_s};
 }
 
 /* Workers enter their cgroups, with a quota that stops nobody, while this process starts. */
@@ -35,7 +36,7 @@ static void find_workers(struct throttle_dose *dose)
     char dir[GROUPS_PATH_MAX];
     while (dose->n < WORKERS_MOST) {
         groups_name(&dose->groups, dose->n, dir, sizeof(dir));
-        double quota = groups_get_quota(dir);
+        double quota = cgroup_read_quota("", dir);
         if (isnan(quota))
             break;
         throttle_begin(&dose->workers[dose->n++].throttle, dose->level, quota);

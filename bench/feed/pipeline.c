@@ -28,12 +28,12 @@
  * batches stay in the cache. Copies back are one row a step.
  */
 #include <math.h>
-#include <stdio.h>
 
 #include "bench/feed/feed.h"
 #include "bench/registry.h"
 #include "harness/lib/files/proc.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/task.h"
 
 struct pipeline_params {
     struct feed_params feed;
@@ -80,10 +80,9 @@ static struct thread_clocks read_clocks(void)
 {
     char text[PROC_TEXT_MAX];
     struct thread_clocks clocks = {.wall_ns = clock_now_ns()};
-    unsigned long long queue_ns = 0;
-    if (PROC_TEXT("", text, "/proc/thread-self/schedstat") &&
-        sscanf(text, "%*u %llu", &queue_ns) == 1)
-        clocks.queue_ns = queue_ns;
+    struct task_times times;
+    if (PROC_TEXT("", text, "/proc/thread-self/schedstat") && task_parse_times(text, &times))
+        clocks.queue_ns = times.wait_ns;
     return clocks;
 }
 

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -16,15 +15,17 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/lib/sys/affinity.h"
+#include "harness/lib/sys/cgroup.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/process.h"
+#include "harness/lib/sys/task.h"
 
 enum { STEPS_MOST = 20000, STEPS_LEAST = 3, SOURCES = 4, STDERR_MOST = 160 };
 enum { POLL_MS = 500, POLL_WITHOUT_PIDFD_MS = 20, STALLED_MS = 10000 };
 enum { EXIT_REFUSED = 3, EXIT_WRONG = 4 };
 
 struct counts {
-    struct groups_quota quota;
+    struct cgroup_counts quota;
     double used_s, refaults;
 };
 
@@ -46,22 +47,11 @@ struct child {
     float *target;
 };
 
-/* CPU time of all threads of a process; pid 0 = the calling process, which is alone in its
- * cgroup. */
-static double used_s(pid_t pid)
-{
-    clockid_t clock;
-    struct timespec used;
-    if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &used))
-        return NAN;
-    return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
-}
-
 static struct counts read_counts(const char *dir)
 {
     return (struct counts){
-        .quota = groups_read_quota(dir),
-        .used_s = used_s(0),
+        .quota = cgroup_read_counts("", dir),
+        .used_s = task_cpu_s(getpid()),
         .refaults = groups_count(dir, "memory.stat", "workingset_refault_file"),
     };
 }
@@ -200,7 +190,7 @@ static bool await(struct process *process, int *status)
         struct pollfd end = {.fd = process->pidfd, .events = POLLIN};
         if (poll(&end, process->pidfd < 0 ? 0 : 1, (int)poll_ms) != 0)
             continue;
-        double now_s = used_s(process->pid);
+        double now_s = task_cpu_s(process->pid);
         stalled_ms = now_s == before_s ? stalled_ms + poll_ms : 0;
         before_s = now_s;
         progresses = progresses && stalled_ms < STALLED_MS;

@@ -22,10 +22,9 @@
 #include "harness/store/json/comparison.h"
 #include "harness/store/json/findings.h"
 #include "harness/store/read/runs.h"
-#include "harness/verdict/odd/busy.h"
+#include "harness/verdict/evidence.h"
+#include "harness/verdict/odd/odd.h"
 #include "harness/verdict/runs/compare.h"
-#include "harness/verdict/runs/disturbed.h"
-#include "harness/verdict/runs/run_spread.h"
 
 static const struct opt compare_opts[] = {
     OPT_DOUBLE("threshold", compare_args, threshold, NULL, 0.1, 1000, "PERCENT",
@@ -137,22 +136,26 @@ static int check_sides(struct work *work, const char *allow, char *refused, size
     return rc;
 }
 
-/* Chooses the runs that are compared: `analyses` has room for all runs of all sides. */
+/* Chooses the runs that are compared: `analyses` and `busy` have room for all runs of all sides. */
 static int fill_sides(const struct work *work, const char *allow, const struct analysis **analyses,
-                      struct pairing_runs sides[PAIRING_SIDES], struct err *err)
+                      const char **busy, struct pairing_runs sides[PAIRING_SIDES], struct err *err)
 {
     for (int side = 0; side < PAIRING_SIDES; side++) {
-        sides[side] = (struct pairing_runs){.name = side_names[side], .runs = analyses};
+        struct pairing_runs *filled = &sides[side];
+        *filled = (struct pairing_runs){.name = side_names[side], .runs = analyses, .busy = busy};
         for (size_t i = 0; i < work->sides[side].n; i++) {
             const struct run *run = &work->sides[side].all[i];
+            const struct finding *found = busy_among(&run->recorded->findings);
             bool usable = true;
             int rc = side == PAIRING_HISTORY ? check_earlier(work, run, allow, &usable, err) : 0;
             if (rc)
                 return rc;
+            busy[filled->n] = found ? found->sentence : NULL;
             if (usable)
-                analyses[sides[side].n++] = &run->recorded->analysis;
+                analyses[filled->n++] = &run->recorded->analysis;
         }
-        analyses += sides[side].n;
+        analyses += filled->n;
+        busy += filled->n;
     }
     return 0;
 }
@@ -175,69 +178,19 @@ static int report_machine_change(const struct comparisons *comparisons, double t
                : 0;
 }
 
-static int report_new_params(const struct comparisons *comparisons, struct findings *findings,
-                             struct err *err)
-{
-    struct finding finding = {.id = "new_params", .subject = "parameters"};
-    (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s", comparisons->new_params);
-    return finding.sentence[0] ? findings_add(findings, &finding, err) : 0;
-}
-
-static void count_busy(const struct runs *runs, const char *name, struct disturbed_runs *side)
-{
-    *side = (struct disturbed_runs){.name = name, .runs = runs->n};
-    for (size_t i = 0; i < runs->n; i++) {
-        const struct finding *busy = busy_among(&runs->all[i].recorded->findings);
-        if (!busy)
-            continue;
-        side->busy++;
-        (void)snprintf(side->why, sizeof(side->why), "%.*s", (int)strcspn(busy->sentence, ":"),
-                       busy->sentence);
-    }
-}
-
-static const char disturbed_id[] = "sides_disturbed";
-
-static bool has_disturbed(const struct findings *findings)
-{
-    for (size_t i = 0; i < findings->n; i++)
-        if (!strcmp(findings->all[i].id, disturbed_id))
-            return true;
-    return false;
-}
-
-/* Counts the disturbed runs of a history; `used` has the order of the runs. */
-static size_t count_used_busy(const struct runs *runs, const struct pairing_runs *used)
-{
-    size_t busy = 0, next = 0;
-    for (size_t i = 0; i < runs->n && next < used->n; i++) {
-        if (used->runs[next] != &runs->all[i].recorded->analysis)
-            continue;
-        busy += busy_among(&runs->all[i].recorded->findings) != NULL;
-        next++;
-    }
-    return busy;
-}
-
 /* Turns verdicts that rest on disturbed runs into UNCLEAR. */
-static int doubt_disturbed(struct work *work, const char *allow, const struct pairing_runs *history,
-                           struct err *err)
+static int doubt_disturbed(struct work *work, const char *allow,
+                           const struct pairing_runs sides[PAIRING_SIDES], struct err *err)
 {
-    struct disturbed disturbed = {.history = history->n,
-                                  .busy = count_used_busy(&work->sides[PAIRING_HISTORY], history)};
-    char said[300];
-    for (int side = PAIRING_BASE; side <= PAIRING_OTHER; side++)
-        count_busy(&work->sides[side], side_names[side], &disturbed.side[side]);
-    if (!comparisons_paired(&work->comparisons) || !disturbed_any(&disturbed) ||
-        comparable_is_allowed(allow, COMPARABLE_BUSY))
+    char *said = work->comparisons.disturbed;
+    struct finding finding = {.id = "sides_disturbed", .severity = FINDING_DOUBT};
+    if (comparisons_paired(&work->comparisons) && !comparable_is_allowed(allow, COMPARABLE_BUSY))
+        disturbed_doubt(sides, &work->comparisons);
+    if (!said[0])
         return 0;
-    disturbed_doubt(&disturbed, &work->comparisons);
-    struct finding finding = {.severity = FINDING_DOUBT};
-    memcpy(finding.id, disturbed_id, sizeof(disturbed_id));
-    (void)disturbed_format(&disturbed, said, sizeof(said));
     said[0] = (char)toupper((unsigned char)said[0]);
-    (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "%s. Measure again while the machine is quiet, or add '--allow busy'.", said);
+    text_set(finding.sentence,
+             "%s. Measure again while the machine is quiet, or add '--allow busy'.", said);
     return findings_add(&work->findings, &finding, err);
 }
 
@@ -247,7 +200,7 @@ static int advise(struct work *work, struct err *err)
     bool few = work->sides[PAIRING_BASE].n < RUN_SPREAD_RUNS_LEAST ||
                work->sides[PAIRING_OTHER].n < RUN_SPREAD_RUNS_LEAST;
     struct finding finding = {.id = "few_runs", .severity = FINDING_NOTE};
-    if (comparisons_decided(&work->comparisons) || has_disturbed(&work->findings) ||
+    if (comparisons_decided(&work->comparisons) || work->comparisons.disturbed[0] ||
         !comparisons_count(&work->comparisons, OUTCOME_UNCLEAR))
         return 0;
     (void)snprintf(finding.sentence, sizeof(finding.sentence),
@@ -284,11 +237,12 @@ static int compare(struct work *work, const struct compare_args *args, const str
     size_t n = 0;
     for (int side = 0; side < PAIRING_SIDES; side++)
         n += work->sides[side].n;
-    const struct analysis **analyses = calloc(n, sizeof(const void *));
-    int rc = analyses ? check_sides(work, args->allow, refused, sizeof(refused), err)
-                      : err_set(err, -ENOMEM, "out of memory for %zu results", n);
+    const struct analysis **analyses = calloc(n + 1, sizeof(const void *));
+    const char **busy = calloc(n + 1, sizeof(const void *));
+    int rc = analyses && busy ? check_sides(work, args->allow, refused, sizeof(refused), err)
+                              : err_set(err, -ENOMEM, "out of memory for %zu results", n);
     if (!rc)
-        rc = fill_sides(work, args->allow, analyses, sides, err);
+        rc = fill_sides(work, args->allow, analyses, busy, sides, err);
     if (!rc)
         rc = compare_across_fill(args, work->sides, sides, err);
     if (!rc)
@@ -298,15 +252,14 @@ static int compare(struct work *work, const struct compare_args *args, const str
                                                     .refused = refused[0] ? refused : NULL},
                           &work->comparisons, err);
     if (!rc)
-        rc = doubt_disturbed(work, args->allow, &sides[PAIRING_HISTORY], err);
+        rc = doubt_disturbed(work, args->allow, sides, err);
     if (!rc)
         rc = report_machine_change(&work->comparisons, args->threshold / 100, &work->findings, err);
     free(analyses);
+    free(busy);
     if (!rc)
         rc = compare_across_advise(&work->comparisons, work->sides, cli, nbase, &work->findings,
                                    err);
-    if (!rc)
-        rc = report_new_params(&work->comparisons, &work->findings, err);
     if (rc)
         return rc;
     comparisons_to_finding(&work->comparisons, &whole);

@@ -9,10 +9,17 @@ struct analysis {
     struct rounds rounds;
     struct round_values values;
     struct rows rows;
+    struct result *round; /* owned: the result of a round alone; or NULL */
+    struct recommendation
+        *recommended; /* owned: of each arm (verdict/advice/recommend.h), or NULL */
 };
 
 /* Errors: -ENOMEM only. Free with analysis_free, also after an error. Borrows from the result. */
 int analysis_make(const struct result *result, struct analysis *analysis, struct err *err);
+/* The same of one round alone, at the same cost in each round: a value compares with the baseline
+ * of that round. */
+int analysis_make_round(const struct result *result, unsigned round, struct analysis *analysis,
+                        struct err *err);
 void analysis_free(struct analysis *analysis);
 
 /*
@@ -20,15 +27,5 @@ void analysis_free(struct analysis *analysis);
  * advice. Fills `result`. The view borrows from `full` and from `result`; do not free it.
  */
 struct analysis analysis_measured(const struct analysis *full, struct result *result);
-
-/* Error probability of the sequential test of two arms. */
-#define ANALYSIS_ALPHA 0.01
-
-/* values_ratio of the throughput of two arms, with the sequential test if the run has
- * `until_clear` or most rounds were disturbed. PAIRED_NONE if `slow` is -1. */
-struct paired_ratio analysis_ratio(const struct analysis *analysis, int slow, size_t fast);
-/* The same for the metric and key of `what`. */
-struct paired_ratio analysis_ratio_of(const struct analysis *analysis,
-                                      const struct round_value *what, int slow, size_t fast);
 
 #endif

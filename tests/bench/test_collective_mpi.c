@@ -11,17 +11,16 @@ enum { COUNT = 100 };
 static int calls, fail_from, corrupt_at;
 
 /* With one rank, the received data equal the sent data. */
-static int fake_collective(const struct mpi_ops_collective *what, char *msg, size_t size)
+static int fake_collective(const struct collective_call *call, const void *send, void *recv,
+                           struct err *err)
 {
-    static const size_t bytes[MPI_OPS_TYPES] = {1, 4, 8, 4, 8, 1, 4, 8};
-    if (++calls > fail_from) {
-        (void)snprintf(msg, size, "the cable is cut");
-        return -EIO;
-    }
-    if (!what->in_place && what->call != MPI_OPS_BROADCAST)
-        memcpy(what->recv, what->send, what->count * bytes[what->type]);
+    const size_t bytes = collective_type_bytes(call->type);
+    if (++calls > fail_from)
+        return err_set(err, -EIO, "the cable is cut");
+    if (!call->in_place && call->op != COLLECTIVE_BROADCAST)
+        memcpy(recv, send, call->count * bytes);
     if (corrupt_at >= 0)
-        ((unsigned char *)what->recv)[(size_t)corrupt_at * bytes[what->type]] ^= 1;
+        ((unsigned char *)recv)[(size_t)corrupt_at * bytes] ^= 1;
     return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "bench/limits/limited.h"
 #include "bench/registry.h"
+#include "harness/lib/sys/cgroup.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/unit.h"
@@ -31,7 +32,7 @@ TEST_IN_DIR(limits_quota_v2)
     assert_int_equal(groups_set_quota(fixture_dir, 8, 100000, &err), 0);
     check_file("cpu.max", "800000 100000");
     fixture_put("/cpu.stat", "usage_usec 12\nnr_periods 40\nnr_throttled 7\nthrottled_usec 900\n");
-    struct groups_quota quota = groups_read_quota(fixture_dir);
+    struct cgroup_counts quota = cgroup_read_counts("", fixture_dir);
     assert_true(quota.periods == 40 && quota.throttled_periods == 7);
     assert_true(fabs(quota.throttled_s - 900e-6) < 1e-12);
 }
@@ -47,9 +48,9 @@ TEST_IN_DIR(limits_quota_v1)
     fixture_put("/cpu.cfs_quota_us", "-1");
     groups_remove_quota(fixture_dir);
     check_file("cpu.cfs_quota_us", "-1");
-    assert_true(isnan(groups_read_quota(fixture_dir).throttled_s));
+    assert_true(isnan(cgroup_read_counts("", fixture_dir).throttled_s));
     fixture_put("/cpu.stat", "nr_periods 40\nnr_throttled 7\nthrottled_time 900\n");
-    struct groups_quota quota = groups_read_quota(fixture_dir);
+    struct cgroup_counts quota = cgroup_read_counts("", fixture_dir);
     assert_true(quota.periods == 40 && quota.throttled_periods == 7);
     assert_true(fabs(quota.throttled_s - 900e-9) < 1e-15);
 }

@@ -43,23 +43,24 @@ static unsigned open_descriptors(void)
     return n;
 }
 
+/* On a very busy machine, loaders may miss their slice: then it gets longer. */
 static void run(struct scan *scan, const struct bench_machine *on, const char *const *pairs)
 {
-    scan_run(scan, &bench_loader, on, pairs, 0.1);
+    for (double time_s = 0.1;; time_s *= 3) {
+        scan_run(scan, &bench_loader, on, pairs, time_s);
+        if (!scan_has_reason("were not at work within") || time_s > 5)
+            return;
+        scan_end(scan);
+    }
 }
 
-/*
- * Every batch at the end of a point was compared with its expected content. On a very busy machine
- * the worker may miss its slice, and the point has no value.
- */
+/* Every batch at the end of a point was compared with its expected content. */
 static void assert_fed(const struct scan *scan, const char *kind, unsigned loaders)
 {
     char key[80];
     (void)snprintf(key, sizeof(key), "%s;loaders=%u", kind, loaders);
     double starvation = scan_value(scan, "starvation", key);
     const char *why = scan_reason(scan, "starvation", key);
-    if (why && strstr(why, "not at work within"))
-        return;
     if (why)
         fail_msg("%s: %s", key, why);
     assert_true(starvation >= 0 && starvation <= 1 + 1e-9);

@@ -56,7 +56,7 @@ static int check_no_library(void)
 
 TEST(sensors_read_what_the_gpu_says)
 {
-    fixture_driver_check("-DFULL",
+    fixture_driver_check("FULL",
                          "energy1=7000000000 limited_power=12 limited_heat=0 limited_boost=fails "
                          "limited_voltage=5 power=118000",
                          check_reading);
@@ -64,8 +64,8 @@ TEST(sensors_read_what_the_gpu_says)
 
 TEST(sensors_do_without_what_is_absent)
 {
-    fixture_driver_check("-DBARE", NULL, check_absent_calls);
-    fixture_driver_check("-DFULL", NULL, check_unknown_gpu);
+    fixture_driver_check("BARE", NULL, check_absent_calls);
+    fixture_driver_check("FULL", NULL, check_unknown_gpu);
     assert_int_equal(
         fixture_driver_in_child("/nonexistent/libnvidia-ml.so.1", NULL, check_no_library), 0);
 }

@@ -84,122 +84,120 @@ both_ranks() {
 }
 export -f both_ranks
 export stub
-if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/dev/null; then
-    export CONTEND_LIBNVML=$scratch/nvml.so
-    # A driver that does not answer delays the command by a limited time only, and changes nothing in it.
-    hangs() {
-        local said code=0
-        said=$(FAKE_GPU=hang=1 "$CONTEND_BINARY" comms --out "$scratch/hung" -- bash -c 'both_ranks SIMPLE; echo done; exit 7' \
-            2>"$scratch/hangs") || code=$?
-        expect_equal "command of a driver that hangs" "$code $said" "7 done"
-        grep -q "NVLink's counters of .*: unknown, the NVIDIA driver did not answer within 10 s" "$scratch/hangs" || fail "$(cat "$scratch/hangs")"
-    }
-    in_background hangs
-    # counted STATES PROTOCOL DIR: runs both ranks on a driver in these states.
-    counted() {
-        rm -f "$scratch/readings"
-        FAKE_GPU_READINGS=$scratch/readings FAKE_GPU=$1 "$CONTEND_BINARY" comms --out "$3" -- bash -c "both_ranks $2" 2>"$scratch/err" ||
-            fail "counted: $(cat "$scratch/err")"
-    }
-    states="nvlink_sent=7 nvlink_received=9 nvlink_sent_more2=0 nvlink_received_more2=0"
-    counted "$states nvlink_sent_more=3906300 nvlink_received_more=3906300" SIMPLE "$scratch/true"
-    expect_equal "truth" "$(read_json "$scratch/true" '.nvlink | [(.gpus[] | [.pci_bdf, .ranks]), .all.sent]')" \
-        '[["beef:07:00.0",1],["beef:08:00.0",1],["beef:09:00.0",0],{"called_bytes":8000000000,"counted_bytes":8000102400,"unexplained_bytes":102400,"ratio":1.0000128}]'
-    expect_equal "truth's findings" "$(read_json "$scratch/true" '[.findings[] | select(.id != "comms_late")]')" '[]'
-    grep -q 'beef:07:00.0 *4.00 G *4.00 G *1.0000 *4.00 G *4.00 G *1.0000' "$scratch/err" || fail "$(cat "$scratch/err")"
-    grep -q '^Unexplained bytes: 102400 sent, 102400 received$' "$scratch/err" || fail "$(cat "$scratch/err")"
-    grep -q '>4.00 G</td><td>4.00 G</td><td>1.0000</td>' "$scratch/true/report.html" || fail "NVLink is not on the page"
-    counted "$states nvlink_sent_more=7812500 nvlink_received_more=7812500" LL "$scratch/flags"
-    expect_equal "LL" "$(read_json "$scratch/flags" '.nvlink.all.sent | [.called_bytes, .ratio == 1]')" '[16000000000,true]'
-    counted "$states nvlink_sent_more=7812500 nvlink_received_more=9" SIMPLE "$scratch/untrue"
-    expect_equal "untrue" "$(read_json "$scratch/untrue" '[.findings[] | select(.id != "comms_late") | [.id, .subject]]' | sed "s/ of [^\"]*//g")" \
-        '[["comms_unexplained","GPU beef:07:00.0"],["comms_not_counted","GPU beef:07:00.0"]]'
-    counted "$states nvlink_sent_more1=-3" SIMPLE "$scratch/reset"
-    expect_equal "reset" "$(read_json "$scratch/reset" '.nvlink.gpus | length')" 2
-    counted "nvlink5_sent=1 nvlink5_received=1 nvlink5_sent_more=4000000000 nvlink5_received_more=4000000000" \
-        SIMPLE "$scratch/five"
-    expect_equal "NVLink 5" "$(read_json "$scratch/five" '.nvlink.gpus[0].sent.ratio == 1')" true
-    # NVLink 5 may count each link separately.
-    counted "nvlink5_links=2 nvlink5_sent=1 nvlink5_received=1 nvlink5_sent_more=1000000000 nvlink5_received_more=1000000000" \
-        SIMPLE "$scratch/links"
-    expect_equal "links of NVLink 5" "$(read_json "$scratch/links" '.nvlink.gpus[0].sent.counted_bytes')" 4000000000
-    # A driver may reset counters when no process uses its GPUs, so contend uses them while the command runs.
-    FAKE_GPU_USERS=$scratch/users counted "$states nvlink_sent_more=3906300 nvlink_received_more=3906300" SIMPLE "$scratch/users-kept"
-    expect_equal "kept in use" "$(read_json "$scratch/users-kept" '[.nvlink.all.sent.counted_bytes, [.findings[] | select(.id != "comms_late")]]')" \
-        '[8000102400,[]]'
-    # Logs and links.csv use the same host name, even if the name has dots.
-    if [ "$(id -u)" = 0 ] && unshare -u bash -c 'hostname node.example' 2>/dev/null; then
-        FAKE_GPU=$states unshare -u bash -c 'hostname node.example && exec "$@"' - "$CONTEND_BINARY" comms --out "$scratch/dotted" -- \
-            bash -c "both_ranks SIMPLE" 2>"$scratch/err" || fail "$(cat "$scratch/err")"
-        expect_equal "a host with dots" "$(read_json "$scratch/dotted" '[.links_unknown_bytes, (.links | length > 0)]')" '[0,true]'
-    fi
-    counted "" SIMPLE "$scratch/uncounted"
-    grep -q "NVLink's counters of .*: unknown, its GPUs have no NVLink" "$scratch/err" || fail "$(cat "$scratch/err")"
-    expect_equal "uncounted" "$(read_json "$scratch/uncounted" '.nvlink.not_counted | map(.why)')" '["its GPUs have no NVLink, or count nothing there"]'
-    # Small sends may use LL, with flags, or not. Both byte counts are explained, larger ones are not.
-    both_send() {
-        for rank in 0 1; do
-            "$stub" - 5 gpu:$rank init:c4:2:$rank:1: \
-                p2p:Send:ncclInt8:4000:$((1 - rank)):2:10000:0 finalize || return
-        done
-    }
-    export -f both_send
-    # sent KIB DIR: prints the findings.
-    sent() {
-        rm -f "$scratch/readings"
-        FAKE_GPU_READINGS=$scratch/readings FAKE_GPU="$states nvlink_sent_more=$1 nvlink_received_more=$1" \
-            "$CONTEND_BINARY" comms --out "$2" -- bash -c both_send 2>"$scratch/err" || fail "$(cat "$scratch/err")"
-        read_json "$2" '[.findings[].id | select(. != "comms_below_knee")]'
-    }
-    expect_equal "sends by LL" "$(sent 78130 "$scratch/by-ll")" '[]'
-    grep -q 'Small sends may have sent up to 80.0 M more' "$scratch/err" || fail "$(cat "$scratch/err")"
-    expect_equal "sends as they are" "$(sent 39070 "$scratch/as-are")" '[]'
-    expect_equal "more than sends" "$(sent 90000 "$scratch/more")" '["comms_unexplained"]'
-    cp -r "$scratch/true" "$scratch/bad-counters"
-    echo 'gpu 0000:00:01.0 1 x' >>"$(echo "$scratch"/bad-counters/*.nvlink)"
-    expect_equal "bad counters" "$(read_json "$scratch/bad-counters" '[(.communicators | length), .nvlink.gpus, (.findings[] | select(.id == "comms_unreadable") | .sentence)]' |
-        grep -o "^.1,.*line 7: not 'gpu PCI_ADDRESS")" "[1,null,\"'$(basename "$scratch"/bad-counters/*.nvlink)', line 7: not 'gpu PCI_ADDRESS"
-    printf 'contend nvlink 1\nhost a\033[2J\nnone b\033[2J\n' >"$(echo "$scratch"/bad-counters/*.nvlink)"
-    "$CONTEND_BINARY" comms --read "$scratch/bad-counters" >"$scratch/err"
-    grep -q "NVLink's counters of a \[2J: unknown, b \[2J" "$scratch/err" || fail "$(cat "$scratch/err")"
-    # Three GPUs in two rings, in NCCL's order. A graph with other GPUs, or a truncated one, is ignored.
-    in_rings() {
-        local graph=graph:$1
-        for rank in 0 1 2; do
-            "$stub" - 5 gpu:$rank $graph init:c3:3:$rank:1: \
-                coll:AllGather:ncclInt8:300:0:RING:SIMPLE:2:1:0 finalize || return
-            graph=use:0
-        done
-    }
-    export -f in_rings
-    # ordered RINGS DIR: prints how the matrix is known, and its bytes.
-    ordered() {
-        "$CONTEND_BINARY" comms --out "$2" -- bash -c "in_rings $1" 2>"$scratch/err" || fail "$(cat "$scratch/err")"
-        read_json "$2" '.communicators[0].matrix | [.how, .bytes]'
-    }
-    expect_equal "one way round" "$(ordered 0,0x2,1:2,1,0 "$scratch/order")" \
-        '["order from NCCL",[[0,0,600],[600,0,0],[0,600,0]]]'
-    expect_equal "both ways round" "$(ordered 0,1,2:0,2,1 "$scratch/orders")" \
-        '["order from NCCL",[[0,300,300],[300,0,300],[300,300,0]]]'
-    expect_equal "of others" "$(ordered 0,1,5 "$scratch/others" | grep -c modelled)" 1
-    expect_equal "of fewer" "$(ordered 0,1 "$scratch/fewer" | grep -c modelled)" 1
-    expect_equal "one twice" "$(ordered 0,1,1 "$scratch/twice" | grep -c modelled)" 1
-    sed -i '$d' "$(echo "$scratch"/order/*.graph)"
-    expect_equal "cut" "$(read_json "$scratch/order" '.communicators[0].matrix.how')" '"modelled"'
-    # Graphs are not requested if NVLink connects several machines: before 2.29.7, NCCL fails with an error on a graph
-    # of 72 GPUs.
-    # asked STATES: prints "asked" if the command is to write graphs.
-    asked() {
-        # shellcheck disable=SC2016 # the command's
-        FAKE_GPU=$1 "$CONTEND_BINARY" comms -- sh -c 'echo "${NCCL_GRAPH_DUMP_FILE:+asked}"' 2>/dev/null
-    }
-    expect_equal "graphs of one machine" "$(asked fabric=3)" asked
-    expect_equal "graphs of a cluster" "$(asked "fabric=3 fabric_cluster=7")" ""
-    expect_equal "graphs where no driver answers" "$(CONTEND_LIBNVML=/none.so asked fabric=3)" ""
-    NCCL_GRAPH_DUMP_FILE=$scratch/own ordered 0,2,1 "$scratch/of-user" >/dev/null
-    [ -s "$scratch/own" ] || fail "the user's graph file was not left to them"
-    unset CONTEND_LIBNVML
+export CONTEND_LIBNVML=$CONTEND_FAKE_DRIVER
+# A driver that does not answer delays the command by a limited time only, and changes nothing in it.
+hangs() {
+    local said code=0
+    said=$(FAKE_GPU=hang=1 "$CONTEND_BINARY" comms --out "$scratch/hung" -- bash -c 'both_ranks SIMPLE; echo done; exit 7' \
+        2>"$scratch/hangs") || code=$?
+    expect_equal "command of a driver that hangs" "$code $said" "7 done"
+    grep -q "NVLink's counters of .*: unknown, the NVIDIA driver did not answer within 10 s" "$scratch/hangs" || fail "$(cat "$scratch/hangs")"
+}
+in_background hangs
+# counted STATES PROTOCOL DIR: runs both ranks on a driver in these states.
+counted() {
+    rm -f "$scratch/readings"
+    FAKE_GPU_READINGS=$scratch/readings FAKE_GPU=$1 "$CONTEND_BINARY" comms --out "$3" -- bash -c "both_ranks $2" 2>"$scratch/err" ||
+        fail "counted: $(cat "$scratch/err")"
+}
+states="nvlink_sent=7 nvlink_received=9 nvlink_sent_more2=0 nvlink_received_more2=0"
+counted "$states nvlink_sent_more=3906300 nvlink_received_more=3906300" SIMPLE "$scratch/true"
+expect_equal "truth" "$(read_json "$scratch/true" '.nvlink | [(.gpus[] | [.pci_bdf, .ranks]), .all.sent]')" \
+    '[["beef:07:00.0",1],["beef:08:00.0",1],["beef:09:00.0",0],{"called_bytes":8000000000,"counted_bytes":8000102400,"unexplained_bytes":102400,"ratio":1.0000128}]'
+expect_equal "truth's findings" "$(read_json "$scratch/true" '[.findings[] | select(.id != "comms_late")]')" '[]'
+grep -q 'beef:07:00.0 *4.00 G *4.00 G *1.0000 *4.00 G *4.00 G *1.0000' "$scratch/err" || fail "$(cat "$scratch/err")"
+grep -q '^Unexplained bytes: 102400 sent, 102400 received$' "$scratch/err" || fail "$(cat "$scratch/err")"
+grep -q '>4.00 G</td><td>4.00 G</td><td>1.0000</td>' "$scratch/true/report.html" || fail "NVLink is not on the page"
+counted "$states nvlink_sent_more=7812500 nvlink_received_more=7812500" LL "$scratch/flags"
+expect_equal "LL" "$(read_json "$scratch/flags" '.nvlink.all.sent | [.called_bytes, .ratio == 1]')" '[16000000000,true]'
+counted "$states nvlink_sent_more=7812500 nvlink_received_more=9" SIMPLE "$scratch/untrue"
+expect_equal "untrue" "$(read_json "$scratch/untrue" '[.findings[] | select(.id != "comms_late") | [.id, .subject]]' | sed "s/ of [^\"]*//g")" \
+    '[["comms_unexplained","GPU beef:07:00.0"],["comms_not_counted","GPU beef:07:00.0"]]'
+counted "$states nvlink_sent_more1=-3" SIMPLE "$scratch/reset"
+expect_equal "reset" "$(read_json "$scratch/reset" '.nvlink.gpus | length')" 2
+counted "nvlink5_sent=1 nvlink5_received=1 nvlink5_sent_more=4000000000 nvlink5_received_more=4000000000" \
+    SIMPLE "$scratch/five"
+expect_equal "NVLink 5" "$(read_json "$scratch/five" '.nvlink.gpus[0].sent.ratio == 1')" true
+# NVLink 5 may count each link separately.
+counted "nvlink5_links=2 nvlink5_sent=1 nvlink5_received=1 nvlink5_sent_more=1000000000 nvlink5_received_more=1000000000" \
+    SIMPLE "$scratch/links"
+expect_equal "links of NVLink 5" "$(read_json "$scratch/links" '.nvlink.gpus[0].sent.counted_bytes')" 4000000000
+# A driver may reset counters when no process uses its GPUs, so contend uses them while the command runs.
+FAKE_GPU_USERS=$scratch/users counted "$states nvlink_sent_more=3906300 nvlink_received_more=3906300" SIMPLE "$scratch/users-kept"
+expect_equal "kept in use" "$(read_json "$scratch/users-kept" '[.nvlink.all.sent.counted_bytes, [.findings[] | select(.id != "comms_late")]]')" \
+    '[8000102400,[]]'
+# Logs and links.csv use the same host name, even if the name has dots.
+if [ "$(id -u)" = 0 ] && unshare -u bash -c 'hostname node.example' 2>/dev/null; then
+    FAKE_GPU=$states unshare -u bash -c 'hostname node.example && exec "$@"' - "$CONTEND_BINARY" comms --out "$scratch/dotted" -- \
+        bash -c "both_ranks SIMPLE" 2>"$scratch/err" || fail "$(cat "$scratch/err")"
+    expect_equal "a host with dots" "$(read_json "$scratch/dotted" '[.links_unknown_bytes, (.links | length > 0)]')" '[0,true]'
 fi
+counted "" SIMPLE "$scratch/uncounted"
+grep -q "NVLink's counters of .*: unknown, its GPUs have no NVLink" "$scratch/err" || fail "$(cat "$scratch/err")"
+expect_equal "uncounted" "$(read_json "$scratch/uncounted" '.nvlink.not_counted | map(.why)')" '["its GPUs have no NVLink, or count nothing there"]'
+# Small sends may use LL, with flags, or not. Both byte counts are explained, larger ones are not.
+both_send() {
+    for rank in 0 1; do
+        "$stub" - 5 gpu:$rank init:c4:2:$rank:1: \
+            p2p:Send:ncclInt8:4000:$((1 - rank)):2:10000:0 finalize || return
+    done
+}
+export -f both_send
+# sent KIB DIR: prints the findings.
+sent() {
+    rm -f "$scratch/readings"
+    FAKE_GPU_READINGS=$scratch/readings FAKE_GPU="$states nvlink_sent_more=$1 nvlink_received_more=$1" \
+        "$CONTEND_BINARY" comms --out "$2" -- bash -c both_send 2>"$scratch/err" || fail "$(cat "$scratch/err")"
+    read_json "$2" '[.findings[].id | select(. != "comms_below_knee")]'
+}
+expect_equal "sends by LL" "$(sent 78130 "$scratch/by-ll")" '[]'
+grep -q 'Small sends may have sent up to 80.0 M more' "$scratch/err" || fail "$(cat "$scratch/err")"
+expect_equal "sends as they are" "$(sent 39070 "$scratch/as-are")" '[]'
+expect_equal "more than sends" "$(sent 90000 "$scratch/more")" '["comms_unexplained"]'
+cp -r "$scratch/true" "$scratch/bad-counters"
+echo 'gpu 0000:00:01.0 1 x' >>"$(echo "$scratch"/bad-counters/*.nvlink)"
+expect_equal "bad counters" "$(read_json "$scratch/bad-counters" '[(.communicators | length), .nvlink.gpus, (.findings[] | select(.id == "comms_unreadable") | .sentence)]' |
+    grep -o "^.1,.*line 7: not 'gpu PCI_ADDRESS")" "[1,null,\"'$(basename "$scratch"/bad-counters/*.nvlink)', line 7: not 'gpu PCI_ADDRESS"
+printf 'contend nvlink 1\nhost a\033[2J\nnone b\033[2J\n' >"$(echo "$scratch"/bad-counters/*.nvlink)"
+"$CONTEND_BINARY" comms --read "$scratch/bad-counters" >"$scratch/err"
+grep -q "NVLink's counters of a \[2J: unknown, b \[2J" "$scratch/err" || fail "$(cat "$scratch/err")"
+# Three GPUs in two rings, in NCCL's order. A graph with other GPUs, or a truncated one, is ignored.
+in_rings() {
+    local graph=graph:$1
+    for rank in 0 1 2; do
+        "$stub" - 5 gpu:$rank $graph init:c3:3:$rank:1: \
+            coll:AllGather:ncclInt8:300:0:RING:SIMPLE:2:1:0 finalize || return
+        graph=use:0
+    done
+}
+export -f in_rings
+# ordered RINGS DIR: prints how the matrix is known, and its bytes.
+ordered() {
+    "$CONTEND_BINARY" comms --out "$2" -- bash -c "in_rings $1" 2>"$scratch/err" || fail "$(cat "$scratch/err")"
+    read_json "$2" '.communicators[0].matrix | [.how, .bytes]'
+}
+expect_equal "one way round" "$(ordered 0,0x2,1:2,1,0 "$scratch/order")" \
+    '["order from NCCL",[[0,0,600],[600,0,0],[0,600,0]]]'
+expect_equal "both ways round" "$(ordered 0,1,2:0,2,1 "$scratch/orders")" \
+    '["order from NCCL",[[0,300,300],[300,0,300],[300,300,0]]]'
+expect_equal "of others" "$(ordered 0,1,5 "$scratch/others" | grep -c modelled)" 1
+expect_equal "of fewer" "$(ordered 0,1 "$scratch/fewer" | grep -c modelled)" 1
+expect_equal "one twice" "$(ordered 0,1,1 "$scratch/twice" | grep -c modelled)" 1
+sed -i '$d' "$(echo "$scratch"/order/*.graph)"
+expect_equal "cut" "$(read_json "$scratch/order" '.communicators[0].matrix.how')" '"modelled"'
+# Graphs are not requested if NVLink connects several machines: before 2.29.7, NCCL fails with an error on a graph
+# of 72 GPUs.
+# asked STATES: prints "asked" if the command is to write graphs.
+asked() {
+    # shellcheck disable=SC2016 # the command's
+    FAKE_GPU=$1 "$CONTEND_BINARY" comms -- sh -c 'echo "${NCCL_GRAPH_DUMP_FILE:+asked}"' 2>/dev/null
+}
+expect_equal "graphs of one machine" "$(asked fabric=3)" asked
+expect_equal "graphs of a cluster" "$(asked "fabric=3 fabric_cluster=7")" ""
+expect_equal "graphs where no driver answers" "$(CONTEND_LIBNVML=/none.so asked fabric=3)" ""
+NCCL_GRAPH_DUMP_FILE=$scratch/own ordered 0,2,1 "$scratch/of-user" >/dev/null
+[ -s "$scratch/own" ] || fail "the user's graph file was not left to them"
+unset CONTEND_LIBNVML
 
 # Collectives are timed by CUDA events, without waiting: here all but the first. Collectives that share a kernel, or
 # that are captured, are not timed.
@@ -215,7 +213,7 @@ expect_equal "speed" "$(read_json "$scratch/timed" '.communicators[0].calls[1] |
     '[13333,13333]'
 expect_equal "waited" "$(read_json "$scratch/timed" '.communicators[0].arrival | [.timed_calls, (.ranks[] | .waited_s * 1e6 | round), (.waited_share * 1e4 | round)]')" \
     '[9,0,1800,3333]'
-grep -q 'stub_cuda' "$scratch/said" && fail "$(cat "$scratch/said")"
+grep -q 'fake_gpu_driver' "$scratch/said" && fail "$(cat "$scratch/said")"
 unset CONTEND_COMMS_TIMING
 for rank in 0 1; do
     drive "$scratch/sampled" gpu:$rank kernel:100 init:d2:2:$rank:1: $reduce:6400:0 finalize

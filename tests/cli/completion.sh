@@ -10,6 +10,7 @@ expect 2 "no completion for 'bahs'; did you mean 'bash'\? known: bash, zsh, fish
 : >"$scratch/file"
 mkdir "$scratch/folder"
 cd "$scratch" || exit 1
+export PATH=${CONTEND_BINARY%/*}:$PATH # the scripts ask the program
 
 # in_bash WORD...: prints what bash offers for the last word. bash splits at "=", so callers split there too.
 in_bash() {
@@ -69,14 +70,13 @@ offers 'cpus_alike,gpus_on_bus' validate --require cpus_alike,gpus_on_b
 offers 'kernel,driver' compare --allow kernel,dr
 offers 'slower unclear missing none' compare --fail-on ''
 offers 'unclear' ab --fail-on unc
-offers 'aa compare 10 5 2' selfcheck --only ''
 offers 'auto,passive' tune --wait auto,pass
 offers 'pcores' doctor -P pc
 offers 'zsh' completion z
 offers '' nonsense ''
 
 # Every option in a command's help is offered.
-for command in $("$CONTEND_BINARY" help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p') selfcheck completion man version; do
+for command in $("$CONTEND_BINARY" help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p') completion man version; do
     "$CONTEND_BINARY" "$command" --help-all | grep -oE '^  (-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+' |
         sort >"$scratch/shown"
     in_bash "$command" -- | tr ' ' '\n' | grep -vxE -- '--help(-all)?' | sort >"$scratch/offered"
@@ -94,7 +94,6 @@ taken() { # taken WORD... --OPTION: each of what is offered behind it
 }
 taken compare . . --allow
 taken compare . . --fail-on
-taken selfcheck --dry-run --only
 taken validate --list --only
 [ "$(in_bash validate --only '' | wc -w)" -ge 45 ] || fail "rules: $(in_bash validate --only '')"
 
@@ -148,9 +147,9 @@ ZSH
     in_zsh 'contend run pipel' 'contend run pipeline '
     in_zsh 'contend run --no-pl' 'contend run --no-plots '
     in_zsh 'contend run --profile q' 'contend run --profile quick '
-    in_zsh 'contend place -P none,part' 'contend place -P none,partition,'
-    in_zsh 'contend run pipeline -p wait=s' 'contend run pipeline -p wait=spin'
-    in_zsh 'contend bench collective -p redop=su' 'contend bench collective -p redop=sum'
+    in_zsh 'contend place -P none,part' 'contend place -P none,partition '
+    in_zsh 'contend run pipeline -p wait=s' 'contend run pipeline -p wait=spin '
+    in_zsh 'contend bench collective -p redop=su' 'contend bench collective -p redop=sum '
 else
     echo "zsh is not installed: its script was not tried"
 fi

@@ -48,7 +48,7 @@ end_faults
 idle_ticks() { awk -v cpu="cpu$second" '$1 == cpu { print $5 }' /proc/stat; }
 
 # beside ID PID: a finding that needs the second CPU to be idle, and no other load on the first, is found and fixed. It
-# is left out if other tests kept the CPUs busy in every look.
+# is left out if others kept the CPUs busy in every look.
 beside() {
     local idle watch_s
     for watch_s in 0.5 1.5 1.5 3 3 3 3 3; do
@@ -65,7 +65,7 @@ beside() {
             return
         fi
     done
-    echo "left out: $1, as others had both CPUs in each look"
+    leave_out "$1, as others had both CPUs in each look"
 }
 
 # 5, 27: threads that bound themselves to one CPU, or started there, while another CPU idles.
@@ -136,7 +136,7 @@ if sees leader_alone "${faulty[0]}"; then
     found leader_alone "${faulty[0]}"
     mended leader_alone "${faulty[0]}"
 elif is_starved; then
-    echo "left out: a leader bound alone, as others leave its process less than a quarter of a CPU"
+    leave_out "a leader bound alone, as others leave its process less than a quarter of a CPU"
 else
     fail "a leader bound alone is not seen: $(cat "$scratch/seen")"
 fi
@@ -166,9 +166,8 @@ plant taskset -c "$first" "$CONTEND_BUSY" map="$scratch/libcuda.so.1"
 plant taskset -c "$first" "$CONTEND_BUSY" map="$scratch/libcuda.so.1"
 look "${faulty[@]}"
 [ -z "$(named spin_wait)" ] || fail "a mapped driver is taken for a context: $(cat "$scratch/seen")"
-if [ "$(readlink /proc/self/ns/pid)" = 'pid:[4026531836]' ] &&
-    cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/dev/null; then
-    export FAKE_GPU="pid=${faulty[0]}" CONTEND_LIBNVML=$scratch/nvml.so
+if [ "$(readlink /proc/self/ns/pid)" = 'pid:[4026531836]' ]; then
+    export FAKE_GPU="pid=${faulty[0]}" CONTEND_LIBNVML=$CONTEND_FAKE_DRIVER
     sees spin_wait "${faulty[@]}" || fail "a spinning wait is not seen: $(cat "$scratch/seen")"
     found spin_wait "${faulty[0]}"
     unset FAKE_GPU CONTEND_LIBNVML
@@ -273,16 +272,15 @@ end_faults
 # --gpu-procs: the processes that NVML lists.
 expect 3 'no NVIDIA driver here' env CONTEND_LIBNVML=/nonexistent "$CONTEND_BINARY" doctor --gpu-procs
 # doctor_gpus.sh tests this in a PID namespace.
-if [ "$(readlink /proc/self/ns/pid)" = 'pid:[4026531836]' ] &&
-    cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/dev/null; then
+if [ "$(readlink /proc/self/ns/pid)" = 'pid:[4026531836]' ]; then
     plant "$CONTEND_BUSY"
     plant "$CONTEND_BUSY"
-    FAKE_GPU="pid=${faulty[0]}" CONTEND_LIBNVML=$scratch/nvml.so "$CONTEND_BINARY" doctor --gpu-procs \
+    FAKE_GPU="pid=${faulty[0]}" CONTEND_LIBNVML=$CONTEND_FAKE_DRIVER "$CONTEND_BINARY" doctor --gpu-procs \
         --time 0.5 --json >"$scratch/seen"
     python3 -c 'import json, sys
 pids = [p["pid"] for p in json.load(open(sys.argv[1]))["processes"]]
 sys.exit(pids != [int(sys.argv[2])])' "$scratch/seen" "${faulty[0]}" || fail "others than NVML lists: $(cat "$scratch/seen")"
-    expect 3 'NVML lists no GPU process' env FAKE_GPU=pid=4194303 CONTEND_LIBNVML="$scratch/nvml.so" \
+    expect 3 'NVML lists no GPU process' env FAKE_GPU=pid=4194303 CONTEND_LIBNVML="$CONTEND_FAKE_DRIVER" \
         "$CONTEND_BINARY" doctor --gpu-procs --time 0.5
     end_faults
 fi

@@ -5,8 +5,6 @@
 : "${CONTEND_BUSY:?}"
 needs python3
 unshare -mpf --mount-proc true 2>/dev/null || skip "needs root, for a namespace of pids"
-cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/dev/null ||
-    skip "needs a C compiler"
 if [ "${1-}" != inside ]; then
     rm -rf "$scratch"
     trap - EXIT
@@ -23,7 +21,7 @@ trap 'kill "$stranger" "$user" 2>/dev/null; rm -rf "$scratch"' EXIT
 is_busy() { grep -qz busy "/proc/$1/cmdline" && [ "$(readlink "/proc/$1/exe")" = "$(realpath "$CONTEND_BUSY")" ]; }
 wait_for 60 is_busy "$user" || fail "not started: $(cat "$scratch/out")"
 wait_for 60 is_busy "$stranger"
-export CONTEND_LIBNVML=$scratch/nvml.so
+export CONTEND_LIBNVML=$CONTEND_FAKE_DRIVER
 expect 3 'NVML lists no GPU process' env FAKE_GPU="pid=$stranger" "$CONTEND_BINARY" doctor --gpu-procs --time 0.5
 FAKE_GPU="pid=$user" "$CONTEND_BINARY" doctor --gpu-procs --time 0.5 --json >"$scratch/seen"
 python3 -c 'import json, sys

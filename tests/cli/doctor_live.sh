@@ -41,15 +41,13 @@ EOF
 # Processes that use a GPU, by NVML, and how busy that GPU is.
 expect 3 'no NVIDIA driver here' env CONTEND_LIBNVML=/nonexistent "$CONTEND_BINARY" doctor --live --gpu-procs --looks 1
 expect 2 'exclude each other' "$CONTEND_BINARY" doctor --live --gpu-procs --all --looks 1
-if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/dev/null; then
-    child=$(pgrep -P "$worker")
-    FAKE_GPU="pid=$child busy=37" CONTEND_LIBNVML=$scratch/nvml.so "$CONTEND_BINARY" doctor --live --gpu-procs --looks 1 --json \
-        >"$scratch/look" || fail "exit $? of --gpu-procs"
-    python3 -c 'import json, sys
+child=$(pgrep -P "$worker")
+FAKE_GPU="pid=$child busy=37" CONTEND_LIBNVML=$CONTEND_FAKE_DRIVER "$CONTEND_BINARY" doctor --live --gpu-procs --looks 1 --json \
+    >"$scratch/look" || fail "exit $? of --gpu-procs"
+python3 -c 'import json, sys
 (worker,) = json.load(open(sys.argv[1]))["workers"]
 sys.exit(worker["pid"] != int(sys.argv[2]) or round(worker["gpu_busy"], 3) != 0.37)' "$scratch/look" "$child" ||
-        fail "not the worker of the GPU: $(cat "$scratch/look")"
-fi
+    fail "not the worker of the GPU: $(cat "$scratch/look")"
 
 # Bad input.
 expect 2 '^contend: error: --live excludes --apply, --verify and --undo$' "$CONTEND_BINARY" doctor --live --apply

@@ -38,7 +38,8 @@ case $code:$(of verdict) in
 0:proven)
     python3 -c 'import sys; low, gain, high = map(float, sys.argv[1:]); sys.exit(not 1 < low <= gain <= high)' \
         "$(of low)" "$(of gain)" "$(of high)" || fail "a gain that is none: $(cat "$scratch/seen")"
-    of command | grep -Eq -- "--pid ${faulty[0]} --pid ${faulty[1]}|^taskset -acp [0-9,-]+ ${faulty[0]} && taskset -acp [0-9,-]+ ${faulty[1]}$" || fail "no command: $(of command)"
+    of command | grep -Eq -- "--pid ${faulty[0]} --pid ${faulty[1]}|taskset -acp [0-9,-]+ (${faulty[0]}|${faulty[1]})$" ||
+        fail "no command: $(of command)"
     ;;
 1:none | 4:unclear) [ "$idled" -lt 400 ] || fail "the other CPU idled for ${idled}0 ms: $(cat "$scratch/seen")" ;;
 *) fail "exit $code: $(cat "$scratch/seen" "$scratch/errors")" ;;
@@ -52,7 +53,7 @@ if [ "$proven" = 0 ]; then
         one_moved || fail "not kept: $(masks)"
         expect 0 'still bound by an earlier --apply' \
             sh -c '"$@" || [ $? = 1 ]' - "$CONTEND_BINARY" doctor --time 0.3 --pid "$$" --state "$state"
-        expect 0 '2 processes may run where they could before' "$CONTEND_BINARY" doctor --undo --state "$state"
+        expect 0 '[12] process(es)? may run where (it|they) could before' "$CONTEND_BINARY" doctor --undo --state "$state"
     fi
     unbound || fail "not undone: $output"
 fi
@@ -71,17 +72,17 @@ expect 2 'the counter fell from' "${rate[@]}" --verify "counter:echo \$((\$(date
 expect 3 'takes longer than 2 s' "${rate[@]}" --verify 'rate:sleep 100; echo 1'
 unbound || fail "a command that fails: $(masks)"
 
-# The cost to another process at work. On a crowded machine other processes may be named that have a larger share.
+# The cost to another process at work. On a crowded machine other processes may be named that have a larger share,
+# and the fix may move only one of the two.
 plant taskset -c "$second" "$CONTEND_BUSY"
 "${rate[@]}" --verify 'rate:echo 7' --json >"$scratch/seen" 2>"$scratch/errors"
 grep -Eq 'The other busy processes had [0-9.]+ CPUs before and [0-9.]+ with it' "$scratch/errors" &&
     grep -Eq '^  .* \([0-9]+\).*: [0-9.]+ -> [0-9.]+ CPUs$' "$scratch/errors" ||
     fail "not said what it cost others: $(cat "$scratch/errors")"
-python3 - "$scratch/seen" "${faulty[@]}" <<'END' || fail "no others in the JSON: $(cat "$scratch/seen")"
+python3 - "$scratch/seen" <<'END' || fail "no others in the JSON: $(cat "$scratch/seen")"
 import json, sys
 others = json.load(open(sys.argv[1]))["verify"]["others"]
-sys.exit(not others or any(one["pid"] in map(int, sys.argv[2:4]) or one["cpus_before"] is None or
-                           one["cpus_after"] is None for one in others))
+sys.exit(not others or any(one["cpus_before"] is None or one["cpus_after"] is None for one in others))
 END
 end_faults
 

@@ -2,10 +2,8 @@
 # What contend reports about GPUs and drivers, on a fake driver (fake_gpu_driver.c).
 . tests/lib/cli.sh
 
-needs cc jq
-driver=$scratch/gpu.so
-cc -shared -fPIC -DFULL -o "$driver" tests/lib/fake_gpu_driver.c || skip "needs a C compiler"
-export CONTEND_LIBCUDA=$driver CONTEND_LIBNVML=$driver
+needs jq
+export CONTEND_LIBCUDA=$CONTEND_FAKE_DRIVER CONTEND_LIBNVML=$CONTEND_FAKE_DRIVER
 unset CUDA_VISIBLE_DEVICES
 
 # topo STATES: runs at 80 columns. The output is in $scratch/topo and, as JSON, in $scratch/topo.json.

@@ -21,7 +21,6 @@ theirs() { # a fresh directory of somebody else's, $there
 # Links in place of pictures are replaced; their targets are not written.
 theirs
 ln -s "$scratch/victim" "$there/plots/loss.svg"
-ln -s "$scratch/victim" "$there/plots/loss.png.tmp"
 ln "$scratch/victim" "$there/plots/step_time.png"
 expect 0 'plots/loss.svg, loss.png' "$CONTEND_BINARY" report "$there"
 untouched "a link of the name of a picture"

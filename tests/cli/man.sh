@@ -10,7 +10,7 @@ shown() {
     grep -qxF -- "$1" "$scratch/roff" || fail "no line '$1' in the page"
     grep -qF -- "$2" "$scratch/contend.md" || fail "no '$2' in the Markdown"
 }
-commands="$("$CONTEND_BINARY" help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p') selfcheck completion man version"
+commands="$("$CONTEND_BINARY" help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p') completion man version"
 for command in $commands; do
     usage=$("$CONTEND_BINARY" "$command" --help | # its first lines, as one
         sed -n '/^$/q; s/^usage: //; s/^ *//; p' | paste -sd' ')

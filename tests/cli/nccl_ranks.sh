@@ -4,10 +4,7 @@
 . tests/lib/cli.sh
 
 [ -n "${CONTEND_FAKE_GPUS:-}" ] || skip "needs a C++ compiler, when it is built"
-needs cc
-driver=$scratch/gpu.so
-cc -shared -fPIC -DFULL -o "$driver" tests/lib/fake_gpu_driver.c || skip "needs a C compiler"
-export CONTEND_LIBCUDA=$driver CONTEND_LIBNVML=$driver CONTEND_LIBNCCL=$CONTEND_FAKE_NCCL
+export CONTEND_LIBCUDA=$CONTEND_FAKE_DRIVER CONTEND_LIBNVML=$CONTEND_FAKE_DRIVER CONTEND_LIBNCCL=$CONTEND_FAKE_NCCL
 unset CUDA_VISIBLE_DEVICES CUDA_LAUNCH_BLOCKING
 
 # The reason is NCCL's own message, long before the time limit for the other ranks.

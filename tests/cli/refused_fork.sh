@@ -47,7 +47,5 @@ grep -q ',failed,"worker 1: cannot be started' "$scratch/out/one/rows.csv" ||
 # Commands that need a process only to try or to draw something.
 refused 2 2 'cannot start a process that tries the topology' "$scratch/bin/contend" info --xml \
     'package:2 core:2 pu:1'
-refused 2 3 'cannot start the MPI process' env OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 \
-    "$scratch/bin/contend-fake" bench fake
 kill "$bystander"
 finish

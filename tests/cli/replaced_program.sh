@@ -47,9 +47,9 @@ wait_for 60 worker_is_named || fail "no worker by its name: $(ps -o pid,comm,arg
 kill "$run"
 wait "$run"
 
-# The MPI process of a rank, and the module beside the program.
+# The MPI module beside the program.
 cp "$CONTEND_BUILD_DIR/tests/fake_mpi.so" "$scratch/contend_mpi.so"
-expect 3 'mpirun started 2 tasks, but the MPI process ended with code 7' \
+expect 3 'mpirun started 2 tasks, but the cable is cut' \
     env -u CONTEND_MPI_MODULE FAKE_MPI=start OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 \
     /proc/self/fd/9 bench fake --no-plots --out "$scratch/rank"
 exec 9<&-

@@ -220,28 +220,25 @@ judge 2 --out "$scratch/file/out"
 grep -q "cannot create output directory '$scratch/file" "$scratch/stderr" || fail "$(cat "$scratch/stderr")"
 
 # GPUs of a stand-in driver: health faults, and a GPU that is only on the bus.
-driver=$scratch/gpu.so
-if cc -shared -fPIC -DFULL -o "$driver" tests/lib/fake_gpu_driver.c 2>/dev/null; then
-    CONTEND_LIBCUDA=$driver CONTEND_LIBNVML=$driver
-    unset CUDA_VISIBLE_DEVICES
-    for bus in 07 08 09 0a; do
-        put "/sys/bus/pci/devices/beef:$bus:00.0/vendor" 0x10de
-        put "/sys/bus/pci/devices/beef:$bus:00.0/class" 0x030200
-    done
-    put /sys/bus/pci/slots/12/address beef:0a:00
-    FAKE_GPU='' judge 1 --only cpus_online --expect gpus=8
-    found expected FAIL hardware fix GPUs
-    FAKE_GPU='uncorrected1=2 rows_pending0=1 links_down2=6 width2=8 persistence=0 fabric=1' judge 1
-    found gpus_on_bus FAIL hardware reset 'beef:0a:00.0 (slot 12)'
-    jq -e '.findings[] | select(.id == "gpus_on_bus") | .value == 3 and .low == 4' "$scratch/json" \
-        >/dev/null || fail "not 3 of 4 GPUs"
-    found gpu_ecc FAIL hardware reset 'beef:08:00.0'
-    found gpu_rows FAIL hardware reset 'beef:07:00.0'
-    found nvlinks FAIL hardware reset 'beef:09:00.0'
-    found pcie_width FAIL hardware replace 'beef:09:00.0'
-    found gpu_persistence WARN configuration fix
-    found gpu_fabric FAIL configuration fix
-fi
+CONTEND_LIBCUDA=$CONTEND_FAKE_DRIVER CONTEND_LIBNVML=$CONTEND_FAKE_DRIVER
+unset CUDA_VISIBLE_DEVICES
+for bus in 07 08 09 0a; do
+    put "/sys/bus/pci/devices/beef:$bus:00.0/vendor" 0x10de
+    put "/sys/bus/pci/devices/beef:$bus:00.0/class" 0x030200
+done
+put /sys/bus/pci/slots/12/address beef:0a:00
+FAKE_GPU='' judge 1 --only cpus_online --expect gpus=8
+found expected FAIL hardware fix GPUs
+FAKE_GPU='uncorrected1=2 rows_pending0=1 links_down2=6 width2=8 persistence=0 fabric=1' judge 1
+found gpus_on_bus FAIL hardware reset 'beef:0a:00.0 (slot 12)'
+jq -e '.findings[] | select(.id == "gpus_on_bus") | .value == 3 and .low == 4' "$scratch/json" \
+    >/dev/null || fail "not 3 of 4 GPUs"
+found gpu_ecc FAIL hardware reset 'beef:08:00.0'
+found gpu_rows FAIL hardware reset 'beef:07:00.0'
+found nvlinks FAIL hardware reset 'beef:09:00.0'
+found pcie_width FAIL hardware replace 'beef:09:00.0'
+found gpu_persistence WARN configuration fix
+found gpu_fabric FAIL configuration fix
 
 # A kind of machine: everything that its file names is judged, or an error. Also custom names and files.
 export CONTEND_LIBCUDA=/nowhere CONTEND_LIBNVML=/nowhere

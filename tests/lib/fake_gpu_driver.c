@@ -1,13 +1,18 @@
 /*
- * A CUDA driver and an NVML in one shared library, which tests build when they run. NVML knows
- * three GPUs; CUDA sees two of them, in another order. No machine has the PCI domain beef, so sysfs
- * says nothing about these GPUs. -DBARE leaves only the calls that contend requires; with -DBROKEN
- * both libraries fail to start; with -DOLD processes are listed as by old drivers.
+ * A CUDA driver and an NVML in one shared library. NVML knows three GPUs; CUDA sees two of them, in
+ * another order. No machine has the PCI domain beef, so sysfs says nothing about these GPUs. BARE
+ * has only the calls that contend requires; in BROKEN both libraries fail to start; in OLD
+ * processes are listed as by old drivers; FULL has all.
  *
  * FAKE_GPU="width=8 mig1=1 ecc=fails" sets states of all GPUs, or of one GPU if the name ends with
  * its number (PCI bus 7 + number); "fails" makes the call return an error. Without it all GPUs are
  * healthy. With FAKE_GPU_USERS, a file, counters restart (FAKE_GPU_READINGS) while NVML has no user
  * yet, like those of a driver without persistence mode.
+ *
+ * For the profiler plugin, stub_nccl.c sets the thread's GPU, how long kernels run and whether the
+ * stream is captured. Time advances by kernels alone; the first query of an event says that it is
+ * not yet over. Calls that a capture elsewhere would forbid, and records into a captured stream,
+ * end the program.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -474,6 +479,92 @@ int LIST_PROCESSES(int *device, unsigned *count, struct process *list)
     for (unsigned i = 0; i < n; i++)
         list[i] =
             (struct process){.pid = first + i, .used = state("used", *device, 1ULL << 30, NULL)};
+    return 0;
+}
+
+enum { RELAXED = 2, NOT_READY = 600, NO_CONTEXT = 201 };
+struct timed {
+    long us;
+    int asked;
+};
+static _Thread_local int used;
+static int captured, mode;
+static long now_us;
+
+void fake_gpu_use(int device)
+{
+    used = device;
+}
+
+void fake_gpu_capture(int on)
+{
+    captured = on;
+}
+
+void fake_gpu_run(int us)
+{
+    now_us += us;
+}
+
+static void need(int good, const char *what)
+{
+    if (good)
+        return;
+    fprintf(stderr, "fake_gpu_driver: %s\n", what);
+    exit(1);
+}
+
+int cuCtxGetDevice(int *device)
+{
+    *device = used;
+    return used < 0 ? NO_CONTEXT : 0;
+}
+
+int cuThreadExchangeStreamCaptureMode(int *other)
+{
+    int before = mode;
+    mode = *other;
+    *other = before;
+    return 0;
+}
+
+int cuStreamIsCapturing(void *stream, int *status)
+{
+    (void)stream;
+    *status = captured;
+    return 0;
+}
+
+int cuEventCreate(void **event, unsigned flags)
+{
+    need(mode == RELAXED, "an event is made while a capture may be under way");
+    *event = calloc(1, sizeof(struct timed));
+    return !*event || flags;
+}
+
+int cuEventDestroy_v2(void *event)
+{
+    free(event);
+    return 0;
+}
+
+int cuEventRecord(void *event, void *stream)
+{
+    (void)stream;
+    need(mode == RELAXED && !captured, "an event is recorded into a capture");
+    *(struct timed *)event = (struct timed){now_us, 0};
+    return 0;
+}
+
+int cuEventQuery(void *event)
+{
+    need(mode == RELAXED, "an event is asked while a capture may be under way");
+    return ((struct timed *)event)->asked++ ? 0 : NOT_READY;
+}
+
+int cuEventElapsedTime(float *ms, void *start, void *end)
+{
+    *ms = (float)(((struct timed *)end)->us - ((struct timed *)start)->us) / 1000;
     return 0;
 }
 #endif

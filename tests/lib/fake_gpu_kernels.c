@@ -16,6 +16,9 @@
 #include "kernels/gpu/gpu_stream.h"
 #include "kernels/matmul/gpu_matmul.h"
 
+/* Fakes need little of what they are told. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 enum { GPUS = 16, CALLS = 64 };
 
 static struct fake_trouble trouble;
@@ -77,54 +80,79 @@ static unsigned number(const char *pci_bdf)
     return (unsigned)(pci_bdf[6] - '0');
 }
 
-/* A handle of any kind: the GPU's number, and what the kind needs. */
-struct gpu_launch {
-    unsigned gpu;
-    uint64_t launched;
-};
-struct gpu_stream {
-    unsigned gpu;
-};
-struct gpu_canary {
-    unsigned gpu;
-};
-struct gpu_matmul {
-    unsigned gpu;
-};
-struct gpu_memory {
-    unsigned gpu;
-};
+/* A handle of any kind: the GPU's number first. */
+#define HANDLE(kind, ...)                                                                          \
+    struct kind {                                                                                  \
+        unsigned gpu;                                                                              \
+        __VA_ARGS__                                                                                \
+    };                                                                                             \
+    void kind##_close(struct kind *gpu)                                                            \
+    {                                                                                              \
+        free(gpu);                                                                                 \
+    }
+HANDLE(gpu_launch, uint64_t launched;)
+HANDLE(gpu_stream)
+HANDLE(gpu_canary)
+HANDLE(gpu_matmul)
+HANDLE(gpu_memory)
 
-static void *new_handle(unsigned gpu, size_t bytes)
+static void *new_handle(int rc, const char *pci_bdf, size_t bytes)
 {
-    unsigned *handle = calloc(1, bytes);
+    unsigned *handle = rc ? NULL : calloc(1, bytes);
     if (handle)
-        *handle = gpu;
+        *handle = number(pci_bdf);
     return handle;
 }
 
+#define OPEN(kind, pci, ...)                                                                       \
+    int kind##_open(__VA_ARGS__, struct kind **gpu, char *msg, size_t size)                        \
+    {                                                                                              \
+        int rc = ANSWER(number(pci));                                                              \
+        *gpu = new_handle(rc, pci, sizeof(**gpu));                                                 \
+        return rc;                                                                                 \
+    }
+OPEN(gpu_launch, bdf, const char *bdf)
+OPEN(gpu_canary, bdf, const char *bdf)
+OPEN(gpu_memory, bdf, const char *bdf, uint64_t bytes)
+OPEN(gpu_stream, config->pci_bdf, const struct gpu_stream_config *config)
+
+/* A call that only answers. */
+#define CALL(name, gpu, ...)                                                                       \
+    int name(__VA_ARGS__, char *msg, size_t size)                                                  \
+    {                                                                                              \
+        return ANSWER(gpu);                                                                        \
+    }
+CALL(gpu_check, number(pci_bdf), const char *pci_bdf)
+CALL(gpu_launch_set_wait, gpu->gpu, struct gpu_launch *gpu, enum gpu_wait wait)
+CALL(gpu_launch_delay, gpu->gpu, struct gpu_launch *gpu, uint64_t delay_ns)
+CALL(gpu_launch_wait, gpu->gpu, struct gpu_launch *gpu)
+CALL(gpu_stream_queue, gpu->gpu, struct gpu_stream *gpu, unsigned slot, enum gpu_stream_op op,
+     unsigned shape, unsigned count)
+CALL(gpu_stream_poison, gpu->gpu, struct gpu_stream *gpu)
+CALL(gpu_memory_queue, gpu->gpu, struct gpu_memory *gpu, enum gpu_memory_pattern pattern,
+     uint64_t seed)
+CALL(gpu_matmul_queue, gpu->gpu, struct gpu_matmul *gpu, unsigned slot, unsigned count)
+CALL(gpu_matmul_poison, gpu->gpu, struct gpu_matmul *gpu)
+CALL(gpu_matmul_check, gpu->gpu, struct gpu_matmul *gpu)
+
+/* A call that says every other time that work is done, and one that waits for it. */
+#define WORK(kind)                                                                                 \
+    int kind##_done(struct kind *gpu, unsigned slot, bool *done, char *msg, size_t size)           \
+    {                                                                                              \
+        *done = *counter(__func__, gpu->gpu) % 2;                                                  \
+        return ANSWER(gpu->gpu);                                                                   \
+    }                                                                                              \
+    int kind##_wait(struct kind *gpu, unsigned slot, double *seconds, char *msg, size_t size)      \
+    {                                                                                              \
+        *seconds = 0.01;                                                                           \
+        return ANSWER(gpu->gpu);                                                                   \
+    }
+WORK(gpu_stream)
+WORK(gpu_matmul)
+
 int gpu_count(char *msg, size_t size)
 {
-    (void)msg, (void)size;
     return GPUS;
-}
-
-int gpu_check(const char *pci_bdf, char *msg, size_t size)
-{
-    return ANSWER(number(pci_bdf));
-}
-
-int gpu_launch_open(const char *pci_bdf, struct gpu_launch **gpu, char *msg, size_t size)
-{
-    int rc = ANSWER(number(pci_bdf));
-    *gpu = rc ? NULL : new_handle(number(pci_bdf), sizeof(**gpu));
-    return rc;
-}
-
-int gpu_launch_set_wait(struct gpu_launch *gpu, enum gpu_wait wait, char *msg, size_t size)
-{
-    (void)wait;
-    return ANSWER(gpu->gpu);
 }
 
 int gpu_launch_kernels(struct gpu_launch *gpu, unsigned count, char *msg, size_t size)
@@ -140,17 +168,6 @@ int gpu_launch_graphs(struct gpu_launch *gpu, enum gpu_graph graph, unsigned cou
     return ANSWER(gpu->gpu);
 }
 
-int gpu_launch_delay(struct gpu_launch *gpu, uint64_t delay_ns, char *msg, size_t size)
-{
-    (void)delay_ns;
-    return ANSWER(gpu->gpu);
-}
-
-int gpu_launch_wait(struct gpu_launch *gpu, char *msg, size_t size)
-{
-    return ANSWER(gpu->gpu);
-}
-
 /* This trouble is no failed call: a kernel did not run. */
 int gpu_launch_count(struct gpu_launch *gpu, uint64_t *ran, uint64_t *launched, char *msg,
                      size_t size)
@@ -158,18 +175,6 @@ int gpu_launch_count(struct gpu_launch *gpu, uint64_t *ran, uint64_t *launched, 
     *launched = gpu->launched;
     *ran = gpu->launched - (ANSWER(gpu->gpu) != 0);
     return 0;
-}
-
-void gpu_launch_close(struct gpu_launch *gpu)
-{
-    free(gpu);
-}
-
-int gpu_canary_open(const char *pci_bdf, struct gpu_canary **gpu, char *msg, size_t size)
-{
-    int rc = ANSWER(number(pci_bdf));
-    *gpu = rc ? NULL : new_handle(number(pci_bdf), sizeof(**gpu));
-    return rc;
 }
 
 /* GPU N runs at 1 / (N + 1) of its clock. */
@@ -187,25 +192,12 @@ int gpu_canary_check(struct gpu_canary *gpu, unsigned *wrong, char *msg, size_t 
     return 0;
 }
 
-void gpu_canary_close(struct gpu_canary *gpu)
-{
-    free(gpu);
-}
-
 int gpu_stream_memory(const char *pci_bdf, uint64_t *free_bytes, uint64_t *l2_bytes, char *msg,
                       size_t size)
 {
     *free_bytes = UINT64_C(64) << 30;
     *l2_bytes = UINT64_C(48) << 20;
     return ANSWER(number(pci_bdf));
-}
-
-int gpu_stream_open(const struct gpu_stream_config *config, struct gpu_stream **gpu, char *msg,
-                    size_t size)
-{
-    int rc = ANSWER(number(config->pci_bdf));
-    *gpu = rc ? NULL : new_handle(number(config->pci_bdf), sizeof(**gpu));
-    return rc;
 }
 
 const char *gpu_stream_shape_name(unsigned shape)
@@ -224,66 +216,17 @@ unsigned gpu_stream_op_bytes(enum gpu_stream_op op)
     return op >= GPU_STREAM_READ ? 8 : op >= GPU_STREAM_ADD ? 24 : 16;
 }
 
-int gpu_stream_queue(struct gpu_stream *gpu, unsigned slot, enum gpu_stream_op op, unsigned shape,
-                     unsigned count, char *msg, size_t size)
-{
-    (void)slot, (void)op, (void)shape, (void)count;
-    return ANSWER(gpu->gpu);
-}
-
-int gpu_stream_done(struct gpu_stream *gpu, unsigned slot, bool *done, char *msg, size_t size)
-{
-    (void)slot;
-    *done = *counter(__func__, gpu->gpu) % 2;
-    return ANSWER(gpu->gpu);
-}
-
-int gpu_stream_wait(struct gpu_stream *gpu, unsigned slot, double *seconds, char *msg, size_t size)
-{
-    (void)slot;
-    *seconds = 0.01;
-    return ANSWER(gpu->gpu);
-}
-
-int gpu_stream_poison(struct gpu_stream *gpu, char *msg, size_t size)
-{
-    return ANSWER(gpu->gpu);
-}
-
 /* This trouble is no failed call: two elements are wrong. */
 int gpu_stream_check(struct gpu_stream *gpu, enum gpu_stream_op op, uint64_t *wrong, char *msg,
                      size_t size)
 {
-    (void)op;
     *wrong = ANSWER(gpu->gpu) ? 2 : 0;
     return 0;
 }
 
-void gpu_stream_close(struct gpu_stream *gpu)
-{
-    free(gpu);
-}
-
-int gpu_memory_open(const char *pci_bdf, uint64_t bytes, struct gpu_memory **gpu, char *msg,
-                    size_t size)
-{
-    int rc = ANSWER(number(pci_bdf));
-    (void)bytes;
-    *gpu = rc ? NULL : new_handle(number(pci_bdf), sizeof(**gpu));
-    return rc;
-}
-
 uint64_t gpu_memory_bytes(const struct gpu_memory *gpu)
 {
-    (void)gpu;
     return UINT64_C(80) << 30;
-}
-
-int gpu_memory_queue(struct gpu_memory *gpu, enum gpu_memory_pattern pattern, uint64_t seed,
-                     char *msg, size_t size)
-{
-    (void)pattern, (void)seed;
-    return ANSWER(gpu->gpu);
 }
 
 /* This trouble is no failed call: a bit is wrong. */
@@ -296,11 +239,6 @@ int gpu_memory_wait(struct gpu_memory *gpu, double *seconds, struct gpu_memory_w
         *wrong = (struct gpu_memory_wrong){
             .words = 1, .at_byte = 0x12340, .expected = 0x12340, .actual = 0x12341};
     return 0;
-}
-
-void gpu_memory_close(struct gpu_memory *gpu)
-{
-    free(gpu);
 }
 
 int gpu_matmul_load(char *msg, size_t size)
@@ -328,13 +266,11 @@ int gpu_matmul_free_bytes(const char *pci_bdf, uint64_t *bytes, char *msg, size_
 
 bool gpu_matmul_has(enum matmul_type type, int cc)
 {
-    (void)cc;
     return type != MATMUL_FP64;
 }
 
 uint64_t gpu_matmul_bytes(enum matmul_type type, const struct matmul_shape *shape)
 {
-    (void)type;
     return (uint64_t)shape->m * shape->n * 24;
 }
 
@@ -344,7 +280,7 @@ int gpu_matmul_open(const struct gpu_matmul_config *config, struct gpu_matmul **
     int rc = matmul_takes(config->type, &config->shape, msg, size);
     if (!rc)
         rc = ANSWER(number(config->pci_bdf));
-    *gpu = rc ? NULL : new_handle(number(config->pci_bdf), sizeof(**gpu));
+    *gpu = new_handle(rc, config->pci_bdf, sizeof(**gpu));
     if (!rc)
         opened = config->shape;
     return rc;
@@ -357,49 +293,12 @@ struct matmul_shape fake_gpu_matmul_shape(void)
 
 double gpu_matmul_estimate_s(const struct gpu_matmul *gpu)
 {
-    (void)gpu;
     return 0.001;
 }
 
 double gpu_matmul_first_s(const struct gpu_matmul *gpu)
 {
-    (void)gpu;
     return 0.002;
-}
-
-int gpu_matmul_queue(struct gpu_matmul *gpu, unsigned slot, unsigned count, char *msg, size_t size)
-{
-    (void)slot, (void)count;
-    return ANSWER(gpu->gpu);
-}
-
-int gpu_matmul_done(struct gpu_matmul *gpu, unsigned slot, bool *done, char *msg, size_t size)
-{
-    (void)slot;
-    *done = *counter(__func__, gpu->gpu) % 2;
-    return ANSWER(gpu->gpu);
-}
-
-int gpu_matmul_wait(struct gpu_matmul *gpu, unsigned slot, double *seconds, char *msg, size_t size)
-{
-    (void)slot;
-    *seconds = 0.01;
-    return ANSWER(gpu->gpu);
-}
-
-int gpu_matmul_poison(struct gpu_matmul *gpu, char *msg, size_t size)
-{
-    return ANSWER(gpu->gpu);
-}
-
-int gpu_matmul_check(struct gpu_matmul *gpu, char *msg, size_t size)
-{
-    return ANSWER(gpu->gpu);
-}
-
-void gpu_matmul_close(struct gpu_matmul *gpu)
-{
-    free(gpu);
 }
 
 struct gpu_copy {
@@ -412,7 +311,6 @@ int gpu_copy_open(const char *const *pci_bdf, unsigned ngpus, size_t bytes, stru
                   unsigned *failed, char *msg, size_t size)
 {
     int rc = 0;
-    (void)bytes;
     *failed = ngpus;
     *copy = calloc(1, sizeof(**copy));
     for (unsigned gpu = 0; gpu < ngpus && *copy && !rc; gpu++) {
@@ -463,7 +361,6 @@ int gpu_copy_pin(void *base, size_t bytes, char *msg, size_t size)
 
 void gpu_copy_unpin(void *base)
 {
-    (void)base;
 }
 
 int gpu_copy_alloc_combined(size_t bytes, void **base, char *msg, size_t size)
@@ -480,7 +377,6 @@ void gpu_copy_free_combined(void *base)
 int gpu_copy_fill(struct gpu_copy *copy, unsigned gpu, void *base, size_t bytes, uint64_t salt,
                   char *msg, size_t size)
 {
-    (void)base, (void)bytes, (void)salt;
     copy->at = gpu;
     return ANSWER(gpu);
 }
@@ -494,7 +390,6 @@ int gpu_copy_poison(struct gpu_copy *copy, const struct gpu_copy_flow *flow, cha
 int gpu_copy_check(struct gpu_copy *copy, const struct gpu_copy_flow *flow, uint64_t salt,
                    char *msg, size_t size)
 {
-    (void)salt;
     copy->at = flow->gpu;
     return ANSWER(flow->gpu);
 }
@@ -524,7 +419,6 @@ int gpu_copy_latency(struct gpu_copy *copy, const struct gpu_copy_flow *flow, un
 int gpu_chase(const char *pci_bdf, void *memory, size_t bytes, uint64_t seed, double *ns, char *msg,
               size_t size)
 {
-    (void)memory, (void)bytes, (void)seed;
     *ns = 600 + number(pci_bdf);
     return ANSWER(number(pci_bdf));
 }

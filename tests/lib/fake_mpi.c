@@ -1,60 +1,56 @@
-/* Replaces contend_mpi.so without MPI: FAKE_MPI says how and when its process ends. */
+/* Replaces contend_mpi.so without MPI: FAKE_MPI says which call fails. Without it, rank 1 never
+ * answers. */
+#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "harness/contract/mpi_ops.h"
 
-static void end_if(const char *when)
+static int fail_if(const char *call, struct err *err)
 {
-    const char *ends = getenv("FAKE_MPI");
-    if (ends && !strcmp(ends, "killed"))
-        (void)raise(SIGKILL);
-    if (ends && !strcmp(ends, when))
-        _exit(7);
+    const char *fails = getenv("FAKE_MPI");
+    if (!fails || strcmp(fails, call) != 0)
+        return 0;
+    *err = (struct err){.code = -EIO, .msg = "the cable is cut"};
+    return -EIO;
 }
 
-static int fake_start(struct mpi_ops_world *world, char *msg, size_t size)
+static int fake_start(struct mpi_ops_world *world, struct err *err)
 {
-    (void)msg;
-    (void)size;
-    end_if("start");
     *world = (struct mpi_ops_world){.size = 2, .threads = true, .library = "none"};
-    return 0;
+    return fail_if("start", err);
 }
 
-static int fake_receive(unsigned from, void *data, size_t bytes, struct mpi_ops_request *request,
-                        char *msg, size_t size)
+static void fake_abort(int code)
 {
-    (void)from;
-    (void)data;
+    (void)code;
+}
+
+static int fake_begin(const void *mine, size_t bytes, void *all, bool spread, struct err *err)
+{
+    (void)mine;
     (void)bytes;
-    (void)msg;
-    (void)size;
-    end_if("receive");
-    *request = (struct mpi_ops_request){.handle = 1, .active = true};
-    return 0;
+    (void)all;
+    (void)spread;
+    return fail_if("begin", err);
 }
 
-static int fake_test(struct mpi_ops_request *request, bool *done, char *msg, size_t size)
+static int fake_test(bool *done, unsigned *awaited, struct err *err)
 {
-    (void)request;
-    (void)msg;
-    (void)size;
-    end_if("test");
-    const char *path = getenv("FAKE_MPI_HANGS");
-    if (path)
-        (void)close(
-            open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)); /* from now on this process hangs */
-    while (path)
-        (void)pause();
+    const char *path = getenv("FAKE_MPI_WAITS");
+    if (path) /* tells that somebody waits for rank 1 */
+        (void)close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
     *done = false;
-    return 0;
+    *awaited = 1;
+    return fail_if("test", err);
 }
 
 extern const struct mpi_ops contend_mpi_ops;
 
-const struct mpi_ops contend_mpi_ops = {
-    .abi = FAKE_MPI_ABI, .start = fake_start, .receive = fake_receive, .test = fake_test};
+const struct mpi_ops contend_mpi_ops = {.abi = FAKE_MPI_ABI,
+                                        .start = fake_start,
+                                        .abort = fake_abort,
+                                        .gather_begin = fake_begin,
+                                        .gather_test = fake_test};

@@ -1,11 +1,8 @@
 #include "tests/lib/fixture_driver.h"
 #include "tests/lib/unit.h"
 
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 int fixture_driver_in_child(const char *library, const char *states, int (*check)(void))
 {
@@ -28,34 +25,10 @@ int fixture_driver_in_child(const char *library, const char *states, int (*check
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void build_library(const char *path, const char *define)
+void fixture_driver_check(const char *variant, const char *states, int (*check)(void))
 {
-    char *argv[] = {"cc",
-                    "-shared",
-                    "-fPIC",
-                    (char *)(uintptr_t)define,
-                    "-o",
-                    (char *)(uintptr_t)path,
-                    "tests/lib/fake_gpu_driver.c",
-                    NULL};
-    pid_t child;
-    int status = 0;
-    if (posix_spawnp(&child, argv[0], NULL, NULL, argv, environ) ||
-        waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) == 127) {
-        print_message("there is no cc here\n");
-        skip();
-    }
-    assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-void fixture_driver_check(const char *define, const char *states, int (*check)(void))
-{
-    char folder[] = "/tmp/contend-test-XXXXXX", path[64];
-    assert_non_null(mkdtemp(folder));
-    (void)snprintf(path, sizeof(path), "%s/gpu.so", folder);
-    build_library(path, define);
-    int rc = fixture_driver_in_child(path, states, check);
-    (void)unlink(path);
-    (void)rmdir(folder);
-    assert_int_equal(rc, 0);
+    char path[4096];
+    (void)snprintf(path, sizeof(path), "%s/tests/fake_driver_%s/libcuda.so.1",
+                   getenv("CONTEND_BUILD_DIR"), variant);
+    assert_int_equal(fixture_driver_in_child(path, states, check), 0);
 }

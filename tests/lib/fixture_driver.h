@@ -1,4 +1,4 @@
-/* Tests on a made-up GPU driver, tests/lib/fake_gpu_driver.c, which tests build when they run. */
+/* Tests on a made-up GPU driver, tests/lib/fake_gpu_driver.c. */
 #ifndef CONTEND_TESTS_LIB_FIXTURE_DRIVER_H
 #define CONTEND_TESTS_LIB_FIXTURE_DRIVER_H
 
@@ -16,17 +16,17 @@
 int fixture_driver_in_child(const char *library, const char *states, int (*check)(void));
 
 /*
- * The same with the fake driver, built with `define` ("-DFULL", "-DBARE", "-DOLD", "-DBROKEN").
- * Fails the test if the check fails; skips it without a compiler.
+ * The same with a variant of the fake driver: "FULL", "BARE", "OLD", "BROKEN". Fails the test if
+ * the check fails.
  */
-void fixture_driver_check(const char *define, const char *states, int (*check)(void));
+void fixture_driver_check(const char *variant, const char *states, int (*check)(void));
 
 /* A test that consists of one check over the full driver: its body returns 0. */
 #define DRIVER_TEST(name, states)                                                                  \
     static int check_##name(void);                                                                 \
     TEST(name)                                                                                     \
     {                                                                                              \
-        fixture_driver_check("-DFULL", states, check_##name);                                      \
+        fixture_driver_check("FULL", states, check_##name);                                        \
     }                                                                                              \
     static int check_##name(void)
 

@@ -111,6 +111,14 @@ const char *scan_reason(const struct scan *scan, const char *metric, const char 
     return NULL;
 }
 
+bool scan_has_reason(const char *text)
+{
+    for (uint32_t i = 0; i < values.nreasons; i++)
+        if (strstr(values.reason[i].msg, text))
+            return true;
+    return false;
+}
+
 size_t scan_count(const struct scan *scan, const char *metric)
 {
     size_t count = 0;

@@ -41,6 +41,9 @@ double scan_value(const struct scan *scan, const char *metric, const char *key);
 /* The reason why a value is absent or in doubt; NULL if it is neither, or was never emitted. */
 const char *scan_reason(const struct scan *scan, const char *metric, const char *key);
 
+/* True if the reason of any value contains the text. */
+bool scan_has_reason(const char *text);
+
 size_t scan_count(const struct scan *scan, const char *metric);
 
 #endif

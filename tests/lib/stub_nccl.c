@@ -13,7 +13,7 @@
  *   threads:N:TIMES                      AllReduce of one float32, RING SIMPLE, from N threads at
  * once
  *   graph:A,B,...:...                    what NCCL writes to NCCL_GRAPH_DUMP_FILE: rings of GPUs
- *   gpu:N     the thread's GPU, by the driver that CONTEND_STUB_CUDA names
+ *   gpu:N     the thread's GPU, by the driver that CONTEND_FAKE_DRIVER names
  *   kernel:US                            how long kernels run from here on
  *   capture:0|1                          the stream is captured from here on
  *   group:N:TIMES                        N AllReduces of one float32 in one kernel
@@ -198,9 +198,9 @@ static void *call(uint64_t type, const char *func, const char *datatype, size_t 
 /* The first call loads the driver. */
 static void drive(const char *name, int value)
 {
-    const char *path = getenv("CONTEND_STUB_CUDA");
+    const char *path = getenv("CONTEND_FAKE_DRIVER");
     if (!driver && (!path || !(driver = dlopen(path, RTLD_NOW | RTLD_LOCAL))))
-        fail("no stub of the driver");
+        fail("no fake of the driver");
     void (*tell)(int) = (void (*)(int))(uintptr_t)dlsym(driver, name);
     if (!tell)
         fail("another driver");
@@ -217,7 +217,7 @@ static void *launch(void)
         put(event, 24, &stream, sizeof(stream));
         void *handle = start(event);
         if (kernel_us)
-            drive("stub_cuda_run", kernel_us);
+            drive("fake_gpu_run", kernel_us);
         stop(handle);
     }
     begin(event, GROUP, NULL);
@@ -373,7 +373,7 @@ static void *run_join(void *arg)
 {
     const struct joining *joining = arg;
     void *context;
-    drive("stub_cuda_use", joining->rank);
+    drive("fake_gpu_use", joining->rank);
     (void)__atomic_sub_fetch(joining->waiting, 1, __ATOMIC_RELAXED);
     while (__atomic_load_n(joining->waiting, __ATOMIC_RELAXED) > 0)
         (void)sched_yield(); /* spins, so that one thread per CPU continues at the same moment */
@@ -390,7 +390,7 @@ static void do_joins(int n)
     struct joining joining[MOST];
     if (n > MOST || version < 5)
         fail("no joins");
-    drive("stub_cuda_use", -1); /* loads the driver */
+    drive("fake_gpu_use", -1); /* loads the driver */
     for (int i = 0; i < n; i++) {
         joining[i] = (struct joining){&waiting, i, n};
         if (pthread_create(&threads[i], NULL, run_join, &joining[i]))
@@ -498,11 +498,11 @@ static void do_step(char **word)
     else if (!strcmp(word[0], "graph"))
         do_graph(word);
     else if (!strcmp(word[0], "gpu"))
-        drive("stub_cuda_use", atoi(word[1]));
+        drive("fake_gpu_use", atoi(word[1]));
     else if (!strcmp(word[0], "kernel"))
         kernel_us = atoi(word[1]);
     else if (!strcmp(word[0], "capture"))
-        drive("stub_cuda_capture", atoi(word[1]));
+        drive("fake_gpu_capture", atoi(word[1]));
     else if (!strcmp(word[0], "group"))
         do_group(atoi(word[1]), atoi(word[2]));
     else if (!strcmp(word[0], "wait"))

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "harness/rows/metric.h"
-#include "harness/rows/values.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
 
@@ -395,26 +394,4 @@ TEST_WITHIN(rounds_best_does_most_work, set_up, tear_down)
     assert_int_equal(summarise(f, uneven)->baseline[BASELINE_BEST], uneven);
     f->result.arms[uneven].observations[0].status = STATUS_FAILED;
     assert_int_equal(summarise(f, uneven)->baseline[BASELINE_BEST], steady);
-}
-
-TEST_WITHIN(rounds_ratio_is_paired, set_up, tear_down)
-{
-    struct fixture *f = *state;
-    size_t slow = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
-    size_t fast = fixture_add_arm(&f->result, PLACE_PARTITION, 2, false);
-    static const double slow_ms[] = {20, 60, 300}, fast_ms[] = {10, 20, 150};
-    for (unsigned round = 0; round < 3; round++) {
-        (void)fixture_add_even_round(&f->result, slow, round, slow_ms[round], 2);
-        (void)fixture_add_even_round(&f->result, fast, round, fast_ms[round], 2);
-    }
-    (void)fixture_add_even_round(&f->result, slow, 3, 1000, 2); /* no partner: dropped */
-    (void)summarise(f, slow);
-    struct round_values values;
-    assert_int_equal(values_make(&f->result, &f->rounds, &values, NULL), 0);
-    const struct paired_ratio ratio = values_ratio(&values, VALUE_RATE, slow, fast);
-    values_free(&values);
-    assert_int_equal(ratio.rounds, 3);
-    assert_near(ratio.median, 2); /* of 2, 3, 2; unpaired medians would give 3 */
-    assert_near(ratio.low, 2);
-    assert_near(ratio.high, 3);
 }

@@ -13,7 +13,6 @@
 #include "harness/lib/say/terminal.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/process.h"
-#include "harness/ranks/mpi/server.h"
 
 /* Opens missing standard descriptors. Else a file opened later could get the number of stderr, and
  * messages would be written into it. */
@@ -37,9 +36,8 @@ bool start(const struct cmd_env *env, int argc, char **argv, int *code)
     (void)signal(SIGXFSZ, SIG_IGN);
     process_keep_children();
     bool is_worker = strcmp(name, LAUNCH_WORKER_COMMAND) == 0;
-    bool is_mpi = strcmp(name, LAUNCH_MPI_COMMAND) == 0;
     bool is_guard = strcmp(name, LAUNCH_GUARD_COMMAND) == 0;
-    if (is_worker || is_mpi || is_guard) {
+    if (is_worker || is_guard) {
         launch_take_name();
         (void)signal(SIGPIPE, SIG_IGN); /* libraries may print to a pipe without a reader */
     }
@@ -49,9 +47,7 @@ bool start(const struct cmd_env *env, int argc, char **argv, int *code)
         *code = worker_main(env->benches, argc, argv);
     else if (is_guard)
         *code = guard_main(argc, argv);
-    else if (is_mpi)
-        *code = mpi_server_main(env->benches, argc, argv);
-    return is_worker || is_guard || is_mpi;
+    return is_worker || is_guard;
 }
 
 int end(int code)

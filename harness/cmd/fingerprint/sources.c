@@ -5,6 +5,7 @@
 
 #include "harness/lib/base/text.h"
 #include "harness/rows/metric.h"
+#include "harness/verdict/evidence.h"
 #include "harness/verdict/odd/odd.h"
 
 /* Memory aggressors get half of the CPUs, and need two: one for themselves, one for their probe. */
@@ -181,27 +182,22 @@ static const struct row *find_row(const struct source_result *all, const struct 
     return row;
 }
 
-/* Throughput is compared round by round, values of scans by their medians. */
+/* Relative to the other arm in the same rounds; above 1 is better, also if less is better. */
 static void take_ratio(const struct source_result *all, const struct source *source,
                        const struct row *of, const struct row *to, struct fingerprint_value *value)
 {
-    bool less = !strcmp(of->better, "lower");
-    if (!strcmp(source->of.metric, METRIC_RATE)) {
-        const struct source_result *run = find_run(all, source->of.folder);
-        const struct analysis *analysis = &run->runs.all[0].recorded->analysis;
-        const struct arm *arms = analysis->result->arms;
-        const struct paired_ratio ratio =
-            analysis_ratio(analysis, (int)(to->arm - arms), (size_t)(of->arm - arms));
-        value->value = ratio.median;
-        value->low = ratio.low;
-        value->high = ratio.high;
-        value->rounds = (unsigned)ratio.rounds;
-        return;
-    }
-    value->value = less ? to->median / of->median : of->median / to->median;
-    value->low = less ? to->ci_low / of->ci_high : of->ci_low / to->ci_high;
-    value->high = less ? to->ci_high / of->ci_low : of->ci_high / to->ci_low;
-    value->rounds = of->rounds < to->rounds ? of->rounds : to->rounds;
+    const struct analysis *analysis =
+        &find_run(all, source->of.folder)->runs.all[0].recorded->analysis;
+    const struct round_value what = {.metric = of->metric, .dims = of->dims};
+    const struct arm *arms = analysis->result->arms;
+    const bool less = !strcmp(of->better, "lower");
+    const struct evidence evidence =
+        evidence_of_arms(analysis, &what, (int)((less ? of : to)->arm - arms),
+                         (size_t)((less ? to : of)->arm - arms));
+    value->value = evidence.ratio;
+    value->low = evidence.low;
+    value->high = evidence.high;
+    value->rounds = (unsigned)evidence.rounds;
 }
 
 static void read_source(const struct source_result *all, const struct source *source,

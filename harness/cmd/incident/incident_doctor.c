@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,20 +13,15 @@
 #include "harness/cmd/incident/incident.h"
 #include "harness/engine/worker/launch.h"
 #include "harness/lib/base/text.h"
-#include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/process.h"
 
 enum { SHELL_MOST = 16384, PATH_MOST = 4200, COUNTERS = 64 };
 
 /* Run time of the job: longer than doctor needs. */
 static const double load_s = 60;
-/* Time for two or three starts with the fix, and as many without it. */
+/* Time for two or three starts, or blocks, with the fix, and as many without it. */
 static const double trial_least_s = 8, trial_most_s = 12;
-static const char doctor_time_s[] = "3", live_doctor_time_s[] = "2", block_s[] = "1.5";
-/* For a trial on a running job: start-up time, length of each of the BLOCKS before and after the
- * change of its masks, and a pause for the change itself. */
-static const double startup_s = 1.5, live_block_s = 0.7, change_s = 0.3;
-enum { BLOCKS = 4 };
+static const char doctor_time_s[] = "3", block_s[] = "1.5";
 
 /* A shell line that grows. */
 struct line {
@@ -195,21 +189,39 @@ static bool take_trial(const json_t *json, struct incident_doctor *doctor)
     return true;
 }
 
-/* Doctor starts the job, examines it, then restarts it with and without the fix in alternation. */
-static void write_restart(const struct incident_work *work, const char *program, const char *load,
-                          const char *metric, struct line *line)
+/* Buffers for command lines and paths; `counters` is the file in which workers count. */
+struct examination {
+    struct line load, metric, command;
+    char program[PATH_MOST], counters[PATH_MOST];
+};
+
+/*
+ * Doctor starts the job, examines it, then restarts it with and without the fix in alternation; or,
+ * with a pid, examines the job that runs and binds it with and without the fix.
+ */
+static void write_doctor(const struct incident_work *work, pid_t pid,
+                         struct examination *examination)
 {
+    struct line *line = &examination->command;
     char text[PATH_MOST];
-    put(line, "exec");
-    put_word(line, "", program);
+    *line = (struct line){.is_full = examination->load.is_full || examination->metric.is_full};
+    put(line, pid ? "sleep 1.5 && exec" : "exec"); /* a job that runs has to get going */
+    put_word(line, "", examination->program);
     put(line, " doctor --json --yes");
     put_word(line, "--time=", doctor_time_s);
     put_word(line, "--block=", block_s);
     (void)snprintf(text, sizeof(text), "--max-time=%g",
                    fmin(fmax(work->max_time_s, trial_least_s), trial_most_s));
     put_word(line, "", text);
-    put_word(line, "--verify=", metric);
-    put_word(line, "--restart=", load);
+    put_word(line, "--verify=", examination->metric.text);
+    if (!pid) {
+        put_word(line, "--restart=", examination->load.text);
+        return;
+    }
+    (void)snprintf(text, sizeof(text), "--pid=%d", (int)pid);
+    put_word(line, "", text);
+    (void)snprintf(text, sizeof(text), "--state=%.4100s.state", examination->counters);
+    put_word(line, "", text);
 }
 
 static int run_line(const struct incident_work *work, const struct line *line, json_t **json,
@@ -228,139 +240,24 @@ static int run_line(const struct incident_work *work, const struct line *line, j
     return rc;
 }
 
-/* Buffers for command lines and paths; `counters` is the file in which workers count. */
-struct examination {
-    struct line load, metric, command;
-    char program[PATH_MOST], counters[PATH_MOST];
-};
-
-/* Sum of all workers' counters; NaN: unreadable. */
-static double read_counters(const char *path)
-{
-    uint64_t all[COUNTERS] = {0};
-    double sum = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || read(fd, all, sizeof(all)) != (ssize_t)sizeof(all))
-        sum = NAN;
-    for (size_t i = 0; i < COUNTERS && !isnan(sum); i++)
-        sum += (double)all[i];
-    if (fd >= 0)
-        (void)close(fd);
-    return sum;
-}
-
-/* Sleeps. -EINTR: a signal asked to end. */
-static int sleep_for(const struct incident_work *work, double seconds)
-{
-    struct pollfd wakeup = {.fd = work->signals->fd, .events = POLLIN};
-    (void)poll(&wakeup, 1, (int)(1e3 * seconds));
-    return signals_take(work->signals) ? -EINTR : 0;
-}
-
-static int measure_blocks(const struct incident_work *work, const char *counters,
-                          double rates[BLOCKS])
-{
-    for (int i = 0; i < BLOCKS; i++) {
-        double before = read_counters(counters);
-        uint64_t start_ns = clock_now_ns();
-        int rc = sleep_for(work, live_block_s);
-        if (rc)
-            return rc;
-        rates[i] = (read_counters(counters) - before) * 1e9 / (double)(clock_now_ns() - start_ns);
-    }
-    return 0;
-}
-
-/* The ratio of geometric means, with a 95% interval by Student's t of the pooled spread. */
-static void compare_blocks(double *const rates[2], struct incident_doctor *doctor)
-{
-    static const double t_of_6 = 2.447; /* 97.5% point for 2 * BLOCKS - 2 degrees of freedom */
-    double mean[2] = {0, 0}, squares = 0;
-    for (int side = 0; side < 2; side++) {
-        for (int i = 0; i < BLOCKS; i++)
-            mean[side] += log(rates[side][i]) / BLOCKS;
-        for (int i = 0; i < BLOCKS; i++)
-            squares += pow(log(rates[side][i]) - mean[side], 2);
-    }
-    const double gain = mean[1] - mean[0];
-    const double half = t_of_6 * sqrt(squares / (2 * BLOCKS - 2) * 2 / BLOCKS);
-    if (!isfinite(gain) || !isfinite(half))
-        return;
-    doctor->gain = exp(gain);
-    doctor->low = exp(gain - half);
-    doctor->high = exp(gain + half);
-    doctor->gain_is_proven = gain - half > 0;
-}
-
 static int become_load(void *line)
 {
     int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     return process_become_shell(line, null_fd, null_fd);
 }
 
-/* True for "taskset -acp 0-3 4711 && taskset ...". A shell runs it, so nothing else is allowed. */
-static bool sets_masks(const char *command)
+/* Lets doctor examine a job, and try what it advises. *tried: it advised something. */
+static int ask(const struct incident_work *work, pid_t pid, struct examination *examination,
+               const struct incident *incident, struct incident_doctor *doctor, bool *tried,
+               struct err *err)
 {
-    static const char on_pids[] = "taskset -acp ";
-    return !strncmp(command, on_pids, strlen(on_pids)) &&
-           command[strspn(command, "taskset 0123456789,-cp&")] == '\0';
-}
-
-/* The first command of an expected finding that only sets masks of live processes; "" = none. */
-static void find_command(const struct incident *incident, const json_t *json, char *command,
-                         size_t size)
-{
-    size_t i;
-    json_t *finding;
-    command[0] = '\0';
-    json_array_foreach(json_object_get(json, "findings"), i, finding)
-    {
-        const char *text = json_value_text_of(finding, "command");
-        if (is_expected(incident, json_value_text_of(finding, "id")) && sets_masks(text) &&
-            strlen(text) < size) {
-            (void)snprintf(command, size, "%s", text);
-            return;
-        }
-    }
-}
-
-/* Lets doctor examine the running job, runs the command that it prints, and compares. */
-static int try_command(const struct incident_work *work, const struct incident *incident,
-                       struct examination *examination, const struct process *load,
-                       struct incident_doctor *doctor, struct err *err)
-{
-    double before[BLOCKS], after[BLOCKS];
-    char command[4096];
     json_t *json;
-    examination->command = (struct line){.used = 0};
-    put(&examination->command, "exec");
-    put_word(&examination->command, "", examination->program);
-    (void)snprintf(command, sizeof(command), " doctor --json --time=%s --pid=%d",
-                   live_doctor_time_s, (int)load->pid);
-    put(&examination->command, command);
-    int rc = sleep_for(work, startup_s);
-    rc = rc ? rc : run_line(work, &examination->command, &json, doctor, err);
-    if (rc || !json)
-        return rc;
-    find_command(incident, json, command, sizeof(command));
+    write_doctor(work, pid, examination);
+    int rc = run_line(work, &examination->command, &json, doctor, err);
+    *tried = !rc && json && take_trial(json, doctor);
+    if (!rc && json && !pid)
+        take_findings(incident, json, doctor);
     json_decref(json);
-    if (!command[0]) {
-        text_set(doctor->reason, "what it advises has no command here");
-        return 0;
-    }
-    text_set(doctor->fix, "%.390s", command);
-    rc = measure_blocks(work, examination->counters, before);
-    examination->command = (struct line){.used = 0};
-    put(&examination->command, command);
-    if (!rc)
-        rc = run_line(work, &examination->command, &json, doctor, err);
-    doctor->reason[0] = '\0'; /* taskset prints no JSON */
-    if (!rc)
-        rc = sleep_for(work, change_s);
-    if (!rc)
-        rc = measure_blocks(work, examination->counters, after);
-    if (!rc)
-        compare_blocks((double *const[]){before, after}, doctor);
     return rc;
 }
 
@@ -368,38 +265,31 @@ static int try_live(const struct incident_work *work, const struct incident *inc
                     struct examination *examination, struct incident_doctor *doctor,
                     struct err *err)
 {
-    static const double load_end_s = 60;
     struct process load;
     int status;
+    bool tried;
     char line[SHELL_MOST + 8];
     (void)snprintf(line, sizeof(line), "exec %s", examination->load.text);
     int rc = process_start(&load, true, become_load, line);
     if (rc)
         return err_sys(err, rc, "cannot start the sick variant");
-    rc = try_command(work, incident, examination, &load, doctor, err);
+    rc = ask(work, load.pid, examination, incident, doctor, &tried, err);
+    if (!tried && !doctor->reason[0])
+        text_set(doctor->reason, "what it advises has no command here");
     (void)process_signal(&load, SIGTERM);
-    (void)process_end(&load, load_end_s, &status);
+    (void)process_end(&load, load_s, &status);
     return rc;
 }
 
 static int try_all(const struct incident_work *work, const struct incident *incident,
                    struct examination *examination, struct incident_doctor *doctor, struct err *err)
 {
-    json_t *json;
+    bool tried;
     write_load(work, incident, examination->program, examination->counters, &examination->load);
     write_metric(examination->counters, &examination->metric);
-    write_restart(work, examination->program, examination->load.text, examination->metric.text,
-                  &examination->command);
-    examination->command.is_full =
-        examination->command.is_full || examination->load.is_full || examination->metric.is_full;
-    int rc = run_line(work, &examination->command, &json, doctor, err);
-    if (rc || !json)
+    int rc = ask(work, 0, examination, incident, doctor, &tried, err);
+    if (rc || tried || !doctor->found_expected || !incident->doctor[0])
         return rc;
-    take_findings(incident, json, doctor);
-    bool tried = take_trial(json, doctor);
-    json_decref(json);
-    if (tried || !doctor->found_expected || !incident->doctor[0])
-        return 0;
     return try_live(work, incident, examination, doctor, err);
 }
 

@@ -105,9 +105,7 @@ int session_not_started(const struct session *s, int rc)
 {
     if (s->signals.interrupted)
         return EXIT_INTERRUPTED;
-    bool lost = rc == -EIO || rc == -ETIME || rc == -ECHILD || rc == -ECONNABORTED ||
-                rc == -EAGAIN; /* its MPI process could not be started */
-    return s->job_env.launcher && lost ? EXIT_NOT_RUN : EXIT_USAGE;
+    return s->job_env.launcher && rc == -EIO ? EXIT_NOT_RUN : EXIT_USAGE;
 }
 
 /* Variants of a command keep the user's threads, unless the user chose a placement or threads. */
@@ -155,7 +153,7 @@ static void gather_environment(struct session *s)
     openmp_report(getenv, bitset_count(&cpus), find_openmp_use(&s->options), &s->openmp);
     for (size_t i = 0; i < s->openmp.n; i++)
         s->notes[n++] = s->openmp.text[i];
-    if (s->job.calls) {
+    if (s->job.mpi) {
         s->notes[n++] = job_run_describe(&s->job, s->job_note, sizeof(s->job_note));
         s->notes[n] = s->job.cpus_note[0] ? s->job.cpus_note : NULL;
     }

@@ -11,11 +11,11 @@
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/session/builds.h"
+#include "harness/cmd/session/job_run.h"
 #include "harness/engine/run/setup.h"
 #include "harness/lib/sys/signals.h"
 #include "harness/machine/facts/env.h"
 #include "harness/machine/facts/openmp.h"
-#include "harness/ranks/job/job_run.h"
 #include "harness/store/files/run_dir.h"
 #include "harness/store/files/trace_file.h"
 #include "harness/verdict/odd/collection.h"
@@ -64,7 +64,6 @@ struct session {
     struct signals signals;
     struct job_env job_env;
     struct job job;
-    struct job_rank_ops rank_ops;
     char job_note[300];
     struct run_setup *setup;   /* of the running scenario */
     struct collected *outcome; /* of the running scenario, or NULL */
@@ -109,8 +108,9 @@ int session_run(struct session *s, const struct scenario *const *scenarios, int 
 int session_run_scenario(struct session *s, const struct scenario *scenario,
                          const char *subdirectory);
 
-/* Prints the summary from the files, as 'contend report' does, and stores it beside them. */
-int session_print_summary(struct session *s, bool color, struct err *err);
+/* Prints the summary as 'contend report' does later, and stores it beside the files. */
+int session_print_summary(struct session *s, const struct verdict *verdict, bool color,
+                          struct err *err);
 
 /* Prints the scenario's time by arm and phase. */
 void session_print_times(const struct session *s, FILE *out);

@@ -19,12 +19,12 @@
 #include "harness/comms/cmd/options.h"
 #include "harness/comms/logs/read.h"
 #include "harness/comms/logs/record.h"
+#include "harness/engine/job/launcher.h"
 #include "harness/lib/files/file.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/sys/process.h"
 #include "harness/lib/sys/signals.h"
 #include "harness/lib/sys/tree.h"
-#include "harness/ranks/job/launcher.h"
 #include "harness/store/files/directory.h"
 
 #define TIMING_VARIABLE "CONTEND_COMMS_TIMING"

@@ -1,8 +1,6 @@
 #include "harness/doctor/apply/apply.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +10,7 @@
 #include "harness/lib/base/array.h"
 #include "harness/lib/files/file.h"
 #include "harness/lib/sys/affinity.h"
+#include "harness/lib/sys/task.h"
 
 static int err_other_process(pid_t pid, const char *name, struct err *err)
 {
@@ -20,20 +19,11 @@ static int err_other_process(pid_t pid, const char *name, struct err *err)
 }
 
 /* Calls `each` for every listed thread; threads that start meanwhile may be missed. */
-static int for_each_task(pid_t pid, int (*each)(pid_t pid, pid_t tid, void *arg), void *arg)
+static void for_each_task(pid_t pid, void (*each)(pid_t pid, pid_t tid, void *arg), void *arg)
 {
-    char path[48];
-    int rc = 0;
-    (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-    DIR *dir = opendir(path);
-    if (!dir)
-        return -ESRCH;
-    for (struct dirent *entry = readdir(dir); entry && !rc; entry = readdir(dir)) {
-        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-        rc = tid > 0 ? each(pid, tid, arg) : 0;
-    }
-    (void)closedir(dir);
-    return rc;
+    DIR *tasks = task_open(pid);
+    for (pid_t tid; (tid = task_next(&tasks));)
+        each(pid, tid, arg);
 }
 
 struct state_text {
@@ -42,17 +32,18 @@ struct state_text {
 };
 
 /* "PID START TID START MASK"; the first thread of a process comes first. */
-static int write_task(pid_t pid, pid_t tid, void *arg)
+static void write_task(pid_t pid, pid_t tid, void *arg)
 {
     struct state_text *text = arg;
     struct bitset mask;
     char list[BITSET_LIST_MAX];
     if (affinity_get(tid, &mask))
-        return 0; /* the thread has ended */
+        return; /* the thread has ended */
     text->n++;
-    (void)fprintf(text->out, "%d %llu %d %llu %s\n", (int)pid, apply_start_of(pid, pid), (int)tid,
-                  apply_start_of(pid, tid), bitset_format(&mask, list, sizeof(list)));
-    return 0;
+    (void)fprintf(text->out, "%d %llu %d %llu %s\n", (int)pid,
+                  (unsigned long long)task_started(pid, pid), (int)tid,
+                  (unsigned long long)task_started(pid, tid),
+                  bitset_format(&mask, list, sizeof(list)));
 }
 
 static bool is_there(const struct apply_process *process)
@@ -74,7 +65,7 @@ static int write_state(const struct apply_process *processes, size_t n, enum app
         apply_state_head(text.out, purpose);
     for (size_t i = 0; i < n && fd >= 0; i++)
         if (is_there(&processes[i]))
-            (void)for_each_task(processes[i].pid, write_task, &text);
+            for_each_task(processes[i].pid, write_task, &text);
     apply_state_end(text.out, text.n);
     int rc = fclose(text.out) ? -ENOMEM : 0;
     if (fd < 0) {
@@ -97,7 +88,7 @@ struct binding {
     pid_t tid; /* the thread where it failed */
 };
 
-static int bind_task(pid_t pid, pid_t tid, void *arg)
+static void bind_task(pid_t pid, pid_t tid, void *arg)
 {
     struct binding *binding = arg;
     (void)pid;
@@ -106,10 +97,9 @@ static int bind_task(pid_t pid, pid_t tid, void *arg)
         binding->rc = rc;
         binding->tid = tid;
     }
-    return 0;
 }
 
-static int compare_task(pid_t pid, pid_t tid, void *arg)
+static void compare_task(pid_t pid, pid_t tid, void *arg)
 {
     struct binding *binding = arg;
     struct bitset mask;
@@ -118,16 +108,15 @@ static int compare_task(pid_t pid, pid_t tid, void *arg)
         binding->rc = -EIO;
         binding->tid = tid;
     }
-    return 0;
 }
 
 static void for_each_bound(const struct apply_process *process,
-                           int (*each)(pid_t pid, pid_t tid, void *arg), void *arg)
+                           void (*each)(pid_t pid, pid_t tid, void *arg), void *arg)
 {
     if (process->tid)
-        (void)each(process->pid, process->tid, arg);
+        each(process->pid, process->tid, arg);
     else
-        (void)for_each_task(process->pid, each, arg);
+        for_each_task(process->pid, each, arg);
 }
 
 /* Binds in two passes: a thread started during the first one may have the mask of a thread that was
@@ -253,7 +242,7 @@ static int err_not_restored(pid_t pid, const struct binding *done, struct err *e
 static void restore_tasks(pid_t pid, struct binding *binding)
 {
     for (int pass = 0; pass < 2; pass++)
-        (void)for_each_task(pid, bind_task, binding);
+        for_each_task(pid, bind_task, binding);
 }
 
 /* The first thread's line restores all threads, so new ones too; other lines restore their own. */
@@ -263,7 +252,7 @@ static int restore(const struct apply_mask *kept, struct err *err)
     if (kept->tid == kept->pid)
         restore_tasks(kept->pid, &binding);
     else if (apply_is_same(kept->pid, kept->tid, kept->task_start_ticks))
-        (void)bind_task(kept->pid, kept->tid, &binding);
+        bind_task(kept->pid, kept->tid, &binding);
     return err_not_restored(kept->pid, &binding, err);
 }
 

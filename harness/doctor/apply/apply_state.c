@@ -8,8 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/doctor/reader/reader_parts.h"
 #include "harness/lib/files/file.h"
+#include "harness/lib/files/proc.h"
+#include "harness/lib/sys/task.h"
 
 static const char heading[] = "contend doctor state 3 ";
 enum { STATE_MOST = 1 << 26 };
@@ -46,20 +47,9 @@ int apply_make_folder(const char *path, struct err *err)
     return 0;
 }
 
-unsigned long long apply_start_of(pid_t pid, pid_t tid)
-{
-    char path[64], buf[READER_STAT_MAX];
-    int once = -1;
-    struct reader_stat stat = {0};
-    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-    bool there = reader_read(AT_FDCWD, path, &once, buf, sizeof(buf)) &&
-                 reader_parse_stat(buf, &stat) && stat.state != 'Z';
-    return there ? stat.start_ticks : 0;
-}
-
 bool apply_is_same(pid_t pid, pid_t tid, unsigned long long start_ticks)
 {
-    return start_ticks && apply_start_of(pid, tid) == start_ticks;
+    return start_ticks && task_started(pid, tid) == start_ticks;
 }
 
 struct place {
@@ -68,13 +58,11 @@ struct place {
 
 static void find_place(struct place *place)
 {
-    int once = -1;
     *place = (struct place){.host = "-", .boot = "-", .pids = "-"};
     if (gethostname(place->host, sizeof(place->host) - 1) || !place->host[0])
         (void)snprintf(place->host, sizeof(place->host), "-");
-    if (reader_read(AT_FDCWD, "/proc/sys/kernel/random/boot_id", &once, place->boot,
-                    sizeof(place->boot)))
-        place->boot[strcspn(place->boot, "\n")] = '\0';
+    if (!PROC_TEXT("", place->boot, "/proc/sys/kernel/random/boot_id"))
+        (void)snprintf(place->boot, sizeof(place->boot), "-");
     ssize_t n = readlink("/proc/self/ns/pid", place->pids, sizeof(place->pids) - 1);
     if (n > 0)
         place->pids[n] = '\0';
@@ -86,7 +74,7 @@ void apply_state_head(FILE *out, enum apply_purpose purpose)
     find_place(&here);
     (void)fprintf(out, "%s%s %d %llu %s %s %s\n", heading,
                   purpose == APPLY_TRIAL ? "trial" : "kept", (int)getpid(),
-                  apply_start_of(getpid(), getpid()), here.host, here.boot, here.pids);
+                  (unsigned long long)task_started(getpid(), 0), here.host, here.boot, here.pids);
 }
 
 void apply_state_end(FILE *out, size_t n)

@@ -72,9 +72,6 @@ int apply_state_create(const char *path, struct err *err);
  * after an error. */
 int apply_state_read(const char *path, struct apply_state *state, struct err *err);
 
-/* When a thread started, in clock ticks since boot; 0 = it has ended. */
-unsigned long long apply_start_of(pid_t pid, pid_t tid);
-
 /* True if that thread still exists and has that start time. */
 bool apply_is_same(pid_t pid, pid_t tid, unsigned long long start_ticks);
 

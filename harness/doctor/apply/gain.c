@@ -2,11 +2,6 @@
 
 #include <math.h>
 
-#include "harness/lib/stats/student.h"
-
-const char *const gain_verdict_names[] = {
-    [GAIN_PROVEN] = "proven", [GAIN_NONE] = "none", [GAIN_UNCLEAR] = "unclear"};
-
 /* A smaller gain is not worth a change to a running job. */
 static const double least_gain = 1.05;
 
@@ -65,37 +60,33 @@ double gain_block_s(double left_s, double change_s, size_t done, double shortest
     return fmin(fmax(left_s / (2 * pairs) - change_s, shortest_s), longest_s);
 }
 
-struct gain gain_make(const struct gain_pairs *pairs)
+struct evidence gain_make(const struct gain_pairs *pairs)
 {
-    struct gain gain = {.verdict = GAIN_UNCLEAR, .ratio = NAN, .low = NAN, .high = NAN};
-    double n = (double)pairs->n, before = 0, after = 0, squares = 0;
+    struct evidence gain = evidence_none;
+    struct evidence_runs runs = {.known.nothing = true, .tail = 0.025};
+    double before = 0, after = 0;
     for (size_t i = 0; i < pairs->n; i++) {
-        gain.before += pairs->before[i] / n;
-        gain.after += pairs->after[i] / n;
-        before += log(pairs->before[i]) / n;
-        after += log(pairs->after[i]) / n;
+        const double log_before = log(pairs->before[i]), log_after = log(pairs->after[i]);
+        before += pairs->before[i] / (double)pairs->n;
+        after += pairs->after[i] / (double)pairs->n;
+        if (pairs->are_starts)
+            moments_add(&runs.sides[RUN_SPREAD_BASE], log_before);
+        moments_add(&runs.sides[RUN_SPREAD_OTHER],
+                    pairs->are_starts ? log_after : log_after - log_before);
     }
-    if (pairs->n < GAIN_PAIRS_LEAST)
-        return gain;
-    for (size_t i = 0; i < pairs->n; i++) {
-        double off_before = log(pairs->before[i]) - before,
-               off_after = log(pairs->after[i]) - after;
-        squares += pairs->are_starts ? off_before * off_before + off_after * off_after
-                                     : (off_after - off_before) * (off_after - off_before);
-    }
-    /*
-     * For starts, the difference has twice the variance of a single start, and twice the degrees of
-     * freedom.
-     */
-    double free = (pairs->are_starts ? 2 : 1) * (n - 1);
-    double variance = squares / free * (pairs->are_starts ? 2 : 1);
-    double half = student_quantile(0.025, free) * sqrt(variance / n);
-    gain.ratio = exp(after - before);
-    gain.low = exp(after - before - half);
-    gain.high = exp(after - before + half);
-    if (gain.low > 1)
-        gain.verdict = GAIN_PROVEN;
-    else if (gain.high <= least_gain)
-        gain.verdict = GAIN_NONE;
+    if (pairs->n >= GAIN_PAIRS_LEAST)
+        gain = evidence_of_runs(&runs);
+    gain.base = before;
+    gain.other = after;
+    gain.outcome = gain.low > 1              ? OUTCOME_FASTER
+                   : gain.high <= least_gain ? OUTCOME_SAME
+                                             : OUTCOME_UNCLEAR;
     return gain;
+}
+
+const char *gain_name(const struct evidence *gain)
+{
+    return gain->outcome == OUTCOME_FASTER ? "proven"
+           : gain->outcome == OUTCOME_SAME ? "none"
+                                           : "unclear";
 }

@@ -23,10 +23,17 @@ static const double crowded = 1.25;
  * busy threads on 16 CPUs slept so often that all wanted 15.3 CPUs, and ran at 1/18 of its speed.
  */
 static const double queued_spinning = 0.05;
+/*
+ * Callers of one pool that spins for this share: the cause is a fact, though what one thread a call
+ * brings is not known. Four callers on 16 CPUs spun for 54% and gained 2.1x, while their computing
+ * alone would have filled seven CPUs: small products cost more on many CPUs.
+ */
+static const double spinning_much = 0.4;
 
 /*
  * Groups that share CPUs, and their teams. A process whose samples show no spinning counts with the
- * others: its number of threads is no loss, but they take CPUs.
+ * others: its number of threads is no loss, but they take CPUs. So does one with too few samples
+ * of a kind that does not spin: others left it hardly any CPU time.
  */
 struct teams {
     size_t ngroups, nwho, nstopped; /* stopped: by a quota, which checks_quota.c judges */
@@ -56,7 +63,8 @@ static void add_process(const struct view *view, const struct view_process *proc
     const struct check_team team = check_team_of(view, process);
     const double oncpu_s = view_oncpu_s(process), spun = view_spin_share(process);
     teams->nthreads += team.threads;
-    if (team.threads < 2 || spun < check_spinning_least) {
+    const bool is_unclear = isnan(spun) && process->samples && !check_team_spins(process, &team);
+    if (team.threads < 2 || spun < check_spinning_least || is_unclear) {
         teams->nothers += team.threads > 0;
         teams->threads_of_others += team.threads;
         return;
@@ -87,6 +95,16 @@ static bool shares_pool(const struct teams *teams)
 {
     return are_nested(teams) && teams->team[0].runtime &&
            teams->team[0].runtime->library == LIBRARY_OPENBLAS;
+}
+
+/* Long calls gain by the threads of a pool, even if one call has it at a time. */
+static void format_unused(const struct teams *teams, char *buf, size_t size)
+{
+    if (shares_pool(teams) && teams->npools < teams->room)
+        (void)snprintf(buf, size,
+                       " Its %u callers then use %u of %u CPUs, so long calls may be slower: "
+                       "measure both with --verify and --restart.",
+                       teams->npools, teams->npools, teams->room);
 }
 
 static void find_teams(const struct checker *checker, const bool *in, struct teams *teams)
@@ -268,6 +286,7 @@ static void report_crowd(struct checker *checker, const bool *in, struct teams *
     format_size(teams, evidence, sizeof(evidence));
     check_team_format(&teams->team[0], runtime, sizeof(runtime));
     format_pinning(checker, in, teams, now, sizeof(now));
+    format_unused(teams, now, sizeof(now));
     write_starts(checker, teams, command, sizeof(command), how, sizeof(how), &env_changes);
     if (strlen(now) + strlen(how) > TAIL_MOST)
         now[0] = '\0';
@@ -299,11 +318,12 @@ static bool is_oversubscribed(const struct teams *teams)
         !isnan(spin_share(teams)) && times >= (is_nested && teams->each == 1 ? worth : 2 * worth);
     /* Callers sleep in a queue for the pool, so that few are in the run queue. */
     const double queued = is_nested ? 0 : queued_spinning;
+    const bool is_crowded = teams->wanted >= crowded * bitset_count(&teams->cpus) ||
+                            (is_seen_to_lose && teams->queued >= queued);
     return teams->nwho && teams->nstopped < teams->ngroups && !bitset_empty(&teams->cpus) &&
            teams->most > teams->each && teams->nthreads > teams->room &&
-           (teams->wanted >= crowded * bitset_count(&teams->cpus) ||
-            (is_seen_to_lose && teams->queued >= queued)) &&
-           !(times < worth);
+           ((shares_pool(teams) && spin_share(teams) >= spinning_much) ||
+            (is_crowded && !(times < worth)));
 }
 
 void check_crowd(struct checker *checker)

@@ -66,10 +66,12 @@ bool doctor_is_own_process(const void *arg, const struct view_process *process)
     return process->pid == getpid() || process->parent == getpid();
 }
 
+/* True also for the rest of the job that the user named. */
 static bool is_target(const void *arg, const struct view_process *process)
 {
     const struct planning *planning = arg;
-    return doctor_is_own_process(NULL, process) ||
+    const struct host *host = planning->view->host;
+    return doctor_is_own_process(NULL, process) || (host && host->hung.named && process->watched) ||
            apply_worker_of(planning->view, process, planning->leads, planning->n) < planning->n;
 }
 

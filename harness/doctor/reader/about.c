@@ -104,12 +104,6 @@ static void read_maps(struct reader *reader, const struct view_process *process,
     }
 }
 
-static uint64_t find_kib(const char *text, const char *name)
-{
-    const char *at = strstr(text, name);
-    return at ? strtoull(at + strlen(name), NULL, 10) << 10 : 0;
-}
-
 /* Returns the resident size in bytes, 0 = unknown. */
 static uint64_t read_status(const struct view_process *process, struct view_about *about)
 {
@@ -117,16 +111,9 @@ static uint64_t read_status(const struct view_process *process, struct view_abou
     int once = -1;
     if (!reader_read(process->source.dir_fd, "status", &once, text, sizeof(text)))
         return 0;
-    uint64_t resident_bytes = find_kib(text, "\nVmRSS:");
-    char *at = strstr(text, "\nMems_allowed_list:");
-    if (at) {
-        at += strlen("\nMems_allowed_list:");
-        at += strspn(at, " \t");
-        at[strcspn(at, "\n")] = '\0';
-        if (bitset_parse(at, &about->mems, NULL))
-            about->mems = (struct bitset){0};
-    }
-    return resident_bytes;
+    (void)proc_find_list(text, "Mems_allowed_list", &about->mems);
+    const char *kib = proc_find(text, "VmRSS");
+    return kib ? strtoull(kib, NULL, 10) << 10 : 0;
 }
 
 /* "7f.. default anon=3 dirty=3 N0=2 N1=1 kernelpagesize_kB=4" */
@@ -139,7 +126,8 @@ static void add_pages(char *line, struct view_about *about)
             page_kib = strtoull(word + 18, NULL, 10);
         if (word[0] != 'N' || word[1] < '0' || word[1] > '9')
             continue;
-        const char *at = reader_number(word + 1, &node);
+        char *at;
+        node = strtoull(word + 1, &at, 10);
         if (*at == '=' && node < VIEW_NODES_MAX)
             pages[node] = strtoull(at + 1, NULL, 10);
     }

@@ -6,15 +6,12 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/doctor/reader/reader_parts.h"
 #include "harness/lib/base/array.h"
-#include "harness/lib/base/text.h"
-#include "harness/lib/files/proc.h"
 
 static const char *const controllers[CGROUP_KINDS] = {
     [CGROUP_CPU] = "cpu",
@@ -22,26 +19,10 @@ static const char *const controllers[CGROUP_KINDS] = {
     [CGROUP_MEMORY] = "memory",
 };
 
-double reader_weight(int nice)
-{
-    return 1024 * pow(1.25, -nice);
-}
-
-/* The root of the machine competes with nothing: version 2 has no weight there, version 1 has one
- * that cannot be set. */
-static double read_weight(const struct reader *reader, const struct view_cgroup *cgroup)
-{
-    char path[PATH_MAX];
-    (void)snprintf(path, sizeof(path), "%s%s/release_agent", reader->root, cgroup->path);
-    if (cgroup->v2)
-        return proc_read_number(reader->root, "%s/cpu.weight", cgroup->path) * 1024 / 100;
-    return access(path, F_OK) ? proc_read_number(reader->root, "%s/cpu.shares", cgroup->path) : NAN;
-}
-
 static void read_limits(const struct reader *reader, struct view_cgroup *cgroup)
 {
-    cgroup->weight = read_weight(reader, cgroup);
-    cgroup->quota_cpus = cgroup_read_quota(reader->root, cgroup->path, cgroup->v2);
+    cgroup->weight = cgroup_read_weight(reader->root, cgroup->path);
+    cgroup->quota_cpus = cgroup_read_quota(reader->root, cgroup->path);
     (void)proc_read_list(reader->root, &cgroup->cpus, "%s/%s", cgroup->path,
                          cgroup->v2 ? "cpuset.cpus.effective" : "cpuset.effective_cpus");
 }
@@ -68,7 +49,7 @@ static int add_folder(struct reader *reader, const char *path, size_t mount_leng
         *rc = err_set(err, -ENOMEM, "out of memory for %zu cgroups", view->ncgroups + 1);
         return -1;
     }
-    *cgroup = (struct view_cgroup){.parent = parent, .v2 = v2, .periods_then = NAN};
+    *cgroup = (struct view_cgroup){.parent = parent, .v2 = v2, .then.periods = NAN};
     proc_copy_text(cgroup->path, sizeof(cgroup->path), path);
     read_limits(reader, cgroup);
     return (int)view->ncgroups - 1;
@@ -98,29 +79,6 @@ static int add_path(struct reader *reader, const char *mount, const char *path, 
     return add_folder(reader, at, strlen(mount), v2, rc, err);
 }
 
-/* A line such as "4:cpu,cpuacct:/docker/1f" or "0::/user.slice". */
-static int add_line(struct reader *reader, struct view_process *process, char *line,
-                    struct err *err)
-{
-    char mount[64];
-    int rc = 0;
-    char *list = strchr(line, ':'), *path = list ? strchr(list + 1, ':') : NULL;
-    if (!path)
-        return 0;
-    *list++ = *path++ = '\0';
-    for (int kind = 0; kind < CGROUP_KINDS && !rc; kind++) {
-        bool v2 = !list[0];
-        if (v2 && process->cgroup[kind] >= 0)
-            continue; /* this controller is on version 1 */
-        if (!v2 && !text_has_word(list, ',', controllers[kind]))
-            continue;
-        (void)snprintf(mount, sizeof(mount), "/sys/fs/cgroup%s%s", v2 ? "" : "/",
-                       v2 ? "" : controllers[kind]);
-        process->cgroup[kind] = add_path(reader, mount, path, v2, !process->watched, &rc, err);
-    }
-    return rc;
-}
-
 /* A file of a process, of which only watched ones keep their folder open. */
 static bool read_file(const struct reader *reader, const struct view_process *process,
                       const char *name, char *text, size_t size)
@@ -141,12 +99,12 @@ static void read_autogroup(const struct reader *reader, struct view_process *pro
     if (proc_read_number(reader->root, "/proc/sys/kernel/sched_autogroup_enabled") == 1 &&
         read_file(reader, process, "autogroup", text, sizeof(text)) &&
         sscanf(text, "/autogroup-%d nice %d", &process->autogroup, &nice) == 2)
-        process->autogroup_weight = reader_weight(nice);
+        process->autogroup_weight = task_weight(nice);
 }
 
 int reader_read_weights(struct reader *reader, struct view_process *process, struct err *err)
 {
-    char text[4096], *rest = NULL;
+    char text[4 * PATH_MAX], mount[64], path[PATH_MAX];
     int rc = 0;
     if (process->source.knows_weights)
         return 0;
@@ -154,44 +112,31 @@ int reader_read_weights(struct reader *reader, struct view_process *process, str
     read_autogroup(reader, process);
     if (!read_file(reader, process, "cgroup", text, sizeof(text)))
         return 0;
-    for (char *line = strtok_r(text, "\n", &rest); line && !rc; line = strtok_r(NULL, "\n", &rest))
-        rc = add_line(reader, process, line, err);
+    for (int kind = 0; kind < CGROUP_KINDS && !rc; kind++) {
+        const bool v1 = cgroup_parse_path(text, controllers[kind], path, sizeof(path));
+        if (!v1 && !cgroup_parse_path(text, "", path, sizeof(path)))
+            continue;
+        (void)snprintf(mount, sizeof(mount), "/sys/fs/cgroup%s%s", v1 ? "/" : "",
+                       v1 ? controllers[kind] : "");
+        process->cgroup[kind] = add_path(reader, mount, path, !v1, !process->watched, &rc, err);
+    }
     return rc;
 }
 
-/* The number after the name, times `scale`; NaN if the name is missing. */
-static double find_number(const char *text, const char *name, double scale)
+static void read_counts(const struct reader *reader, struct view_cgroup *cgroup, bool mark)
 {
-    const char *at = strstr(text, name);
-    return at ? strtod(at + strlen(name), NULL) * scale : (double)NAN;
-}
-
-static void read_stat(struct reader *reader, struct view_cgroup *cgroup, bool mark)
-{
-    char path[PATH_MAX], text[2048];
-    (void)snprintf(path, sizeof(path), "%s%s/cpu.stat", reader->root, cgroup->path);
-    if (!reader_read(reader->proc_fd, path, &cgroup->stat_fd, text, sizeof(text))) {
-        cgroup->periods = cgroup->throttled_periods = cgroup->throttled_s = NAN;
-        return;
-    }
-    double periods = find_number(text, "nr_periods ", 1);
-    double throttled_periods = find_number(text, "nr_throttled ", 1);
-    double throttled_s = cgroup->v2 ? find_number(text, "throttled_usec ", 1e-6)
-                                    : find_number(text, "throttled_time ", 1e-9);
-    if (mark || isnan(cgroup->periods_then)) {
-        cgroup->periods_then = periods;
-        cgroup->throttled_periods_then = throttled_periods;
-        cgroup->throttled_then_s = throttled_s;
-    }
-    cgroup->periods = periods - cgroup->periods_then;
-    cgroup->throttled_periods = throttled_periods - cgroup->throttled_periods_then;
-    cgroup->throttled_s = throttled_s - cgroup->throttled_then_s;
+    const struct cgroup_counts now = cgroup_read_counts(reader->root, cgroup->path);
+    if (mark || isnan(cgroup->then.periods))
+        cgroup->then = now;
+    cgroup->periods = now.periods - cgroup->then.periods;
+    cgroup->throttled_periods = now.throttled_periods - cgroup->then.throttled_periods;
+    cgroup->throttled_s = now.throttled_s - cgroup->then.throttled_s;
 }
 
 void reader_read_cgroups(struct reader *reader, bool mark)
 {
     for (size_t i = 0; i < reader->view.ncgroups; i++) {
-        read_stat(reader, &reader->view.cgroups[i], mark);
+        read_counts(reader, &reader->view.cgroups[i], mark);
         if (mark)
             read_limits(reader, &reader->view.cgroups[i]);
     }
@@ -201,8 +146,8 @@ void reader_roll_cgroups(struct reader *reader)
 {
     for (size_t i = 0; i < reader->view.ncgroups; i++) {
         struct view_cgroup *cgroup = &reader->view.cgroups[i];
-        cgroup->periods_then += cgroup->periods;
-        cgroup->throttled_periods_then += cgroup->throttled_periods;
-        cgroup->throttled_then_s += cgroup->throttled_s;
+        cgroup->then.periods += cgroup->periods;
+        cgroup->then.throttled_periods += cgroup->throttled_periods;
+        cgroup->then.throttled_s += cgroup->throttled_s;
     }
 }

@@ -2,7 +2,6 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/doctor/reader/host.h"
@@ -10,19 +9,6 @@
 
 /* Indexes of host_memory.then. */
 enum { SOME, REFAULTS, KILLS, SCANS, COUNTERS };
-
-/* Version 1 gives a huge limit if there is none. */
-static const double no_limit_bytes = 0x1p60;
-
-/* Total in us of a line "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234". */
-static double read_pressure(const char *root, const char *path)
-{
-    char text[128];
-    if (!proc_read_field(root, path, "some", ' ', text, sizeof(text)))
-        return NAN;
-    const char *total = strstr(text, "total=");
-    return total ? strtod(total + 6, NULL) : (double)NAN;
-}
 
 static double sum_known(double a, double b)
 {
@@ -40,7 +26,7 @@ static double read_refaults(const char *root, const char *dir, const char *file)
 
 static void read_whole(const char *root, double counters[COUNTERS])
 {
-    counters[SOME] = read_pressure(root, "/proc/pressure/memory");
+    counters[SOME] = proc_read_pressure_s(root, "/proc/pressure/memory");
     counters[REFAULTS] = read_refaults(root, "/proc", "vmstat");
     counters[KILLS] = proc_read_count(root, "oom_kill", ' ', "/proc/vmstat");
     /* Reclaim within a cgroup, or on request, has counters of its own. */
@@ -52,7 +38,7 @@ static void read_group(const char *root, const char *dir, double counters[COUNTE
 {
     char path[PATH_MAX];
     (void)snprintf(path, sizeof(path), "%s/memory.pressure", dir);
-    counters[SOME] = read_pressure(root, path);
+    counters[SOME] = proc_read_pressure_s(root, path);
     counters[REFAULTS] = read_refaults(root, dir, "memory.stat");
     counters[KILLS] = proc_read_count(root, "oom_kill", ' ', "%s/memory.events", dir);
     if (isnan(counters[KILLS])) /* version 1 */
@@ -60,22 +46,9 @@ static void read_group(const char *root, const char *dir, double counters[COUNTE
     counters[SCANS] = NAN;
 }
 
-static double read_limit(const char *root, const char *dir)
+static double least_limit(const struct cgroup_memory *memory)
 {
-    static const char *const files[] = {"memory.high", "memory.max", "memory.limit_in_bytes"};
-    double least = NAN;
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        double limit = proc_read_number(root, "%s/%s", dir, files[i]);
-        if (limit < no_limit_bytes)
-            least = fmin(least, limit);
-    }
-    return least;
-}
-
-static double read_use(const char *root, const char *dir)
-{
-    double bytes = proc_read_number(root, "%s/memory.current", dir);
-    return isnan(bytes) ? proc_read_number(root, "%s/memory.usage_in_bytes", dir) : bytes;
+    return fmin(memory->high_bytes, memory->limit_bytes);
 }
 
 static void read_counters(const struct host *host, const struct host_memory *memory,
@@ -111,7 +84,8 @@ void host_mark_memory(const struct view *view, struct host *host)
             continue;
         /* The root is the whole machine, unless it has a limit: a container's. */
         const struct view_cgroup *group = &view->cgroups[at];
-        if (group->parent >= 0 || !isnan(read_limit(host->root, group->path)))
+        const struct cgroup_memory memory = cgroup_read_memory(host->root, group->path);
+        if (group->parent >= 0 || !isnan(least_limit(&memory)))
             add_group(host, group->path);
     }
 }
@@ -123,9 +97,9 @@ static void read_limits(const char *root, struct host_memory *memory)
     memory->limit_bytes = memory->used = NAN;
     memcpy(dir, memory->path, sizeof(dir));
     for (char *slash; (slash = strrchr(dir, '/')); *slash = '\0') {
-        double limit = read_limit(root, dir);
-        memory->limit_bytes = fmin(memory->limit_bytes, limit);
-        memory->used = fmax(memory->used, read_use(root, dir) / limit);
+        const struct cgroup_memory its = cgroup_read_memory(root, dir);
+        memory->limit_bytes = fmin(memory->limit_bytes, least_limit(&its));
+        memory->used = fmax(memory->used, its.used_bytes / least_limit(&its));
     }
     if (!memory->path[0])
         memory->used = 1 - proc_read_memory_bytes(root, "MemAvailable") /
@@ -140,7 +114,7 @@ void host_finish_memory(const struct view *view, struct host *host)
         read_counters(host, memory, now);
         for (int c = 0; c < COUNTERS; c++)
             gained[c] = fmax(now[c] - memory->then[c], 0) + (isnan(now[c]) ? (double)NAN : 0);
-        memory->some = gained[SOME] / 1e6 / view->wall_s;
+        memory->some = gained[SOME] / view->wall_s;
         memory->refaults = gained[REFAULTS] / view->wall_s;
         memory->kills = gained[KILLS];
         memory->scans = gained[SCANS] / view->wall_s;

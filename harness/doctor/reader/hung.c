@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "harness/doctor/reader/proc_sampler.h"
+#include "harness/lib/files/proc.h"
 
 bool hung_read_wait(const char *syscall, uint32_t *joins)
 {
@@ -47,17 +49,17 @@ static bool waits_without_end(struct proc_sampler *at, int tid, bool has_ended,
 {
     char text[4096];
     uint32_t joins = 0;
-    uint64_t switches = 0;
     if (!has_ended && (!proc_sampler_read(at, tid, "syscall", text, sizeof(text)) ||
                        !hung_read_wait(text, &joins)))
         return false;
     /* Read after syscall: a thread that ran between two looks has another count at the second. */
-    if (!proc_sampler_read(at, tid, "status", text, sizeof(text)) ||
-        !view_read_switches(text, &switches))
+    if (!proc_sampler_read(at, tid, "status", text, sizeof(text)))
         return false;
+    const double switches = proc_find_number(text, "voluntary_ctxt_switches") +
+                            proc_find_number(text, "nonvoluntary_ctxt_switches");
     seen->threads += !has_ended;
     seen->switches += switches;
-    return !joins || has_thread(at, joins);
+    return !isnan(switches) && (!joins || has_thread(at, joins));
 }
 
 /* False, with errno EACCES or EPERM, if it may not be traced. */

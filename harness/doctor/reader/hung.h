@@ -22,8 +22,8 @@ struct hung_process {
     int pid;
     uint64_t start_ticks;
     unsigned threads;
-    uint64_t switches; /* context switches of all threads so far */
-    double then_s;     /* view.now_s at the first look */
+    double switches; /* context switches of all threads so far */
+    double then_s;   /* view.now_s at the first look */
     bool is_python;
 };
 

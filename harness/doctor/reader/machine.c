@@ -35,39 +35,25 @@ int reader_open_machine(struct reader *reader, struct err *err)
 }
 
 /*
- * A line "cpu3 user nice system idle iowait irq softirq steal guest guest_nice". Counters of one
- * CPU only grow, together as fast as the clock. If they do not, the line belongs to another CPU of
- * this number, as under lxcfs, or the CPU was offline in between: then its time starts at this
- * read.
+ * Counters of one CPU only grow, together as fast as the clock. If they do not, the line belongs to
+ * another CPU of this number, as under lxcfs, or the CPU was offline in between: then its time
+ * starts at this read.
  */
-static void read_cpu(const struct reader *reader, const char *line, bool mark, struct view_cpu *cpu)
+static void note_cpu(const double now_s[PROC_TIMES], double wall_s, bool mark, struct view_cpu *cpu)
 {
-    enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, FIELDS };
-    uint64_t ticks[FIELDS];
-    const char *at = line + strcspn(line, " ");
-    for (int i = 0; i < FIELDS; i++)
-        at = reader_number(at, &ticks[i]);
-    const double now[] = {
-        (double)ticks[USER],
-        (double)ticks[NICE],
-        (double)ticks[SYSTEM],
-        (double)(ticks[IDLE] + ticks[IOWAIT]),
-        (double)(ticks[IRQ] + ticks[SOFTIRQ]),
-        (double)ticks[STEAL],
-    };
     double *const since[] = {&cpu->user_s, &cpu->nice_s, &cpu->system_s,
                              &cpu->idle_s, &cpu->irq_s,  &cpu->steal_s};
-    const double slack = 0.5 * reader->hertz, most = 1.5 * reader->view.wall_s * reader->hertz;
-    double forward = 0, back = 0;
-    for (size_t i = 0; i < sizeof(now) / sizeof(now[0]); i++) {
-        forward += fmax(now[i] - cpu->then[i], 0);
-        back += fmax(cpu->then[i] - now[i], 0);
+    static const double slack_s = 0.5;
+    double forward_s = 0, back_s = 0;
+    for (int i = 0; i < PROC_TIMES; i++) {
+        forward_s += fmax(now_s[i] - cpu->then_s[i], 0);
+        back_s += fmax(cpu->then_s[i] - now_s[i], 0);
     }
-    mark = mark || back > slack || forward > most + slack;
-    for (size_t i = 0; i < sizeof(now) / sizeof(now[0]); i++) {
+    mark = mark || back_s > slack_s || forward_s > 1.5 * wall_s + slack_s;
+    for (int i = 0; i < PROC_TIMES; i++) {
         if (mark)
-            cpu->then[i] = now[i];
-        *since[i] = fmax(now[i] - cpu->then[i], 0) / reader->hertz;
+            cpu->then_s[i] = now_s[i];
+        *since[i] = fmax(now_s[i] - cpu->then_s[i], 0);
     }
 }
 
@@ -107,20 +93,18 @@ static int read_cpus(struct reader *reader, bool mark, struct err *err)
     view->online = (struct bitset){0};
     for (char *line = text; line; line = strchr(line, '\n')) {
         line += *line == '\n';
-        uint64_t os_cpu;
+        int os_cpu;
+        double now_s[PROC_TIMES];
         bool is_new = mark;
-        if (strncmp(line, "cpu", 3) != 0)
+        if (!proc_parse_cpu(line, &os_cpu, now_s))
             break;
-        if (line[3] < '0' || line[3] > '9')
-            continue; /* the sum over all CPUs */
-        (void)reader_number(line + 3, &os_cpu);
-        if (os_cpu >= BITSET_BITS)
-            continue;
+        if (os_cpu < 0 || os_cpu >= BITSET_BITS)
+            continue; /* -1: the sum over all CPUs */
         struct view_cpu *cpu = find_cpu(view, (unsigned)os_cpu, &is_new);
         if (!cpu)
             return err_set(err, -ENOMEM, "out of memory for %zu CPUs", view->ncpus + 1);
         bitset_set(&view->online, (unsigned)os_cpu);
-        read_cpu(reader, line, is_new, cpu);
+        note_cpu(now_s, view->wall_s, is_new, cpu);
     }
     drop_offline(view);
     return 0;
@@ -131,13 +115,10 @@ int reader_read_machine(struct reader *reader, bool mark, struct err *err)
     struct view *view = &reader->view;
     char text[512];
     int once = -1;
-    if (reader_read(reader->proc_fd, "pressure/cpu", &reader->pressure_fd, text, sizeof(text))) {
-        const char *at = strstr(text, "total=");
-        double total_us = at ? strtod(at + strlen("total="), NULL) : NAN;
-        if (mark)
-            reader->pressure_then_us = total_us;
-        view->pressure_share = (total_us - reader->pressure_then_us) / 1e6 / view->wall_s;
-    }
+    double pressure_s = proc_read_pressure_s(reader->root, "/proc/pressure/cpu");
+    if (mark)
+        reader->pressure_then_s = pressure_s;
+    view->pressure_share = (pressure_s - reader->pressure_then_s) / view->wall_s;
     if (reader_read(reader->proc_fd, "loadavg", &once, text, sizeof(text)))
         view->load = strtod(text, NULL);
     return read_cpus(reader, mark, err);
@@ -146,12 +127,12 @@ int reader_read_machine(struct reader *reader, bool mark, struct err *err)
 void reader_roll_machine(struct reader *reader)
 {
     struct view *view = &reader->view;
-    reader->pressure_then_us += view->pressure_share * view->wall_s * 1e6;
+    reader->pressure_then_s += view->pressure_share * view->wall_s;
     for (size_t i = 0; i < view->ncpus; i++) {
         struct view_cpu *cpu = &view->cpus[i];
-        const double since[] = {cpu->user_s, cpu->nice_s, cpu->system_s,
-                                cpu->idle_s, cpu->irq_s,  cpu->steal_s};
-        for (size_t c = 0; c < sizeof(since) / sizeof(since[0]); c++)
-            cpu->then[c] += since[c] * reader->hertz;
+        const double since_s[] = {cpu->user_s, cpu->nice_s, cpu->system_s,
+                                  cpu->idle_s, cpu->irq_s,  cpu->steal_s};
+        for (int c = 0; c < PROC_TIMES; c++)
+            cpu->then_s[c] += since_s[c];
     }
 }

@@ -1,16 +1,15 @@
 #include "harness/doctor/reader/proc_sampler.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness/doctor/reader/reader_parts.h"
 #include "harness/lib/base/array.h"
 #include "harness/lib/files/file.h"
+#include "harness/lib/files/proc.h"
 
 bool proc_sampler_read(const struct proc_sampler *at, int tid, const char *file, char *buf,
                        size_t size)
@@ -30,9 +29,8 @@ static uint32_t read_number(const struct proc_sampler *at, int tid, unsigned *de
     *depth = 0;
     if (!proc_sampler_read(at, tid, "status", text, sizeof(text)))
         return number;
-    const char *field = strstr(text, "\nNSpid:"); /* missing on old kernels */
-    const char *next = field ? field + strlen("\nNSpid:") : NULL;
-    while (next && (*next == '\t' || *next == ' ')) {
+    const char *next = proc_find(text, "NSpid"); /* missing on old kernels */
+    while (next && *next && *next != '\n') {
         number = (uint32_t)strtoul(next, (char **)&next, 10);
         ++*depth;
     }
@@ -49,10 +47,7 @@ bool proc_sampler_list(struct proc_sampler *at)
 {
     at->ntasks = 0;
     DIR *dir = file_open_folder(at->dir_fd, "task");
-    for (struct dirent *entry; (entry = file_next(&dir));) {
-        int tid = (int)strtol(entry->d_name, NULL, 10);
-        if (tid < 1)
-            continue; /* . and .. */
+    for (int tid; (tid = task_next(&dir));) {
         struct proc_sampler_task *added = array_add(at->tasks, at->ntasks, at->tasks_capacity);
         if (added)
             *added = (struct proc_sampler_task){.tid = tid, .number = (uint32_t)tid};

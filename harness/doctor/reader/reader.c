@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sched.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +13,7 @@
 
 #include "harness/doctor/reader/reader_parts.h"
 #include "harness/lib/base/array.h"
+#include "harness/lib/files/file.h"
 #include "harness/lib/sys/clock.h"
 
 int reader_open_file(int dir_fd, const char *name)
@@ -60,60 +61,14 @@ char *reader_read_long(struct reader *reader, int dir_fd, const char *name)
     return n < 0 && !used ? NULL : reader->text;
 }
 
-/* The fields that we use from field 4 on, by their numbers in proc(5). */
-bool reader_parse_stat(const char *text, struct reader_stat *stat)
-{
-    enum {
-        PARENT = 4,
-        FLAGS = 9,
-        USER = 14,
-        SYSTEM = 15,
-        PRIORITY = 18,
-        THREADS = 20,
-        START = 22,
-        CPU = 39,
-        RT_PRIORITY = 40,
-        POLICY = 41
-    };
-    static const uint64_t kernel_thread = 0x00200000; /* PF_KTHREAD */
-    const char *open = strchr(text, '('), *close = strrchr(text, ')');
-    uint64_t field[POLICY + 1] = {0};
-    if (!open || !close || close < open || close[1] != ' ' || !close[2])
-        return false;
-    size_t length = (size_t)(close - open - 1);
-    length = length < sizeof(stat->name) ? length : sizeof(stat->name) - 1;
-    for (size_t i = 0; i < length; i++) {
-        char c = open[1 + i];
-        stat->name[i] = (char)(c < ' ' || c > '~' ? '?' : c);
-    }
-    stat->name[length] = '\0';
-    stat->state = close[2];
-    const char *at = close + 3;
-    for (int i = PARENT; i <= POLICY && *at; i++) {
-        at += *at == ' ';
-        at += *at == '-';
-        at = reader_number(at, &field[i]);
-    }
-    stat->parent = (pid_t)field[PARENT];
-    stat->kernel = field[FLAGS] & kernel_thread;
-    stat->user_ticks = field[USER];
-    stat->system_ticks = field[SYSTEM];
-    stat->threads = (unsigned)field[THREADS];
-    stat->start_ticks = field[START];
-    stat->cpu = (int)field[CPU];
-    stat->realtime = field[RT_PRIORITY] || field[POLICY] == SCHED_DEADLINE;
-    stat->weight = field[POLICY] == SCHED_IDLE ? 3 : reader_weight((int)field[PRIORITY] - 20);
-    return true;
-}
-
 /* False: it has ended, or its pid is reused. */
 static bool read_process(struct reader *reader, struct view_process *process, bool mark)
 {
-    char name[32], buf[READER_STAT_MAX];
-    struct reader_stat stat = {0};
+    char name[32], buf[TASK_STAT_MAX];
+    struct task_stat stat;
     (void)snprintf(name, sizeof(name), "%d/stat", (int)process->pid);
     if (!reader_read(reader->proc_fd, name, &process->source.stat_fd, buf, sizeof(buf)) ||
-        !reader_parse_stat(buf, &stat))
+        !task_parse_stat(buf, &stat))
         return false;
     if (process->start_ticks && process->start_ticks != stat.start_ticks)
         return false;
@@ -128,16 +83,14 @@ static bool read_process(struct reader *reader, struct view_process *process, bo
     process->cpu = stat.cpu;
     process->realtime = stat.realtime;
     process->weight = stat.weight;
-    source->ticks = stat.user_ticks + stat.system_ticks;
+    source->used_s = stat.user_s + stat.system_s;
     if (mark)
-        source->then_ticks = source->ticks;
+        source->then_s = source->used_s;
     if (is_new && source->stat_fd > 0) {
         struct stat file;
         process->uid = fstat(source->stat_fd, &file) == 0 ? file.st_uid : 0;
     }
-    process->cpu_s = source->ticks > source->then_ticks
-                         ? (double)(source->ticks - source->then_ticks) / reader->hertz
-                         : 0;
+    process->cpu_s = fmax(source->used_s - source->then_s, 0);
     return true;
 }
 
@@ -204,16 +157,12 @@ static int list_processes(struct reader *reader, bool mark, struct err *err)
         view->processes[i].source.is_listed = read_process(reader, &view->processes[i], mark);
     drop_ended(view);
     before = view->nprocesses;
-    rewinddir(reader->proc);
-    for (struct dirent *entry = readdir(reader->proc); entry && !rc;
-         entry = readdir(reader->proc)) {
-        char *end;
-        long pid = strtol(entry->d_name, &end, 10);
+    DIR *all = file_open_folder(reader->proc_fd, ".");
+    for (pid_t pid; (pid = task_next(&all));) {
         sorted.nprocesses = before;
         sorted.processes = view->processes;
-        if (*end || pid < 1 || pid > INT_MAX || view_find(&sorted, (pid_t)pid))
-            continue;
-        rc = add_process(reader, (pid_t)pid, err);
+        if (!rc && !view_find(&sorted, pid))
+            rc = add_process(reader, pid, err);
     }
     if (view->nprocesses > before)
         qsort(view->processes, view->nprocesses, sizeof(view->processes[0]), by_pid);
@@ -233,7 +182,7 @@ static void allow_descriptors(void)
 int reader_open(const char *root, struct reader *reader, struct err *err)
 {
     char path[PATH_MAX];
-    *reader = (struct reader){.proc_fd = -1, .hertz = (double)sysconf(_SC_CLK_TCK)};
+    *reader = (struct reader){.proc_fd = -1};
     reader->view.uid = geteuid();
     reader->view.is_root = reader->view.uid == 0;
     /* Makes the path absolute, as cgroup files are opened by full path. */
@@ -245,9 +194,6 @@ int reader_open(const char *root, struct reader *reader, struct err *err)
     reader->proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (reader->proc_fd < 0)
         return err_sys(err, -errno, "cannot read %.150s", path);
-    reader->proc = opendir(path);
-    if (!reader->proc)
-        return err_sys(err, -errno, "cannot list %.150s", path);
     int rc = reader_open_machine(reader, err);
     if (!rc)
         rc = list_processes(reader, true, err);
@@ -263,15 +209,8 @@ void reader_close(struct reader *reader)
     for (size_t i = 0; i < reader->view.nprocesses; i++)
         close_process(&reader->view.processes[i]);
     reader->view.nprocesses = 0;
-    for (size_t i = 0; i < reader->view.ncgroups; i++)
-        if (reader->view.cgroups[i].stat_fd > 0)
-            (void)close(reader->view.cgroups[i].stat_fd);
-    if (reader->proc)
-        (void)closedir(reader->proc);
     if (reader->proc_fd > 0)
         (void)close(reader->proc_fd);
-    if (reader->pressure_fd > 0)
-        (void)close(reader->pressure_fd);
     free(reader->text);
     view_free(&reader->view);
     *reader = (struct reader){.proc_fd = -1};
@@ -401,7 +340,7 @@ int reader_watch_busy(struct reader *reader, double share, size_t *n, struct err
 static void read_one(struct reader *reader, struct view_process *process, enum reader_scope scope,
                      bool mark)
 {
-    bool slept = process->source.read_ticks == process->source.ticks;
+    bool slept = process->source.read_s == process->source.used_s;
     bool listed = process->threads == process->ntasks && !process->source.lost_task;
     if (slept && listed) {
         if (mark)
@@ -490,7 +429,7 @@ void reader_roll(struct reader *reader)
 {
     struct view *view = &reader->view;
     for (size_t i = 0; i < view->nprocesses; i++) {
-        view->processes[i].source.then_ticks = view->processes[i].source.ticks;
+        view->processes[i].source.then_s = view->processes[i].source.used_s;
         reader_mark_tasks(reader, &view->processes[i]);
     }
     reader_roll_machine(reader);

@@ -20,7 +20,6 @@
 #ifndef CONTEND_DOCTOR_READER_READER_H
 #define CONTEND_DOCTOR_READER_READER_H
 
-#include <dirent.h>
 #include <sys/types.h>
 
 #include "harness/doctor/view/view.h"
@@ -29,13 +28,10 @@ struct reader {
     struct view view;
     char root[256]; /* "", or the root of a fake system in tests */
     int proc_fd;
-    DIR *proc;
-    int pressure_fd; /* /proc/pressure/cpu; -1 = unavailable */
-    char *text;      /* owned: the last long file read */
+    char *text; /* owned: the last long file read */
     size_t text_size;
-    double pressure_then_us;
+    double pressure_then_s;
     uint64_t mark_ns, own_mark_ns, tick_ns;
-    double hertz;           /* clock ticks per second */
     bool counts_migrations; /* set it to count migrations of tasks with detailed reads */
     bool samples;           /* set it to sample busy tasks (samples.c) */
 };

@@ -3,8 +3,7 @@
 #define CONTEND_DOCTOR_READER_READER_PARTS_H
 
 #include "harness/doctor/reader/reader.h"
-
-enum { READER_STAT_MAX = 1024 };
+#include "harness/lib/sys/task.h"
 
 /* Opens a file for reading; -1 on errors. */
 int reader_open_file(int dir_fd, const char *name);
@@ -17,19 +16,6 @@ bool reader_read(int dir_fd, const char *name, int *fd, char *buf, size_t size);
 
 /* Reads a whole long file into reader->text; NULL on errors. */
 char *reader_read_long(struct reader *reader, int dir_fd, const char *name);
-
-/* The fields of a stat file of a process or a task. */
-struct reader_stat {
-    char name[VIEW_NAME_MAX];
-    char state;
-    pid_t parent;
-    bool kernel, realtime;
-    double weight; /* these three as in view_process */
-    uint64_t user_ticks, system_ticks, start_ticks;
-    unsigned threads;
-    int cpu;
-};
-bool reader_parse_stat(const char *text, struct reader_stat *stat);
 
 /* Index in view.masks of the mask of a task; -1 = unknown. */
 int reader_mask(struct reader *reader, const struct view_process *process, pid_t tid);
@@ -61,9 +47,6 @@ unsigned reader_go_minor(int dir_fd);
 /* Reads the parts that do not change (view_about). */
 int reader_read_about(struct reader *reader, struct view_process *process, struct err *err);
 
-/* The weight of a niceness; sched_prio_to_weight of the kernel has it rounded. */
-double reader_weight(int nice);
-
 /* Reads once the autogroup of a process, and adds its cgroups and their ancestors to the view. */
 int reader_read_weights(struct reader *reader, struct view_process *process, struct err *err);
 void reader_read_cgroups(struct reader *reader, bool mark);
@@ -80,17 +63,5 @@ int reader_read_machine(struct reader *reader, bool mark, struct err *err);
 /* Differences start at the last read. */
 void reader_roll_machine(struct reader *reader);
 void reader_roll_cgroups(struct reader *reader);
-
-/* Parses the number at `at` after blanks. Returns the first character after it. */
-static inline const char *reader_number(const char *at, uint64_t *value)
-{
-    uint64_t sum = 0;
-    while (*at == ' ' || *at == '\t')
-        at++;
-    for (; *at >= '0' && *at <= '9'; at++)
-        sum = 10 * sum + (uint64_t)(*at - '0');
-    *value = sum;
-    return at;
-}
 
 #endif

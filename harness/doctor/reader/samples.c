@@ -13,12 +13,8 @@
  * thread's CPU time shows how many samples there should be.
  *
  * A sample counts as waiting in these cases. The address is in a library in which threads wait and
- * that computes next to nothing (is_waiting_library). It is beside an instruction for spin loops:
- * `pause` (Intel's manual, volume 2), on aarch64 `yield` or `isb` (as in Linux' cpu_relax and
- * Rust's spin_loop), or four `nop` in a row (OpenBLAS on ARM, and in numpy's wheels). Or it is at a
- * call of sched_yield, as OpenBLAS, TBB and crowded teams of
- * libomp wait, or of futex, by which threads sleep and wake each other. The aarch64 part was never
- * tried.
+ * that computes next to nothing (is_waiting_library). Or it is beside code that waits
+ * (wait_code.h).
  *
  * Start of a thread: glibc keeps struct pthread at the upper end of the thread's stack. It holds
  * the tid, and after it the start function and its argument. For std::thread, the argument is an
@@ -36,6 +32,7 @@
 
 #include "harness/doctor/reader/proc_sampler.h"
 #include "harness/doctor/reader/reader_parts.h"
+#include "harness/doctor/reader/wait_code.h"
 #include "harness/lib/base/array.h"
 
 enum {
@@ -43,8 +40,6 @@ enum {
     RING_PAGES = 8, /* 1365 samples: the first 3.4 s of CPU time */
     TASKS_MOST = 128,
     TASKS_EACH = 16,
-    NEAR_CODE = 16, /* bytes on either side of a sample */
-    NEAR_NOPS = 32, /* such a loop also reads the clock */
     STACK_TOP = 16384
 };
 
@@ -92,6 +87,7 @@ void reader_close_sample(struct view_task *task)
     task->source.sample_fd = 0;
 }
 
+/* From both ends: a library starts its pool when it is loaded, before those that call it. */
 void reader_begin_samples(struct reader *reader)
 {
     const struct view *view = &reader->view;
@@ -99,9 +95,10 @@ void reader_begin_samples(struct reader *reader)
     for (size_t i = 0; i < view->nprocesses; i++) {
         const struct view_process *process = &view->processes[i];
         unsigned its = 0;
-        for (size_t t = 0; process->watched && t < process->ntasks; t++) {
-            struct view_task *task = &process->tasks[t];
-            if (!task->is_detailed || its == TASKS_EACH || opened == TASKS_MOST)
+        size_t first = 0, end = process->watched ? process->ntasks : 0;
+        while (first < end && its < TASKS_EACH && opened < TASKS_MOST) {
+            struct view_task *task = &process->tasks[its % 2 ? first++ : --end];
+            if (!task->is_detailed)
                 continue;
             its++;
             opened++;
@@ -179,68 +176,18 @@ static bool is_waiting_library(const char *path)
     return false;
 }
 
-enum waits { WAITS_NOT, WAITS_PAUSE, WAITS_CALL };
-
-/* Four in a row: what aligns code is one longer instruction on x86, and up to three on aarch64. */
-static bool has_nops(const uint8_t *code, size_t size)
-{
-#ifdef __aarch64__
-    static const uint32_t nops[] = {0xd503201f, 0xd503201f, 0xd503201f, 0xd503201f};
-    const size_t step = 4;
-#else
-    static const uint8_t nops[] = {0x90, 0x90, 0x90, 0x90};
-    const size_t step = 1;
-#endif
-    for (size_t i = 0; i + sizeof(nops) <= size; i += step)
-        if (memcmp(code + i, nops, sizeof(nops)) == 0)
-            return true;
-    return false;
-}
-
-/* Code that calls sched_yield (24; on aarch64 124) or futex (202; 98), with the number. */
-static enum waits find_wait(const uint8_t *code, size_t size)
-{
-#ifdef __aarch64__
-    static const uint32_t yield = 0xd503203f, isb = 0xd5033fdf;
-    static const uint32_t calls[][2] = {{0xd2800f88, 0xd4000001}, {0xd2800c48, 0xd4000001}};
-    const size_t step = 4;
-#else
-    static const uint8_t pause[] = {0xf3, 0x90};
-    static const uint8_t calls[][7] = {{0xb8, 24, 0, 0, 0, 0x0f, 0x05},
-                                       {0xb8, 202, 0, 0, 0, 0x0f, 0x05}};
-    const size_t step = 1;
-#endif
-    for (size_t i = 0; i + 4 <= size; i += step) {
-#ifdef __aarch64__
-        uint32_t word;
-        memcpy(&word, code + i, sizeof(word));
-        if (word == yield || word == isb)
-            return WAITS_PAUSE;
-#else
-        if (memcmp(code + i, pause, sizeof(pause)) == 0)
-            return WAITS_PAUSE;
-#endif
-        for (size_t c = 0; c < sizeof(calls) / sizeof(calls[0]); c++)
-            if (i + sizeof(calls[c]) <= size && memcmp(code + i, calls[c], sizeof(calls[c])) == 0)
-                return WAITS_CALL;
-    }
-    return WAITS_NOT;
-}
-
 static enum waits waits_at(struct memory *memory, int tid, uint64_t address)
 {
-    uint8_t code[2 * NEAR_NOPS];
+    uint8_t code[WAIT_CODE_BYTES];
     const struct segment *segment = find_segment(memory, address);
-    if (!segment || address < NEAR_NOPS)
+    if (!segment || address < sizeof(code))
         return WAITS_NOT;
     if (is_waiting_library(segment->path))
         return WAITS_PAUSE;
-    if (!proc_sampler_read_memory(&memory->sampler, tid, (address & ~UINT64_C(3)) - NEAR_NOPS, code,
-                                  sizeof(code)))
-        return WAITS_NOT;
-    if (has_nops(code, sizeof(code)))
-        return WAITS_PAUSE;
-    return find_wait(code + NEAR_NOPS - NEAR_CODE, (size_t)2 * NEAR_CODE);
+    return proc_sampler_read_memory(&memory->sampler, tid,
+                                    (address & ~UINT64_C(3)) - sizeof(code) / 2, code, sizeof(code))
+               ? wait_code_find(code)
+               : WAITS_NOT;
 }
 
 static unsigned library_at(const struct memory *memory, uint64_t address)

@@ -1,4 +1,3 @@
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include "harness/doctor/reader/reader_parts.h"
 #include "harness/lib/base/array.h"
 #include "harness/lib/files/file.h"
+#include "harness/lib/files/proc.h"
 #include "harness/lib/sys/affinity.h"
 
 /*
@@ -22,19 +22,9 @@ enum { DETAILED_MOST = 256, COUNTED_MOST = 64 };
 /* Reads a mask from the status file, for a fake root. */
 static bool read_mask_text(struct reader *reader, pid_t pid, pid_t tid, struct bitset *mask)
 {
-    static const char label[] = "\nCpus_allowed_list:";
-    char name[64], buf[4096];
-    int once = -1;
-    (void)snprintf(name, sizeof(name), "%d/task/%d/status", (int)pid, (int)tid);
-    if (!reader_read(reader->proc_fd, name, &once, buf, sizeof(buf)))
-        return false;
-    char *at = strstr(buf, label);
-    if (!at)
-        return false;
-    at += strlen(label);
-    at += strspn(at, " \t");
-    at[strcspn(at, "\n")] = '\0';
-    return bitset_parse(at, mask, NULL) == 0;
+    char text[4096];
+    return PROC_TEXT(reader->root, text, "/proc/%d/task/%d/status", (int)pid, (int)tid) &&
+           proc_find_list(text, "Cpus_allowed_list", mask);
 }
 
 int reader_mask(struct reader *reader, const struct view_process *process, pid_t tid)
@@ -109,10 +99,7 @@ bool reader_list_tasks(struct view_process *process)
         return false;
     for (size_t i = 0; i < process->ntasks; i++)
         process->tasks[i].source.is_listed = false;
-    for (struct dirent *entry; (entry = file_next(&dir));) {
-        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (tid < 1)
-            continue; /* . and .. */
+    for (pid_t tid; (tid = task_next(&dir));) {
         struct view_task *task = find_task(process, tid, hint);
         if (task) {
             task->source.is_listed = true;
@@ -124,33 +111,34 @@ bool reader_list_tasks(struct view_process *process)
     return process->ntasks > 0;
 }
 
-/* Reads the stat file, for kernels without schedstat: clock-tick resolution, no wait time. */
-static bool read_ticks(const struct view_process *process, const struct view_task *task,
-                       struct reader_stat *stat)
+static bool read_stat(const struct view_process *process, const struct view_task *task,
+                      struct task_stat *stat)
 {
-    char name[48], buf[READER_STAT_MAX];
+    char name[48], buf[TASK_STAT_MAX];
     int once = -1;
     (void)snprintf(name, sizeof(name), "task/%d/stat", (int)task->tid);
     return reader_read(process->source.dir_fd, name, &once, buf, sizeof(buf)) &&
-           reader_parse_stat(buf, stat);
+           task_parse_stat(buf, stat);
 }
 
 static bool read_times(struct reader *reader, struct view_process *process, struct view_task *task)
 {
     char name[48], buf[96];
-    struct reader_stat stat = {0};
+    struct task_times times;
+    struct task_stat stat;
     if (reader->view.has_schedstat) {
         if (task->source.fd <= 0)
             (void)snprintf(name, sizeof(name), "task/%d/schedstat", (int)task->tid);
         if (!reader_read(process->source.dir_fd, name, &task->source.fd, buf, sizeof(buf)))
             return false;
-        (void)reader_number(reader_number(buf, &task->source.oncpu_ns), &task->source.wait_ns);
+        (void)task_parse_times(buf, &times);
+        task->source.oncpu_ns = times.oncpu_ns;
+        task->source.wait_ns = times.wait_ns;
         return true;
     }
-    if (!read_ticks(process, task, &stat))
+    if (!read_stat(process, task, &stat))
         return false;
-    task->source.oncpu_ns =
-        (uint64_t)((double)(stat.user_ticks + stat.system_ticks) / reader->hertz * 1e9);
+    task->source.oncpu_ns = (uint64_t)((stat.user_s + stat.system_s) * 1e9);
     return true;
 }
 
@@ -159,20 +147,17 @@ static double since_s(uint64_t now_ns, uint64_t then_ns)
     return now_ns > then_ns ? (double)(now_ns - then_ns) / 1e9 : 0;
 }
 
-/* "se.nr_migrations                             :                   25" */
 static void read_migrations(struct view_process *process, struct view_task *task)
 {
     char name[48], buf[4096];
     int once = -1;
-    uint64_t now = 0;
     (void)snprintf(name, sizeof(name), "task/%d/sched", (int)task->tid);
     if (!reader_read(process->source.dir_fd, name, &once, buf, sizeof(buf)))
         return;
-    const char *at = strstr(buf, "se.nr_migrations"), *colon = at ? strchr(at, ':') : NULL;
-    if (!colon)
+    const double now = proc_find_number(buf, "se.nr_migrations");
+    if (isnan(now))
         return;
-    (void)reader_number(colon + 1, &now);
-    task->source.migrations = now + 1;
+    task->source.migrations = (uint64_t)now + 1;
     if (!task->source.migrations_then)
         task->source.migrations_then = task->source.migrations;
     task->migrations = (double)(task->source.migrations - task->source.migrations_then);
@@ -181,19 +166,19 @@ static void read_migrations(struct view_process *process, struct view_task *task
 static void read_details(struct reader *reader, struct view_process *process,
                          struct view_task *task)
 {
-    struct reader_stat stat = {0};
-    if (!read_ticks(process, task, &stat))
+    struct task_stat stat;
+    if (!read_stat(process, task, &stat))
         return;
     if (!task->source.detailed_at_ns || task->source.detailed_at_ns < reader->mark_ns) {
         task->source.detailed_at_ns = reader->tick_ns;
-        task->source.user_ticks = stat.user_ticks;
-        task->source.system_ticks = stat.system_ticks;
+        task->source.user_s = stat.user_s;
+        task->source.system_s = stat.system_s;
     }
     memcpy(task->name, stat.name, sizeof(task->name));
     task->is_detailed = true;
     task->cpu = stat.cpu;
-    task->user_s = (double)(stat.user_ticks - task->source.user_ticks) / reader->hertz;
-    task->system_s = (double)(stat.system_ticks - task->source.system_ticks) / reader->hertz;
+    task->user_s = stat.user_s - task->source.user_s;
+    task->system_s = stat.system_s - task->source.system_s;
 }
 
 void reader_mark_tasks(const struct reader *reader, struct view_process *process)
@@ -232,7 +217,7 @@ void reader_read_tasks(struct reader *reader, struct view_process *process, bool
         if (reader->counts_migrations && task->is_detailed && detailed <= COUNTED_MOST)
             read_migrations(process, task);
     }
-    process->source.read_ticks = process->source.ticks;
+    process->source.read_s = process->source.used_s;
     if (mark)
         reader_mark_tasks(reader, process);
 }

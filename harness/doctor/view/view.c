@@ -226,9 +226,9 @@ const char *view_setting(const struct view_process *process, const char *name)
 
 double view_spin_share(const struct view_process *process)
 {
-    enum { LEAST = 50 };
+    enum { LEAST = 50, LEAST_OF_NONE = 20 };
     static const double calls_least = 0.01, spins_least = 0.1;
-    if (process->samples < LEAST)
+    if (process->samples < (process->spins ? LEAST : LEAST_OF_NONE))
         return NAN;
     bool waits = process->calls >= calls_least * process->samples ||
                  process->spins >= spins_least * process->samples;
@@ -254,18 +254,4 @@ const struct view_process *view_lead(const struct view *view, const struct view_
         lead = parent;
     }
     return lead;
-}
-
-static const char *find_after(const char *status, const char *label)
-{
-    const char *at = strstr(status, label);
-    return at ? at + strlen(label) : NULL;
-}
-
-bool view_read_switches(const char *status, uint64_t *switches)
-{
-    const char *own = find_after(status, "\nvoluntary_ctxt_switches:");
-    const char *others = find_after(status, "\nnonvoluntary_ctxt_switches:");
-    *switches = own && others ? strtoull(own, NULL, 10) + strtoull(others, NULL, 10) : 0;
-    return own && others;
 }

@@ -16,6 +16,7 @@
 #include "harness/contract/bench.h"
 #include "harness/lib/base/bitset.h"
 #include "harness/lib/base/err.h"
+#include "harness/lib/sys/cgroup.h"
 
 /* comm has 15 characters and a 0; terminal escapes in it are replaced. */
 enum { VIEW_NAME_MAX = 16, VIEW_NODES_MAX = 64, VIEW_GPUS_MAX = 64, VIEW_FROM_MAX = 48 };
@@ -25,7 +26,7 @@ struct view_task_source {
     int fd; /* schedstat, kept open; 0 = not opened yet, -1 = unavailable */
     uint64_t oncpu_ns, wait_ns;
     uint64_t oncpu_then_ns, wait_then_ns;
-    uint64_t user_ticks, system_ticks;    /* at its first detailed read */
+    double user_s, system_s;              /* at its first detailed read */
     uint64_t detailed_at_ns;              /* time of that read; 0 = none yet */
     uint64_t migrations, migrations_then; /* count + 1; 0 = not read yet */
     bool is_listed;                       /* found in the current listing */
@@ -78,11 +79,11 @@ struct view_about {
 };
 
 struct view_process_source {
-    int dir_fd, stat_fd; /* 0 = none, -1 = unavailable */
-    uint64_t ticks, then_ticks;
-    uint64_t read_ticks; /* value of `ticks` when its tasks were read last */
-    bool lost_task;      /* a task could not be read then: it has ended */
-    bool knows_weights;  /* its cgroups and autogroup were read */
+    int dir_fd, stat_fd;   /* 0 = none, -1 = unavailable */
+    double used_s, then_s; /* CPU time so far, and at the mark */
+    double read_s;         /* value of `used_s` when its tasks were read last */
+    bool lost_task;        /* a task could not be read then: it has ended */
+    bool knows_weights;    /* its cgroups and autogroup were read */
     bool is_listed;
 };
 
@@ -139,17 +140,16 @@ struct view_cgroup {
     double weight;     /* against the cgroups beside it: 1024 = default; NaN = root, or none */
     double quota_cpus; /* NaN = none */
     double periods, throttled_periods; /* NaN = unknown */
-    double throttled_s; /* summed over the CPUs where it was stopped; NaN = unknown */
-    struct bitset cpus; /* effective cpuset; empty = unknown */
-    int stat_fd;        /* reader state, with the fields below; 0 = not open, -1 = unavailable */
-    double periods_then, throttled_periods_then, throttled_then_s;
+    double throttled_s;        /* summed over the CPUs where it was stopped; NaN = unknown */
+    struct bitset cpus;        /* effective cpuset; empty = unknown */
+    struct cgroup_counts then; /* reader state: the counters at the mark */
 };
 
 /* The times of one CPU, at clock-tick resolution; they add up to the elapsed time. */
 struct view_cpu {
     unsigned os_cpu;
     double user_s, nice_s, system_s, idle_s, irq_s, steal_s;
-    double then[6]; /* reader state: the counters at the mark */
+    double then_s[PROC_TIMES]; /* reader state: the counters at the mark */
 };
 
 struct view_gpu {
@@ -266,13 +266,11 @@ const char *view_setting(const struct view_process *process, const char *name);
 const struct view_process *view_lead(const struct view *view, const struct view_process *process);
 
 /*
- * Share of its CPU time that its threads spent spinning; NaN = unknown. Missing samples of kernel
+ * Share of its CPU time that its threads spent spinning; NaN = unknown: below 50 samples, or 20 if
+ * none of them spins (a share of 15% would show none in 4% of the cases). Missing samples of kernel
  * time count as spinning if its threads yield, or spin and then sleep.
  */
 double view_spin_share(const struct view_process *process);
-
-/* Sum of voluntary and involuntary switches in a status file; false: the text has none. */
-bool view_read_switches(const char *status, uint64_t *switches);
 
 /* True if it is watched, ran at all (1%), and wanted at least 20% of a CPU, waits included. */
 bool view_is_busy(const struct view *view, const struct view_process *process);

@@ -153,7 +153,7 @@ enum { RESULT_OTHERS = 3 };
 struct other_process {
     int64_t pid;
     double share;
-    char command[TREE_NAME_MAX]; /* the kernel's name of it; may hold any character */
+    char command[TASK_NAME_MAX]; /* the kernel's name of it; may hold any character */
 };
 
 struct result {
@@ -171,7 +171,7 @@ struct result {
     unsigned rounds_least; /* after these, no round is begun that would end after rounds_s */
     double rounds_s;       /* from the start, and fewer are planned; 0 = all are measured */
     bool solo_turns;       /* a round measures only one of the baselines of a worker count */
-    bool until_clear;      /* rounds end when the result is clear (verdict/advice/clear.h) */
+    bool until_clear;      /* rounds end when the result is clear (verdict/advice/recommend.h) */
     uint64_t seed;
     double within; /* a setting within this share of the best is as good; 0 = RESULT_WITHIN */
     unsigned nothers;
@@ -186,6 +186,9 @@ struct result {
 bool arm_is_fresh(const struct arm *arm);
 /* Its setting: "partition", or the name of its variant without ARM_FRESH. */
 const char *arm_name(const struct arm *arm);
+
+/* The arm's observation of a round, or NULL. */
+struct observation *arm_observation(const struct arm *arm, unsigned round);
 
 /* The arm's position in the order of the round; 0 if it was not measured in it. */
 unsigned arm_order(const struct arm *arm, unsigned round);

@@ -7,12 +7,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "harness/engine/job/results.h"
+#include "harness/engine/job/watch.h"
 #include "harness/engine/run/observe_parts.h"
 #include "harness/engine/worker/usage.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/futex.h"
 #include "harness/lib/sys/process.h"
+#include "harness/lib/sys/task.h"
 #include "harness/machine/gpu/state.h"
 
 enum { TICK_MS = 200 };
@@ -34,19 +37,18 @@ static uint32_t least_state(const struct observer *o, unsigned n)
     return least;
 }
 
-static int report_rank_ops(struct observer *o, bool interrupted)
+static int report_to_ranks(struct observer *o, bool interrupted)
 {
     const struct barrier *barrier = &o->shared->barrier[0];
-    struct rank_ops_report report = {.foreground = least_state(o, o->foreground),
-                                     .all = least_state(o, o->nworkers),
-                                     .lost = observe_any_lost_here(o),
-                                     .timed_out =
-                                         o->deadline_ns && clock_now_ns() >= o->deadline_ns,
-                                     .interrupted = interrupted};
+    struct job_report report = {.foreground = least_state(o, o->foreground),
+                                .all = least_state(o, o->nworkers),
+                                .lost = observe_any_lost_here(o),
+                                .timed_out = o->deadline_ns && clock_now_ns() >= o->deadline_ns,
+                                .interrupted = interrupted};
     report.posted = barrier_posted(barrier, &report.bytes);
     bool idle = barrier_waits(barrier, o->first) || report.foreground == WORKER_PRIMED ||
                 report.foreground == WORKER_READY || report.foreground >= WORKER_CHECKING;
-    return o->rank_ops->step(o->rank_ops->arg, &report, idle, o->err);
+    return job_watch_step(o->job, &report, idle, o->err);
 }
 
 /* Signals the worker and all that it has started. */
@@ -64,7 +66,7 @@ static void signal_worker(const struct observer *o, unsigned i, int signal)
 static int stop_and_continue(struct observer *o)
 {
     o->signals->stop_requested = false;
-    if (o->rank_ops) {
+    if (o->job) {
         log_warn("a job of several ranks is not stopped by SIGTSTP; it goes on");
         return 0;
     }
@@ -86,10 +88,10 @@ static int wait_for_event(struct observer *o, uint64_t until_ns)
     uint64_t left_ms = until_ns > now_ns ? (until_ns - now_ns) / 1000000 + 1 : 0;
     struct pollfd fds[] = {{.fd = o->signals->fd, .events = POLLIN},
                            {.fd = o->event_fd, .events = POLLIN}};
-    int most_ms = o->rank_ops ? o->rank_ops->pause_ms(o->rank_ops->arg) : TICK_MS;
+    int most_ms = o->job ? job_watch_pause_ms(o->job) : TICK_MS;
     int pause_ms = left_ms < (uint64_t)most_ms ? (int)left_ms : most_ms;
     /* After until_ns a job goes on until all ranks know, but must not spin. */
-    (void)poll(fds, 2, o->rank_ops && pause_ms < 1 ? 1 : pause_ms);
+    (void)poll(fds, 2, o->job && pause_ms < 1 ? 1 : pause_ms);
     uint64_t events;
     if (fds[1].revents & POLLIN)
         (void)!read(o->event_fd, &events, sizeof(events));
@@ -98,8 +100,8 @@ static int wait_for_event(struct observer *o, uint64_t until_ns)
     if (o->config->on_wait)
         o->config->on_wait(o->config->on_wait_arg);
     int rc = o->signals->stop_requested && !interrupted ? stop_and_continue(o) : 0;
-    if (o->rank_ops)
-        return report_rank_ops(o, interrupted);
+    if (o->job)
+        return report_to_ranks(o, interrupted);
     return interrupted ? -EINTR : rc;
 }
 
@@ -140,7 +142,7 @@ static bool takes_turns(const struct observer *o)
 {
     const struct plan *plan = &o->arm->plan;
     bool crowded = o->arm->bench->runs_command ? plan_overlaps(plan) : plan_is_oversubscribed(plan);
-    return !o->rank_ops && crowded;
+    return !o->job && crowded;
 }
 
 /*
@@ -199,31 +201,28 @@ static void censor_running(struct observer *o)
 static double worker_cpu_s(const struct observer *o, pid_t pid)
 {
     const struct bench *bench = o->arm->bench;
-    return bench->runs_command || bench->scan ? tree_cpu_s(pid) : usage_process_cpu_s(pid);
+    return bench->runs_command || bench->scan ? tree_cpu_s(pid) : task_cpu_s(pid);
 }
 
 /* Reads only the CPUs in use: others disturb no worker, and would dilute the shares of these. */
 static void read_machine(struct observer *o, struct observer_reading *reading)
 {
-    bool in_mpi = false;
-    *reading = (struct observer_reading){.helpers_s = usage_process_cpu_s(getpid())};
+    *reading = (struct observer_reading){.helpers_s = task_cpu_s(getpid())};
     for (unsigned i = 0; i < o->nworkers; i++) {
         bitset_or(&o->cpus, &o->shared->worker[i].plan.cpus);
-        if (!o->child[i].pid)
-            continue;
-        reading->workers_s += worker_cpu_s(o, o->child[i].pid);
-        in_mpi |= o->child[i].in_mpi;
+        if (o->child[i].pid && o->child[i].in_mpi) { /* a thread of this process */
+            reading->workers_s += reading->helpers_s;
+            reading->helpers_s = 0;
+        } else if (o->child[i].pid) {
+            reading->workers_s += worker_cpu_s(o, o->child[i].pid);
+        }
     }
-    if (o->rank_ops && !in_mpi &&
-        o->rank_ops->pid(o->rank_ops->arg)) /* its MPI process carries the ranks' messages */
-        reading->helpers_s += usage_process_cpu_s(o->rank_ops->pid(o->rank_ops->arg));
     usage_machine_read(&o->cpus, &reading->machine);
 }
 
 static bool time_is_over(const struct observer *o)
 {
-    return o->rank_ops ? o->rank_ops->timed_out(o->rank_ops->arg)
-                       : clock_now_ns() >= o->deadline_ns;
+    return o->job ? o->job->watch.together.timed_out : clock_now_ns() >= o->deadline_ns;
 }
 
 /* Waits until the foreground workers reach `state`, at most until o->deadline_ns. */
@@ -283,7 +282,7 @@ static void signal_all(const struct observer *o, unsigned first, unsigned end, i
 }
 
 /* Waits until the workers of all ranks are gone. Ours must keep meeting the others until then. */
-static int finish_rank_ops(struct observer *o)
+static int finish_with_ranks(struct observer *o)
 {
     uint64_t until_ns = deadline(o->config->setup_s);
     futex_set(&o->shared->stop, 1);
@@ -307,8 +306,8 @@ static int finish(struct observer *o)
 {
     bool one_by_one = takes_turns(o);
     double limit_s = o->config->setup_s;
-    if (o->rank_ops)
-        return finish_rank_ops(o);
+    if (o->job)
+        return finish_with_ranks(o);
     /* Stopped before they are told to end, or a quick worker is stopped while it exits. */
     if (one_by_one)
         signal_all(o, 0, o->nworkers, SIGSTOP);
@@ -383,16 +382,15 @@ static int collect_all(const struct observer *o, struct observation *out, struct
 }
 
 /* Turns our part of the observation into that of all ranks. */
-static int join_rank_ops(const struct observer *o, int rc, struct observation *out, struct err *err)
+static int join_ranks(const struct observer *o, int rc, struct observation *out, struct err *err)
 {
-    const struct rank_ops_readings readings = {
-        .cpus = o->cpus,
-        .go = o->at_go.machine,
-        .end = o->at_end.machine,
-        .workers_s = o->at_end.workers_s - o->at_go.workers_s,
-        .helpers_s = o->at_end.helpers_s - o->at_go.helpers_s,
-        .stuck = o->stuck};
-    return o->rank_ops->join(o->rank_ops->arg, o->arm, &readings, rc, out, err);
+    const struct job_readings readings = {.cpus = o->cpus,
+                                          .go = o->at_go.machine,
+                                          .end = o->at_end.machine,
+                                          .workers_s = o->at_end.workers_s - o->at_go.workers_s,
+                                          .helpers_s = o->at_end.helpers_s - o->at_go.helpers_s,
+                                          .stuck = o->stuck};
+    return job_results_join(o->job, o->arm, &readings, rc, out, err);
 }
 
 static int run_phases(struct observer *o, struct observation *out, struct err *err)
@@ -416,7 +414,7 @@ static int run_phases(struct observer *o, struct observation *out, struct err *e
     out->gpus = gpu_watch_close(&o->watch, &out->ngpus);
     if (!rc || rc == -ECANCELED)
         rc = collect_all(o, out, err);
-    return o->rank_ops ? join_rank_ops(o, rc, out, err) : rc;
+    return o->job ? join_ranks(o, rc, out, err) : rc;
 }
 
 /* A worker ends all processes of its command, unless it is killed itself: then we end them. */
@@ -435,7 +433,6 @@ static int observe_command(struct observer *o, struct observation *out, struct e
 int observe_arm(const struct observe_config *config, const struct arm *arm, bool record_cpu_samples,
                 struct signals *signals, struct observation *out, struct err *err)
 {
-    const struct rank_ops *rank_ops = config->rank_ops;
     struct observer o = {.config = config,
                          .arm = arm,
                          .signals = signals,
@@ -445,8 +442,8 @@ int observe_arm(const struct observe_config *config, const struct arm *arm, bool
                          .slot = out->slot,
                          .shared_fd = -1,
                          .event_fd = -1,
-                         .rank_ops = rank_ops};
-    if (rank_ops && rank_ops->refuses(rank_ops->arg, out))
+                         .job = config->job};
+    if (o.job && job_refuses(o.job, out))
         return 0;
     observe_select_workers(&o);
     int rc = observe_open(&o, err);
@@ -456,7 +453,7 @@ int observe_arm(const struct observe_config *config, const struct arm *arm, bool
         rc = arm->bench->runs_command ? observe_command(&o, out, err) : run_phases(&o, out, err);
     }
     observe_close(&o);
-    if (rc && rc != -EINTR && rank_ops) /* other ranks do not know the error, and would wait */
-        rank_ops->fail(rank_ops->arg, err->msg);
+    if (rc && rc != -EINTR && o.job) /* other ranks do not know the error, and would wait */
+        job_fail(o.job, err->msg);
     return rc;
 }

@@ -12,8 +12,8 @@
 
 #include "harness/contract/bench.h"
 #include "harness/contract/command.h"
-#include "harness/engine/arms/rank_ops.h"
 #include "harness/engine/arms/result.h"
+#include "harness/engine/job/job.h"
 #include "harness/engine/worker/cgroups.h"
 #include "harness/lib/base/err.h"
 #include "harness/lib/sys/signals.h"
@@ -32,7 +32,7 @@ struct observe_config {
     double measure_s;      /* budget of the measured part, at least 3 steps within limit_s */
     double limit_s;        /* a step still under way this long after settling is censored; an arm's
                               own limit_s holds if it is shorter */
-    const struct rank_ops *rank_ops;    /* NULL = all workers are ours */
+    struct job *job;       /* we are one of its ranks; NULL = all workers are ours */
     const struct user_command *command; /* of the user, for benchmarks that run one; NULL = none */
     const char *outputs;                /* directory for its output; NULL = output is not kept */
     struct cgroups *cgroups;            /* for the workers; NULL = none */

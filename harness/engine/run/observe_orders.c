@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "harness/engine/arms/arms.h"
+#include "harness/engine/job/plans.h"
+#include "harness/engine/job/watch.h"
 
 /* The node whose memory CPUs and GPUs of node `own` (an index) use; -1 = unknown. */
 static int memory_of(const struct topo *topo, int own)
@@ -135,33 +137,35 @@ int observe_open(struct observer *o, struct err *err)
     if (o->event_fd < 0)
         return err_sys(err, -errno, "cannot create an eventfd");
     atomic_store(&o->shared->event_fd, o->event_fd);
-    o->shared->barrier[0].relay = o->rank_ops != NULL;
-    return o->rank_ops ? o->rank_ops->open(o->rank_ops->arg, &o->shared->barrier[0], err) : 0;
+    o->shared->barrier[0].relay = o->job != NULL;
+    return o->job ? job_watch_open(o->job, &o->shared->barrier[0], err) : 0;
 }
 
 void observe_close(struct observer *o)
 {
-    if (o->rank_ops)
-        o->rank_ops->close(o->rank_ops->arg);
+    if (o->job)
+        job_watch_close(o->job);
     if (o->config->cgroups)
         cgroups_clear(o->config->cgroups, o->nworkers);
     free(o->child);
-    if (o->event_fd >= 0)
-        (void)close(o->event_fd);
     if (o->shared_fd >= 0)
         (void)close(o->shared_fd);
+    if (o->stuck)
+        return; /* the worker that is stuck in MPI still uses the rest */
+    if (o->event_fd >= 0)
+        (void)close(o->event_fd);
     shared_destroy(o->shared);
 }
 
 void observe_select_workers(struct observer *o)
 {
     o->first_background = o->arm->planned_workers;
-    if (!o->rank_ops) {
+    if (!o->job) {
         o->foreground = o->arm->workers;
         o->nworkers = o->foreground + arm_background(o->arm);
         return;
     }
     o->foreground = 1;
-    o->nworkers =
-        1 + o->rank_ops->select_workers(o->rank_ops->arg, o->arm, &o->first, &o->first_background);
+    o->first = o->job->world.rank;
+    o->nworkers = 1 + job_plan_background(o->job, o->arm, &o->first_background);
 }

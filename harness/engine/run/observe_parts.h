@@ -8,6 +8,7 @@
 #ifndef CONTEND_ENGINE_RUN_OBSERVE_PARTS_H
 #define CONTEND_ENGINE_RUN_OBSERVE_PARTS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -32,13 +33,14 @@ struct observer {
     unsigned nworkers, foreground;
     unsigned slot;                    /* of struct observation */
     unsigned first, first_background; /* plan index of our first foreground and background worker */
-    const struct rank_ops *rank_ops;  /* NULL = all workers are ours */
-    bool stuck;                       /* a worker in MPI could not be ended */
+    struct job *job;                  /* NULL = all workers are ours */
+    pthread_t in_mpi;                 /* the thread of the worker that calls MPI */
+    bool stuck;                       /* which could not be ended */
     uint64_t deadline_ns;             /* when settling or measuring times out; 0 = in neither */
     struct observer_child {
         pid_t pid; /* for /proc; 0 = not started or gone */
         struct process process;
-        bool in_mpi; /* started by rank_ops->start, a thread of the process of that pid */
+        bool in_mpi; /* a thread of this process, whose pid this is */
         struct worker_end end;
     } * child;
     struct gpu_watch watch; /* of the GPUs in use */

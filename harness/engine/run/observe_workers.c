@@ -1,6 +1,7 @@
 #include "harness/engine/run/observe_parts.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/engine/job/watch.h"
 #include "harness/engine/worker/launch.h"
+#include "harness/engine/worker/worker.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/machine/facts/openmp.h"
@@ -28,8 +31,8 @@ bool observe_reached(const struct observer *o, unsigned i, enum worker_state sta
 
 bool observe_all_reached(const struct observer *o, bool background, enum worker_state state)
 {
-    if (o->rank_ops)
-        return o->rank_ops->reached(o->rank_ops->arg, background, state);
+    if (o->job)
+        return job_reached(o->job, background, state);
     for (unsigned i = 0; i < (background ? o->nworkers : o->foreground); i++)
         if (!observe_reached(o, i, state))
             return false;
@@ -46,7 +49,7 @@ bool observe_any_lost_here(const struct observer *o)
 
 bool observe_any_lost(const struct observer *o)
 {
-    return o->rank_ops ? o->rank_ops->lost(o->rank_ops->arg) : observe_any_lost_here(o);
+    return o->job ? o->job->watch.together.lost : observe_any_lost_here(o);
 }
 
 /* A worker's process is gone: sets its state and reason, if the worker did not. */
@@ -69,15 +72,10 @@ static void note_exit(struct observer *o, unsigned i, int status)
     end->state = WORKER_FAILED;
 }
 
-/* Asks its process only after the worker's last report, so as not to disturb its CPU. */
 static void reap_in_mpi(struct observer *o, unsigned i)
 {
-    int status = 0;
-    bool gone = o->rank_ops->ended(o->rank_ops->arg, &status);
-    if (!gone && observe_state(o, i) < WORKER_FINISHED)
-        return;
-    if (gone || o->rank_ops->joined(o->rank_ops->arg))
-        note_exit(o, i, status);
+    if (!pthread_tryjoin_np(o->in_mpi, NULL))
+        note_exit(o, i, 0);
 }
 
 void observe_reap(struct observer *o)
@@ -93,7 +91,7 @@ void observe_reap(struct observer *o)
 /* True if the launcher will kill us soon: it told us to stop, or has seen a rank end. */
 static bool in_hurry(const struct observer *o)
 {
-    return o->rank_ops && (o->signals->interrupted || o->rank_ops->broken(o->rank_ops->arg));
+    return o->job && (o->signals->interrupted || job_is_lost(o->job));
 }
 
 /*
@@ -104,12 +102,8 @@ static void end_in_mpi(struct observer *o, unsigned i)
 {
     uint64_t until_ns = clock_now_ns() + (in_hurry(o) ? 0 : mpi_grace_ns);
     while (o->child[i].pid && clock_now_ns() < until_ns) {
-        int status = 0;
         (void)usleep(1000);
-        if (!o->rank_ops->joined(o->rank_ops->arg))
-            continue;
-        (void)o->rank_ops->ended(o->rank_ops->arg, &status);
-        note_exit(o, i, status);
+        reap_in_mpi(o, i);
     }
     o->stuck |= o->child[i].pid != 0;
     o->child[i].pid = 0;
@@ -203,11 +197,40 @@ void observe_give_up_all(struct observer *o, unsigned n, enum worker_state state
         observe_give_up(o, i, state, limit_s);
 }
 
+/* The worker that calls MPI, of which a rank has one. MPI can be started only once in a rank, so
+ * rounds share its process. */
+struct mpi_worker {
+    const struct job *job;
+    const struct bench *bench;
+    struct shared *shared;
+    unsigned index;
+};
+
+static void *work_in_mpi(void *arg)
+{
+    const struct mpi_worker *self = arg;
+    struct shared_worker *slot = &self->shared->worker[self->index];
+    enum worker_state end = launch_bind(&slot->plan, &slot->err);
+    if (end == WORKER_LAUNCHED && !self->job->world.threads) {
+        (void)err_set(&slot->err, -ENOTSUP,
+                      "this MPI does not allow calls from a thread (MPI_THREAD_MULTIPLE)");
+        end = WORKER_SKIPPED;
+    }
+    if (end == WORKER_LAUNCHED)
+        worker_serve(self->bench, self->shared, self->index, self->job->mpi);
+    else
+        shared_set_state(self->shared, slot, end);
+    return NULL;
+}
+
 static int launch_in_mpi(struct observer *o, unsigned i, struct err *err)
 {
+    static struct mpi_worker worker; /* not the observer's: a thread that is stuck outlives it */
+    worker = (struct mpi_worker){o->job, o->arm->bench, o->shared, i};
     o->child[i].in_mpi = true;
-    o->child[i].pid = o->rank_ops->pid(o->rank_ops->arg);
-    return o->rank_ops->start(o->rank_ops->arg, o->shared_fd, o->event_fd, i, err);
+    o->child[i].pid = getpid();
+    int error = pthread_create(&o->in_mpi, NULL, work_in_mpi, &worker);
+    return error ? err_sys(err, -error, "cannot start a thread for the worker") : 0;
 }
 
 enum { COMMAND_ENV_MOST = 8 };
@@ -349,7 +372,7 @@ void observe_launch_all(struct observer *o)
     enum device device = arm_device(o->config->run, o->arm);
     for (unsigned i = 0; i < o->nworkers; i++) {
         struct worker_end *end = &o->child[i].end;
-        bool in_mpi = o->rank_ops && device == DEVICE_MPI && i < o->foreground;
+        bool in_mpi = o->job && device == DEVICE_MPI && i < o->foreground;
         int rc = lost ? -ECANCELED : in_mpi ? launch_in_mpi(o, i, &err) : launch_own(o, i, &err);
         if (!rc)
             continue;

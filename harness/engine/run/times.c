@@ -24,9 +24,9 @@ static const struct profile_times {
     [PROFILE_FULL] = {11, 11, 3600, 0, 5, 5, 10, 1, 60},
 };
 /*
- * Runs that compare settings by steps end when the result is clear (verdict/advice/clear.h). Each
- * arm is measured for short_s, and no round is begun that would end after clear_s. CLEAR_ROUNDS is
- * the least number of rounds with which the test can show anything.
+ * Runs that compare settings by steps end when the result is clear (verdict/advice/recommend.h).
+ * Each arm is measured for short_s, and no round is begun that would end after clear_s.
+ * CLEAR_ROUNDS is the least number of rounds with which the test can show anything.
  */
 static const double clear_s[] = {
     [PROFILE_QUICK] = 25, [PROFILE_STANDARD] = 600, [PROFILE_FULL] = 3600};

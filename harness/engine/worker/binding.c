@@ -1,12 +1,12 @@
 #include "harness/engine/worker/binding.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <numaif.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "harness/lib/sys/affinity.h"
+#include "harness/lib/sys/task.h"
 #include "harness/machine/facts/openmp.h"
 
 static int compare_cpus(const struct bitset *planned, const struct bitset *actual, const char *when,
@@ -70,18 +70,15 @@ int binding_read_back_threads(struct shared_worker *slot, bool all)
     int rc = affinity_get(0, &mask);
     if (!rc)
         rc = compare_cpus(&slot->cpus_first, &mask, "at the end", &slot->err);
-    DIR *tasks = all ? opendir("/proc/self/task") : NULL;
-    for (struct dirent *task = tasks ? readdir(tasks) : NULL; task && !rc; task = readdir(tasks)) {
-        int tid = (int)strtol(task->d_name, NULL, 10);
-        if (!tid || affinity_get(tid, &mask))
+    DIR *tasks = all ? task_open(getpid()) : NULL;
+    for (pid_t tid; (tid = task_next(&tasks));) {
+        if (rc || affinity_get(tid, &mask))
             continue;
         bitset_or(&slot->cpus_actual, &mask);
         bitset_or(&slot->cpus_threads, &mask);
         if (!bitset_subset(&mask, &slot->plan.cpus))
             rc = compare_cpus(&slot->plan.cpus, &mask, "in a thread", &slot->err);
     }
-    if (tasks)
-        (void)closedir(tasks);
     return rc;
 }
 

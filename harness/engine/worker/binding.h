@@ -11,7 +11,7 @@
 #include "harness/engine/worker/shared.h"
 
 /*
- * Reads back CPUs and memory policy at the start. A thread of the MPI process (`is_thread`) has
+ * Reads back CPUs and memory policy at the start. A thread in MPI (`is_thread`) has
  * just bound itself. A worker process was bound before its libraries were loaded: if the user's
  * environment makes libgomp bind threads, the mask at process start counts. -EXDEV: the binding is
  * not the planned one. Errors are in slot->err.

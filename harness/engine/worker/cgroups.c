@@ -7,6 +7,7 @@
 #include "harness/lib/base/units.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/sys/affinity.h"
+#include "harness/lib/sys/cgroup.h"
 
 void cgroups_open(struct cgroups *cgroups)
 {
@@ -77,9 +78,9 @@ int cgroups_join(const struct cgroups *cgroups, unsigned index, const struct pla
 /* Adds how often, and how long, the quota stopped one worker. */
 static void add_throttled(struct cgroups *cgroups, const char *dir)
 {
-    struct groups_quota quota = groups_read_quota(dir);
-    cgroups->throttled += isnan(quota.throttled_periods) ? 0 : quota.throttled_periods;
-    cgroups->throttled_s += isnan(quota.throttled_s) ? 0 : quota.throttled_s;
+    struct cgroup_counts counts = cgroup_read_counts("", dir);
+    cgroups->throttled += isnan(counts.throttled_periods) ? 0 : counts.throttled_periods;
+    cgroups->throttled_s += isnan(counts.throttled_s) ? 0 : counts.throttled_s;
 }
 
 void cgroups_clear(struct cgroups *cgroups, unsigned n)

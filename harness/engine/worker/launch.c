@@ -119,7 +119,7 @@ struct image {
     struct shared_worker *worker;
     const struct launch_request *request;
     unsigned index;
-    int fd; /* of the shared memory, or of the socket to the MPI process */
+    int fd; /* of the shared memory, or of the socket to a guard */
 };
 
 static enum worker_state bind(const struct image *image)
@@ -220,7 +220,7 @@ int launch_worker(struct shared *shared, int shared_fd, unsigned index,
     return rc;
 }
 
-static int exec_helper(void *arg)
+static int become_guard(void *arg)
 {
     const struct image *image = arg;
     redirect_standard_streams();
@@ -229,30 +229,16 @@ static int exec_helper(void *arg)
     return EXIT_BEFORE_EXEC;
 }
 
-/* Starts this program as `command`, with up to three words after the descriptor; messages call it
- * `what`. */
-static int launch_helper(const char *command, int fd, const char *const words[3],
-                         struct process *process, const char *what, struct err *err)
+int launch_guard(int fd, const char *const *commands, struct process *process, struct err *err)
 {
     char program[4096], fd_text[16];
     int rc = launch_find_program(program, sizeof(program), err);
     if (rc)
         return rc;
     (void)snprintf(fd_text, sizeof(fd_text), "%d", fd);
-    const char *argv[] = {program, command, fd_text, words[0], words[1], words[2], NULL};
+    const char *argv[] = {program,     LAUNCH_GUARD_COMMAND, fd_text, commands[0],
+                          commands[1], commands[2],          NULL};
     struct image image = {.argv = (char **)(uintptr_t)argv, .envp = environ, .fd = fd};
-    rc = process_start(process, true, exec_helper, &image);
-    return rc ? err_sys(err, rc, "cannot start %s", what) : 0;
-}
-
-int launch_mpi(int fd, struct process *process, struct err *err)
-{
-    return launch_helper(LAUNCH_MPI_COMMAND, fd, (const char *[3]){NULL}, process,
-                         "the MPI process", err);
-}
-
-int launch_guard(int fd, const char *const *commands, struct process *process, struct err *err)
-{
-    return launch_helper(LAUNCH_GUARD_COMMAND, fd, commands, process,
-                         "who runs the commands of a variant", err);
+    rc = process_start(process, true, become_guard, &image);
+    return rc ? err_sys(err, rc, "cannot start who runs the commands of a variant") : 0;
 }

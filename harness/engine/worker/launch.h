@@ -1,4 +1,4 @@
-/* Starts the helper processes of a run: workers, the MPI process, and guards of variants. */
+/* Starts the helper processes of a run: workers, and guards of variants. */
 #ifndef CONTEND_ENGINE_WORKER_LAUNCH_H
 #define CONTEND_ENGINE_WORKER_LAUNCH_H
 
@@ -14,9 +14,6 @@
  * come the words of the user's command that it runs.
  */
 #define LAUNCH_WORKER_COMMAND "__worker"
-
-/* argv[1] of an MPI process (ranks/mpi/server.h); argv[2] is the file descriptor of its socket. */
-#define LAUNCH_MPI_COMMAND "__mpi"
 
 /* argv[1] of a guard (engine/arms/guard.h); argv[2] is the file descriptor of its socket. */
 #define LAUNCH_GUARD_COMMAND "__guard"
@@ -61,12 +58,6 @@ struct launch_request {
  */
 int launch_worker(struct shared *shared, int shared_fd, unsigned index,
                   const struct launch_request *request, struct process *process, struct err *err);
-
-/*
- * Re-executes this program as the MPI process of this rank, with `fd` and the same environment. Its
- * signals stay blocked as in this process, which alone asks it to end. Errors: -errno.
- */
-int launch_mpi(int fd, struct process *process, struct err *err);
 
 /*
  * Re-executes this program as the guard of a variant, with `fd` and three commands: before, after

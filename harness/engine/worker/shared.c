@@ -89,19 +89,9 @@ void shared_set_state(struct shared *shared, struct shared_worker *worker, enum 
     shared_wake(shared);
 }
 
-static _Atomic int own_event_fd = -1;
-
-void shared_wake_through(int event_fd)
-{
-    int before = atomic_exchange(&own_event_fd, event_fd);
-    if (before >= 0)
-        (void)close(before);
-}
-
 void shared_wake(const struct shared *shared)
 {
-    int own = atomic_load(&own_event_fd);
-    int fd = own >= 0 ? own : atomic_load(&shared->event_fd);
+    int fd = atomic_load(&shared->event_fd);
     uint64_t one = 1;
     if (fd >= 0 && write(fd, &one, sizeof(one)) < 0)
         return; /* a full counter has woken the parent already */

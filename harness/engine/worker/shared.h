@@ -113,10 +113,6 @@ void shared_set_state(struct shared *shared, struct shared_worker *worker, enum 
 /* Worker: wakes the parent. */
 void shared_wake(const struct shared *shared);
 
-/* For a process whose eventfd has another number than its parent's; -1 = the same. Owns event_fd:
- * the next call closes it. */
-void shared_wake_through(int event_fd);
-
 static inline enum worker_state shared_state(const struct shared_worker *worker)
 {
     uint32_t state = atomic_load_explicit(&worker->state, memory_order_acquire);

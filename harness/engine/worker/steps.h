@@ -22,7 +22,7 @@ struct worker {
     struct bench_machine machine; /* only the CPUs that this worker is bound to */
     struct barrier_rank barrier_rank;
     struct peers peers;
-    const struct mpi_ops *mpi; /* not NULL: a thread of the MPI process */
+    const struct mpi_ops *mpi; /* not NULL: a thread of the rank's process */
     struct perf perf;
     struct stage_clock stages;
     double stage_ns;  /* shortest mean time between clock reads in an uncounted step */

@@ -1,18 +1,14 @@
 #include "harness/engine/worker/usage.h"
 
-#include <dirent.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "harness/lib/base/bitset.h"
-#include "harness/lib/files/file.h"
 #include "harness/lib/files/proc.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/task.h"
 
 const struct usage_field usage_fields[] = {
 #define USAGE_FIELD(field, ...) {#field, offsetof(struct usage, field), __VA_ARGS__},
@@ -28,42 +24,24 @@ static void set(struct usage *usage, const struct usage_field *field, double val
 
 static bool read_task_file(pid_t pid, int tid, const char *name, char *buf, size_t size)
 {
-    return pid ? proc_read_text("", buf, size, "/proc/%d/task/%d/%s", (int)pid, tid, name)
-               : proc_read_text("", buf, size, "/proc/self/task/%d/%s", tid, name);
+    return proc_read_text("", buf, size, "/proc/%d/task/%d/%s", (int)pid, tid, name);
 }
 
-/* Adds the number after `key` in `text`, if any, to the sum; the sum is NaN before the first. */
-static void add_number(const char *text, const char *key, double *sum)
+static void add_known(double value, double *sum)
 {
-    const char *at = strstr(text, key);
-    if (!at)
+    if (!isnan(value))
+        *sum = (isnan(*sum) ? 0 : *sum) + value;
+}
+
+/* A thread that has ended is left out. */
+static void add_team_thread(pid_t pid, int tid, struct usage_snapshot *out)
+{
+    struct task_times times;
+    if (!task_read_times(pid, tid, &times))
         return;
-    at += strlen(key);
-    at += strspn(at, " \t:");
-    *sum = (isnan(*sum) ? 0 : *sum) + (double)strtoull(at, NULL, 10);
-}
-
-/* Field `number` (1-based, at least 3) of a stat file; counts after the name's closing bracket. */
-static uint64_t stat_field(const char *stat, int number)
-{
-    const char *at = strrchr(stat, ')');
-    for (int field = 2; at && field < number; field++)
-        at = strchr(at + 1, ' ');
-    return at ? strtoull(at + 1, NULL, 10) : 0;
-}
-
-static void read_thread_times(pid_t pid, struct usage_thread *thread, uint8_t *has_schedstat)
-{
-    char buf[1024];
-    if (read_task_file(pid, thread->tid, "schedstat", buf, sizeof(buf)) &&
-        sscanf(buf, "%" SCNu64 " %" SCNu64, &thread->oncpu_ns, &thread->runqueue_ns) == 2)
-        return;
-    *has_schedstat = 0;
-    thread->runqueue_ns = 0;
-    if (read_task_file(pid, thread->tid, "stat", buf, sizeof(buf))) {
-        uint64_t ticks = stat_field(buf, 14) + stat_field(buf, 15);
-        thread->oncpu_ns = ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
-    }
+    out->has_schedstat &= times.has_wait;
+    out->thread[out->nthreads++] =
+        (struct usage_thread){.tid = tid, .oncpu_ns = times.oncpu_ns, .runqueue_ns = times.wait_ns};
 }
 
 static void read_team(pid_t pid, const struct cpu_samples *cpu_samples, struct usage_snapshot *out)
@@ -71,18 +49,14 @@ static void read_team(pid_t pid, const struct cpu_samples *cpu_samples, struct u
     unsigned team = cpu_samples ? atomic_load(&cpu_samples->threads) : 0;
     if (team > CPU_SAMPLE_THREADS)
         team = CPU_SAMPLE_THREADS;
-    unsigned n = 0;
+    out->has_schedstat = 1;
     for (unsigned i = 0; i < team; i++) {
         int tid = atomic_load(&cpu_samples->thread[i].tid);
         if (tid)
-            out->thread[n++] = (struct usage_thread){.tid = tid};
+            add_team_thread(pid, tid, out);
     }
-    if (!n)
-        out->thread[n++] = (struct usage_thread){.tid = (int)(pid ? pid : getpid())};
-    out->has_schedstat = 1;
-    for (unsigned i = 0; i < n; i++)
-        read_thread_times(pid, &out->thread[i], &out->has_schedstat);
-    out->nthreads = n;
+    if (!out->nthreads)
+        add_team_thread(pid, pid, out);
 }
 
 /* A worker may have written anything there. */
@@ -103,23 +77,21 @@ static const struct usage_thread *find_thread(const struct usage_snapshot *snaps
  * all counters. */
 static void add_helper_time(pid_t pid, int tid, struct usage_snapshot *out)
 {
-    struct usage_thread helper = {.tid = tid};
-    uint8_t has_schedstat;
-    if (tid == (int)(pid ? pid : getpid()) || find_thread(out, tid))
-        return;
-    read_thread_times(pid, &helper, &has_schedstat);
-    out->so_far.helper_cpu_s += (double)helper.oncpu_ns * 1e-9;
+    struct task_times times;
+    if (tid != pid && !find_thread(out, tid) && task_read_times(pid, tid, &times))
+        out->so_far.helper_cpu_s += (double)times.oncpu_ns * 1e-9;
 }
 
 static void add_task_switches(pid_t pid, int tid, struct usage *so_far)
 {
     char buf[4096];
     if (read_task_file(pid, tid, "status", buf, sizeof(buf))) {
-        add_number(buf, "\nvoluntary_ctxt_switches", &so_far->voluntary_switches);
-        add_number(buf, "\nnonvoluntary_ctxt_switches", &so_far->involuntary_switches);
+        add_known(proc_find_number(buf, "voluntary_ctxt_switches"), &so_far->voluntary_switches);
+        add_known(proc_find_number(buf, "nonvoluntary_ctxt_switches"),
+                  &so_far->involuntary_switches);
     }
     if (read_task_file(pid, tid, "sched", buf, sizeof(buf)))
-        add_number(buf, "se.nr_migrations", &so_far->migrations);
+        add_known(proc_find_number(buf, "se.nr_migrations"), &so_far->migrations);
 }
 
 void usage_forget(struct usage *usage)
@@ -130,22 +102,19 @@ void usage_forget(struct usage *usage)
 
 void usage_read(pid_t pid, const struct cpu_samples *cpu_samples, struct usage_snapshot *out)
 {
-    char path[64], buf[1024];
+    struct task_stat stat;
+    pid = pid ? pid : getpid();
     memset(out, 0, offsetof(struct usage_snapshot, thread));
     usage_forget(&out->so_far);
     read_team(pid, cpu_samples, out);
-    if (PROC_TEXT("", buf, "/proc/%d/stat", (int)(pid ? pid : getpid()))) {
-        out->so_far.minor_faults = (double)stat_field(buf, 10);
-        out->so_far.major_faults = (double)stat_field(buf, 12);
+    if (task_read_stat(pid, 0, &stat)) {
+        out->so_far.minor_faults = (double)stat.minor_faults;
+        out->so_far.major_faults = (double)stat.major_faults;
     }
-    (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)(pid ? pid : getpid()));
-    DIR *tasks = opendir(path);
+    DIR *tasks = task_open(pid);
     if (tasks)
         out->so_far.helper_cpu_s = 0;
-    for (struct dirent *entry; (entry = file_next(&tasks));) {
-        int tid = (int)strtol(entry->d_name, NULL, 10);
-        if (!tid)
-            continue; /* . and .. */
+    for (pid_t tid; (tid = task_next(&tasks));) {
         add_task_switches(pid, tid, &out->so_far);
         add_helper_time(pid, tid, out);
     }
@@ -235,10 +204,11 @@ static void split_throttled(const struct usage_snapshot *go, const struct usage_
     *wait_s -= out->throttled_s;
 }
 
-/* The parts of a team of which some threads are in no list are unknown. */
+/* Unknown for a team of which some threads are in no list, or all have ended. */
 static void forget_parts_of_cut_team(const struct cpu_samples *cpu_samples, struct usage *out)
 {
-    if (cpu_samples && atomic_load(&cpu_samples->threads) > CPU_SAMPLE_THREADS)
+    if (!out->team_threads ||
+        (cpu_samples && atomic_load(&cpu_samples->threads) > CPU_SAMPLE_THREADS))
         out->oncpu_s = out->runqueue_s = out->throttled_s = out->blocked_s = NAN;
 }
 
@@ -256,37 +226,27 @@ void usage_diff(const struct usage_snapshot *go, const struct usage_snapshot *en
     out->cpus_visited = count_cpus(cpu_samples);
 }
 
-/* Adds the line "cpu3 1 2 ..." of one of `cpus`. False: another line, as the sum "cpu  1 2 ...". */
+/* Adds the line of one of `cpus`. False: another line, as the sum of all. */
 static bool add_cpu_line(const char *line, const struct bitset *cpus, struct usage_machine *out)
 {
-    uint64_t t[8];
-    char *numbers = NULL;
-    unsigned long cpu = strtoul(line + 3, &numbers, 10);
-    if (line[3] == ' ' || cpu >= BITSET_BITS || !bitset_test(cpus, (unsigned)cpu))
+    int cpu;
+    double times_s[PROC_TIMES], all_s = 0;
+    if (!proc_parse_cpu(line, &cpu, times_s) || cpu < 0 || cpu >= BITSET_BITS ||
+        !bitset_test(cpus, (unsigned)cpu))
         return false;
-    if (sscanf(numbers,
-               "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-               " %" SCNu64,
-               &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) != 8)
-        return false;
-    double tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK), all = 0;
-    for (int i = 0; i < 8; i++)
-        all += (double)t[i];
-    double idle = (double)(t[3] + t[4]); /* idle and iowait */
-    bool first = isnan(out->cpu_s);
-    out->cpu_s = (first ? 0 : out->cpu_s) + all * tick_s;
-    out->steal_s = (first ? 0 : out->steal_s) + (double)t[7] * tick_s;
-    out->busy_s = (first ? 0 : out->busy_s) + (all - idle - (double)t[7]) * tick_s;
+    for (int i = 0; i < PROC_TIMES; i++)
+        all_s += times_s[i];
+    add_known(all_s, &out->cpu_s);
+    add_known(times_s[PROC_STEAL], &out->steal_s);
+    add_known(all_s - times_s[PROC_IDLE] - times_s[PROC_STEAL], &out->busy_s);
     return true;
 }
 
 void usage_machine_read(const struct bitset *cpus, struct usage_machine *out)
 {
     char buf[4096];
-    uint64_t total_us;
     unsigned found = 0;
-    *out =
-        (struct usage_machine){.cpu_s = NAN, .busy_s = NAN, .steal_s = NAN, .psi_cpu_some_s = NAN};
+    *out = (struct usage_machine){.cpu_s = NAN, .busy_s = NAN, .steal_s = NAN};
     out->at_ns = clock_now_ns();
     FILE *stat = fopen("/proc/stat", "re");
     while (stat && fgets(buf, sizeof(buf), stat) && strncmp(buf, "cpu", 3) == 0)
@@ -295,16 +255,5 @@ void usage_machine_read(const struct bitset *cpus, struct usage_machine *out)
         (void)fclose(stat);
     if (found < bitset_count(cpus)) /* renumbered, as by lxcfs: no line is reliable */
         out->cpu_s = out->busy_s = out->steal_s = NAN;
-    if (PROC_TEXT("", buf, "/proc/pressure/cpu") &&
-        sscanf(buf, "some avg10=%*f avg60=%*f avg300=%*f total=%" SCNu64, &total_us) == 1)
-        out->psi_cpu_some_s = (double)total_us * 1e-6;
-}
-
-double usage_process_cpu_s(pid_t pid)
-{
-    clockid_t clock;
-    struct timespec ts;
-    if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
-        return 0;
-    return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+    out->psi_cpu_some_s = proc_read_pressure_s("", "/proc/pressure/cpu");
 }

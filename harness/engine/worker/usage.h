@@ -16,7 +16,7 @@
 
 #include "harness/contract/cpu_samples.h"
 #include "harness/lib/base/bitset.h"
-#include "harness/lib/files/proc.h"
+#include "harness/lib/sys/cgroup.h"
 #include "harness/lib/sys/tree.h"
 
 #define USAGE_NO_ACCOUNTING "the kernel's accounting of the threads could not be read"
@@ -150,8 +150,5 @@ struct usage_machine {
     uint64_t at_ns;
 };
 void usage_machine_read(const struct bitset *cpus, struct usage_machine *out);
-
-/* CPU time that process `pid` has used so far, all its threads; 0 when it is gone. */
-double usage_process_cpu_s(pid_t pid);
 
 #endif

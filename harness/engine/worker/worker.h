@@ -14,8 +14,8 @@ int worker_main(const struct bench *const *benches, int argc, char **argv);
 
 /*
  * The same in a thread that is bound already, one at a time: MPI can be started only once for a
- * rank, so the rounds share its process (ranks/mpi/server.h). Returns when the worker has ended,
- * with or without success.
+ * rank, so the rounds share its process. Returns when the worker has ended, with or without
+ * success.
  */
 void worker_serve(const struct bench *bench, struct shared *shared, unsigned index,
                   const struct mpi_ops *mpi);

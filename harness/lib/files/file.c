@@ -90,16 +90,31 @@ int file_write(int dir_fd, const char *name, const char *text, size_t size)
     return rc;
 }
 
+#define BEGUN_FORMAT "contend-%ld-%u.tmp"
+
+/* Opens a new file in the folder of `name`, of which no other writer knows, and sets `tmp` to its
+ * name. */
+static int open_beside(int dir_fd, const char *name, char *tmp, size_t size)
+{
+    const char *last = strrchr(name, '/');
+    const int folder = last ? (int)(last - name) + 1 : 0;
+    for (unsigned i = 0; i < 1000; i++) {
+        if ((size_t)snprintf(tmp, size, "%.*s" BEGUN_FORMAT, folder, name, (long)getpid(), i) >=
+            size)
+            return -ENAMETOOLONG;
+        int fd = openat(dir_fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST)
+            return fd < 0 ? -errno : fd;
+    }
+    return -EEXIST;
+}
+
 int file_replace(int dir_fd, const char *name, const char *text, size_t size)
 {
     char tmp[4096];
-    if ((size_t)snprintf(tmp, sizeof(tmp), "%s.tmp", name) >= sizeof(tmp))
-        return -ENAMETOOLONG;
-    if (unlinkat(dir_fd, tmp, 0) && errno != ENOENT)
-        return -errno;
-    int fd = openat(dir_fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    int fd = open_beside(dir_fd, name, tmp, sizeof(tmp));
     if (fd < 0)
-        return -errno;
+        return fd;
     int rc = file_write_at(fd, text, size, 0);
     if (close(fd) && !rc)
         rc = -errno;
@@ -108,6 +123,26 @@ int file_replace(int dir_fd, const char *name, const char *text, size_t size)
     if (rc)
         (void)unlinkat(dir_fd, tmp, 0);
     return rc;
+}
+
+static bool is_process(long pid)
+{
+    char path[40];
+    (void)snprintf(path, sizeof(path), "/proc/%ld", pid);
+    return !access(path, F_OK) || access("/proc/self", F_OK);
+}
+
+void file_remove_begun(int dir_fd)
+{
+    DIR *files = file_open_folder(dir_fd, ".");
+    for (struct dirent *file; (file = file_next(&files));) {
+        long pid = 0;
+        unsigned i;
+        int end = 0;
+        (void)sscanf(file->d_name, BEGUN_FORMAT "%n", &pid, &i, &end);
+        if (end && !file->d_name[end] && !is_process(pid))
+            (void)unlinkat(dir_fd, file->d_name, 0);
+    }
 }
 
 int file_read_open(int fd, size_t most, char **text, size_t *size)

@@ -45,10 +45,14 @@ int file_read(int dir_fd, const char *name, size_t most, char **text, size_t *si
 int file_read_open(int fd, size_t most, char **text, size_t *size);
 
 /*
- * Writes NAME.tmp and renames it to NAME, so that a reader sees the old or the new file, never a
- * part; does not follow a link. 0 or a negative errno: then the old file is unchanged.
+ * Writes a new file in the same folder and renames it to NAME, so that a reader sees the old or a
+ * new file, never a part, however many write at once; does not follow a link. 0 or a negative
+ * errno: then the old file is unchanged.
  */
 int file_replace(int dir_fd, const char *name, const char *text, size_t size);
+
+/* Removes what writers that were killed in file_replace left in a folder. */
+void file_remove_begun(int dir_fd);
 
 /*
  * Flushes the file to the disk (fsync), so that it survives a crash of the machine. Without it, a

@@ -122,3 +122,66 @@ bool proc_read_field(const char *root, const char *path, const char *name, char 
         (void)fclose(file);
     return found && out[0];
 }
+
+const char *proc_find(const char *text, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = text; at; at = strchr(at, '\n')) {
+        at += *at == '\n';
+        size_t blanks = strncmp(at, name, length) == 0 ? strspn(at + length, " \t:") : 0;
+        if (blanks)
+            return at + length + blanks;
+    }
+    return NULL;
+}
+
+double proc_find_number(const char *text, const char *name)
+{
+    const char *at = proc_find(text, name);
+    return at ? strtod(at, NULL) : (double)NAN;
+}
+
+bool proc_find_list(const char *text, const char *name, struct bitset *set)
+{
+    char list[BITSET_LIST_MAX];
+    const char *at = proc_find(text, name);
+    (void)snprintf(list, sizeof(list), "%.*s", at ? (int)strcspn(at, "\n") : 0, at ? at : "");
+    if (at && !bitset_parse(list, set, NULL))
+        return true;
+    *set = (struct bitset){0};
+    return false;
+}
+
+double proc_read_pressure_s(const char *root, const char *path)
+{
+    char text[PROC_TEXT_MAX];
+    const char *total = proc_read_field(root, path, "some", ' ', text, sizeof(text))
+                            ? strstr(text, "total=")
+                            : NULL;
+    return total ? strtod(total + strlen("total="), NULL) * 1e-6 : (double)NAN;
+}
+
+bool proc_parse_cpu(const char *line, int *os_cpu, double times_s[static PROC_TIMES])
+{
+    enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, FIELDS };
+    double ticks[FIELDS];
+    if (strncmp(line, "cpu", 3) != 0 || !strchr(" 0123456789", line[3]))
+        return false;
+    *os_cpu = line[3] == ' ' ? -1 : (int)strtoul(line + 3, NULL, 10);
+    const char *at = line + strcspn(line, " \n");
+    for (int i = 0; i < FIELDS; i++) {
+        char *end;
+        ticks[i] = (double)strtoull(at, &end, 10);
+        if (end == at)
+            return false;
+        at = end;
+    }
+    const double tick_s = 1 / (double)sysconf(_SC_CLK_TCK);
+    times_s[PROC_USER] = ticks[USER] * tick_s;
+    times_s[PROC_NICE] = ticks[NICE] * tick_s;
+    times_s[PROC_SYSTEM] = ticks[SYSTEM] * tick_s;
+    times_s[PROC_IDLE] = (ticks[IDLE] + ticks[IOWAIT]) * tick_s;
+    times_s[PROC_IRQ] = (ticks[IRQ] + ticks[SOFTIRQ]) * tick_s;
+    times_s[PROC_STEAL] = ticks[STEAL] * tick_s;
+    return true;
+}

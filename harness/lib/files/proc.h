@@ -9,16 +9,6 @@
 
 enum { PROC_TEXT_MAX = 128 };
 
-/* cgroup limits of this process, as far as visible to it; NaN and "" = none. */
-struct cgroup_limits {
-    char path[256];                /* cgroup version 2 only, as are cpu_max and cpuset */
-    char cpu_max[PROC_TEXT_MAX];   /* the file's text: "QUOTA PERIOD" in us, or "max PERIOD" */
-    double cpus_limit;             /* smallest quota / period of this cgroup and its ancestors */
-    char cpuset[1024];             /* cpuset.cpus.effective */
-    double memory_limit_bytes;     /* smallest limit of this cgroup and its ancestors */
-    double memory_available_bytes; /* smallest limit minus use of this cgroup and its ancestors */
-};
-
 /* Copies text, cut to size. */
 void proc_copy_text(char *out, size_t size, const char *text);
 
@@ -53,33 +43,24 @@ bool proc_read_field(const char *root, const char *path, const char *name, char 
                      char *out, size_t size);
 
 /*
- * Finds the cgroup path of a process in the version 1 hierarchy of `controller`, or in version 2 if
- * `controller` is "". False and "": no such hierarchy.
+ * Finds the line "NAME: VALUE" or "NAME VALUE" in the text of a file. Returns the start of VALUE;
+ * NULL = no such line.
  */
-bool cgroup_find_path(const char *root, const char *process, const char *controller, char *path,
-                      size_t size);
-/* CPU quota of one cgroup, in CPUs; `folder` is its path with the mount point. NaN = no quota. */
-double cgroup_read_quota(const char *root, const char *folder, bool v2);
-/* Limits of this process's cgroups, of both versions. */
-void cgroup_read(const char *root, struct cgroup_limits *cgroup);
+const char *proc_find(const char *text, const char *name);
+/* The same for a number; NaN = no such line. For a list such as "0-3,8": false and an empty set. */
+double proc_find_number(const char *text, const char *name);
+bool proc_find_list(const char *text, const char *name, struct bitset *set);
 
-/*
- * Time for which CPU quotas have throttled a process's cgroups so far, summed over the CPUs that
- * had runnable threads: CPU time that these threads could have used. With nested quotas the longest
- * time counts, as nested cgroups may be throttled at the same time. NaN = no quota.
+/* Total of the line "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234" of a PSI file, in s; NaN.
  */
-struct cgroup_throttled {
-    double own_s;    /* of cgroups that do not contain process `beside` */
-    double shared_s; /* of cgroups that contain both processes */
-};
-/* Processes are named as in /proc: "self", "4711". */
-void cgroup_read_throttled(const char *root, const char *process, const char *beside,
-                           struct cgroup_throttled *out);
+double proc_read_pressure_s(const char *root, const char *path);
 
+/* Times of a CPU; idle includes waits for input and output. */
+enum { PROC_USER, PROC_NICE, PROC_SYSTEM, PROC_IDLE, PROC_IRQ, PROC_STEAL, PROC_TIMES };
 /*
- * True if the cgroup's quota is below `cpus` CPUs; then writes a sentence that warns of it, as the
- * kernel throttles processes that use more.
+ * Parses a line "cpu3 user nice system idle iowait irq softirq steal ..." of /proc/stat. *os_cpu:
+ * -1 for the sum of all CPUs. False: another line.
  */
-bool cgroup_format_quota(const struct cgroup_limits *cgroup, unsigned cpus, char *buf, size_t size);
+bool proc_parse_cpu(const char *line, int *os_cpu, double times_s[static PROC_TIMES]);
 
 #endif

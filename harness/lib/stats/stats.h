@@ -53,11 +53,4 @@ struct stats_interval stats_median_interval(const double *sorted, size_t n);
 /* How many values lie below its low end, and above its high end. */
 size_t stats_median_rank(size_t n);
 
-/*
- * 95% interval of a probability, given `hits` in n trials (Clopper and Pearson 1934): its ends are
- * the probabilities at which that many hits or more, or that many or fewer, have a chance of 2.5%.
- * Never too narrow, also for 0 or n hits: 0 of 60 is [0, 0.060]. NaN for n = 0.
- */
-struct stats_interval stats_share_interval(unsigned hits, unsigned n);
-
 #endif

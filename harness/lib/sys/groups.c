@@ -6,7 +6,6 @@
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -14,6 +13,8 @@
 
 #include "harness/lib/base/text.h"
 #include "harness/lib/files/proc.h"
+#include "harness/lib/sys/cgroup.h"
+#include "harness/lib/sys/task.h"
 
 enum { FILE_MAX = GROUPS_PATH_MAX + 64 };
 enum { KEPT_GROUPS = 64, KEEPER_FDS = 1024, KEEPER_TRIES = 500, KEEPER_PAUSE_US = 10000 };
@@ -54,11 +55,6 @@ static bool is_v1(const char *dir)
     return groups_get(dir, "cpu.cfs_quota_us", text, sizeof(text));
 }
 
-double groups_get_quota(const char *dir)
-{
-    return cgroup_read_quota("", dir, !is_v1(dir));
-}
-
 int groups_set_quota(const char *dir, double cpus, unsigned period_us, struct err *err)
 {
     char quota[32], both[64], period[16];
@@ -69,7 +65,7 @@ int groups_set_quota(const char *dir, double cpus, unsigned period_us, struct er
     int rc = v1 ? groups_set(dir, "cpu.cfs_period_us", period, err) : 0;
     if (!rc)
         rc = groups_set(dir, v1 ? "cpu.cfs_quota_us" : "cpu.max", v1 ? quota : both, err);
-    double got = rc ? cpus : groups_get_quota(dir);
+    double got = rc ? cpus : cgroup_read_quota("", dir);
     if (!(fabs(got * period_us - cpus * period_us) < 1))
         rc = err_set(err, -EINVAL, "cgroup: a quota of %g CPUs was asked for, and it has %g", cpus,
                      got);
@@ -80,17 +76,6 @@ void groups_remove_quota(const char *dir)
 {
     (void)(is_v1(dir) ? groups_put(dir, "cpu.cfs_quota_us", "-1")
                       : groups_put(dir, "cpu.max", "max"));
-}
-
-struct groups_quota groups_read_quota(const char *dir)
-{
-    bool v1 = is_v1(dir);
-    return (struct groups_quota){
-        .periods = groups_count(dir, "cpu.stat", "nr_periods"),
-        .throttled_periods = groups_count(dir, "cpu.stat", "nr_throttled"),
-        .throttled_s = groups_count(dir, "cpu.stat", v1 ? "throttled_time" : "throttled_usec") *
-                       (v1 ? 1e-9 : 1e-6),
-    };
 }
 
 /* Finds the first mount of version 2. */
@@ -142,18 +127,6 @@ static int find_base(struct groups *groups, struct err *err)
                : err_set(err, -ENAMETOOLONG, "the path of the cgroup is too long");
 }
 
-/* Start time of a process in ticks since boot; 0 = no such process. */
-static unsigned long long start_of(pid_t pid)
-{
-    char text[1024];
-    if (!PROC_TEXT("", text, "/proc/%d/stat", (int)pid))
-        return 0;
-    const char *at = strrchr(text, ')');
-    for (int field = 2; at && field < 22; field++)
-        at = strchr(at + 1, ' ');
-    return at ? strtoull(at, NULL, 10) : 0;
-}
-
 /* PIDs are unique only within this namespace. */
 static unsigned long namespace_of_pids(void)
 {
@@ -185,7 +158,7 @@ static void remove_stale(const struct groups *groups)
         unsigned long long start;
         int pid, end = 0;
         if (sscanf(entry->d_name, "contend-%lu-%d-%llu%n", &namespace, &pid, &start, &end) != 3 ||
-            entry->d_name[end] || namespace != namespace_of_pids() || start_of(pid) == start)
+            entry->d_name[end] || namespace != namespace_of_pids() || task_started(pid, 0) == start)
             continue;
         (void)snprintf(path, sizeof(path), "%s/%s", groups->base, entry->d_name);
         remove_group(path);
@@ -234,7 +207,8 @@ int groups_open(struct groups *groups, struct err *err)
         return rc;
     remove_stale(groups);
     (void)snprintf(groups->dir, sizeof(groups->dir), "%s/contend-%lu-%d-%llu", groups->base,
-                   namespace_of_pids(), (int)getpid(), start_of(getpid()));
+                   namespace_of_pids(), (int)getpid(),
+                   (unsigned long long)task_started(getpid(), 0));
     if (!mkdir(groups->dir, 0755))
         return 0;
     rc = err_sys(err, -errno, "cannot make a cgroup in %.100s", groups->base);

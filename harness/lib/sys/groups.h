@@ -65,15 +65,6 @@ bool groups_get(const char *dir, const char *name, char *text, size_t size);
 /* Sets a quota of `cpus` CPUs in periods of period_us, and verifies it (-EINVAL); or removes it. */
 int groups_set_quota(const char *dir, double cpus, unsigned period_us, struct err *err);
 void groups_remove_quota(const char *dir);
-/* The quota in CPUs; NaN = none. */
-double groups_get_quota(const char *dir);
-
-/* Counters of the quota so far, NaN = unknown. throttled_s is summed over CPUs. */
-struct groups_quota {
-    double periods, throttled_periods, throttled_s;
-};
-struct groups_quota groups_read_quota(const char *dir);
-
 /* The number in the line "WORD NUMBER" of a cgroup file, "nr_throttled 12"; NaN = no line. */
 double groups_count(const char *dir, const char *name, const char *word);
 

@@ -1,19 +1,15 @@
 #include "harness/lib/sys/tree.h"
 
-#include <dirent.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "harness/lib/files/file.h"
-#include "harness/lib/files/proc.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/task.h"
 
 /* A busy thread ran or waited for a CPU for at least this share of the time between two counts. */
 static const double busy_share = 0.1;
@@ -22,50 +18,15 @@ static const uint64_t count_interval_ns = 15000000;
 /* If samples saw less than this share of the kernel's CPU time, the run-queue wait is unknown. */
 static const double sampled_share_least = 0.2;
 
-/* Fields of proc_pid_stat(5), from field 3 on. The name before it may contain any character. */
-struct stat_line {
-    char name[TREE_NAME_MAX], state;
-    int parent, cpu;
-    uint64_t minor_faults, major_faults, user, system, user_below, system_below, started;
-};
-
-static bool read_stat(const char *path, struct stat_line *out)
-{
-    char buf[1024];
-    *out = (struct stat_line){.cpu = -1};
-    const char *open_at, *close_at;
-    if (!PROC_TEXT("", buf, "%s", path) || !(open_at = strchr(buf, '(')) ||
-        !(close_at = strrchr(buf, ')')))
-        return false;
-    (void)snprintf(out->name, sizeof(out->name), "%.*s", (int)(close_at - open_at - 1),
-                   open_at + 1);
-    return sscanf(close_at + 1,
-                  " %c %d %*d %*d %*d %*d %*u %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %" SCNu64
-                  " %" SCNu64 " %" SCNu64 " %*d %*d %*d %*d %" SCNu64
-                  " %*u %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %d",
-                  &out->state, &out->parent, &out->minor_faults, &out->major_faults, &out->user,
-                  &out->system, &out->user_below, &out->system_below, &out->started,
-                  &out->cpu) >= 9;
-}
-
-static bool read_process(pid_t pid, struct stat_line *out)
-{
-    char path[64];
-    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    return read_stat(path, out);
-}
-
 static void add_process(pid_t pid, struct tree_process *out, unsigned *n, unsigned most)
 {
-    struct stat_line stat;
+    struct task_stat stat;
     for (unsigned i = 0; i < *n; i++)
         if (out[i].pid == pid)
             return;
-    if (*n < most && read_process(pid, &stat))
-        out[(*n)++] = (struct tree_process){.pid = pid,
-                                            .parent = stat.parent,
-                                            .started = stat.started,
-                                            .ended = stat.state == 'Z' || stat.state == 'X'};
+    if (*n < most && task_read_stat(pid, 0, &stat))
+        out[(*n)++] = (struct tree_process){
+            .pid = pid, .parent = stat.parent, .started = stat.start_ticks, .ended = stat.ended};
 }
 
 /* Adds the children of one thread from the kernel's list. False: the kernel has no such list. */
@@ -86,34 +47,20 @@ static bool add_children(pid_t pid, int tid, struct tree_process *out, unsigned 
 /* The same by a search of all processes, for kernels without CONFIG_PROC_CHILDREN. */
 static void add_by_parent(pid_t parent, struct tree_process *out, unsigned *n, unsigned most)
 {
-    struct stat_line stat;
+    struct task_stat stat;
     DIR *all = opendir("/proc");
-    for (struct dirent *entry; (entry = file_next(&all));) {
-        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (pid > 0 && read_process(pid, &stat) && stat.parent == parent)
+    for (pid_t pid; (pid = task_next(&all));)
+        if (task_read_stat(pid, 0, &stat) && stat.parent == parent)
             add_process(pid, out, n, most);
-    }
-}
-
-static DIR *open_tasks(pid_t pid)
-{
-    char path[64];
-    (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-    return opendir(path);
 }
 
 static void add_below(pid_t pid, struct tree_process *out, unsigned *n, unsigned most)
 {
-    bool listed = false;
-    DIR *tasks = open_tasks(pid);
-    for (struct dirent *task = tasks ? readdir(tasks) : NULL; task; task = readdir(tasks)) {
-        int tid = (int)strtol(task->d_name, NULL, 10);
-        if (tid)
-            listed |= add_children(pid, tid, out, n, most);
-    }
-    if (tasks)
-        (void)closedir(tasks);
-    if (tasks && !listed)
+    DIR *tasks = task_open(pid);
+    bool listed = !tasks;
+    for (pid_t tid; (tid = task_next(&tasks));)
+        listed |= add_children(pid, tid, out, n, most);
+    if (!listed)
         add_by_parent(pid, out, n, most);
 }
 
@@ -126,38 +73,38 @@ unsigned tree_list(pid_t root, struct tree_process *out, unsigned most)
     return n;
 }
 
+/* Lists all descendants, however many. The caller frees *out. Returns their number. */
+static unsigned list_all(pid_t root, struct tree_process **out)
+{
+    *out = NULL;
+    for (unsigned room = TREE_PROCESSES;; room *= 2) {
+        struct tree_process *grown = realloc(*out, room * sizeof(*grown));
+        if (!grown)
+            return *out ? room / 2 : 0;
+        *out = grown;
+        unsigned n = tree_list(root, grown, room);
+        if (n < room)
+            return n;
+    }
+}
+
 bool tree_is_same(const struct tree_process *process)
 {
-    struct stat_line stat;
-    return read_process(process->pid, &stat) && stat.started == process->started;
-}
-
-static double ticks_s(uint64_t ticks)
-{
-    return (double)ticks / (double)sysconf(_SC_CLK_TCK);
-}
-
-/* Includes ended threads. Uses the process's CPU clock, which is finer than the ticks of stat. */
-static double process_cpu_s(pid_t pid, const struct stat_line *stat)
-{
-    clockid_t clock;
-    struct timespec ts;
-    if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
-        return ticks_s(stat->user + stat->system);
-    return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+    return task_started(process->pid, 0) == process->started;
 }
 
 double tree_cpu_s(pid_t pid)
 {
-    struct tree_process below[TREE_PROCESSES];
-    struct stat_line stat;
-    unsigned n = tree_list(pid, below, TREE_PROCESSES);
+    struct tree_process *below;
+    struct task_stat stat;
+    unsigned n = list_all(pid, &below);
     double sum = 0;
     for (unsigned i = 0; i <= n; i++) {
         pid_t one = i < n ? below[i].pid : pid;
-        if (read_process(one, &stat))
-            sum += process_cpu_s(one, &stat) + ticks_s(stat.user_below + stat.system_below);
+        if (task_read_stat(one, 0, &stat))
+            sum += task_cpu_s(one) + stat.below_s;
     }
+    free(below);
     return sum;
 }
 
@@ -165,14 +112,13 @@ unsigned tree_list_others(struct tree_use *out, unsigned most)
 {
     unsigned n = 0;
     DIR *all = opendir("/proc");
-    for (struct dirent *entry; (entry = file_next(&all));) {
-        struct stat_line stat;
-        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (n == most || pid <= 0 || pid == getpid() || !read_process(pid, &stat) ||
+    for (pid_t pid; (pid = task_next(&all));) {
+        struct task_stat stat;
+        if (n == most || pid == getpid() || !task_read_stat(pid, 0, &stat) ||
             stat.parent == getpid())
             continue;
-        out[n] = (struct tree_use){
-            .pid = pid, .started = stat.started, .cpu_s = process_cpu_s(pid, &stat)};
+        out[n] =
+            (struct tree_use){.pid = pid, .started = stat.start_ticks, .cpu_s = task_cpu_s(pid)};
         memcpy(out[n++].name, stat.name, sizeof(stat.name));
     }
     return n;
@@ -187,7 +133,7 @@ static double time_s(const struct timeval *time)
 static void count_all(const struct tree_process *below, unsigned n, struct tree_used *out)
 {
     struct rusage ended;
-    struct stat_line stat;
+    struct task_stat stat;
     (void)getrusage(RUSAGE_CHILDREN, &ended);
     out->cpu_s = time_s(&ended.ru_utime) + time_s(&ended.ru_stime);
     out->minor_faults = (double)ended.ru_minflt;
@@ -195,25 +141,58 @@ static void count_all(const struct tree_process *below, unsigned n, struct tree_
     out->voluntary_switches = (double)ended.ru_nvcsw;
     out->involuntary_switches = (double)ended.ru_nivcsw;
     for (unsigned i = 0; i < n; i++) {
-        if (!read_process(below[i].pid, &stat))
+        if (!task_read_stat(below[i].pid, 0, &stat))
             continue;
-        out->cpu_s +=
-            process_cpu_s(below[i].pid, &stat) + ticks_s(stat.user_below + stat.system_below);
+        out->cpu_s += task_cpu_s(below[i].pid) + stat.below_s;
         out->minor_faults += (double)stat.minor_faults;
         out->major_faults += (double)stat.major_faults;
     }
 }
 
+/* NULL: no memory. Threads are sampled in the same order each time: a search begins behind the
+ * last. */
 static struct tree_thread *find_thread(struct tree *tree, int pid, int tid, uint64_t started)
 {
-    for (uint32_t i = 0; i < tree->nthreads; i++)
-        if (tree->thread[i].tid == tid && tree->thread[i].started == started)
-            return &tree->thread[i];
-    if (tree->nthreads == TREE_THREADS)
-        return NULL;
+    for (uint32_t i = 0; i < tree->nthreads; i++) {
+        struct tree_thread *thread = &tree->thread[(tree->next + i) % tree->nthreads];
+        if (thread->tid != tid || thread->started != started)
+            continue;
+        tree->next = (uint32_t)(thread - tree->thread) + 1;
+        return thread;
+    }
+    if (tree->nthreads == tree->room) {
+        uint32_t room = tree->room ? 2 * tree->room : 64;
+        struct tree_thread *grown = realloc(tree->thread, room * sizeof(*grown));
+        if (!grown)
+            return NULL;
+        tree->thread = grown;
+        tree->room = room;
+    }
     struct tree_thread *thread = &tree->thread[tree->nthreads++];
     *thread = (struct tree_thread){.pid = pid, .tid = tid, .started = started};
     return thread;
+}
+
+static bool has_ended(const struct tree_thread *thread)
+{
+    return task_started(thread->pid, thread->tid) != thread->started;
+}
+
+/* Keeps only the sums of ended threads: a command may start any number. A sample may miss a thread
+ * that lives. */
+static void drop_ended(struct tree *tree, uint64_t now_ns)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < tree->nthreads; i++) {
+        const struct tree_thread *thread = &tree->thread[i];
+        if (thread->sampled_ns == now_ns || !has_ended(thread)) {
+            tree->thread[kept++] = *thread;
+            continue;
+        }
+        tree->ended_oncpu_s += (double)thread->oncpu_ns * 1e-9;
+        tree->ended_runqueue_s += (double)thread->runqueue_ns * 1e-9;
+    }
+    tree->nthreads = kept;
 }
 
 /* Returns the entry for a new mask; if full, one that did not last and is gone. NULL: no room. */
@@ -265,36 +244,28 @@ struct sampling {
 static void sample_thread(struct sampling *sampling, int pid, int tid)
 {
     struct tree *tree = sampling->tree;
-    char path[96], text[128];
-    struct stat_line stat;
-    uint64_t oncpu_ns = 0, runqueue_ns = 0;
-    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
-    if (!read_stat(path, &stat))
+    struct task_stat stat;
+    struct task_times times;
+    if (!task_read_stat(pid, tid, &stat) || !task_read_times(pid, tid, &times))
         return;
-    struct tree_thread *thread = find_thread(tree, pid, tid, stat.started);
+    struct tree_thread *thread = find_thread(tree, pid, tid, stat.start_ticks);
     if (!thread)
         return;
-    if (!PROC_TEXT("", text, "/proc/%d/task/%d/schedstat", pid, tid) ||
-        sscanf(text, "%" SCNu64 " %" SCNu64, &oncpu_ns, &runqueue_ns) != 2) {
-        tree->before.no_schedstat = true;
-        oncpu_ns = (uint64_t)(ticks_s(stat.user + stat.system) * 1e9);
-    }
-    if (oncpu_ns > thread->oncpu_ns && stat.cpu >= 0 && sampling->seen)
+    tree->before.no_schedstat |= !times.has_wait;
+    if (times.oncpu_ns > thread->oncpu_ns && sampling->seen)
         sampling->seen(sampling->arg, tid, (unsigned)stat.cpu, sampling->now_ns);
-    thread->oncpu_ns = oncpu_ns;
-    thread->runqueue_ns = runqueue_ns;
-    if (stat.state != 'Z' && stat.state != 'X')
+    thread->sampled_ns = sampling->now_ns;
+    thread->oncpu_ns = times.oncpu_ns;
+    thread->runqueue_ns = times.wait_ns;
+    if (!stat.ended)
         record_mask(tree, stat.name, tid, sampling->now_ns);
 }
 
 static void sample_process(struct sampling *sampling, pid_t pid)
 {
-    DIR *tasks = open_tasks(pid);
-    for (struct dirent *task; (task = file_next(&tasks));) {
-        int tid = (int)strtol(task->d_name, NULL, 10);
-        if (tid)
-            sample_thread(sampling, (int)pid, tid);
-    }
+    DIR *tasks = task_open(pid);
+    for (pid_t tid; (tid = task_next(&tasks));)
+        sample_thread(sampling, pid, tid);
 }
 
 /* Number of threads that were busy since the last count. */
@@ -316,6 +287,7 @@ static void count_team(struct tree *tree, uint64_t now_ns)
     unsigned busy = count_busy(tree, now_ns);
     tree->team = busy > tree->team ? busy : tree->team;
     tree->counted_ns = now_ns;
+    drop_ended(tree, now_ns);
     for (uint32_t i = 0; i < tree->nthreads; i++)
         tree->thread[i].counted_ns = tree->thread[i].oncpu_ns + tree->thread[i].runqueue_ns;
 }
@@ -324,7 +296,7 @@ static void count_team(struct tree *tree, uint64_t now_ns)
 static void add_run(struct tree *tree, bool scaled)
 {
     struct tree_used *used = &tree->used;
-    double oncpu_s = 0, runqueue_s = 0, scale = 1;
+    double oncpu_s = tree->ended_oncpu_s, runqueue_s = tree->ended_runqueue_s, scale = 1;
     for (uint32_t i = 0; i < tree->nthreads; i++) {
         oncpu_s += (double)tree->thread[i].oncpu_ns * 1e-9;
         runqueue_s += (double)tree->thread[i].runqueue_ns * 1e-9;
@@ -345,6 +317,7 @@ void tree_begin(struct tree *tree, const struct bitset *planned)
     struct tree_used counted = {0};
     tree->planned = *planned;
     tree->before = tree->used;
+    tree->ended_oncpu_s = tree->ended_runqueue_s = 0;
     tree->nthreads = 0;
     tree->team = 0;
     tree->counted_ns = clock_now_ns();
@@ -354,14 +327,15 @@ void tree_begin(struct tree *tree, const struct bitset *planned)
 
 void tree_sample(struct tree *tree, tree_thread_ran *seen, void *arg)
 {
-    struct tree_process below[TREE_PROCESSES];
-    unsigned n = tree_list(getpid(), below, TREE_PROCESSES);
+    struct tree_process *below;
+    unsigned n = list_all(getpid(), &below);
     struct sampling sampling = {.tree = tree, .now_ns = clock_now_ns(), .seen = seen, .arg = arg};
     for (unsigned i = 0; i < n; i++)
         sample_process(&sampling, below[i].pid);
     tree->sampled_ns = sampling.now_ns;
     count_team(tree, sampling.now_ns);
     count_all(below, n, &tree->used);
+    free(below);
     tree->used.no_schedstat = tree->before.no_schedstat;
     add_run(tree, false);
 }
@@ -372,6 +346,8 @@ void tree_end(struct tree *tree)
     if (!tree->team) /* the run was too short for a count */
         tree->team = count_busy(tree, clock_now_ns());
     add_run(tree, true);
-    tree->nthreads = 0;
+    free(tree->thread);
+    tree->thread = NULL;
+    tree->nthreads = tree->room = tree->next = 0;
     tree->before = tree->used;
 }

@@ -15,13 +15,12 @@
 #include <sys/types.h>
 
 #include "harness/lib/base/bitset.h"
+#include "harness/lib/sys/task.h"
 
 enum {
-    TREE_THREADS = 2048,
-    TREE_PROCESSES = 512,
+    TREE_PROCESSES = 512, /* room that a caller of tree_list offers */
     TREE_MASKS = 8,
-    TREE_MASK_PERSISTS_MS = 200,
-    TREE_NAME_MAX = 16
+    TREE_MASK_PERSISTS_MS = 200
 };
 
 struct tree_process {
@@ -50,7 +49,7 @@ struct tree_used {
 
 /* A thread whose CPU mask differs from the plan. */
 struct tree_mask {
-    char name[TREE_NAME_MAX];
+    char name[TASK_NAME_MAX];
     int tid;
     struct bitset cpus;
     bool outside_plan; /* it contains CPUs that are not in the plan */
@@ -63,6 +62,7 @@ struct tree_thread {
     uint64_t started;
     uint64_t oncpu_ns, runqueue_ns; /* at the last sample that saw it */
     uint64_t counted_ns;            /* sum of both when the team was last counted */
+    uint64_t sampled_ns;            /* time of that sample */
 };
 
 struct tree {
@@ -76,8 +76,9 @@ struct tree {
     uint64_t counted_ns;     /* when the team was last counted */
     uint64_t sampled_ns;     /* time of the previous sample */
     unsigned team;
-    uint32_t nthreads;
-    struct tree_thread thread[TREE_THREADS];
+    double ended_oncpu_s, ended_runqueue_s; /* of threads that left `thread` */
+    uint32_t nthreads, room, next;          /* used, allocated, where the next search begins */
+    struct tree_thread *thread;             /* freed by tree_end */
 };
 
 /* Called by tree_sample for a thread, with the CPU on which it was last seen. */
@@ -97,7 +98,7 @@ struct tree_use {
     pid_t pid;
     uint64_t started;
     double cpu_s;
-    char name[TREE_NAME_MAX];
+    char name[TASK_NAME_MAX];
 };
 
 /* Lists at most `most` processes of the machine, without this process and its children. Returns

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "harness/lib/files/proc.h"
+#include "harness/lib/sys/cgroup.h"
 
 enum { ENV_HOST_LABEL_MAX = 65 };
 

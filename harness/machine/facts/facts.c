@@ -190,20 +190,18 @@ double facts_sum_throttling(const char *root, const char *file)
     return sum;
 }
 
-/* First line of /proc/stat: ticks of all CPUs; the eighth number is steal. */
-static bool read_ticks(const char *root, double *all, double *stolen)
+/* The times of all CPUs, from the first line of /proc/stat. */
+static bool read_times(const char *root, double *all, double *stolen)
 {
     char text[512];
-    double ticks[8];
-    if (!proc_read_field(root, "/proc/stat", "cpu", ' ', text, sizeof(text)))
-        return false;
-    if (sscanf(text, "%lf %lf %lf %lf %lf %lf %lf %lf", &ticks[0], &ticks[1], &ticks[2], &ticks[3],
-               &ticks[4], &ticks[5], &ticks[6], &ticks[7]) != 8)
+    int cpu;
+    double times_s[PROC_TIMES];
+    if (!PROC_TEXT(root, text, "/proc/stat") || !proc_parse_cpu(text, &cpu, times_s))
         return false;
     *all = 0;
-    for (int i = 0; i < 8; i++)
-        *all += ticks[i];
-    *stolen = ticks[7];
+    for (int i = 0; i < PROC_TIMES; i++)
+        *all += times_s[i];
+    *stolen = times_s[PROC_STEAL];
     return true;
 }
 
@@ -213,11 +211,11 @@ static double watch_steal(const char *root, double sample_s)
     const double half_s = sample_s / 2;
     const struct timespec wait = {(time_t)half_s, (long)((half_s - floor(half_s)) * 1e9)};
     double all = 0, stolen = 0, all_then = 0, stolen_then = 0, least = NAN;
-    if (sample_s <= 0 || !read_ticks(root, &all_then, &stolen_then))
+    if (sample_s <= 0 || !read_times(root, &all_then, &stolen_then))
         return NAN;
     for (int half = 0; half < 2; half++) {
         (void)nanosleep(&wait, NULL);
-        if (!read_ticks(root, &all, &stolen) || all <= all_then)
+        if (!read_times(root, &all, &stolen) || all <= all_then)
             return NAN;
         least = fmin(least, fmax(stolen - stolen_then, 0) / (all - all_then));
         all_then = all;

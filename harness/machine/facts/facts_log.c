@@ -35,8 +35,8 @@ static const struct pattern {
     {"[Hardware Error]: Machine check", NULL, EVENT_MACHINE_CHECK},
     {"[Hardware Error]: CPU", "Machine Check", EVENT_MACHINE_CHECK},
     {"mce: [Hardware Error]", NULL, EVENT_MACHINE_CHECK},
-    {"Out of memory: Killed process", NULL, EVENT_OUT_OF_MEMORY},
-    {"Memory cgroup out of memory: Killed", NULL, EVENT_OUT_OF_MEMORY},
+    /* "Memory cgroup out of memory": a container met its own limit, not the machine's. */
+    {"Out of memory: Kill", NULL, EVENT_OUT_OF_MEMORY},
 };
 
 static const struct pattern *classify(const char *line)

@@ -60,7 +60,7 @@ struct plan_worker {
     int gpu;          /* index in topo.gpus, -1 = none */
     bool passive;     /* its threads wait asleep: OMP_WAIT_POLICY=passive, overriding the user's */
     bool background;
-    char host[64];             /* host of a rank, see ranks/job/plans.h; "" = this host */
+    char host[64];             /* host of a rank, see engine/job/plans.h; "" = this host */
     char pci_bdf[PCI_BDF_MAX]; /* PCI address of a GPU that topo does not list; else "" */
 };
 

@@ -9,16 +9,13 @@
 
 #include "harness/lib/files/file.h"
 
-#define TMP_SUFFIX ".tmp"
-
 enum { NAME_SIZE = 80 };
 
 const char *const plot_suffixes[PLOT_PICTURES] = {".svg", ".png", ".narrow.svg", ".narrow.png"};
 
-static void name_file(const char *name, const char *suffix, const char *more,
-                      char file[static NAME_SIZE])
+static void name_file(const char *name, const char *suffix, char file[static NAME_SIZE])
 {
-    (void)snprintf(file, NAME_SIZE, "%s%s%s", name, suffix, more);
+    (void)snprintf(file, NAME_SIZE, "%s%s", name, suffix);
 }
 
 int plot_files_open(int directory_fd, bool make, struct err *err)
@@ -74,7 +71,7 @@ static int copy_data(int from, const char *file, int to, struct err *err)
 int plot_files_read(int plots_fd, const char *name, const char *suffix, struct err *err)
 {
     char file[NAME_SIZE];
-    name_file(name, suffix, "", file);
+    name_file(name, suffix, file);
     /* O_NONBLOCK: opening a FIFO must not wait for a writer. */
     int from = openat(plots_fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (from < 0 && errno == ELOOP)
@@ -91,19 +88,17 @@ int plot_files_read(int plots_fd, const char *name, const char *suffix, struct e
 
 int plot_files_put(int plots_fd, const char *name, const char *suffix, int from_fd, struct err *err)
 {
-    char file[NAME_SIZE], tmp[NAME_SIZE];
+    char file[NAME_SIZE];
     struct stat status;
-    name_file(name, suffix, "", file);
-    name_file(name, suffix, TMP_SUFFIX, tmp);
-    (void)unlinkat(plots_fd, tmp, 0);
-    int to = openat(plots_fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    int rc = to < 0 || fstat(from_fd, &status) ? -errno : copy(from_fd, to, status.st_size);
-    if (to >= 0 && close(to) && !rc)
+    void *bytes = MAP_FAILED;
+    name_file(name, suffix, file);
+    int rc = fstat(from_fd, &status) ? -errno : 0;
+    const size_t size = rc ? 0 : (size_t)status.st_size;
+    if (size && (bytes = mmap(NULL, size, PROT_READ, MAP_SHARED, from_fd, 0)) == MAP_FAILED)
         rc = -errno;
-    if (!rc && renameat(plots_fd, tmp, plots_fd, file))
-        rc = -errno;
-    if (rc && to >= 0)
-        (void)unlinkat(plots_fd, tmp, 0);
+    rc = rc ? rc : file_replace(plots_fd, file, size ? bytes : "", size);
+    if (bytes != MAP_FAILED)
+        (void)munmap(bytes, size);
     return rc ? err_sys(err, rc, "cannot write plots/%s", file) : 0;
 }
 
@@ -111,16 +106,14 @@ bool plot_files_has(int plots_fd, const char *name, const char *suffix)
 {
     char file[NAME_SIZE];
     struct stat status;
-    name_file(name, suffix, "", file);
+    name_file(name, suffix, file);
     return !fstatat(plots_fd, file, &status, AT_SYMLINK_NOFOLLOW);
 }
 
 void plot_files_remove(int plots_fd, const char *name, const char *suffix)
 {
     char file[NAME_SIZE];
-    name_file(name, suffix, "", file);
-    (void)unlinkat(plots_fd, file, 0);
-    name_file(name, suffix, TMP_SUFFIX, file);
+    name_file(name, suffix, file);
     (void)unlinkat(plots_fd, file, 0);
 }
 

@@ -23,13 +23,11 @@ void found_put_kind(enum figure_kind kind, FILE *out)
     (void)fprintf(out, FIRST_WORDS "%s\n", kinds[kind]);
 }
 
-/* "loss" for "loss.dat" and "loss.dat.tmp"; false if the file is not named like a figure. */
+/* "loss" for "loss.dat"; false if the file is not named like a figure. */
 static bool take_name(const char *file, char name[static FIGURE_NAME_MAX])
 {
     size_t length = strspn(file, "abcdefghijklmnopqrstuvwxyz0123456789_");
-    const char *suffix = file + length;
-    if (length == 0 || length >= FIGURE_NAME_MAX ||
-        (strcmp(suffix, ".dat") != 0 && strcmp(suffix, ".dat.tmp") != 0))
+    if (length == 0 || length >= FIGURE_NAME_MAX || strcmp(file + length, ".dat") != 0)
         return false;
     (void)snprintf(name, FIGURE_NAME_MAX, "%.*s", (int)length, file);
     return true;
@@ -60,16 +58,6 @@ static int compare(const void *a, const void *b)
     return strcmp(((const struct found *)a)->name, ((const struct found *)b)->name);
 }
 
-/* A figure may have both a .dat and a .dat.tmp. */
-static size_t drop_duplicates(struct found *found, size_t n)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++)
-        if (!kept || strcmp(found[i].name, found[kept - 1].name) != 0)
-            found[kept++] = found[i];
-    return kept;
-}
-
 size_t found_list(int plots_fd, struct found found[static FOUND_MOST])
 {
     size_t n = 0;
@@ -89,5 +77,5 @@ size_t found_list(int plots_fd, struct found found[static FOUND_MOST])
     }
     (void)closedir(directory);
     qsort(found, n, sizeof(*found), compare);
-    return drop_duplicates(found, n);
+    return n;
 }

@@ -22,8 +22,8 @@ struct found {
 void found_put_kind(enum figure_kind kind, FILE *out);
 
 /*
- * Finds the files that have such a first line, also if only a .dat.tmp is left. Sorted by name;
- * returns how many. Follows no link and reads only regular files.
+ * Finds the files that have such a first line. Sorted by name; returns how many. Follows no link
+ * and reads only regular files.
  */
 size_t found_list(int plots_fd, struct found found[static FOUND_MOST]);
 

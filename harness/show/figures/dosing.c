@@ -28,7 +28,7 @@ static void find_ends(const struct dosing_curves *of, struct curves *curves)
         for (size_t i = 0; i < of->n; i++) {
             low = fmin(low, fmin(x_at(of, p, i), x_of(of, of->level[i])));
             high = fmax(high, fmax(x_at(of, p, i), x_of(of, of->level[i])));
-            most = fmax(most, fmax(100 * of->point[p][i].retention.median,
+            most = fmax(most, fmax(100 * of->point[p][i].retention.ratio,
                                    100 * of->point[p][i].retention.high));
         }
     double margin = 0.05 * (high - low);
@@ -62,7 +62,7 @@ static bool is_measured(const struct dosing_curves *curves)
 {
     for (size_t p = 0; p < curves->nplacements; p++)
         for (size_t i = 1; i < curves->n; i++)
-            if (!isnan(curves->point[p][i].retention.median))
+            if (!isnan(curves->point[p][i].retention.ratio))
                 return true;
     return false;
 }
@@ -76,9 +76,9 @@ int figure_dosing(const struct figure_data *data, FILE *out, struct err *err)
     for (size_t p = 0; p < curves.nplacements; p++) {
         curves_put_line(p, out);
         for (size_t i = 0; i < curves.n; i++) {
-            const struct paired_ratio *kept = &curves.point[p][i].retention;
-            if (!isnan(kept->median))
-                curves_put_point(x_at(&curves, p, i), 100 * kept->median, 100 * kept->low,
+            const struct evidence *kept = &curves.point[p][i].retention;
+            if (!isnan(kept->ratio))
+                curves_put_point(x_at(&curves, p, i), 100 * kept->ratio, 100 * kept->low,
                                  100 * kept->high, out);
         }
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/lib/files/file.h"
 #include "harness/lib/say/log.h"
 #include "harness/rows/rounds.h"
 #include "harness/rows/scaling.h"
@@ -190,6 +191,7 @@ static int draw(int dir_fd, struct queue *queue, struct signals *signals, struct
 void figures_remove(int directory_fd)
 {
     struct found found[FOUND_MOST];
+    file_remove_begun(directory_fd);
     int dir_fd = plot_files_open(directory_fd, false, NULL);
     if (dir_fd < 0)
         return;
@@ -198,6 +200,7 @@ void figures_remove(int directory_fd)
     size_t nfound = found_list(dir_fd, found);
     for (size_t i = 0; i < nfound; i++)
         plot_files_remove_all(dir_fd, found[i].name);
+    file_remove_begun(dir_fd);
     (void)close(dir_fd);
     (void)unlinkat(directory_fd, "plots", AT_REMOVEDIR);
 }

@@ -28,7 +28,7 @@ static double weight(const struct history_series *series)
 {
     double most = 0;
     for (size_t i = 0; i < series->changes.n; i++)
-        most = fmax(most, fabs(log(series->changes.change[i].ratio)));
+        most = fmax(most, fabs(log(series->changes.change[i].evidence.ratio)));
     return most;
 }
 
@@ -116,7 +116,7 @@ static void put_changes(const struct panels *panels, FILE *out)
         for (size_t i = 0; i < series->changes.n; i++) {
             const struct change *change = &series->changes.change[i];
             char text[32];
-            (void)comparison_format_ratio(change->ratio, text, sizeof(text));
+            (void)comparison_format_ratio(change->evidence.ratio, text, sizeof(text));
             (void)fprintf(out, "%zu %u %d %s\n", p, series->point[change->at].run + 1,
                           history_is_worse(series, change), dat_text(text, 20).quoted);
         }

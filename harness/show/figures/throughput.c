@@ -31,7 +31,7 @@ static void format_rate(const struct figure_data *data, size_t arm, char text[st
 struct subject {
     size_t arm;
     struct recommendation recommendation;
-    struct paired_ratio gain;
+    struct evidence gain;
 };
 
 /* "21x (18x to 24x), recommended", "1x". */
@@ -39,11 +39,11 @@ static void format_ratio(const struct figure_data *data, const struct subject *s
                          char text[static DOTS_TEXT])
 {
     char ratio[16], low[16], high[16], rounds[48];
-    const struct paired_ratio *gain = &subject->gain;
+    const struct evidence *gain = &subject->gain;
     const struct arm_rounds *arms = data->analysis->rounds.arms;
     bool is_reference = subject->recommendation.reference == (int)subject->arm;
     bool bound = !is_reference && arms[subject->recommendation.reference].status == STATUS_CENSORED;
-    (void)advice_format_ratio(gain->median, ratio, sizeof(ratio));
+    (void)advice_format_ratio(gain->ratio, ratio, sizeof(ratio));
     (void)snprintf(text, DOTS_TEXT, "%s%s", bound ? "more than " : "", is_reference ? "1x" : ratio);
     if (!isnan(gain->low) && !bound && !is_reference)
         text_append(text, DOTS_TEXT, "", " (%s to %s)",
@@ -79,8 +79,8 @@ static bool add_dots(const struct figure_data *data, const struct subject *subje
         if (ratio > 0 && isfinite(ratio) && !dots_add(dots, &dot))
             return false;
     }
-    const struct paired_ratio *gain = &subject->gain;
-    const struct dot median = {line, gain->median, gain->low, gain->high, 0, colour, DOT_MEDIAN};
+    const struct evidence *gain = &subject->gain;
+    const struct dot median = {line, gain->ratio, gain->low, gain->high, 0, colour, DOT_MEDIAN};
     return dots_add(dots, &median);
 }
 
@@ -103,12 +103,12 @@ static int add_line(const struct figure_data *data, const struct lines *lines, s
     char label[DOTS_NAME];
     subject.recommendation =
         recommend_make(data->analysis, &data->analysis->result->arms[subject.arm]);
-    subject.gain = analysis_ratio(data->analysis, subject.recommendation.reference, subject.arm);
+    subject.gain = evidence_of_rates(data->analysis, subject.recommendation.reference, subject.arm);
     size_t line = dots_add_line(dots, 0, lines_format_label(data, lines, i, label, sizeof(label)));
     if (line == SIZE_MAX)
         return -ENOMEM;
     struct dots_line *added = &dots->lines[line];
-    added->absent = isnan(subject.gain.median);
+    added->absent = isnan(subject.gain.ratio);
     if (added->absent) {
         (void)lines_format_why(data, lines, i, METRIC_RATE, added->text[0], DOTS_TEXT);
         return 0;

@@ -70,8 +70,8 @@ static void print_rate(const struct block *block, size_t i, double most, FILE *o
     text_set(value, "%s %s", units_format_si(row->median, rate, sizeof(rate)), row->unit);
     if (block->recommendation.reference == (int)block->arm[i])
         text_add(value, ", 1x");
-    else if (!isnan(block->gain[i].median))
-        text_add(value, ", %s", advice_format_ratio(block->gain[i].median, gain, sizeof(gain)));
+    else if (!isnan(block->gain[i].ratio))
+        text_add(value, ", %s", advice_format_ratio(block->gain[i].ratio, gain, sizeof(gain)));
     text_add(value, "%s",
              format_fewer_rounds(block->analysis->result,
                                  &block->analysis->rounds.arms[block->arm[i]], rounds,

@@ -90,7 +90,7 @@ static bool is_in_earlier_block(const struct analysis *analysis, size_t at)
 /* The sort key: arms without a value come first. */
 static double rank(const struct block *block, size_t i)
 {
-    double gain = block->gain[i].median, rate = block_median(block, i, METRIC_RATE);
+    double gain = block->gain[i].ratio, rate = block_median(block, i, METRIC_RATE);
     bool relative = block->recommendation.reference >= 0 && !block->recommendation.reference_failed;
     return relative ? (isnan(gain) ? -1 : gain) : isnan(rate) ? -1 : rate;
 }
@@ -100,7 +100,7 @@ static void sort(struct block *block)
     for (size_t i = 1; i < block->n; i++)
         for (size_t k = i; k > 0 && rank(block, k - 1) > rank(block, k); k--) {
             size_t arm = block->arm[k];
-            struct paired_ratio gain = block->gain[k];
+            struct evidence gain = block->gain[k];
             block->arm[k] = block->arm[k - 1];
             block->gain[k] = block->gain[k - 1];
             block->arm[k - 1] = arm;
@@ -117,9 +117,10 @@ static void find_recommendation(struct block *block)
         block->recommendation = recommend_make(block->analysis, arm_of(block, i));
     for (size_t i = 0; i < block->n; i++) {
         bool relative = result->purpose == PURPOSE_RUN || arm_is_fresh(arm_of(block, i));
-        block->gain[i] = relative ? analysis_ratio(block->analysis, block->recommendation.reference,
-                                                   block->arm[i])
-                                  : PAIRED_NONE;
+        block->gain[i] =
+            relative
+                ? evidence_of_rates(block->analysis, block->recommendation.reference, block->arm[i])
+                : evidence_none;
     }
 }
 
@@ -136,7 +137,7 @@ static void add_solo(struct block *block)
             !rows_find(&block->analysis->rows, &arms[arm], "step_time") ||
             (kind == BASELINE_SLICE && arm_of(block, 0)->planned_workers == 1))
             continue;
-        block->gain[n] = PAIRED_NONE;
+        block->gain[n] = evidence_none;
         block->arm[n] = (size_t)arm;
         block->solo[kind] = (int)n++;
     }

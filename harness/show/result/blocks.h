@@ -12,7 +12,7 @@ struct block {
     size_t *arm;         /* indices, the worst first; after those `n` the solo runs (one worker) */
     int solo[BASELINES]; /* their positions in `arm`; -1 = none */
     struct recommendation recommendation;
-    struct paired_ratio *gain; /* of each arm, relative to recommendation.reference */
+    struct evidence *gain; /* of each arm, relative to recommendation.reference */
 };
 
 /*

@@ -8,7 +8,7 @@
 
 static bool is_shown(const struct comparison *one, bool gating)
 {
-    return one->gating == gating && (gating || one->outcome != OUTCOME_MISSING);
+    return one->gating == gating && (gating || one->evidence.outcome != OUTCOME_MISSING);
 }
 
 static bool same_sides(const struct comparison *a, const struct comparison *b)
@@ -32,15 +32,17 @@ static void add_one(struct doc_table *table, const struct comparison *one)
 {
     char text[64];
     const char *unit = number_unit(one->unit);
-    enum doc_tone tone = one->outcome == OUTCOME_SLOWER || one->outcome == OUTCOME_MISSING ? DOC_BAD
-                         : one->outcome == OUTCOME_FASTER ? DOC_GOOD
-                                                          : DOC_PLAIN;
+    enum doc_tone tone =
+        one->evidence.outcome == OUTCOME_SLOWER || one->evidence.outcome == OUTCOME_MISSING
+            ? DOC_BAD
+        : one->evidence.outcome == OUTCOME_FASTER ? DOC_GOOD
+                                                  : DOC_PLAIN;
     doc_row(table, DOC_PLAIN);
-    doc_cell(table, "%s", finding_outcome_name(one->outcome));
+    doc_cell(table, "%s", finding_outcome_name(one->evidence.outcome));
     doc_tone(table, tone);
     doc_cell(table, "%s%s%s", one->metric, *unit ? ", " : "", unit);
-    add_median(table, one->base_median, one->unit);
-    add_median(table, one->other_median, one->unit);
+    add_median(table, one->evidence.base, one->unit);
+    add_median(table, one->evidence.other, one->unit);
     doc_cell(table, "%s", comparison_format_change(one, text, sizeof(text)));
     doc_cell(table, "%s", comparison_format_interval(one, text, sizeof(text)));
     doc_cell(table, "%s", one->reason);
@@ -68,7 +70,7 @@ static void add_sides(const struct comparisons *comparisons, const struct compar
     for (size_t o = 0; o < sizeof(order) / sizeof(order[0]); o++)
         for (size_t i = 0; i < comparisons->n; i++) {
             const struct comparison *one = &comparisons->all[i];
-            if (one->outcome != order[o] || !is_shown(one, first->gating) ||
+            if (one->evidence.outcome != order[o] || !is_shown(one, first->gating) ||
                 !same_sides(one, first))
                 continue;
             if (strcmp(arm, one->arm) != 0) {

@@ -23,12 +23,12 @@ static void add_point(const struct dosing_curves *curves, const struct dosing_po
                       double level, bool steps, struct doc_table *table)
 {
     char p99[CELL];
-    const struct paired_ratio *kept = &point->retention;
+    const struct evidence *kept = &point->retention;
     doc_row(table, DOC_PLAIN);
     add_level(curves->kind, level, table);
     add_level(curves->kind, point->held, table);
     doc_si(table, point->rate);
-    doc_share(table, kept->median);
+    doc_share(table, kept->ratio);
     if (isnan(kept->low) || level == curves->level[0])
         doc_cell(table, "%s", "");
     else

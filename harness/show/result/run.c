@@ -94,7 +94,7 @@ static bool has_efficiency(const struct block *block)
 static void add_speed_up(const struct block *block, size_t i, struct doc_table *table)
 {
     char ratio[CELL], low[CELL], high[CELL];
-    const struct paired_ratio *gain = &block->gain[i];
+    const struct evidence *gain = &block->gain[i];
     int reference = block->recommendation.reference;
     if (reference == (int)block->arm[i]) {
         doc_cell(table, "1x");
@@ -103,7 +103,7 @@ static void add_speed_up(const struct block *block, size_t i, struct doc_table *
     }
     bool more = reference >= 0 && bound(block, (size_t)reference, ">")[0];
     doc_cell(table, "%s%s", more ? ">" : bound(block, block->arm[i], "<"),
-             advice_format_ratio(gain->median, ratio, sizeof(ratio)));
+             advice_format_ratio(gain->ratio, ratio, sizeof(ratio)));
     (void)advice_format_ratio(gain->low, low, sizeof(low));
     (void)advice_format_ratio(gain->high, high, sizeof(high));
     if (isnan(gain->low))
@@ -304,9 +304,10 @@ static struct doc_table *begin_table(const struct block *block, struct doc *doc)
     doc_column(table, DOC_LABEL, "%u worker%s", arm->planned_workers,
                arm->planned_workers == 1 ? "" : "s");
     doc_column(table, DOC_NUMBER, "%s", bench_rate_unit(arm->bench, rate, sizeof(rate)));
-    const struct paired_ratio most = {.rounds = block->analysis->result->rounds_done};
     if (has_speed_up(block))
-        doc_columns(table, DOC_NUMBER, "speed-up", advice_interval_name(&most), NULL);
+        doc_columns(table, DOC_NUMBER, "speed-up",
+                    block->analysis->result->rounds_done < STATS_RANGE_BELOW ? "range" : "95%",
+                    NULL);
     if (has_efficiency(block))
         doc_column(table, DOC_NUMBER, "efficiency");
     doc_columns(table, DOC_NUMBER, "CPU time", "run queue", NULL);

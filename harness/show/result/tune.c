@@ -30,14 +30,13 @@ static struct doc_table *begin(const struct analysis *analysis, const struct tun
 static void add_ratio(const struct tune_line *line, struct doc_table *table)
 {
     char low[CELL], ratio[CELL];
-    const struct paired_ratio *against = &line->against;
+    const struct evidence *against = &line->against;
     if (!line->fresh) {
-        doc_share(table, against->median);
+        doc_share(table, against->ratio);
         return;
     }
     doc_cell(table, "%s",
-             line->is_reference ? "1x"
-                                : advice_format_ratio(against->median, ratio, sizeof(ratio)));
+             line->is_reference ? "1x" : advice_format_ratio(against->ratio, ratio, sizeof(ratio)));
     if (line->is_reference || isnan(against->low)) {
         doc_cell(table, "%s", "");
         return;

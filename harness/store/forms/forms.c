@@ -36,8 +36,9 @@ static json_t *change_at(const void *of, size_t i)
     const struct history_series *series = of;
     const struct change *change = &series->changes.change[i];
     return json_value_object("run:i ratio:r low:r high:r before:r after:r",
-                             (int)series->point[change->at].run, change->ratio, change->low,
-                             change->high, change->before, change->after);
+                             (int)series->point[change->at].run, change->evidence.ratio,
+                             change->evidence.low, change->evidence.high, change->evidence.base,
+                             change->evidence.other);
 }
 
 static json_t *point_run_at(const void *of, size_t i)
@@ -145,7 +146,7 @@ static json_t *dose_at(const void *of, size_t i)
     const struct dosing_point *point = &line->points[i];
     return json_value_object("dose:r held:r rate:r retention:r low:r high:r p99:r",
                              line->curves->level[i], point->held, point->rate,
-                             point->retention.median, point->retention.low, point->retention.high,
+                             point->retention.ratio, point->retention.low, point->retention.high,
                              point->p99);
 }
 
@@ -170,15 +171,15 @@ static json_t *tune_line_to_json(const struct analysis *analysis, const struct t
     const struct arm *arm = &analysis->result->arms[line->arm];
     const struct arm_rounds *rounds = &analysis->rounds.arms[line->arm];
     const struct plan_worker *first = arm->plan.nworkers ? &arm->plan.workers[0] : NULL;
-    const struct paired_ratio none = PAIRED_NONE;
-    const struct paired_ratio *gain = line->fresh ? &line->against : &none;
+    const struct evidence none = evidence_none;
+    const struct evidence *gain = line->fresh ? &line->against : &none;
     return json_value_object(
         "setting:t fresh:b recommended:b placement:t workers:i threads:n passive:b rounds:z rate:r "
         "unit:t reference:b of_best:r speed_up:r low:r high:r reason:T",
         line->name, line->fresh, line->recommended, placement_infos[arm->placement].name,
         arm->workers, first ? (int)first->threads : -1, first && first->passive, rounds->n,
         line->rate, rounds->rate_unit, line->is_reference,
-        line->fresh ? (double)NAN : line->against.median, gain->median, gain->low, gain->high,
+        line->fresh ? (double)NAN : line->against.ratio, gain->ratio, gain->low, gain->high,
         arm->plan.reason[0] ? arm->plan.reason : rounds->reason);
 }
 

@@ -9,11 +9,12 @@ static json_t *to_json(const void *of, size_t i)
     const struct comparison *one = &((const struct comparisons *)of)->all[i];
     return json_value_object(
         "base:t other:t arm:t params:t metric:t unit:t better:t base_median:r other_median:r "
-        "ratio:r low:r high:r level:r base_runs:i other_runs:i pairs:i outcome:t gates:b reason:t",
+        "ratio:r low:r high:r level:r base_runs:i other_runs:i pairs:z outcome:t gates:b reason:t",
         one->base, one->other, one->arm, one->params, one->metric, one->unit, one->better,
-        one->base_median, one->other_median, one->ratio, one->low, one->high, one->level,
-        one->base_runs, one->other_runs, one->pairs, finding_outcome_name(one->outcome),
-        one->gating, one->reason);
+        one->evidence.base, one->evidence.other, one->evidence.ratio, one->evidence.low,
+        one->evidence.high, one->evidence.level, one->base_runs, one->other_runs,
+        one->evidence.rounds, finding_outcome_name(one->evidence.outcome), one->gating,
+        one->reason);
 }
 
 json_t *comparisons_to_json(const struct comparisons *comparisons)
@@ -24,16 +25,16 @@ json_t *comparisons_to_json(const struct comparisons *comparisons)
 static struct comparison from_json(const json_t *object)
 {
     struct comparison one = {
-        .base_median = json_value_number_of(object, "base_median"),
-        .other_median = json_value_number_of(object, "other_median"),
-        .ratio = json_value_number_of(object, "ratio"),
-        .low = json_value_number_of(object, "low"),
-        .high = json_value_number_of(object, "high"),
-        .level = json_value_number_of(object, "level"),
+        .evidence.base = json_value_number_of(object, "base_median"),
+        .evidence.other = json_value_number_of(object, "other_median"),
+        .evidence.ratio = json_value_number_of(object, "ratio"),
+        .evidence.low = json_value_number_of(object, "low"),
+        .evidence.high = json_value_number_of(object, "high"),
+        .evidence.level = json_value_number_of(object, "level"),
         .base_runs = json_value_count_of(object, "base_runs"),
         .other_runs = json_value_count_of(object, "other_runs"),
-        .pairs = json_value_count_of(object, "pairs"),
-        .outcome = finding_outcome_find(json_value_text_of(object, "outcome")),
+        .evidence.rounds = json_value_count_of(object, "pairs"),
+        .evidence.outcome = finding_outcome_find(json_value_text_of(object, "outcome")),
         .gating = json_is_true(json_object_get(object, "gates")),
     };
     json_value_copy_text(object, "base", one.base, sizeof(one.base));

@@ -35,9 +35,9 @@ static json_t *row_to_json(const void *of, size_t i)
     if (!strcmp(row->metric, METRIC_RATE) && !row->arm->is_baseline && !row->arm->is_control) {
         size_t arm = (size_t)(row->arm - analysis->result->arms);
         const struct recommendation recommendation = recommend_make(analysis, row->arm);
-        const struct paired_ratio gain = analysis_ratio(analysis, recommendation.reference, arm);
+        const struct evidence gain = evidence_of_rates(analysis, recommendation.reference, arm);
         failed |= json_value_add(object, "recommended:b speed_up:r speed_up_low:r speed_up_high:r",
-                                 recommendation.arm == (int)arm, gain.median, gain.low, gain.high);
+                                 recommendation.arm == (int)arm, gain.ratio, gain.low, gain.high);
     }
     if (!failed)
         return object;
@@ -81,7 +81,7 @@ json_t *recommended_to_json(const struct analysis *analysis, const struct findin
         return json_null();
     const char *command = recommend_applies(&recommendation) ? command_of(findings) : "";
     char load[80] = "";
-    if (ratio_is_disturbed(&recommendation.gain))
+    if (evidence_is_disturbed(&recommendation.gain))
         (void)advice_format_load(&recommendation.gain, load, sizeof(load));
     return json_value_object(
         "setting:t placement:t workers:i relative_to:t speed_up:r low:r high:r rounds:z while:T "
@@ -89,6 +89,6 @@ json_t *recommended_to_json(const struct analysis *analysis, const struct findin
         arm_name(&arms[recommendation.arm]),
         placement_infos[arms[recommendation.arm].placement].name,
         arms[recommendation.arm].planned_workers, arm_name(&arms[recommendation.reference]),
-        recommendation.gain.median, recommendation.gain.low, recommendation.gain.high,
+        recommendation.gain.ratio, recommendation.gain.low, recommendation.gain.high,
         recommendation.gain.rounds, load, command);
 }

@@ -56,7 +56,7 @@ size_t fleet_key_plain(const struct bench *const *benches, const char *key,
         return strlen(plain);
     }
     columns[FLEET_PARAMS] =
-        new_params_without_defaults(bench->opts, part[FLEET_PARAMS], params, sizeof(params));
+        params_without_defaults(bench->opts, part[FLEET_PARAMS], params, sizeof(params));
     return fleet_key_join(columns, plain);
 }
 

@@ -9,7 +9,6 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/stats/stats.h"
-#include "harness/verdict/advice/clear.h"
 
 bool advice_may_advise(enum placement placement)
 {
@@ -27,12 +26,12 @@ char *advice_format_ratio(double ratio, char *buf, size_t size)
     return buf;
 }
 
-char *advice_format_interval(const struct paired_ratio *ratio, char *buf, size_t size)
+char *advice_format_interval(const struct evidence *ratio, char *buf, size_t size)
 {
     char low[32], high[32];
     buf[0] = '\0';
     if (!isnan(ratio->low))
-        (void)snprintf(buf, size, "%s %s to %s", advice_interval_name(ratio),
+        (void)snprintf(buf, size, "%s %s to %s", evidence_interval_name(ratio),
                        advice_format_ratio(ratio->low, low, sizeof(low)),
                        advice_format_ratio(ratio->high, high, sizeof(high)));
     return buf;
@@ -58,13 +57,13 @@ static const char *more_than(const struct analysis *analysis,
     return bound && recommendation->arm != recommendation->reference ? "more than " : "";
 }
 
-static void format_ratio_to(const struct paired_ratio *ratio, const char *bound, const char *of,
+static void format_ratio_to(const struct evidence *ratio, const char *bound, const char *of,
                             char *buf, size_t size)
 {
     char median[32], interval[80], high[32];
     bool few = ratio->rounds > 1 && ratio->rounds < STATS_RANGE_BELOW;
     bool apart = few && ratio->high > rounds_apart * ratio->low;
-    (void)advice_format_ratio(apart ? ratio->low : ratio->median, median, sizeof(median));
+    (void)advice_format_ratio(apart ? ratio->low : ratio->ratio, median, sizeof(median));
     (void)advice_format_interval(ratio, interval, sizeof(interval));
     if (apart && !bound[0])
         (void)snprintf(buf, size, "between %s and %s %s", median,
@@ -77,7 +76,7 @@ static void format_ratio_to(const struct paired_ratio *ratio, const char *bound,
                        apart ? "" : interval);
 }
 
-char *advice_format_load(const struct paired_ratio *ratio, char *buf, size_t size)
+char *advice_format_load(const struct evidence *ratio, char *buf, size_t size)
 {
     if (ratio->foreign > COLLECT_NOISY_FOREIGN)
         (void)snprintf(buf, size, "others used %.0f%% of the CPUs", 100 * ratio->foreign);
@@ -91,10 +90,10 @@ char *advice_format_load(const struct paired_ratio *ratio, char *buf, size_t siz
 char *advice_format_gain(const struct analysis *analysis,
                          const struct recommendation *recommendation, char *buf, size_t size)
 {
-    const struct paired_ratio *gain = &recommendation->gain;
+    const struct evidence *gain = &recommendation->gain;
     const char *reference = advice_reference(analysis, recommendation);
     char low[32], load[80];
-    if (recommend_applies(recommendation) && ratio_is_disturbed(gain))
+    if (recommend_applies(recommendation) && evidence_is_disturbed(gain))
         (void)snprintf(buf, size, "at least %s %s in %zu of %zu rounds, while %s",
                        advice_format_ratio(gain->low, low, sizeof(low)), reference, gain->at_least,
                        gain->rounds, advice_format_load(gain, load, sizeof(load)));
@@ -103,11 +102,11 @@ char *advice_format_gain(const struct analysis *analysis,
     return buf;
 }
 
-void advice_note_gain(const struct paired_ratio *gain, struct finding *finding)
+void advice_note_gain(const struct evidence *gain, struct finding *finding)
 {
     text_set(finding->metric, "throughput");
     text_set(finding->unit, "ratio");
-    finding->value = gain->median;
+    finding->value = gain->ratio;
     finding->low = gain->low;
     finding->high = gain->high;
 }
@@ -118,14 +117,14 @@ static void report_disturbed(const struct analysis *analysis,
                              const struct recommendation *recommendation, const char *ratio,
                              struct finding *finding)
 {
-    const struct paired_ratio *gain = &recommendation->best_gain;
+    const struct evidence *gain = &recommendation->best_gain;
     char load[80];
     (void)advice_format_load(gain, load, sizeof(load));
     if (2 * gain->one_sided > gain->rounds)
         text_set(finding->sentence,
                  "no recommendation: %s, and slowed only %s in %zu of %zu rounds.", load,
                  advice_reference(analysis, recommendation), gain->one_sided, gain->rounds);
-    else if (gain->rounds < RECOMMEND_ROUNDS || gain->low > 1)
+    else if (gain->rounds < EVIDENCE_ROUNDS || gain->low > 1)
         text_set(finding->sentence, "no recommendation: %zu round%s, while %s.", gain->rounds,
                  gain->rounds == 1 ? " is too few" : "s are too few", load);
     else
@@ -148,18 +147,14 @@ void advice_report_none(const struct analysis *analysis,
         report_disturbed(analysis, recommendation, ratio, finding);
         return;
     }
-    bool is_open = analysis->result->until_clear && !recommendation->best_gain.is_within;
+    bool is_open =
+        analysis->result->until_clear && recommendation->best_gain.outcome != OUTCOME_SAME;
     text_set(finding->sentence, "no measurable gain%s: %s%s. ", is_open ? " so far" : "",
              recommendation->is_default ? "leave it as it is" : "nothing is faster than ",
              recommendation->is_default ? "" : reference);
     text_add(finding->sentence,
              is_open ? "Still open: whether %s is better (%s)." : "The fastest other is %s, %s.",
              best, ratio);
-}
-
-const char *advice_interval_name(const struct paired_ratio *ratio)
-{
-    return ratio->rounds < STATS_RANGE_BELOW ? "range" : "95%";
 }
 
 int advice_reason_length(const struct arm_rounds *arm)
@@ -318,15 +313,15 @@ static void add_fixes(const struct basis *basis, struct finding *advice)
         if (fix < 0 || fix == recommendation->arm || fix == recommendation->best ||
             !recommendation->is_default)
             continue;
-        const struct paired_ratio ratio =
-            analysis_ratio(basis->analysis, recommendation->reference, (size_t)fix);
-        const bool is_ahead = recommend_is_ahead(basis->result, &ratio);
+        const struct evidence ratio =
+            evidence_of_rates(basis->analysis, recommendation->reference, (size_t)fix);
+        const bool is_ahead = ratio.outcome == OUTCOME_FASTER;
         const bool may_be =
-            ratio_is_disturbed(&ratio) || ratio.low > 1 + result_within(basis->result);
+            evidence_is_disturbed(&ratio) || ratio.low > 1 + result_within(basis->result);
         if (!ratio.rounds || (!is_ahead && may_be)) /* too few rounds to tell */
             continue;
         if (is_ahead)
-            (void)advice_format_ratio(ratio.median, gain, sizeof(gain));
+            (void)advice_format_ratio(ratio.ratio, gain, sizeof(gain));
         text_add(advice->sentence, "%s%s alone: %s", between, format_setting(basis, fix, setting),
                  gain);
         between = ", ";
@@ -354,26 +349,26 @@ static void add_other(const struct basis *basis, struct finding *advice)
     char ratio[32], interval[80];
     if (other < 0)
         return;
-    const struct paired_ratio more =
-        analysis_ratio(basis->analysis, recommendation->arm, (size_t)other);
-    const struct paired_ratio less =
-        analysis_ratio(basis->analysis, other, (size_t)recommendation->arm);
+    const struct evidence more =
+        evidence_of_rates(basis->analysis, recommendation->arm, (size_t)other);
+    const struct evidence less =
+        evidence_of_rates(basis->analysis, other, (size_t)recommendation->arm);
     if (!more.rounds)
         return;
-    if (!is_best && basis->result->until_clear && !more.is_within) {
+    if (!is_best && basis->result->until_clear && more.outcome != OUTCOME_SAME) {
         text_add(advice->sentence, " Still open: whether %s, the fastest, is better (%s%s%s).",
-                 name_of(basis, other), advice_format_ratio(more.median, ratio, sizeof(ratio)),
+                 name_of(basis, other), advice_format_ratio(more.ratio, ratio, sizeof(ratio)),
                  isnan(more.low) ? "" : ", ",
                  advice_format_interval(&more, interval, sizeof(interval)));
         return;
     }
     const bool is_slower =
-        recommend_is_ahead(basis->result, &less) || less.low > 1 + result_within(basis->result);
+        less.outcome == OUTCOME_FASTER || less.low > 1 + result_within(basis->result);
     const char *does = !is_best    ? ", the fastest, is indistinguishable from it"
                        : is_slower ? " is slower"
                                    : " adds no measurable gain";
     text_add(advice->sentence, " %s%s: %s%s%s.", name_of(basis, other), does,
-             advice_format_ratio(more.median, ratio, sizeof(ratio)), isnan(more.low) ? "" : ", ",
+             advice_format_ratio(more.ratio, ratio, sizeof(ratio)), isnan(more.low) ? "" : ", ",
              advice_format_interval(&more, interval, sizeof(interval)));
 }
 
@@ -403,7 +398,7 @@ static void report_gain(const struct basis *basis, struct finding *advice)
     text_add(advice->sentence, ".");
     /* Beside two busy loops on 16 CPUs 13x, without them 8.3x: load slows a team that spins most.
      */
-    if (ratio_is_disturbed(&recommendation->gain))
+    if (evidence_is_disturbed(&recommendation->gain))
         text_add(advice->sentence, " Without that load the gain may be smaller.");
     add_other(basis, advice);
     if (recommendation->arm == recommendation->best)

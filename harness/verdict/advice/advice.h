@@ -27,14 +27,14 @@ char *advice_format_gain(const struct analysis *analysis,
                          const struct recommendation *recommendation, char *buf, size_t size);
 
 /* What disturbed the arms of the ratio: "others used 44% of the CPUs". Returns buf. */
-char *advice_format_load(const struct paired_ratio *ratio, char *buf, size_t size);
+char *advice_format_load(const struct evidence *ratio, char *buf, size_t size);
 
 /* "the default", or, in a run without `none`, the placement that gains are relative to. */
 const char *advice_reference(const struct analysis *analysis,
                              const struct recommendation *recommendation);
 
 /* Stores the gain as the numbers of the finding, for scripts. */
-void advice_note_gain(const struct paired_ratio *gain, struct finding *finding);
+void advice_note_gain(const struct evidence *gain, struct finding *finding);
 
 /* Sets the sentence where there is nothing to apply: "no measurable gain: leave it as it is. The
  * fastest other is partition, 1.03x the default, range 0.98x to 1.10x.", or that there is no
@@ -74,12 +74,16 @@ char *advice_place(const struct result *result, unsigned workers, enum placement
 char *advice_format_ratio(double ratio, char *buf, size_t size);
 
 /* "range 11x to 13x", "95% 11x to 13x"; "" for one round, which has no interval. Returns buf. */
-char *advice_format_interval(const struct paired_ratio *ratio, char *buf, size_t size);
+char *advice_format_interval(const struct evidence *ratio, char *buf, size_t size);
 
 /* The length of the part of the reason that fits into a sentence, such as "more than 2 s". */
 int advice_reason_length(const struct arm_rounds *arm);
 
-/* The name of the ratio's interval: "range" or "95%". */
-const char *advice_interval_name(const struct paired_ratio *ratio);
+/*
+ * Adds the finding "workers": the number of workers and the placement with the highest median
+ * throughput, and the fewest workers under that placement that reach 95% of it. Only the
+ * recommended placement counts, if there is one. Adds nothing without curves (rows/scaling.h).
+ */
+void scaling_find(const struct analysis *analysis, struct findings *findings);
 
 #endif

@@ -40,13 +40,22 @@ static char *format_range(const struct range *range, char *buf, size_t size)
     return buf;
 }
 
-/* True if the arm keeps clearly more than `worst` at the same key, by its interval too. */
-static bool is_clear(const struct rows *rows, const struct arm *arm, const struct row *worst)
+/* True if `arm` keeps more than `other`, by more than chance, at that row's key. */
+static bool is_ahead(const struct analysis *analysis, const struct arm *other,
+                     const struct arm *arm, const struct row *at)
 {
-    const struct row *row = rows_at(rows, arm, "retention", &worst->dims);
-    if (!row || row->median <= worst->median + clear_gain)
-        return false;
-    return row->rounds < 2 || worst->rounds < 2 || row->ci_low > worst->ci_high;
+    const struct arm *arms = analysis->result->arms;
+    const struct round_value what = {.metric = "retention", .dims = at->dims};
+    return evidence_of_arms(analysis, &what, (int)(other - arms), (size_t)(arm - arms)).outcome ==
+           OUTCOME_FASTER;
+}
+
+static bool is_clear(const struct analysis *analysis, const struct arm *best,
+                     const struct arm *other, const struct row *worst)
+{
+    const struct row *row = rows_at(&analysis->rows, best, "retention", &worst->dims);
+    return row && row->median > worst->median + clear_gain &&
+           is_ahead(analysis, other, best, worst);
 }
 
 /* An arm that failed in a round is not recommended. */
@@ -64,13 +73,6 @@ bool advice_is_loaded(const struct analysis *analysis, const struct arm *idle,
            rows_next(&analysis->rows, arm, "retention", &at);
 }
 
-/* The rule of recommend.h, applied to the lowest retention of each arm. */
-static bool is_behind(const struct row *row, const struct row *best)
-{
-    return best->median > (1 + RESULT_WITHIN) * row->median &&
-           (row->rounds < 2 || best->rounds < 2 || best->ci_low > row->ci_high);
-}
-
 /* The arm with the lowest retention, and the simplest arm that is as good as the best one. */
 struct ends {
     const struct arm *worst, *best; /* NULL = none */
@@ -80,8 +82,8 @@ struct ends {
 static struct ends find_ends(const struct analysis *analysis, const struct arm *idle)
 {
     struct ends ends = {0};
-    const struct row *most = NULL;
-    for (int pass = 0; pass < 2; pass++, most = ends.high.least)
+    const struct arm *most = NULL;
+    for (int pass = 0; pass < 2; pass++, most = ends.best)
         for (size_t i = 0; i < analysis->result->narms; i++) {
             const struct arm *arm = &analysis->result->arms[i];
             if (!advice_is_loaded(analysis, idle, arm))
@@ -91,7 +93,7 @@ static struct ends find_ends(const struct analysis *analysis, const struct arm *
                 ends.worst = arm;
                 ends.low = range;
             }
-            bool simpler = most && !is_behind(range.least, most) &&
+            bool simpler = most && !is_ahead(analysis, arm, most, ends.low.least) &&
                            recommend_effort(arm->placement, NULL) <
                                recommend_effort(ends.best->placement, NULL);
             if (can_win(arm, &range) &&
@@ -126,7 +128,7 @@ void retention_find(const struct analysis *analysis, const struct arm *idle,
     const struct ends ends = find_ends(analysis, idle);
     if (!ends.worst)
         return;
-    bool clear = ends.best && is_clear(&analysis->rows, ends.best, ends.low.least);
+    bool clear = ends.best && is_clear(analysis, ends.best, ends.worst, ends.low.least);
     (void)format_part(result, idle, NULL, part, sizeof(part));
     text_set(advice.sentence, "Under %s %s%s%s keeps %s of its idle speed with placement %s",
              format_load(result, ends.worst, load, sizeof(load)), idle->bench->name,

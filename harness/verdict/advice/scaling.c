@@ -1,4 +1,3 @@
-#include "harness/verdict/advice/scaling.h"
 
 #include <math.h>
 

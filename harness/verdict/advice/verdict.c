@@ -6,13 +6,11 @@
 #include "harness/verdict/advice/advice.h"
 #include "harness/verdict/advice/bound.h"
 #include "harness/verdict/advice/recommend.h"
-#include "harness/verdict/advice/scaling.h"
-#include "harness/verdict/odd/busy.h"
 #include "harness/verdict/odd/odd.h"
-#include "harness/verdict/pairs/ab.h"
+#include "harness/verdict/pairs/comparison.h"
 #include "harness/verdict/runs/control.h"
 
-void verdict_add_placement(const struct analysis *analysis, struct findings *findings)
+static void add_placement(const struct analysis *analysis, struct findings *findings)
 {
     const struct result *result = analysis->result;
     unsigned most = 0, least = result_next_workers(result, 0);
@@ -80,7 +78,7 @@ static int judge(const struct analysis *measured, const struct topo *topo, struc
     if (rc)
         return rc;
     if (of_placements)
-        verdict_add_placement(measured, findings);
+        add_placement(measured, findings);
     busy_find(measured, findings);
     scaling_find(measured, findings);
     for (size_t i = 0; i < result->narms; i++)
@@ -102,6 +100,7 @@ static int judge(const struct analysis *measured, const struct topo *topo, struc
 int verdict_judge(const struct topo *topo, struct verdict *verdict, struct err *err)
 {
     struct result own;
+    recommend_all(&verdict->analysis);
     const struct analysis measured = analysis_measured(&verdict->analysis, &own);
     int rc = judge(&measured, topo, verdict, err);
     if (!rc && !busy_among(&verdict->findings)) /* the finding "busy" already says why */

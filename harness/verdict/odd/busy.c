@@ -1,4 +1,4 @@
-#include "harness/verdict/odd/busy.h"
+#include "harness/verdict/odd/odd.h"
 
 #include <math.h>
 #include <stdlib.h>

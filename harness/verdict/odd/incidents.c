@@ -54,21 +54,21 @@ static void take(const struct comparison *one, struct incident_outcome *outcome)
 {
     bool more = !strcmp(one->better, "higher");
     text_set(outcome->unit, "%s", one->unit);
-    outcome->before = one->base_median;
-    outcome->after = one->other_median;
-    outcome->rounds = one->pairs;
-    outcome->speed_up = more ? one->ratio : 1 / one->ratio;
-    outcome->low = more ? one->low : 1 / one->high;
-    outcome->high = more ? one->high : 1 / one->low;
+    outcome->before = one->evidence.base;
+    outcome->after = one->evidence.other;
+    outcome->rounds = (unsigned)one->evidence.rounds;
+    outcome->speed_up = more ? one->evidence.ratio : 1 / one->evidence.ratio;
+    outcome->low = more ? one->evidence.low : 1 / one->evidence.high;
+    outcome->high = more ? one->evidence.high : 1 / one->evidence.low;
     /* One question was chosen in advance, so its own interval answers it, without the gating of
      * ab. */
     bool harms = outcome->incident->harms;
     bool shown = harms ? outcome->high < 1 : outcome->low > 1;
     bool excluded = harms ? outcome->low > 1 / speed_up_least : outcome->high < speed_up_least;
-    outcome->end = one->outcome == OUTCOME_MISSING ? INCIDENT_SKIPPED
-                   : shown                         ? INCIDENT_SHOWN
-                   : excluded                      ? INCIDENT_NOT
-                                                   : INCIDENT_UNCLEAR;
+    outcome->end = one->evidence.outcome == OUTCOME_MISSING ? INCIDENT_SKIPPED
+                   : shown                                  ? INCIDENT_SHOWN
+                   : excluded                               ? INCIDENT_NOT
+                                                            : INCIDENT_UNCLEAR;
     if (outcome->end != INCIDENT_SHOWN)
         text_set(outcome->reason, "%.290s", one->reason);
 }
@@ -90,7 +90,7 @@ void incident_judge(const struct comparisons *comparisons, const struct rows *ro
             take(one, outcome);
             break;
         }
-        if (one->outcome == OUTCOME_MISSING) { /* it gates: the machine cannot show it */
+        if (one->evidence.outcome == OUTCOME_MISSING) { /* it gates: the machine cannot show it */
             outcome->end = INCIDENT_SKIPPED;
             text_set(outcome->reason, "%.290s", one->reason);
         }

@@ -8,7 +8,6 @@
 #include "harness/rows/format.h"
 #include "harness/rows/metric.h"
 #include "harness/rows/number.h"
-#include "harness/verdict/odd/busy.h"
 
 enum { REASONS_MAX = 2 }; /* reasons of absent placements; with more, only names are listed */
 

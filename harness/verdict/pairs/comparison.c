@@ -25,15 +25,7 @@ int comparisons_add(struct comparisons *comparisons, const struct comparison *co
 struct comparison comparison_of(const char *base, const char *other, const char *metric,
                                 const char *unit, const char *better)
 {
-    struct comparison one = {.base_median = NAN,
-                             .other_median = NAN,
-                             .ratio = NAN,
-                             .low = NAN,
-                             .high = NAN,
-                             .level = NAN,
-                             .evidence = NAN,
-                             .base_runs = 1,
-                             .other_runs = 1};
+    struct comparison one = {.evidence = evidence_none, .base_runs = 1, .other_runs = 1};
     text_set(one.base, "%s", base);
     text_set(one.other, "%s", other);
     text_set(one.metric, "%s", metric);
@@ -68,9 +60,10 @@ char *comparison_format_where(const struct comparisons *comparisons, const struc
 
 static enum finding_severity severity_of(const struct comparison *comparison)
 {
-    if (comparison->outcome == OUTCOME_SLOWER)
+    if (comparison->evidence.outcome == OUTCOME_SLOWER)
         return FINDING_BAD;
-    bool open = comparison->outcome == OUTCOME_UNCLEAR || comparison->outcome == OUTCOME_MISSING;
+    bool open = comparison->evidence.outcome == OUTCOME_UNCLEAR ||
+                comparison->evidence.outcome == OUTCOME_MISSING;
     return open && comparison->gating ? FINDING_DOUBT : FINDING_NOTE;
 }
 
@@ -78,10 +71,10 @@ void comparison_to_finding(const struct comparison *comparison, struct finding *
 {
     *finding = (struct finding){
         .severity = severity_of(comparison),
-        .outcome = comparison->outcome,
-        .value = comparison->ratio,
-        .low = comparison->low,
-        .high = comparison->high,
+        .outcome = comparison->evidence.outcome,
+        .value = comparison->evidence.ratio,
+        .low = comparison->evidence.low,
+        .high = comparison->evidence.high,
         .unit = "ratio",
     };
     text_set(finding->id, "change_%.24s", comparison->metric);
@@ -89,9 +82,10 @@ void comparison_to_finding(const struct comparison *comparison, struct finding *
     text_set(finding->metric, "%s", comparison->metric);
     text_set(finding->sentence, "%s", comparison->reason);
     char base[48], other[48];
-    (void)number_format_sentence(comparison->base_median, comparison->unit, base, sizeof(base));
-    (void)number_format_sentence(comparison->other_median, comparison->unit, other, sizeof(other));
-    if (!isnan(comparison->base_median) && !isnan(comparison->other_median))
+    (void)number_format_sentence(comparison->evidence.base, comparison->unit, base, sizeof(base));
+    (void)number_format_sentence(comparison->evidence.other, comparison->unit, other,
+                                 sizeof(other));
+    if (!isnan(comparison->evidence.base) && !isnan(comparison->evidence.other))
         text_set(finding->evidence, "%s %s, %s %s", comparison->base, base, comparison->other,
                  other);
 }
@@ -100,14 +94,14 @@ size_t comparisons_count(const struct comparisons *comparisons, enum finding_out
 {
     size_t n = 0;
     for (size_t i = 0; i < comparisons->n; i++)
-        n += comparisons->all[i].gating && comparisons->all[i].outcome == outcome;
+        n += comparisons->all[i].gating && comparisons->all[i].evidence.outcome == outcome;
     return n;
 }
 
 bool comparisons_paired(const struct comparisons *comparisons)
 {
     for (size_t i = 0; i < comparisons->n; i++)
-        if (comparisons->all[i].gating && !isnan(comparisons->all[i].ratio))
+        if (comparisons->all[i].gating && !isnan(comparisons->all[i].evidence.ratio))
             return true;
     return false;
 }
@@ -150,18 +144,18 @@ char *comparison_format_ratio(double ratio, char *buf, size_t size)
 
 static bool has_interval(const struct comparison *one)
 {
-    return !isnan(one->low) && !isnan(one->high);
+    return !isnan(one->evidence.low) && !isnan(one->evidence.high);
 }
 
 static bool is_by_factor(const struct comparison *one)
 {
-    return is_factor(one->ratio) ||
-           (has_interval(one) && (is_factor(one->low) || is_factor(one->high)));
+    return is_factor(one->evidence.ratio) ||
+           (has_interval(one) && (is_factor(one->evidence.low) || is_factor(one->evidence.high)));
 }
 
 char *comparison_format_change(const struct comparison *comparison, char *buf, size_t size)
 {
-    double ratio = comparison->ratio;
+    double ratio = comparison->evidence.ratio;
     if (isnan(ratio) || is_factor(ratio) || !is_by_factor(comparison))
         return comparison_format_ratio(ratio, buf, size);
     (void)snprintf(buf, size, "%.*fx", fabs(ratio - 1) < 0.005 ? 3 : 2, ratio);
@@ -203,11 +197,11 @@ char *comparison_format_interval(const struct comparison *comparison, char *buf,
     char low[16] = "-", high[16] = "";
     bool known = has_interval(comparison);
     if (known && is_by_factor(comparison)) {
-        format_factor(comparison->low, false, low, sizeof(low));
-        format_factor(comparison->high, true, high, sizeof(high));
+        format_factor(comparison->evidence.low, false, low, sizeof(low));
+        format_factor(comparison->evidence.high, true, high, sizeof(high));
     } else if (known) {
-        format_percent(comparison->low, false, low, sizeof(low));
-        format_percent(comparison->high, true, high, sizeof(high));
+        format_percent(comparison->evidence.low, false, low, sizeof(low));
+        format_percent(comparison->evidence.high, true, high, sizeof(high));
         if (strlen(low) + strlen(" to ") + strlen(high) > COMPARISON_INTERVAL)
             low[strlen(low) - 1] = '\0'; /* one unit is enough */
     }
@@ -232,12 +226,13 @@ static const struct comparison *find_most(const struct comparisons *comparisons)
     const struct comparison *most = NULL;
     for (size_t i = 0; i < comparisons->n; i++) {
         const struct comparison *one = &comparisons->all[i];
-        bool slower = one->outcome == OUTCOME_SLOWER;
-        if (!one->gating || (!slower && one->outcome != OUTCOME_FASTER))
+        bool slower = one->evidence.outcome == OUTCOME_SLOWER;
+        if (!one->gating || (!slower && one->evidence.outcome != OUTCOME_FASTER))
             continue;
-        bool worse = most && slower && most->outcome == OUTCOME_FASTER;
-        bool same = most && one->outcome == most->outcome;
-        if (!most || worse || (same && fabs(log(one->ratio)) > fabs(log(most->ratio))))
+        bool worse = most && slower && most->evidence.outcome == OUTCOME_FASTER;
+        bool same = most && one->evidence.outcome == most->evidence.outcome;
+        if (!most || worse ||
+            (same && fabs(log(one->evidence.ratio)) > fabs(log(most->evidence.ratio))))
             most = one;
     }
     return most;
@@ -258,10 +253,11 @@ static char *format_speed(double speed, bool slower, bool as_factor, char *buf, 
 static void format_most(const struct comparison *one, char *buf, size_t size)
 {
     char by[32], low[32], high[32];
-    bool slower = one->outcome == OUTCOME_SLOWER, less = strcmp(one->better, "lower") == 0;
-    double a = less ? 1 / one->low : one->low, b = less ? 1 / one->high : one->high;
+    bool slower = one->evidence.outcome == OUTCOME_SLOWER, less = strcmp(one->better, "lower") == 0;
+    double a = less ? 1 / one->evidence.low : one->evidence.low,
+           b = less ? 1 / one->evidence.high : one->evidence.high;
     double nearer = slower ? fmax(a, b) : fmin(a, b), farther = slower ? fmin(a, b) : fmax(a, b);
-    const double speed = less ? 1 / one->ratio : one->ratio;
+    const double speed = less ? 1 / one->evidence.ratio : one->evidence.ratio;
     const bool as_factor = (slower ? 1 / speed : speed) > 2;
     (void)snprintf(buf, size, "%s is %s %s than %s", one->other,
                    format_speed(speed, slower, as_factor, by, sizeof(by)),
@@ -359,20 +355,22 @@ void comparisons_close(struct comparisons *comparisons, bool gating, double alph
     if (!sorted)
         return;
     for (size_t i = 0; i < comparisons->n; i++)
-        if (comparisons->all[i].gating == gating && !isnan(comparisons->all[i].evidence))
-            sorted[n++] = fmin(comparisons->all[i].evidence, EVIDENCE_MOST);
+        if (comparisons->all[i].gating == gating &&
+            !isnan(comparisons->all[i].evidence.against_same))
+            sorted[n++] = fmin(comparisons->all[i].evidence.against_same, EVIDENCE_MOST);
     n = stats_sort(sorted, n);
     for (size_t i = 0; i < comparisons->n; i++) {
         struct comparison *one = &comparisons->all[i];
-        bool changed = one->outcome == OUTCOME_FASTER || one->outcome == OUTCOME_SLOWER;
-        double own = fmin(one->evidence, EVIDENCE_MOST);
+        bool changed =
+            one->evidence.outcome == OUTCOME_FASTER || one->evidence.outcome == OUTCOME_SLOWER;
+        double own = fmin(one->evidence.against_same, EVIDENCE_MOST);
         if (!changed || one->gating != gating || least_mean(sorted, n, own) >= -log(alpha))
             continue;
-        one->outcome = OUTCOME_UNCLEAR;
+        one->evidence.outcome = OUTCOME_UNCLEAR;
         text_set(one->reason,
-                 "After %u paired rounds its change is clear by itself, but not yet as one of %zu "
+                 "After %zu paired rounds its change is clear by itself, but not yet as one of %zu "
                  "compared metrics; a few more rounds should decide.",
-                 one->pairs, n);
+                 one->evidence.rounds, n);
     }
     free(sorted);
 }

@@ -1,6 +1,6 @@
 /*
  * The change of one metric of one arm between two sides: two results (compare), or two variants
- * measured in the same rounds (ab). compare.h or sequential.h decides; all printers read this form.
+ * measured in the same rounds (ab). evidence.h decides; all printers read this form.
  * Pure.
  */
 #ifndef CONTEND_VERDICT_PAIRS_COMPARISON_H
@@ -9,24 +9,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/contract/bench.h"
-#include "harness/contract/finding.h"
+#include "harness/verdict/evidence.h"
 
 struct comparison {
     char base[48], other[48]; /* names of the sides: "base", "new"; in ab the variants */
     char arm[240];    /* to print: "pipeline, partition, 2 workers"; for a scan with its key */
     char params[512]; /* as the column, without what the sides differ in by intent */
     char metric[64], unit[32], better[8]; /* as the columns */
-    double base_median, other_median;     /* in `unit`; NaN = this side has none */
-    double ratio;                         /* other / base, paired where possible; NaN = unknown */
-    double low, high;                     /* of `ratio`; the verdict depends on it; NaN = none */
-    double level;                         /* of the interval: 0.95, or corrected for many metrics */
-    unsigned base_runs, other_runs;       /* separate runs per side; 1 and 1 in ab */
-    unsigned pairs;                       /* rounds that both sides have, if paired */
-    double evidence;                      /* ab: log evidence against "no change"; or NaN */
-    enum finding_outcome outcome;         /* FASTER, SLOWER, SAME, UNCLEAR, MISSING */
-    bool gating;                          /* a build may fail on it */
-    char reason[400]; /* why this outcome, and what would change it; one sentence */
+    struct evidence evidence;
+    unsigned base_runs, other_runs; /* separate runs per side; 1 and 1 in ab */
+    bool gating;                    /* a build may fail on it */
+    char reason[400];               /* why this outcome, and what would change it; one sentence */
 };
 
 /* Zeroed = empty. */
@@ -38,7 +31,7 @@ struct comparisons {
     double machine_change_beyond;  /* its part beyond that of equal runs, as a share */
     char apart[200];               /* why gating rows have no pair, as apart_explain; or "" */
     bool apart_by_placement;       /* by that alone */
-    char new_params[400];          /* parameters that one side lacks, as new_params_format; or "" */
+    char disturbed[300];           /* which sides were disturbed, as disturbed_doubt; or "" */
 };
 
 /* One run per side; all values NaN. */
@@ -108,5 +101,34 @@ void comparison_to_finding(const struct comparison *comparison, struct finding *
  * bench_metric): at least that difference.
  */
 double floor_of(const struct bench *bench, const char *metric, const char *unit);
+
+/*
+ * Compares the arms of two variants that were measured in the same rounds, pair by pair: `contend
+ * ab`. Pure apart from allocation.
+ *
+ * Pairs exist within one run only. For each metric and key, the sequential test (sequential.h)
+ * takes the logarithms of other / base, one per round. It may be looked at after every round.
+ *
+ * Clearly different: the evidence against "no change" is at least 1/EVIDENCE_ALPHA, and so is its
+ * mean with that of any other gating comparisons. This is a closed test (Marcus, Peritz and Gabriel
+ * 1976) by means of evidence (Vovk and Wang 2021). So if nothing changed, the chance that any
+ * gating comparison is called changed is EVIDENCE_ALPHA in total, however often one looks. If all
+ * of them changed, none needs more evidence because of the others. Comparisons that do not gate are
+ * a family of their own. The test assumes that two equal arms get independent draws of one
+ * distribution within a round, of any form and a new one in each round (sequential.h describes the
+ * error where this fails). At least six rounds are needed.
+ *
+ * FASTER and SLOWER: clearly different. SAME: the interval, at 1 - EVIDENCE_ALPHA, lies within the
+ * threshold. Otherwise UNCLEAR, with an estimate of how many more rounds are needed.
+ */
+
+/*
+ * Appends the comparisons of each further variant with the first one of result->variants. Free with
+ * comparisons_free, also after an error: -ENOMEM only.
+ */
+int ab_compare(const struct analysis *analysis, struct comparisons *comparisons, struct err *err);
+
+/* True if no gating comparison is UNCLEAR, so that more rounds would not change the outcome. */
+bool ab_is_clear(const struct comparisons *comparisons);
 
 #endif

@@ -1,4 +1,4 @@
-#include "harness/verdict/runs/apart.h"
+#include "harness/verdict/runs/compare.h"
 
 #include <string.h>
 
@@ -65,8 +65,8 @@ static struct differences differences_of(const struct paired_row *base,
     differences.placement = differences.n;
     compare_texts("scenario", base->row->scenario, other->row->scenario, sides, &differences);
     compare_texts("device", base->row->device, other->row->device, sides, &differences);
-    compare_params(base->params, other->params, false, sides, &differences);
-    compare_params(other->params, base->params, true, sides, &differences);
+    compare_params(base->row->params, other->row->params, false, sides, &differences);
+    compare_params(other->row->params, base->row->params, true, sides, &differences);
     return differences;
 }
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "harness/lib/stats/stats.h"
-#include "harness/verdict/runs/run_spread.h"
 
 /* Runs on either side of a place that the test uses. */
 static const size_t widths[] = {6, 12, 24, 48};
@@ -35,48 +34,29 @@ void changes_limit(const double *logarithms, size_t n, double *to)
     }
 }
 
-static struct moments moments_of(const double *values, size_t from, size_t to)
-{
-    struct moments moments = {0};
-    for (size_t i = from; i < to; i++)
-        moments_add(&moments, values[i]);
-    return moments;
-}
-
-struct two_sides {
-    struct moments groups[RUN_SPREAD_GROUPS];
-    struct run_spread spread;
-};
-
-static struct two_sides two_sides_of(const double *limited, size_t from, size_t to, size_t begin,
+static struct evidence_runs sides_of(const double *limited, size_t from, size_t to, size_t begin,
                                      size_t end)
 {
-    struct two_sides two_sides = {
-        .groups = {moments_of(limited, from, to), moments_of(limited, begin, end)}};
-    two_sides.spread = run_spread_of(two_sides.groups, &(struct run_spread_known){0});
-    return two_sides;
+    struct evidence_runs runs = {.tail = 0.025};
+    for (size_t i = from; i < to; i++)
+        moments_add(&runs.sides[RUN_SPREAD_BASE], limited[i]);
+    for (size_t i = begin; i < end; i++)
+        moments_add(&runs.sides[RUN_SPREAD_OTHER], limited[i]);
+    return runs;
 }
 
-static double chance_of(const struct two_sides *two_sides)
+static double chance_of(const struct evidence_runs *runs)
 {
-    const struct moments *before = &two_sides->groups[RUN_SPREAD_BASE], *after = before + 1;
-    return run_spread_chance(&two_sides->spread, before->n, after->n, after->mean - before->mean);
+    const struct moments *before = &runs->sides[RUN_SPREAD_BASE], *after = before + 1;
+    const struct run_spread spread = run_spread_of(runs->sides, &runs->known);
+    return run_spread_chance(&spread, before->n, after->n, after->mean - before->mean);
 }
 
 struct change changes_between(const double *limited, size_t from, size_t at, size_t begin,
                               size_t end, double error)
 {
-    const struct two_sides two_sides = two_sides_of(limited, from, at, begin, end);
-    double before = two_sides.groups[RUN_SPREAD_BASE].mean,
-           after = two_sides.groups[RUN_SPREAD_OTHER].mean;
-    double half = run_spread_half_width(&two_sides.spread, at - from, end - begin, 0.025);
-    return (struct change){.at = at,
-                           .ratio = exp(after - before),
-                           .low = exp(after - before - half),
-                           .high = exp(after - before + half),
-                           .before = exp(before),
-                           .after = exp(after),
-                           .significant = chance_of(&two_sides) < error};
+    const struct evidence_runs runs = sides_of(limited, from, at, begin, end);
+    return (struct change){at, evidence_of_runs(&runs), chance_of(&runs) < error};
 }
 
 size_t changes_begin(const struct changes *changes, size_t level, size_t n)
@@ -114,8 +94,8 @@ static size_t find_best(const double *limited, size_t from, size_t to, double le
     for (size_t at = from + CHANGES_SIDE; at + CHANGES_SIDE <= to; at++)
         for (size_t w = 0; w < WIDTHS; w++) {
             size_t begin = at - least(widths[w], at - from), end = at + least(widths[w], to - at);
-            const struct two_sides two_sides = two_sides_of(limited, begin, at, at, end);
-            double chance = chance_of(&two_sides);
+            const struct evidence_runs runs = sides_of(limited, begin, at, at, end);
+            double chance = chance_of(&runs);
             if (chance < least_chance && ranks_agree(limited, begin, at, end, level)) {
                 least_chance = chance;
                 best = at;

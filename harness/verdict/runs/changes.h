@@ -1,5 +1,5 @@
 /*
- * Finds where a series of figures, one per run, changed its level, with the test of run_spread.h
+ * Finds where a series of figures, one per run, changed its level, with the test of evidence.h
  * between the runs before and after a place. Nothing is random: the same figures give the same
  * changes. Pure.
  *
@@ -18,16 +18,14 @@
 #ifndef CONTEND_VERDICT_RUNS_CHANGES_H
 #define CONTEND_VERDICT_RUNS_CHANGES_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "harness/verdict/evidence.h"
 
 enum { CHANGES_SIDE = 4, CHANGES_RUNS = 2 * CHANGES_SIDE, CHANGES_MOST = 32 };
 
 struct change {
-    size_t at;               /* the first run of the new level */
-    double ratio, low, high; /* new level / level before it; 95% interval */
-    double before, after;    /* the levels, not as logarithms */
-    bool significant;        /* at the given error */
+    size_t at;                /* the first run of the new level */
+    struct evidence evidence; /* of the new level against the one before it; 95% interval */
+    bool significant;         /* at the given error */
 };
 
 struct changes {

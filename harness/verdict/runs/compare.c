@@ -1,52 +1,34 @@
 #include "harness/verdict/runs/compare.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/lib/base/text.h"
 #include "harness/rows/format.h"
-#include "harness/verdict/runs/apart.h"
+#include "harness/verdict/evidence.h"
 #include "harness/verdict/runs/control.h"
-#include "harness/verdict/runs/run_spread.h"
 
-/* Two-sided 90% for SAME; 95% for a change of the machine itself. */
-#define SAME_TAIL 0.05
+/* Two-sided 95% for a change of the machine itself. */
 #define MACHINE_TAIL 0.025
 
 /* As a logarithm: if equal runs can differ by more than the double, no ratio means much. */
 #define TOO_NOISY 0.693
 
-/* If more runs than this a side are needed, only pairs within rounds help. */
-enum { RUNS_ADVISED = 20 };
-
-/* A pair that may get a verdict, and the pair with the other metric of the same measurement. */
-struct candidate {
-    const struct pair *pair;
-    const struct candidate *other_metric; /* NULL = none, or several */
-};
-
 struct judge {
     const struct pairing_runs *sides;
     const struct compare_options *options;
     struct pairing pairing;
-    size_t n;
-    struct candidate *candidates; /* owned */
-    double tail;                  /* of each end of an interval */
-    double machine_change;        /* change of the controls, as a logarithm */
+    double tail;           /* of each end of an interval */
+    double machine_change; /* change of the controls, as a logarithm */
     const char *machine_change_text;
 };
 
-/* A pair's values on both sides and in the history. Gains: logarithms, more is better. */
+/* A pair's values on both sides and in the history: logarithms, more is better. */
 struct measured {
-    struct moments sides[PAIRING_SIDES];
-    double rounds; /* largest uncertainty of the medians, from their rounds */
-    bool noisy;    /* any row of either side */
+    struct evidence_runs runs;
     bool bound[2]; /* a side has a censored row */
-    struct run_spread spread;
-    double gain, half; /* other relative to base; half the width of its interval */
+    struct evidence evidence;
 };
 
 /* The median is positive, so that it has a ratio. */
@@ -78,20 +60,20 @@ static double measured_direction(const struct row *row)
 static void add_row(struct measured *measured, enum pairing_side side, const struct row *row,
                     double gain)
 {
-    moments_add(&measured->sides[side], gain);
+    struct run_spread_known *known = &measured->runs.known;
+    moments_add(&measured->runs.sides[side], gain);
     if (side == PAIRING_HISTORY)
         return;
-    measured->rounds += pow(run_spread_of_rounds(row->ci_low, row->ci_high, row->rounds), 2);
-    measured->noisy = measured->noisy || row->status == STATUS_NOISY;
+    known->rounds += pow(run_spread_of_rounds(row->ci_low, row->ci_high, row->rounds), 2);
+    known->noisy = known->noisy || row->status == STATUS_NOISY;
     measured->bound[side] = measured->bound[side] || row->status == STATUS_CENSORED;
 }
 
-/* The spread of the pair's gains. With `other_metric`: of the mean of both pairs' gains, run by
- * run. `round_s`: as in struct run_spread_known. */
-static void measured_of(const struct pair *pair, const struct pair *other_metric, double round_s,
-                        double tail, struct measured *measured)
+/* With `other_metric`: the mean of both pairs' gains, run by run. `how`: without values. */
+static void measured_of(const struct pair *pair, const struct pair *other_metric,
+                        const struct evidence_runs *how, struct measured *measured)
 {
-    *measured = (struct measured){0};
+    *measured = (struct measured){.runs = *how};
     for (int side = 0; side < PAIRING_SIDES; side++)
         for (size_t i = 0; i < pair->n[side]; i++) {
             const struct row *row = pair->rows[side][i].row;
@@ -103,14 +85,10 @@ static void measured_of(const struct pair *pair, const struct pair *other_metric
                      measured_direction(other) * log(other->median)) /
                         2);
         }
-    size_t runs = measured->sides[PAIRING_BASE].n + measured->sides[PAIRING_OTHER].n;
-    const struct run_spread_known known = {.noisy = measured->noisy,
-                                           .round_s = round_s,
-                                           .rounds = sqrt(measured->rounds / (double)runs)};
-    measured->spread = run_spread_of(measured->sides, &known);
-    measured->gain = measured->sides[PAIRING_OTHER].mean - measured->sides[PAIRING_BASE].mean;
-    measured->half = run_spread_half_width(&measured->spread, measured->sides[PAIRING_BASE].n,
-                                           measured->sides[PAIRING_OTHER].n, tail);
+    struct evidence_runs *runs = &measured->runs;
+    runs->known.rounds = sqrt(runs->known.rounds /
+                              (double)(runs->sides[PAIRING_BASE].n + runs->sides[PAIRING_OTHER].n));
+    measured->evidence = evidence_of_runs(runs);
 }
 
 /* The geometric mean of the medians; NaN = none. */
@@ -134,46 +112,35 @@ static bool have_equal_runs(const struct pair *pair, const struct pair *other)
 }
 
 /* Two metrics of the same arm and key are one measurement; of three or more, none has another. */
-static void find_other_metrics(struct judge *judge)
+static void find_other_metric(const struct pairing *pairing, struct pair *pair)
 {
-    for (size_t i = 0; i < judge->n; i++) {
-        struct candidate *one = &judge->candidates[i];
-        size_t found = 0;
-        for (size_t k = 0; k < judge->n; k++) {
-            if (k == i || !pair_is_of_same_arm(one->pair, judge->candidates[k].pair))
-                continue;
-            one->other_metric = &judge->candidates[k];
-            found++;
-        }
-        if (found != 1 || !have_equal_runs(one->pair, one->other_metric->pair))
-            one->other_metric = NULL;
+    size_t found = 0;
+    for (size_t i = 0; i < pairing->n; i++) {
+        const struct pair *other = &pairing->pairs[i];
+        if (other == pair || !other->is_judged || !pair_is_of_same_arm(pair, other))
+            continue;
+        pair->other_metric = other;
+        found++;
     }
+    if (found != 1 || !have_equal_runs(pair, pair->other_metric))
+        pair->other_metric = NULL;
 }
 
 /* Finds the rows that may get a verdict, and each measurement's share of the error. */
-static int find_candidates(struct judge *judge, struct err *err)
+static void find_judged(struct judge *judge)
 {
     double measurements = 0;
-    judge->candidates = calloc(judge->pairing.n + 1, sizeof(*judge->candidates));
-    if (!judge->candidates)
-        return err_set(err, -ENOMEM, "out of memory for %zu comparisons", judge->pairing.n);
+    struct pair *pairs = judge->pairing.pairs;
     for (size_t i = 0; i < judge->pairing.n; i++)
-        if (row_is_gating(pair_first(&judge->pairing.pairs[i])->row) &&
-            measured_on_both(&judge->pairing.pairs[i]))
-            judge->candidates[judge->n++].pair = &judge->pairing.pairs[i];
-    find_other_metrics(judge);
-    for (size_t i = 0; i < judge->n; i++)
-        measurements += judge->candidates[i].other_metric ? 0.5 : 1;
+        pairs[i].is_judged =
+            row_is_gating(pair_first(&pairs[i])->row) && measured_on_both(&pairs[i]);
+    for (size_t i = 0; i < judge->pairing.n; i++) {
+        if (!pairs[i].is_judged)
+            continue;
+        find_other_metric(&judge->pairing, &pairs[i]);
+        measurements += pairs[i].other_metric ? 0.5 : 1;
+    }
     judge->tail = COMPARE_ERROR / fmax(measurements, 1) / 2;
-    return 0;
-}
-
-static const struct candidate *find_candidate(const struct judge *judge, const struct pair *pair)
-{
-    for (size_t i = 0; i < judge->n; i++)
-        if (judge->candidates[i].pair == pair)
-            return &judge->candidates[i];
-    return NULL;
 }
 
 /* The largest significant change among the controls. */
@@ -183,14 +150,17 @@ static void note_changed_controls(struct judge *judge, struct comparisons *compa
         const struct pair *pair = &judge->pairing.pairs[i];
         const struct row *row = pair_first(pair)->row;
         struct measured measured;
+        const struct evidence_runs how = {.known.round_s = judge->options->round_s,
+                                          .tail = MACHINE_TAIL};
         if (!row->arm->is_control || !measured_on_both(pair))
             continue;
-        measured_of(pair, NULL, judge->options->round_s, MACHINE_TAIL, &measured);
-        double beyond = expm1(fabs(measured.gain) - measured.half);
+        measured_of(pair, NULL, &how, &measured);
+        const double gain = fabs(log(measured.evidence.ratio));
+        double beyond = expm1(gain - measured.evidence.reach);
         if (!(beyond > comparisons->machine_change_beyond))
             continue;
         comparisons->machine_change_beyond = beyond;
-        judge->machine_change = fabs(measured.gain);
+        judge->machine_change = gain;
         (void)control_format(
             row->metric, &row->dims,
             measured_median(pair, PAIRING_OTHER) / measured_median(pair, PAIRING_BASE),
@@ -221,38 +191,29 @@ static void describe(const struct judge *judge, const struct pair *pair,
     const struct row *row = first->row;
     *comparison = comparison_of(judge->sides[PAIRING_BASE].name, judge->sides[PAIRING_OTHER].name,
                                 row->metric, row->unit, row->better);
-    comparison->base_median = measured_median(pair, PAIRING_BASE);
-    comparison->other_median = measured_median(pair, PAIRING_OTHER);
+    comparison->evidence.base = measured_median(pair, PAIRING_BASE);
+    comparison->evidence.other = measured_median(pair, PAIRING_OTHER);
     comparison->base_runs = (unsigned)pair->n[PAIRING_BASE];
     comparison->other_runs = (unsigned)pair->n[PAIRING_OTHER];
     comparison->gating = row_is_gating(row);
     if (measured_on_both(pair))
-        comparison->ratio = comparison->other_median / comparison->base_median;
+        comparison->evidence.ratio = comparison->evidence.other / comparison->evidence.base;
     text_set(comparison->params, "%s", row->params);
     name_arm(first, comparison);
 }
 
-/* The interval of the ratio that the outcome is based on. */
-static void set_interval(struct comparison *comparison, const struct row *row, double gain,
-                         double half, double tail)
-{
-    double sign = measured_direction(row);
-    comparison->low = exp(sign * gain - half);
-    comparison->high = exp(sign * gain + half);
-    comparison->level = 1 - 2 * tail;
-}
-
-/* The smallest difference that counts, as a logarithm. */
+/* The smallest difference that counts, as a share. */
 static double threshold_of(const struct judge *judge, const struct row *row, double base)
 {
     double least = floor_of(row->arm->bench, row->metric, row->unit);
-    return log1p(fmax(judge->options->threshold, base > 0 ? least / base : 0));
+    return fmax(judge->options->threshold, base > 0 ? least / base : 0);
 }
 
 static const char *format_runs(const struct measured *measured, char *buf, size_t size)
 {
-    size_t base = measured->sides[PAIRING_BASE].n, other = measured->sides[PAIRING_OTHER].n,
-           history = measured->sides[PAIRING_HISTORY].n;
+    const struct moments *sides = measured->runs.sides;
+    size_t base = sides[PAIRING_BASE].n, other = sides[PAIRING_OTHER].n,
+           history = sides[PAIRING_HISTORY].n;
     bool single = base == 1 && other == 1;
     (void)snprintf(buf, size, single ? "a run a side" : "%zu and %zu runs", base, other);
     if (history)
@@ -260,59 +221,41 @@ static const char *format_runs(const struct measured *measured, char *buf, size_
     return buf;
 }
 
-/*
- * The runs a side that would decide, if more than there are: a change, or, for a difference below
- * the threshold, SAME. 0 = too many, or unknown.
- */
-static unsigned runs_needed(const struct judge *judge, const struct measured *measured,
-                            double threshold)
-{
-    double gain = fabs(measured->gain);
-    bool same = gain < threshold;
-    double margin = (same ? threshold - gain : gain) - judge->machine_change;
-    unsigned needed = margin > 0
-                          ? run_spread_runs_needed(&measured->spread, margin,
-                                                   same ? SAME_TAIL : judge->tail, RUNS_ADVISED)
-                          : 0;
-    size_t base = measured->sides[PAIRING_BASE].n, other = measured->sides[PAIRING_OTHER].n;
-    return needed > base || needed > other ? needed : 0;
-}
-
 /* The range of equal runs, in the direction of the change. */
 static char *format_equal(const struct comparison *comparison, const struct measured *measured,
                           char *buf, size_t size)
 {
-    return comparison_format_spread(comparison->ratio < 1 ? -measured->half : measured->half, buf,
-                                    size);
+    return comparison_format_spread(
+        measured->evidence.reach * (comparison->evidence.ratio < 1 ? -1 : 1), buf, size);
 }
 
 /* Says which limit the change did not exceed: equal runs, the machine, or its other metric. */
-static void explain_unclear(const struct judge *judge, const struct candidate *candidate,
-                            const struct measured *measured, double threshold,
+static void explain_unclear(const struct pair *pair, const struct measured *measured,
                             struct comparison *comparison)
 {
     char change[32], runs[64], equal[32], between[32];
-    double gain = fabs(measured->gain);
-    unsigned needed = runs_needed(judge, measured, threshold);
-    (void)comparison_format_ratio(comparison->ratio, change, sizeof(change));
+    const struct evidence *evidence = &measured->evidence;
+    const double gain = fabs(log(evidence->ratio)), drift = measured->runs.drift;
+    double needed = evidence->more;
+    (void)comparison_format_ratio(comparison->evidence.ratio, change, sizeof(change));
     text_add(comparison->reason,
              "%s%s is %s the range of equal runs (%s; %s, spread between runs %s)",
-             measured->half > TOO_NOISY ? "too noisy: " : "", change,
-             gain > measured->half ? "beyond" : "within",
+             evidence->reach > TOO_NOISY ? "too noisy: " : "", change,
+             gain > evidence->reach ? "beyond" : "within",
              format_equal(comparison, measured, equal, sizeof(equal)),
              format_runs(measured, runs, sizeof(runs)),
-             comparison_format_spread(measured->spread.sd, between, sizeof(between)));
-    if (gain > measured->half + judge->machine_change) {
+             comparison_format_spread(evidence->spread, between, sizeof(between)));
+    if (gain > evidence->reach + drift) {
         text_add(comparison->reason, ", but not together with %s of the same steps.",
-                 pair_first(candidate->other_metric->pair)->row->metric);
-        needed = 0;
-    } else if (gain > measured->half)
+                 pair_first(pair->other_metric)->row->metric);
+        needed = NAN;
+    } else if (gain > evidence->reach)
         text_add(comparison->reason, ", but by less than the machine itself changed (%s).",
-                 comparison_format_spread(judge->machine_change, equal, sizeof(equal)));
+                 comparison_format_spread(drift, equal, sizeof(equal)));
     else
         text_add(comparison->reason, ".");
-    if (needed)
-        text_add(comparison->reason, " Decide it by 'contend ab', or by %u runs a side.", needed);
+    if (needed > 0)
+        text_add(comparison->reason, " Decide it by 'contend ab', or by %.0f runs a side.", needed);
     else
         text_add(comparison->reason, " Decide it by 'contend ab'.");
 }
@@ -342,7 +285,7 @@ static void explain_clock(const struct judge *judge, const struct pair *pair,
     double ratio = measured_median(clock, PAIRING_OTHER) / measured_median(clock, PAIRING_BASE);
     text_add(comparison->reason, " Its clock: %s; in clock cycles: %s.",
              comparison_format_ratio(ratio, change, sizeof(change)),
-             comparison_format_ratio(comparison->ratio / ratio, left, sizeof(left)));
+             comparison_format_ratio(comparison->evidence.ratio / ratio, left, sizeof(left)));
 }
 
 static void explain_changed(const struct judge *judge, const struct measured *measured,
@@ -351,7 +294,7 @@ static void explain_changed(const struct judge *judge, const struct measured *me
     char change[32], runs[64], equal[32];
     text_add(comparison->reason,
              "%s is more than equal runs differ by (%s at a level of %.4g%%; %s).",
-             comparison_format_ratio(comparison->ratio, change, sizeof(change)),
+             comparison_format_ratio(comparison->evidence.ratio, change, sizeof(change)),
              format_equal(comparison, measured, equal, sizeof(equal)), 100 * (1 - 2 * judge->tail),
              format_runs(measured, runs, sizeof(runs)));
 }
@@ -361,75 +304,75 @@ static bool understates(const struct measured *measured)
 {
     if (measured->bound[PAIRING_BASE] && measured->bound[PAIRING_OTHER])
         return false;
-    return measured->gain < 0 ? !measured->bound[PAIRING_BASE] : !measured->bound[PAIRING_OTHER];
+    return !measured->bound[measured->evidence.ratio < 1 ? PAIRING_BASE : PAIRING_OTHER];
 }
 
-/* True if the change is significant, and so is the mean with its other metric. */
-static bool is_changed(const struct judge *judge, const struct candidate *candidate,
-                       const struct measured *measured)
+/* False: the change is significant, but not its mean with its other metric. */
+static bool is_confirmed(const struct pair *pair, const struct evidence_runs *how)
 {
     struct measured both;
-    if (fabs(measured->gain) <= measured->half + judge->machine_change)
-        return false;
-    if (!candidate->other_metric)
+    struct evidence_runs plain = *how;
+    if (!pair->other_metric)
         return true;
-    measured_of(candidate->pair, candidate->other_metric->pair, judge->options->round_s,
-                judge->tail, &both);
-    return fabs(both.gain) > both.half;
+    plain.drift = 0;
+    measured_of(pair, pair->other_metric, &plain, &both);
+    return fabs(log(both.evidence.ratio)) > both.evidence.reach;
 }
 
-static void decide(const struct judge *judge, const struct candidate *candidate,
+static void decide(const struct judge *judge, const struct pair *pair,
                    struct comparison *comparison)
 {
-    const struct row *row = pair_first(candidate->pair)->row;
+    const struct row *row = pair_first(pair)->row;
+    const double percent = 100 * threshold_of(judge, row, comparison->evidence.base);
+    const struct evidence_runs how = {.known.round_s = judge->options->round_s,
+                                      .tail = judge->tail,
+                                      .within = log1p(percent / 100),
+                                      .drift = judge->machine_change};
     struct measured measured;
-    measured_of(candidate->pair, NULL, judge->options->round_s, judge->tail, &measured);
-    bool is_bound = measured.bound[PAIRING_BASE] || measured.bound[PAIRING_OTHER];
-    bool changed = is_changed(judge, candidate, &measured);
-    double threshold = threshold_of(judge, row, comparison->base_median), tail = judge->tail;
-    double same = run_spread_half_width(&measured.spread, measured.sides[PAIRING_BASE].n,
-                                        measured.sides[PAIRING_OTHER].n, SAME_TAIL);
-    comparison->outcome = OUTCOME_UNCLEAR;
+    measured_of(pair, NULL, &how, &measured);
+    const struct evidence *evidence = &measured.evidence;
+    const bool is_bound = measured.bound[PAIRING_BASE] || measured.bound[PAIRING_OTHER];
+    const bool changed =
+        fabs(log(evidence->ratio)) > evidence->reach + how.drift && is_confirmed(pair, &how);
+    comparison->evidence.outcome = OUTCOME_UNCLEAR;
     if (is_bound && !understates(&measured))
         text_add(comparison->reason,
                  "a step did not end within the limit: a bound shows no change in this direction.");
-    else if (changed && fabs(measured.gain) > threshold) {
-        comparison->outcome = measured.gain > 0 ? OUTCOME_FASTER : OUTCOME_SLOWER;
+    else if (evidence->outcome == OUTCOME_SAME && !is_bound) {
+        comparison->evidence.outcome = OUTCOME_SAME;
+        text_add(comparison->reason, "less than %.2g%%, by the 90%% interval.", percent);
+    } else if (changed && evidence->outcome != OUTCOME_UNCLEAR) {
+        comparison->evidence.outcome = evidence->outcome;
         explain_changed(judge, &measured, comparison);
-    } else if (!is_bound && fabs(measured.gain) + same + judge->machine_change <= threshold) {
-        comparison->outcome = OUTCOME_SAME;
-        tail = SAME_TAIL;
-        text_add(comparison->reason, "less than %.2g%%, by the 90%% interval.",
-                 100 * expm1(threshold));
     } else if (changed)
         text_add(comparison->reason,
-                 "it changed, but perhaps by less than %.2g%%, which does not count.",
-                 100 * expm1(threshold));
+                 "it changed, but perhaps by less than %.2g%%, which does not count.", percent);
     else
-        explain_unclear(judge, candidate, &measured, threshold, comparison);
-    if (comparison->outcome != OUTCOME_SAME)
-        explain_clock(judge, candidate->pair, comparison);
-    if (measured.noisy)
+        explain_unclear(pair, &measured, comparison);
+    if (comparison->evidence.outcome != OUTCOME_SAME)
+        explain_clock(judge, pair, comparison);
+    if (measured.runs.known.noisy)
         text_add(comparison->reason, " The machine was disturbed: a larger spread is assumed.");
-    if (judge->machine_change > 0)
+    if (how.drift > 0)
         text_add(comparison->reason, " The machine itself changed (%s): that much does not count.",
                  judge->machine_change_text);
-    set_interval(comparison, row, measured.gain,
-                 (tail == SAME_TAIL ? same : measured.half) + judge->machine_change, tail);
+    const bool less = measured_direction(row) < 0;
+    comparison->evidence.low = less ? 1 / evidence->high : evidence->low;
+    comparison->evidence.high = less ? 1 / evidence->low : evidence->high;
+    comparison->evidence.level = evidence->level;
 }
 
 static void report_missing(const struct judge *judge, const struct pair *pair,
                            struct comparison *comparison, struct comparisons *comparisons)
 {
     enum pairing_side side = measured_count(pair, PAIRING_BASE) ? PAIRING_OTHER : PAIRING_BASE;
-    const struct row *own = pair->n[side] ? pair->rows[side][0].row : NULL;
-    const struct row *end = pairing_find_end(&judge->pairing, pair, side);
-    const struct row *why = own && own->status >= STATUS_SKIPPED ? own : end;
-    comparison->outcome = OUTCOME_MISSING;
+    const struct row *why;
+    (void)pairing_count_ended(&judge->pairing, pair, side, judge->sides[side].n, &why);
+    comparison->evidence.outcome = OUTCOME_MISSING;
     if (why)
         text_add(comparison->reason, "%s in %s: %.200s", status_name(why->status),
                  judge->sides[side].name, why->reason);
-    else if (own)
+    else if (pair->n[side])
         text_add(comparison->reason, "no value above 0 in %s", judge->sides[side].name);
     else
         apart_explain(&judge->pairing, pair, judge->sides, comparison, comparisons);
@@ -445,8 +388,9 @@ static void count_ended(const struct judge *judge, const struct pair *pair,
                                            judge->sides[side].n, &why);
         if (!ended)
             continue;
-        if (comparison->outcome != OUTCOME_SLOWER && comparison->outcome != OUTCOME_MISSING) {
-            comparison->outcome = OUTCOME_MISSING;
+        if (comparison->evidence.outcome != OUTCOME_SLOWER &&
+            comparison->evidence.outcome != OUTCOME_MISSING) {
+            comparison->evidence.outcome = OUTCOME_MISSING;
             comparison->reason[0] = '\0';
         }
         text_add(comparison->reason, "%s%s in %zu of %zu runs of %s: %.120s.",
@@ -463,14 +407,14 @@ static int compare_pair(const struct judge *judge, const struct pair *pair,
     if (!here || !strcmp(pair_first(pair)->row->metric, VALUE_STATUS))
         return 0;
     describe(judge, pair, &comparison);
-    const struct candidate *candidate = find_candidate(judge, pair);
-    if (!pair->n[PAIRING_BASE] || !pair->n[PAIRING_OTHER] || (comparison.gating && !candidate))
+    if (!pair->n[PAIRING_BASE] || !pair->n[PAIRING_OTHER] ||
+        (comparison.gating && !pair->is_judged))
         report_missing(judge, pair, &comparison, comparisons);
-    else if (candidate && judge->options->refused) {
-        comparison.outcome = OUTCOME_MISSING;
+    else if (pair->is_judged && judge->options->refused) {
+        comparison.evidence.outcome = OUTCOME_MISSING;
         text_add(comparison.reason, "%s", judge->options->refused);
-    } else if (candidate) {
-        decide(judge, candidate, &comparison);
+    } else if (pair->is_judged) {
+        decide(judge, pair, &comparison);
         count_ended(judge, pair, &comparison);
     }
     return comparisons_add(comparisons, &comparison, err);
@@ -485,16 +429,12 @@ int compare_make(const struct pairing_runs sides[PAIRING_SIDES],
                           .machine_change_text = comparisons->machine_change_text};
     *comparisons = (struct comparisons){0};
     int rc = pairing_make(sides, &judge.pairing, err);
-    if (!rc)
-        rc = find_candidates(&judge, err);
-    if (!rc)
+    if (!rc) {
+        find_judged(&judge);
         note_changed_controls(&judge, comparisons);
+    }
     for (size_t i = 0; i < judge.pairing.n && !rc; i++)
         rc = compare_pair(&judge, &judge.pairing.pairs[i], comparisons, err);
-    if (!rc)
-        (void)new_params_format(&judge.pairing, sides, comparisons->new_params,
-                                sizeof(comparisons->new_params));
-    free(judge.candidates);
     pairing_free(&judge.pairing);
     return rc;
 }

@@ -49,4 +49,31 @@ int compare_make(const struct pairing_runs sides[PAIRING_SIDES],
                  const struct compare_options *options, struct comparisons *comparisons,
                  struct err *err);
 
+/*
+ * For a pair that only one side has. Appends "only in base" to the comparison's reason and, if the
+ * other side has the metric at the same key under other options, in what the nearest row differs:
+ * "only in base: placement is none in base, sized in new". The first such text of a gating
+ * comparison goes to `comparisons`, too.
+ */
+void apart_explain(const struct pairing *pairing, const struct pair *pair,
+                   const struct pairing_runs sides[PAIRING_SIDES], struct comparison *comparison,
+                   struct comparisons *comparisons);
+
+/*
+ * Revises the outcomes where most runs of a side are no evidence, because the machine was too busy
+ * (busy_find in verdict/odd/odd.h).
+ *
+ * - One side is disturbed: the disturbance explains that this side is worse, and SAME shows
+ *   nothing. If the disturbed side is better, the outcome stays.
+ * - Both sides are disturbed: outcomes stay with RUN_SPREAD_RUNS_LEAST runs a side, whose spread
+ *   includes the disturbance. They also stay with a long history, if most of its runs are
+ * disturbed, too. The spread of quiet machines, from a history or from what is known of others,
+ * does not apply.
+ *
+ * All other outcomes become UNCLEAR. Also says why in comparisons->disturbed: "3 of 5 runs of new
+ * were disturbed: other programs used 50% of the CPUs"; two sides are joined with ", and".
+ */
+void disturbed_doubt(const struct pairing_runs sides[PAIRING_SIDES],
+                     struct comparisons *comparisons);
+
 #endif

@@ -1,60 +1,60 @@
-#include "harness/verdict/runs/disturbed.h"
+#include "harness/verdict/runs/compare.h"
+
+#include <string.h>
 
 #include "harness/lib/base/text.h"
-#include "harness/verdict/runs/run_spread.h"
+#include "harness/verdict/evidence.h"
 
-static bool is_disturbed(const struct disturbed_runs *side)
+static bool is_disturbed(const struct pairing_runs *side, size_t *busy, const char **why)
 {
-    return 2 * side->busy > side->runs;
+    *busy = 0;
+    for (size_t i = 0; side->busy && i < side->n; i++)
+        if (side->busy[i]) {
+            *why = side->busy[i];
+            ++*busy;
+        }
+    return 2 * *busy > side->n;
 }
 
-bool disturbed_any(const struct disturbed *of)
+static void put(const struct pairing_runs *side, size_t busy, const char *why,
+                struct comparisons *comparisons)
 {
-    return is_disturbed(&of->side[DISTURBED_BASE]) || is_disturbed(&of->side[DISTURBED_OTHER]);
+    char runs[64] = "the run";
+    if (side->n > 1)
+        text_set(runs, "%zu of %zu runs", busy, side->n);
+    text_append(comparisons->disturbed, sizeof(comparisons->disturbed), ", and ",
+                "%s of %s %s disturbed: %.*s", runs, side->name, side->n > 1 ? "were" : "was",
+                (int)strcspn(why, ":"), why);
 }
 
-char *disturbed_format(const struct disturbed *of, char *buf, size_t size)
+void disturbed_doubt(const struct pairing_runs sides[PAIRING_SIDES],
+                     struct comparisons *comparisons)
 {
-    buf[0] = '\0';
-    for (size_t i = 0; i < DISTURBED_SIDES; i++) {
-        const struct disturbed_runs *side = &of->side[i];
-        if (is_disturbed(side) && side->runs == 1)
-            text_append(buf, size, ", and ", "the run of %s was disturbed: %s", side->name,
-                        side->why);
-        else if (is_disturbed(side))
-            text_append(buf, size, ", and ", "%zu of %zu runs of %s were disturbed: %s", side->busy,
-                        side->runs, side->name, side->why);
+    bool disturbed[PAIRING_SIDES];
+    for (int side = 0; side < PAIRING_SIDES; side++) {
+        size_t busy;
+        const char *why = "";
+        disturbed[side] = is_disturbed(&sides[side], &busy, &why);
+        if (disturbed[side] && side != PAIRING_HISTORY)
+            put(&sides[side], busy, why, comparisons);
     }
-    return buf;
-}
-
-static bool spread_includes_disturbance(const struct disturbed *of)
-{
-    return (of->history >= RUN_SPREAD_LONG && 2 * of->busy > of->history) ||
-           (of->side[DISTURBED_BASE].runs >= RUN_SPREAD_RUNS_LEAST &&
-            of->side[DISTURBED_OTHER].runs >= RUN_SPREAD_RUNS_LEAST);
-}
-
-static bool outcome_holds(const struct disturbed *of, enum finding_outcome outcome)
-{
-    bool base = is_disturbed(&of->side[DISTURBED_BASE]);
-    bool other = is_disturbed(&of->side[DISTURBED_OTHER]);
-    if (base && other)
-        return spread_includes_disturbance(of);
-    return outcome == OUTCOME_SLOWER ? !other : outcome == OUTCOME_FASTER ? !base : !base && !other;
-}
-
-void disturbed_doubt(const struct disturbed *of, struct comparisons *comparisons)
-{
-    char why[300];
-    (void)disturbed_format(of, why, sizeof(why));
+    const bool base = disturbed[PAIRING_BASE], other = disturbed[PAIRING_OTHER];
+    const bool both_hold =
+        (sides[PAIRING_HISTORY].n >= RUN_SPREAD_LONG && disturbed[PAIRING_HISTORY]) ||
+        (sides[PAIRING_BASE].n >= RUN_SPREAD_RUNS_LEAST &&
+         sides[PAIRING_OTHER].n >= RUN_SPREAD_RUNS_LEAST);
+    const bool holds[OUTCOMES] = {[OUTCOME_SLOWER] = base && other ? both_hold : !other,
+                                  [OUTCOME_FASTER] = base && other ? both_hold : !base,
+                                  [OUTCOME_SAME] = base && other ? both_hold : !base && !other};
     for (size_t i = 0; i < comparisons->n; i++) {
         struct comparison *one = &comparisons->all[i];
-        bool decided = one->outcome == OUTCOME_SLOWER || one->outcome == OUTCOME_FASTER ||
-                       one->outcome == OUTCOME_SAME;
-        if (!decided || outcome_holds(of, one->outcome))
+        bool decided = one->evidence.outcome == OUTCOME_SLOWER ||
+                       one->evidence.outcome == OUTCOME_FASTER ||
+                       one->evidence.outcome == OUTCOME_SAME;
+        if (!decided || holds[one->evidence.outcome])
             continue;
-        text_set(one->reason, "It looks %s, but %s.", finding_outcome_name(one->outcome), why);
-        one->outcome = OUTCOME_UNCLEAR;
+        text_set(one->reason, "It looks %s, but %s.", finding_outcome_name(one->evidence.outcome),
+                 comparisons->disturbed);
+        one->evidence.outcome = OUTCOME_UNCLEAR;
     }
 }

@@ -92,7 +92,7 @@ void history_name(const struct row *row, struct history_figure *figure)
              row->workers == 1 ? "" : "s", device_mark(device_find(row->device)),
              said[0] ? ", " : "", said);
     text_set(figure->params, "%s;%s;%s", row->scenario, row->device,
-             new_params_without_defaults(row->arm->bench->opts, row->params, own, sizeof(own)));
+             params_without_defaults(row->arm->bench->opts, row->params, own, sizeof(own)));
     text_set(figure->metric, "%s", row->metric);
     text_set(figure->unit, "%s", row->unit);
     text_set(figure->better, "%s", row->better);
@@ -175,7 +175,7 @@ static double worsening(const struct history_series *series, double logarithm)
 
 bool history_is_worse(const struct history_series *series, const struct change *change)
 {
-    return worsening(series, log(change->ratio)) > 0;
+    return worsening(series, log(change->evidence.ratio)) > 0;
 }
 
 /* The change from that level to the last level. */
@@ -186,7 +186,7 @@ static struct change against(const struct judged *judged, size_t level)
     struct change change = changes_between(judged->limited, changes_begin(changes, level, n), end,
                                            changes_begin(changes, changes->n, n), n, judged->error);
     change.significant =
-        change.significant && fabs(log(change.ratio)) >= judged->history->threshold;
+        change.significant && fabs(log(change.evidence.ratio)) >= judged->history->threshold;
     return change;
 }
 
@@ -197,14 +197,15 @@ static double level_at(const struct history_series *control, uint32_t run)
     size_t level = 0;
     while (level < changes->n && run_of(control, changes->change[level].at) <= run)
         level++;
-    return log(level ? changes->change[level - 1].after : changes->change[0].before);
+    return log(level ? changes->change[level - 1].evidence.other
+                     : changes->change[0].evidence.base);
 }
 
 /* Finds the first control that changed in the same direction since then, enough to explain it. */
 static void find_changed_control(const struct judged *judged, struct end *end)
 {
     uint32_t run = run_of(judged->series, end->change.at);
-    double worse = worsening(judged->series, log(end->change.ratio));
+    double worse = worsening(judged->series, log(end->change.evidence.ratio));
     for (size_t i = 0; i < judged->history->nseries && !end->control; i++) {
         const struct history_series *control = &judged->history->series[i];
         if (!control->figure.is_control || !control->changes.n)
@@ -225,7 +226,8 @@ static struct end judge_end(const struct judged *judged)
     for (size_t level = 0; level < judged->series->changes.n; level++) {
         struct change change = against(judged, level);
         if (change.significant && history_is_worse(judged->series, &change) &&
-            (!end.change.significant || fabs(log(change.ratio)) > fabs(log(end.change.ratio))))
+            (!end.change.significant ||
+             fabs(log(change.evidence.ratio)) > fabs(log(end.change.evidence.ratio))))
             end.change = change;
     }
     if (!end.change.significant && judged->series->changes.n)
@@ -246,17 +248,20 @@ static struct finding describe(const struct history *history, const struct histo
     const struct history_run *run = &history->runs[run_of(series, change->at)];
     const struct history_run *before = &history->runs[run_of(series, change->at - 1)];
     bool other = before->commit[0] && run->commit[0] && strcmp(before->commit, run->commit) != 0;
-    struct finding finding = {
-        .value = change->ratio, .low = change->low, .high = change->high, .unit = "ratio"};
+    struct finding finding = {.value = change->evidence.ratio,
+                              .low = change->evidence.low,
+                              .high = change->evidence.high,
+                              .unit = "ratio"};
     text_set(finding.id, "%s", id);
     text_set(finding.subject, "%.230s", series->figure.arm);
     text_set(finding.metric, "%s", series->figure.metric);
-    (void)number_format_sentence(change->before, series->figure.unit, was, sizeof(was));
-    (void)number_format_sentence(change->after, series->figure.unit, is, sizeof(is));
+    (void)number_format_sentence(change->evidence.base, series->figure.unit, was, sizeof(was));
+    (void)number_format_sentence(change->evidence.other, series->figure.unit, is, sizeof(is));
     text_add(finding.sentence, "%s %s (%s to %s) with run %u of %zu, %s: %s -> %s",
-             series->figure.metric, comparison_format_ratio(change->ratio, ratio, sizeof(ratio)),
-             comparison_format_ratio(change->low, low, sizeof(low)),
-             comparison_format_ratio(change->high, high, sizeof(high)),
+             series->figure.metric,
+             comparison_format_ratio(change->evidence.ratio, ratio, sizeof(ratio)),
+             comparison_format_ratio(change->evidence.low, low, sizeof(low)),
+             comparison_format_ratio(change->evidence.high, high, sizeof(high)),
              run_of(series, change->at) + 1, history->nruns, run->started, was, is);
     text_set(finding.evidence, "%.30s -> %.30s; run %.48s%s%.30s%s%.30s", was, is, run->run_id,
              other ? "; contend " : "", other ? before->commit : "", other ? " -> " : "",
@@ -299,7 +304,7 @@ static void report_steps(const struct judged *judged)
         struct finding finding = describe(judged->history, judged->series,
                                           is_control ? "history_canary" : "history_step", change);
         finding.severity = is_control ? FINDING_DOUBT : FINDING_NOTE;
-        if (fabs(log(change->ratio)) >= judged->history->threshold)
+        if (fabs(log(change->evidence.ratio)) >= judged->history->threshold)
             findings_put(judged->findings, &finding);
     }
 }

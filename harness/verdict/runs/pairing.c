@@ -45,69 +45,6 @@ static int compare_pairs(const void *first, const void *second)
 
 enum { VALUE_MAX = 128 };
 
-/* The name of the entry that counts the runs of a benchmark as a whole. */
-static const char every_run[] = "";
-
-/* A parameter of a benchmark, and which runs have it. */
-struct new_param {
-    const char *bench;
-    char name[64], value[VALUE_MAX], def[VALUE_MAX]; /* value: of the first row that has it */
-    bool has_def, varies; /* def: of this version; varies: has several values, or is in a key */
-    size_t runs[PAIRING_SIDES]; /* number of runs that have it, as parameter or in a key */
-    int last_side;              /* of the last run counted */
-    size_t last_run;
-};
-
-static struct new_param *find(const struct pairing *pairing, const char *bench, const char *name)
-{
-    for (size_t i = 0; i < pairing->nparams; i++)
-        if (!strcmp(pairing->params[i].bench, bench) && !strcmp(pairing->params[i].name, name))
-            return &pairing->params[i];
-    return NULL;
-}
-
-static const struct opt *find_opt(const struct row *row, const char *name)
-{
-    return opts_find(row->arm ? row->arm->bench->opts : NULL, name);
-}
-
-static struct new_param *add(struct pairing *pairing, const struct row *row, const char *name,
-                             struct err *err)
-{
-    struct new_param *param =
-        array_add(pairing->params, pairing->nparams, pairing->params_capacity);
-    if (!param) {
-        (void)err_set(err, -ENOMEM, "out of memory for %zu parameters", pairing->nparams + 1);
-        return NULL;
-    }
-    *param = (struct new_param){.bench = row->bench, .last_side = -1};
-    text_set(param->name, "%s", name);
-    const struct opt *opt = find_opt(row, name);
-    if (opt && opt->def) /* written as values on record are */
-        text_set(param->def, "%s", opt->def);
-    param->has_def = opt && opt->def;
-    return param;
-}
-
-/* Counts a row that has the parameter. `value` NULL: in its key, where it has no default. */
-static int count(struct pairing *pairing, const struct paired_row *row, const char *name,
-                 const char *value, struct err *err)
-{
-    struct new_param *param = find(pairing, row->row->bench, name);
-    if (!param)
-        param = add(pairing, row->row, name, err);
-    if (!param)
-        return -ENOMEM;
-    if (param->last_side != (int)row->side || param->last_run != row->run)
-        param->runs[row->side]++;
-    param->last_side = (int)row->side;
-    param->last_run = row->run;
-    if (value && !param->value[0])
-        text_set(param->value, "%s", value);
-    param->varies = param->varies || !value || strcmp(param->value, value) != 0;
-    return 0;
-}
-
 /* Reads the next "name=value" of a params column and advances *at; false = end. */
 static bool next_part(const char **at, char name[static VALUE_MAX], char value[static VALUE_MAX])
 {
@@ -130,91 +67,50 @@ static bool ends_params(const char *name)
     return strcmp(name, "slots") == 0;
 }
 
-static int count_row(struct pairing *pairing, const struct paired_row *row, struct err *err)
+/* Compares as values are written: "67108864" for 64M. Without a default it is 0 or an empty
+ * text. */
+static bool is_default(const struct opt *opt, const char *value)
+{
+    alignas(max_align_t) unsigned char field[sizeof(struct opt_texts)] = {0};
+    char text[VALUE_MAX];
+    struct opt alone = *opt;
+    struct err err;
+    alone.offset = 0;
+    return (!opt->def || !opt_set(&alone, field, opt->def, &err)) &&
+           !strcmp(opt_format_value(&alone, field, text, sizeof(text)), value);
+}
+
+char *params_without_defaults(const struct opt *opts, const char *params, char *buf, size_t size)
 {
     char name[VALUE_MAX], value[VALUE_MAX];
-    bool is_key = false;
-    const char *at = row->row->params;
-    int rc = count(pairing, row, every_run, every_run, err);
-    while (!rc && next_part(&at, name, value)) {
-        is_key = is_key || ends_params(name);
-        if (name[0] && (!is_key || find_opt(row->row, name)))
-            rc = count(pairing, row, name, is_key ? NULL : value, err);
-    }
-    return rc;
-}
-
-/* True if runs of that side have the benchmark but not the parameter. */
-static bool is_lacked(const struct pairing *pairing, const struct new_param *param, int side)
-{
-    const struct new_param *bench = find(pairing, param->bench, every_run);
-    return param->name[0] && bench && param->runs[side] < bench->runs[side];
-}
-
-static bool is_new(const struct pairing *pairing, const struct new_param *param)
-{
-    for (int side = 0; side < PAIRING_SIDES; side++)
-        if (is_lacked(pairing, param, side))
-            return true;
-    return false;
-}
-
-static bool is_left_out(const struct pairing *pairing, const struct row *row, const char *name,
-                        const char *value)
-{
-    const struct new_param *param = find(pairing, row->bench, name);
-    return param && is_new(pairing, param) &&
-           (param->has_def ? !strcmp(value, param->def) : !param->varies);
-}
-
-static int leave_out(const struct pairing *pairing, struct paired_row *row, struct err *err)
-{
-    char name[VALUE_MAX], value[VALUE_MAX];
-    const char *at = row->row->params, *from = at;
-    char *left = malloc(strlen(at) + 1);
+    const char *at = params, *from = at;
     size_t used = 0;
-    if (!left)
-        return err_set(err, -ENOMEM, "out of memory for parameters");
-    for (; next_part(&at, name, value) && !ends_params(name); from = at)
-        if (!is_left_out(pairing, row->row, name, value)) {
-            memcpy(left + used, from, (size_t)(at - from));
-            used += (size_t)(at - from);
-        }
-    memcpy(left + used, from, strlen(from) + 1);
-    row->params = row->own_params = left;
-    return 0;
+    buf[0] = '\0';
+    for (; next_part(&at, name, value) && !ends_params(name) && used < size; from = at) {
+        const struct opt *opt = opts_find(opts, name);
+        if (!opt || !is_default(opt, value))
+            used += (size_t)snprintf(buf + used, size - used, "%.*s", (int)(at - from), from);
+    }
+    if (used < size)
+        (void)snprintf(buf + used, size - used, "%s", from);
+    return buf;
 }
 
-/*
- * Sets the params by which rows are paired (pairing.h): without parameters that other runs of the
- * benchmark lack, where they have their default. If this version has no default for a parameter, a
- * single value counts as default. The rows of a run are neighbours. -ENOMEM only.
- */
-static int new_params_leave_out(struct pairing *pairing, struct err *err)
-{
-    bool any = false;
-    int rc = 0;
-    for (size_t i = 0; i < pairing->nrows && !rc; i++)
-        rc = count_row(pairing, &pairing->rows[i], err);
-    for (size_t i = 0; i < pairing->nparams && !rc; i++)
-        any = any || is_new(pairing, &pairing->params[i]);
-    for (size_t i = 0; i < pairing->nrows && any && !rc; i++)
-        rc = leave_out(pairing, &pairing->rows[i], err);
-    return rc;
-}
-
-static void add_row(const struct pairing_runs *side, const struct paired_row *from,
-                    struct pairing *pairing)
+static int add_row(const struct pairing_runs *side, const struct paired_row *from,
+                   struct pairing *pairing, struct err *err)
 {
     const struct row *row = from->row;
+    char params[ROW_PARAMS_MAX];
     bool across = side->placement && !row->arm->is_control;
     if (across && strcmp(row->placement, side->placement) != 0)
-        return;
+        return 0;
     struct paired_row *added = &pairing->rows[pairing->nrows];
     *added = *from;
     added->placement = across ? "" : row->placement;
-    added->params = row->params;
+    added->params = strdup(params_without_defaults(row->arm ? row->arm->bench->opts : NULL,
+                                                   row->params, params, sizeof(params)));
     added->order = pairing->nrows++;
+    return added->params ? 0 : err_set(err, -ENOMEM, "out of memory for parameters");
 }
 
 static int gather(const struct pairing_runs sides[PAIRING_SIDES], struct pairing *pairing,
@@ -228,18 +124,19 @@ static int gather(const struct pairing_runs sides[PAIRING_SIDES], struct pairing
     pairing->pairs = calloc(n + 1, sizeof(*pairing->pairs));
     if (!pairing->rows || !pairing->pairs)
         return err_set(err, -ENOMEM, "out of memory for %zu rows", n);
+    int rc = 0;
     for (int side = 0; side < PAIRING_SIDES; side++)
         for (size_t run = 0; run < sides[side].n; run++) {
             const struct analysis *analysis = sides[side].runs[run];
-            for (size_t i = 0; i < analysis->rows.n; i++)
-                add_row(&sides[side],
-                        &(struct paired_row){.row = &analysis->rows.row[i],
-                                             .result = analysis->result,
-                                             .side = side,
-                                             .run = run},
-                        pairing);
+            for (size_t i = 0; i < analysis->rows.n && !rc; i++)
+                rc = add_row(&sides[side],
+                             &(struct paired_row){.row = &analysis->rows.row[i],
+                                                  .result = analysis->result,
+                                                  .side = side,
+                                                  .run = run},
+                             pairing, err);
         }
-    return 0;
+    return rc;
 }
 
 /* Checks a row against the equal row before it. */
@@ -265,8 +162,6 @@ int pairing_make(const struct pairing_runs sides[PAIRING_SIDES], struct pairing 
 {
     *pairing = (struct pairing){0};
     int rc = gather(sides, pairing, err);
-    if (!rc)
-        rc = new_params_leave_out(pairing, err);
     if (rc)
         return rc;
     qsort(pairing->rows, pairing->nrows, sizeof(*pairing->rows), compare_rows);
@@ -288,10 +183,9 @@ int pairing_make(const struct pairing_runs sides[PAIRING_SIDES], struct pairing 
 void pairing_free(struct pairing *pairing)
 {
     for (size_t i = 0; i < pairing->nrows; i++)
-        free(pairing->rows[i].own_params);
+        free(pairing->rows[i].params);
     free(pairing->rows);
     free(pairing->pairs);
-    free(pairing->params);
     *pairing = (struct pairing){0};
 }
 
@@ -308,7 +202,7 @@ bool pair_is_of_same_arm(const struct pair *pair, const struct pair *other)
     return compare_arms(pair_first(pair), pair_first(other)) == 0;
 }
 
-/* The status row without values of an arm like the pair's; run SIZE_MAX: of any run. */
+/* The status row without values of an arm like the pair's. */
 static const struct row *find_end(const struct pairing *pairing, const struct pair *pair,
                                   enum pairing_side side, size_t run)
 {
@@ -317,19 +211,13 @@ static const struct row *find_end(const struct pairing *pairing, const struct pa
     for (size_t i = 0; i < pairing->nrows; i++) {
         const struct paired_row *own = &pairing->rows[i];
         const struct row *row = own->row;
-        if (own->side == side && (run == SIZE_MAX || own->run == run) &&
-            row->status >= STATUS_SKIPPED && !strcmp(row->metric, VALUE_STATUS) &&
-            !strcmp(row->bench, wanted->bench) && !strcmp(own->placement, first->placement) &&
-            !strcmp(row->role, wanted->role) && row->planned_workers == wanted->planned_workers)
+        if (own->side == side && own->run == run && row->status >= STATUS_SKIPPED &&
+            !strcmp(row->metric, VALUE_STATUS) && !strcmp(row->bench, wanted->bench) &&
+            !strcmp(own->placement, first->placement) && !strcmp(row->role, wanted->role) &&
+            row->planned_workers == wanted->planned_workers)
             return row;
     }
     return NULL;
-}
-
-const struct row *pairing_find_end(const struct pairing *pairing, const struct pair *pair,
-                                   enum pairing_side side)
-{
-    return find_end(pairing, pair, side, SIZE_MAX);
 }
 
 /* The row that says why the run has no value; NULL = it has one, or gives no reason. */
@@ -355,77 +243,4 @@ size_t pairing_count_ended(const struct pairing *pairing, const struct pair *pai
         *first = *first ? *first : end;
     }
     return n;
-}
-
-/* Says how rows with the parameter are compared. */
-static void format_use(const struct new_param *param, const char *lacking, const char *having,
-                       char *buf, size_t size)
-{
-    if (param->has_def && (param->varies || !strcmp(param->value, param->def)))
-        (void)snprintf(
-            buf, size,
-            "%s lacks parameter '%s' of %s: only the rows of %s at its default, %s, are compared",
-            lacking, param->name, param->bench, having, param->def);
-    else if (param->has_def)
-        (void)snprintf(buf, size,
-                       "%s lacks parameter '%s' of %s; %s has %s instead of its default %s: these "
-                       "rows are MISSING",
-                       lacking, param->name, param->bench, having, param->value, param->def);
-    else if (param->varies)
-        (void)snprintf(
-            buf, size,
-            "%s lacks parameter '%s' of %s; %s has several values: these rows are MISSING", lacking,
-            param->name, param->bench, having);
-    else
-        (void)snprintf(buf, size,
-                       "%s lacks parameter '%s' of %s, which is %s in all of %s: ignored", lacking,
-                       param->name, param->bench, param->value, having);
-}
-
-char *new_params_format(const struct pairing *pairing,
-                        const struct pairing_runs sides[PAIRING_SIDES], char *buf, size_t size)
-{
-    char one[512];
-    size_t used = 0;
-    buf[0] = '\0';
-    for (size_t i = 0; i < pairing->nparams && used < size; i++) {
-        const struct new_param *param = &pairing->params[i];
-        bool base = is_lacked(pairing, param, PAIRING_BASE);
-        if (!base && !is_lacked(pairing, param, PAIRING_OTHER))
-            continue;
-        format_use(param, sides[base ? PAIRING_BASE : PAIRING_OTHER].name,
-                   sides[base ? PAIRING_OTHER : PAIRING_BASE].name, one, sizeof(one));
-        used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? "; " : "", one);
-    }
-    return buf;
-}
-
-/* Compares as values are written: "67108864" for 64M. Without a default it is 0 or an empty
- * text. */
-static bool is_default(const struct opt *opt, const char *value)
-{
-    alignas(max_align_t) unsigned char field[sizeof(struct opt_texts)] = {0};
-    char text[VALUE_MAX];
-    struct opt alone = *opt;
-    struct err err;
-    alone.offset = 0;
-    return (!opt->def || !opt_set(&alone, field, opt->def, &err)) &&
-           !strcmp(opt_format_value(&alone, field, text, sizeof(text)), value);
-}
-
-char *new_params_without_defaults(const struct opt *opts, const char *params, char *buf,
-                                  size_t size)
-{
-    char name[VALUE_MAX], value[VALUE_MAX];
-    const char *at = params, *from = at;
-    size_t used = 0;
-    buf[0] = '\0';
-    for (; next_part(&at, name, value) && !ends_params(name) && used < size; from = at) {
-        const struct opt *opt = opts_find(opts, name);
-        if (!opt || !is_default(opt, value))
-            used += (size_t)snprintf(buf + used, size - used, "%.*s", (int)(at - from), from);
-    }
-    if (used < size)
-        (void)snprintf(buf + used, size - used, "%s", from);
-    return buf;
 }

@@ -1,7 +1,7 @@
 /*
  * Pairs equal rows of several runs: same scenario, placement, workers, role, benchmark, parameters,
- * device and metric. Parameters that other runs lack, because their version of contend had none,
- * count only where they differ from their default. The device is part of the key, so rows of `sim`
+ * device and metric. Parameters count only where they differ from their default, as other runs may
+ * lack them: their version of contend had none. The device is part of the key, so rows of `sim`
  * are never paired with those of `cuda`. Pure.
  */
 #ifndef CONTEND_VERDICT_RUNS_PAIRING_H
@@ -16,6 +16,7 @@ struct pairing_runs {
     const char *name; /* "base" */
     size_t n;
     const struct analysis *const *runs;
+    const char *const *busy; /* of each run: what disturbed it, or NULL; NULL: none was */
     /*
      * NULL = all rows. Else only those of this placement, which are paired with those of the other
      * side's placement; controls are always paired by their own.
@@ -29,8 +30,7 @@ struct paired_row {
     enum pairing_side side;
     size_t run;            /* index within the side */
     const char *placement; /* key for pairing; "" across placements */
-    const char *params;    /* key for pairing: those of the row, or fewer (see below) */
-    char *own_params;      /* owned; set if they are fewer */
+    char *params;          /* owned; key for pairing: without defaults */
     size_t order;          /* among all rows of all sides, as given */
 };
 
@@ -39,6 +39,10 @@ struct pair {
     const struct paired_row *rows[PAIRING_SIDES];
     size_t n[PAIRING_SIDES];
     size_t order; /* of the first row */
+    /* Of compare.h: it may get a verdict; the pair with the other metric of the same measurement,
+     * NULL = none, or several. */
+    bool is_judged;
+    const struct pair *other_metric;
 };
 
 /* Pairs in the order of the first side; then those that only later sides have. */
@@ -47,8 +51,6 @@ struct pairing {
     struct paired_row *rows; /* owned */
     size_t n;
     struct pair *pairs; /* owned */
-    size_t nparams, params_capacity;
-    struct new_param *params; /* owned */
 };
 
 /*
@@ -65,10 +67,6 @@ const struct paired_row *pair_first(const struct pair *pair);
 /* True if both pairs differ only in the metric. */
 bool pair_is_of_same_arm(const struct pair *pair, const struct pair *other);
 
-/* The status row that says how the arm ended in a run of that side; NULL = no run has one. */
-const struct row *pairing_find_end(const struct pairing *pairing, const struct pair *pair,
-                                   enum pairing_side side);
-
 /*
  * Counts the runs of that side in which the arm, or the row, was skipped, failed or hung, and so
  * has no value. *first: the row of the first such run that gives a reason, or NULL.
@@ -77,18 +75,9 @@ size_t pairing_count_ended(const struct pairing *pairing, const struct pair *pai
                            enum pairing_side side, size_t runs, const struct row **first);
 
 /*
- * "base lacks parameter 'step' of fake: only the rows of new at its default, 0.01, are compared;
- * ...", with the names of base and new in `sides`; "" = none. Returns buf.
+ * The params column without this version's defaults: a run without a parameter equals a run with
+ * its default. `opts`: of the benchmark, NULL = unknown. Returns buf.
  */
-char *new_params_format(const struct pairing *pairing,
-                        const struct pairing_runs sides[PAIRING_SIDES], char *buf, size_t size);
-
-/*
- * The params column without this version's defaults, for series over versions and fleets: a run
- * without a parameter equals a run with its default. `opts`: of the benchmark, NULL = unknown.
- * Returns buf.
- */
-char *new_params_without_defaults(const struct opt *opts, const char *params, char *buf,
-                                  size_t size);
+char *params_without_defaults(const struct opt *opts, const char *params, char *buf, size_t size);
 
 #endif

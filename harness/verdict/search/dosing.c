@@ -186,7 +186,7 @@ static double tail_of(const struct analysis *analysis, const struct arm *arm)
 static struct dosing_point read_point(const struct analysis *analysis,
                                       const struct round_value *what, int idle, int arm)
 {
-    struct dosing_point point = {.rate = NAN, .retention = PAIRED_NONE, .p99 = NAN, .held = NAN};
+    struct dosing_point point = {.rate = NAN, .retention = evidence_none, .p99 = NAN, .held = NAN};
     if (arm < 0)
         return point;
     const struct arm *arms = analysis->result->arms;
@@ -197,7 +197,7 @@ static struct dosing_point read_point(const struct analysis *analysis,
         return point;
     const struct row *row = rows_at(&analysis->rows, point.arm, what->metric, &what->dims);
     point.rate = row ? row->median : (double)NAN;
-    point.retention = analysis_ratio_of(analysis, what, idle, (size_t)arm);
+    point.retention = evidence_of_arms(analysis, what, idle, (size_t)arm);
     if (idle >= 0)
         point.p99 = tail_of(analysis, &arms[arm]) / tail_of(analysis, &arms[idle]);
     return point;
@@ -229,7 +229,7 @@ static size_t sort_placements(const struct dosing_curves *curves, size_t level,
     for (size_t p = 0; p < curves->nplacements; p++) {
         double own = curves->point[p][level].rate;
         size_t at = n;
-        if (isnan(own) || isnan(curves->point[p][level].retention.median))
+        if (isnan(own) || isnan(curves->point[p][level].retention.ratio))
             continue;
         for (; at && curves->point[order[at - 1]][level].rate < own; at--)
             order[at] = order[at - 1];
@@ -243,9 +243,9 @@ static size_t sort_placements(const struct dosing_curves *curves, size_t level,
 static void add_retention(const struct dosing_curves *curves, size_t p, size_t level,
                           const char *verb, struct finding *finding)
 {
-    const struct paired_ratio *retention = &curves->point[p][level].retention;
+    const struct evidence *retention = &curves->point[p][level].retention;
     text_add(finding->sentence, "%s%s %.0f%%%s", placement_infos[curves->placement[p]].name, verb,
-             100 * retention->median, verb[0] ? " of its throughput" : "");
+             100 * retention->ratio, verb[0] ? " of its throughput" : "");
     if (!isnan(retention->low))
         text_add(finding->sentence, " (%.0f%% to %.0f%%)", 100 * retention->low,
                  100 * retention->high);
@@ -258,16 +258,16 @@ static void add_fastest(const struct analysis *analysis, const struct dosing_cur
     const struct arm *arms = analysis->result->arms;
     const struct dosing_point *best = &curves->point[order[0]][level];
     const enum placement fastest = curves->placement[order[0]];
-    struct paired_ratio lead = PAIRED_NONE; /* in the end over the second */
+    struct evidence lead = evidence_none; /* in the end over the second */
     bool leads = true, keeps_most = true;
     char ratio[40], interval[80];
     if (n < 2)
         return;
     for (size_t i = n - 1; i > 0; i--) {
         const struct dosing_point *other = &curves->point[order[i]][level];
-        lead = analysis_ratio_of(analysis, &curves->what, (int)(other->arm - arms),
-                                 (size_t)(best->arm - arms));
-        leads = leads && lead.rounds > 2 && lead.low > 1;
+        lead = evidence_of_arms(analysis, &curves->what, (int)(other->arm - arms),
+                                (size_t)(best->arm - arms));
+        leads = leads && lead.rounds >= EVIDENCE_ROUNDS && lead.outcome == OUTCOME_FASTER;
         keeps_most = keeps_most && best->retention.low > other->retention.high;
     }
     if (!leads) {
@@ -275,7 +275,7 @@ static void add_fastest(const struct analysis *analysis, const struct dosing_cur
         return;
     }
     text_add(finding->sentence, " %s is the fastest there, %s %s, %s.",
-             placement_infos[fastest].name, advice_format_ratio(lead.median, ratio, sizeof(ratio)),
+             placement_infos[fastest].name, advice_format_ratio(lead.ratio, ratio, sizeof(ratio)),
              placement_infos[curves->placement[order[1]]].name,
              advice_format_interval(&lead, interval, sizeof(interval)));
     if (keeps_most)
@@ -301,7 +301,7 @@ void dosing_judge(const struct analysis *analysis, struct findings *findings)
     struct finding finding = {.id = "dosing",
                               .metric = "retention",
                               .unit = "ratio",
-                              .value = best->retention.median,
+                              .value = best->retention.ratio,
                               .low = best->retention.low,
                               .high = best->retention.high};
     text_set(finding.sentence, "At %s ", dose_format(&best->arm->dose, dose));

@@ -11,7 +11,7 @@
 
 #include "harness/contract/finding.h"
 #include "harness/engine/arms/arms.h"
-#include "harness/rows/analysis.h"
+#include "harness/verdict/evidence.h"
 
 enum { DOSING_LEVELS = 16, DOSING_ARMS = 96 };
 
@@ -33,11 +33,11 @@ bool dosing_has(const struct bench *bench);
 
 /* One placement under one dose. NaN = unknown. */
 struct dosing_point {
-    const struct arm *arm;         /* NULL = none */
-    double rate;                   /* of `what` */
-    struct paired_ratio retention; /* by round */
-    double p99;                    /* 99th percentile of step times / that without the dose */
-    double held;                   /* median over rounds of the level that the aggressors held */
+    const struct arm *arm;     /* NULL = none */
+    double rate;               /* of `what` */
+    struct evidence retention; /* by round */
+    double p99;                /* 99th percentile of step times / that without the dose */
+    double held;               /* median over rounds of the level that the aggressors held */
 };
 
 struct dosing_curves {

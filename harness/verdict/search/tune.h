@@ -20,7 +20,7 @@
 #define CONTEND_VERDICT_SEARCH_TUNE_H
 
 #include "harness/contract/finding.h"
-#include "harness/rows/analysis.h"
+#include "harness/verdict/evidence.h"
 #include "harness/verdict/search/halving.h"
 #include "harness/verdict/search/settings.h"
 
@@ -98,7 +98,7 @@ struct tune_line {
     double rate; /* median of its rounds; NaN = no rounds */
     /* Throughput, paired by round: in the search relative to the leader, in fresh rounds relative
      * to none. */
-    struct paired_ratio against;
+    struct evidence against;
     bool is_reference; /* `against` is relative to this line */
     bool recommended;  /* verdict/advice/recommend.h */
 };

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "harness/lib/base/text.h"
-#include "harness/verdict/advice/clear.h"
+#include "harness/verdict/advice/recommend.h"
 #include "harness/verdict/search/tune.h"
 
 double tune_took_s(const struct result *result, size_t arm)

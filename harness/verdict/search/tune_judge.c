@@ -1,6 +1,8 @@
 /* Judges the result of a search by fresh rounds. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/lib/base/text.h"
@@ -42,12 +44,12 @@ static const char *name_at(const struct judged *judged, size_t arm)
 }
 
 /* "75% (95% 74% to 76%)" */
-static char *format_share(const struct paired_ratio *ratio, char *buf, size_t size)
+static char *format_share(const struct evidence *ratio, char *buf, size_t size)
 {
     char low[16], high[16];
-    (void)text_percent(ratio->median, buf, size);
+    (void)text_percent(ratio->ratio, buf, size);
     if (!isnan(ratio->low))
-        text_append(buf, size, " ", "(%s %s to %s)", advice_interval_name(ratio),
+        text_append(buf, size, " ", "(%s %s to %s)", evidence_interval_name(ratio),
                     text_percent(ratio->low, low, sizeof(low)),
                     text_percent(ratio->high, high, sizeof(high)));
     return buf;
@@ -143,7 +145,7 @@ static void add_leader(const struct judged *judged)
                  "%s led the search. There was no time to measure it again beside %s.", leader,
                  name);
     else {
-        const struct paired_ratio more = analysis_ratio(
+        const struct evidence more = evidence_of_rates(
             judged->analysis, (int)setting_of(judged, TUNE_LEADER)->arm, setting->arm);
         text_set(finding.sentence,
                  "%s led the search, but is harder to apply: in the fresh rounds %s reaches %s of "
@@ -163,8 +165,8 @@ static void add_fewer(const struct judged *judged, enum tune_role role)
     const struct arm *arm = arm_of(judged, role);
     long long fewer = setting_of(judged, role)->plan.reserve - simplest->plan.reserve;
     const char *of = name_of(judged, TUNE_SIMPLEST), *plural = fewer == 1 ? "" : "s";
-    const struct paired_ratio kept =
-        analysis_ratio(judged->analysis, (int)simplest->arm, setting_of(judged, role)->arm);
+    const struct evidence kept =
+        evidence_of_rates(judged->analysis, (int)simplest->arm, setting_of(judged, role)->arm);
     if (arm->plan.status != PLAN_OK)
         findings_putf(judged->findings, &finding,
                       "With %lld core%s less, %s is not possible: %.120s.", fewer, plural, of,
@@ -242,4 +244,74 @@ void tune_judge(const struct tune *tune, const struct analysis *analysis, struct
     else
         add_none_ended(&judged);
     add_untried(&judged);
+}
+
+static bool is_ahead(const struct arm_rounds *one, const struct arm_rounds *other)
+{
+    return one->n != other->n ? one->n > other->n : one->rate > other->rate;
+}
+
+/* The reference: `none` of the fresh rounds, or the search's leader; -1 = none. */
+static int find_reference(const struct analysis *analysis, bool fresh)
+{
+    int found = -1;
+    for (size_t i = 0; i < analysis->result->narms; i++) {
+        const struct arm *arm = &analysis->result->arms[i];
+        const struct arm_rounds *rounds = analysis->rounds.arms;
+        if (!arm->variant || arm_is_fresh(arm) != fresh || isnan(rounds[i].rate))
+            continue;
+        if (fresh && arm->placement == PLACE_NONE && found < 0)
+            found = (int)i;
+        if (!fresh && (found < 0 || is_ahead(&rounds[i], &rounds[found])))
+            found = (int)i;
+    }
+    return found;
+}
+
+static void add_lines(const struct analysis *analysis, bool fresh, struct tune_lines *lines)
+{
+    int reference = find_reference(analysis, fresh), recommended = -1;
+    if (fresh && reference >= 0)
+        recommended = recommend_make(analysis, &analysis->result->arms[reference]).arm;
+    for (size_t i = 0; i < analysis->result->narms; i++) {
+        const struct arm *arm = &analysis->result->arms[i];
+        bool says_why = fresh || arm->plan.status == PLAN_OK; /* others are in the findings */
+        if (arm->variant && arm_is_fresh(arm) == fresh && says_why)
+            lines->all[lines->n++] =
+                (struct tune_line){.arm = i,
+                                   .name = arm_name(arm),
+                                   .fresh = fresh,
+                                   .rate = analysis->rounds.arms[i].rate,
+                                   .against = evidence_of_rates(analysis, reference, i),
+                                   .is_reference = (int)i == reference,
+                                   .recommended = (int)i == recommended};
+    }
+}
+
+static int by_ratio(const void *a, const void *b)
+{
+    const struct tune_line *one = a, *other = b;
+    double x = isnan(one->against.ratio) ? -1 : one->against.ratio;
+    double y = isnan(other->against.ratio) ? -1 : other->against.ratio;
+    if (one->fresh != other->fresh)
+        return one->fresh ? 1 : -1;
+    return x != y ? (x < y ? -1 : 1) : (one->arm < other->arm ? -1 : 1);
+}
+
+int tune_lines_make(const struct analysis *analysis, struct tune_lines *lines, struct err *err)
+{
+    *lines = (struct tune_lines){.all = calloc(analysis->result->narms + 1, sizeof(*lines->all))};
+    if (!lines->all)
+        return err_set(err, -ENOMEM, "no memory for the lines of %zu settings",
+                       analysis->result->narms);
+    add_lines(analysis, false, lines);
+    add_lines(analysis, true, lines);
+    qsort(lines->all, lines->n, sizeof(*lines->all), by_ratio);
+    return 0;
+}
+
+void tune_lines_free(struct tune_lines *lines)
+{
+    free(lines->all);
+    *lines = (struct tune_lines){0};
 }

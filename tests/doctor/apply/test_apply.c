@@ -9,26 +9,10 @@
 #include "harness/doctor/apply/apply_lock.h"
 #include "harness/doctor/apply/apply_plan.h"
 #include "harness/lib/sys/affinity.h"
+#include "harness/lib/sys/task.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_view.h"
 #include "tests/lib/unit.h"
-
-static unsigned long long start_of(pid_t pid)
-{
-    char path[64], text[1024] = "";
-    unsigned long long ticks = 0;
-    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    FILE *file = fopen(path, "re");
-    assert_non_null(file);
-    assert_true(fread(text, 1, sizeof(text) - 1, file) > 0);
-    (void)fclose(file);
-    const char *at = strrchr(text, ')');
-    assert_non_null(at);
-    for (int field = 2; field < 22; field++)
-        at = strchr(at + 1, ' ');
-    assert_int_equal(sscanf(at, "%llu", &ticks), 1);
-    return ticks;
-}
 
 static struct apply_process start(bool is_lead)
 {
@@ -41,7 +25,7 @@ static struct apply_process start(bool is_lead)
             (void)pause();
     }
     process.pid = child;
-    process.start_ticks = start_of(child);
+    process.start_ticks = task_started(child, 0);
     bitset_set(&process.cpus, 0);
     return process;
 }
@@ -140,7 +124,7 @@ static struct apply_process start_parent(int *ask_fd, int *tell_fd)
     *ask_fd = ask[1];
     *tell_fd = tell[0];
     process.pid = child;
-    process.start_ticks = start_of(child);
+    process.start_ticks = task_started(child, 0);
     return process;
 }
 

@@ -201,12 +201,16 @@ TEST(the_kernels_time_is_waiting_for_those_that_call_it)
         unsigned samples, spins, calls, missing_samples;
         double share;
     } cases[] = {
-        {100, 2, 2, 60, 62.0 / 160},  /* OpenBLAS: yields, otherwise computes */
-        {100, 15, 0, 20, 35.0 / 120}, /* spins, then sleeps */
-        {100, 2, 0, 60, 2.0 / 160},   /* reads a disk */
-        {100, 80, 1, 0, 0.8},
+        {100, 2, 2, 60, 62.0 / 160},                    /* OpenBLAS: yields, otherwise computes */
+        {100, 15, 0, 20, 35.0 / 120},                   /* spins, then sleeps */
+        {100, 2, 0, 60, 2.0 / 160},                     /* reads a disk */
+        {100, 80, 1, 0, 0.8},         {20, 0, 0, 5, 0}, /* few, but none spins */
     };
     struct view_process process = {0};
+    assert_true(isnan(view_spin_share(&process)));
+    process.samples = 19;
+    assert_true(isnan(view_spin_share(&process)));
+    process = (struct view_process){.samples = 49, .spins = 1};
     assert_true(isnan(view_spin_share(&process)));
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         process.samples = cases[i].samples;
@@ -261,6 +265,20 @@ TEST(without_a_look_the_kind_decides)
         assert_int_equal(found->finding.severity, cases[i].severity);
         assert_true(isnan(found->gain.times));
         assert_non_null(strstr(found->finding.sentence, "Its gain is not known."));
+        diagnosis_free(&diagnosis);
+        topo_free(&machine.topo);
+    }
+}
+
+/* Beside busy others it gets little CPU time: that is no sign that its threads are too many. */
+TEST(few_samples_are_no_sign)
+{
+    for (unsigned samples = 0; samples < 20; samples += 10) {
+        struct machine machine;
+        plant_teams(&machine, "bin/python3.11", 0);
+        machine.processes[0].samples = machine.processes[1].samples = samples;
+        struct diagnosis diagnosis = view_judge(&machine);
+        assert_int_equal(view_look_for(&diagnosis, "more_threads_than_cpus") != NULL, !samples);
         diagnosis_free(&diagnosis);
         topo_free(&machine.topo);
     }

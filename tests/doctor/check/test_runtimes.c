@@ -62,6 +62,41 @@ TEST(nested_pools_get_a_thread_a_call)
     }
 }
 
+/* Two callers on three CPUs, no queue: the cause is named where the pool mostly spins. One caller
+ * is how OpenBLAS is meant to be used. */
+TEST(few_callers_of_a_pool_that_spins)
+{
+    static const struct {
+        unsigned callers, spins;
+        bool is_found;
+    } cases[] = {{2, 540, true}, {2, 390, false}, {1, 900, false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct machine machine;
+        view_plant(&machine, 1);
+        machine.masks[MASK_ALL] = machine.view.online = view_range(0, 2);
+        SET(&machine.processes[0], command, "python3\0train.py");
+        for (unsigned t = 0; t < cases[i].callers; t++)
+            add_task(&machine, 0, MASK_ALL, "bin/python3.11", LIBRARY_OPENBLAS, 4.9, 0.1);
+        for (unsigned t = 0; t < 2; t++)
+            add_task(&machine, 0, MASK_ALL, "lib/libopenblasp-r0.3.21.so", 0, 9.7, 0.2);
+        machine.processes[0].samples = 1000;
+        machine.processes[0].spins = cases[i].spins;
+        for (unsigned cpu = 0; cpu < 3; cpu++)
+            view_occupy(&machine, cpu, 9.8);
+        struct diagnosis diagnosis = view_judge(&machine);
+        const struct found *found = view_look_for(&diagnosis, "more_threads_than_cpus");
+        assert_int_equal(found != NULL, cases[i].is_found);
+        if (found) {
+            assert_int_equal(found->finding.severity, FINDING_BAD);
+            assert_int_equal(found->cure, CURE_RESTART);
+            assert_string_equal(found->finding.command, "OPENBLAS_NUM_THREADS=1 python3 train.py");
+            assert_true(isnan(found->gain.times));
+            assert_non_null(strstr(found->finding.sentence, "2 callers then use 2 of 3 CPUs"));
+        }
+        diagnosis_free(&diagnosis);
+    }
+}
+
 /* The pool is that in which threads began; who calls it, and what sets it. */
 TEST(a_pool_is_called_from_another)
 {
@@ -109,6 +144,33 @@ TEST(callers_without_samples_count)
     machine.tasks[0][1].libraries = 0;
     assert_int_equal(check_team_of(&machine.view, &machine.processes[0]).pools, 3);
     machine.tasks[0][2].libraries = 0; /* one caller beside threads that do something else */
+    assert_int_equal(check_team_of(&machine.view, &machine.processes[0]).pools, 1);
+}
+
+/* Callers sleep while another one has the pool, which is busy then. A light server's pool spins
+ * too, but nobody waits for it. */
+TEST(callers_keep_their_pool_busy)
+{
+    struct machine machine;
+    plant_nested(&machine, 3, 1, 280);
+    for (int t = 0; t < 3; t++) {
+        machine.tasks[0][t].oncpu_s = 2.6;
+        machine.tasks[0][t].wait_s = 0;
+    }
+    assert_int_equal(check_team_of(&machine.view, &machine.processes[0]).pools, 3);
+    for (int t = 0; t < 3; t++)
+        machine.tasks[0][t].oncpu_s = 2;
+    assert_int_equal(check_team_of(&machine.view, &machine.processes[0]).pools, 1);
+}
+
+/* A helper that multiplies now and then is no second caller. */
+TEST(callers_are_alike)
+{
+    struct machine machine;
+    plant_nested(&machine, 2, 1, 280);
+    assert_int_equal(check_team_of(&machine.view, &machine.processes[0]).pools, 2);
+    machine.tasks[0][1].oncpu_s = 1;
+    machine.tasks[0][1].wait_s = 0.5;
     assert_int_equal(check_team_of(&machine.view, &machine.processes[0]).pools, 1);
 }
 
@@ -335,6 +397,20 @@ TEST(threads_that_leave_the_mask_of_their_process)
     assert_true(found->gain.times > 1.3 && found->gain.times < 1 / 0.65);
     assert_null(view_look_for(&diagnosis, "more_threads_than_cpus"));
     assert_null(view_look_for(&diagnosis, "masks_overlap"));
+    diagnosis_free(&diagnosis);
+}
+
+/* Two threads get a smaller part of the CPUs than four do, beside others that want them too. */
+TEST(fewer_threads_gain_less_beside_others)
+{
+    struct machine machine;
+    plant_escape(&machine);
+    for (size_t w = 0; w < 2; w++)
+        for (size_t t = 0; t < 2; t++)
+            machine.tasks[w][t].oncpu_s *= 0.6;
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_string_equal(diagnosis.all[0].finding.id, "mask_escape");
+    assert_float_equal(diagnosis.all[0].gain.times, 1.13, 0.01);
     diagnosis_free(&diagnosis);
 }
 

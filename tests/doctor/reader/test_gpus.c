@@ -44,7 +44,7 @@ static void check(const char *bytes, int (*one)(void))
         skip();
     }
     (void)snprintf(states, sizeof(states), "pid=%d %s", (int)getpid(), bytes);
-    fixture_driver_check("-DFULL", states, one);
+    fixture_driver_check("FULL", states, one);
 }
 
 TEST(gpus_all_of_a_process)

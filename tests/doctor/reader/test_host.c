@@ -58,7 +58,7 @@ TEST_IN_DIR(host_differences)
     assert_true(host.a_second.throttles == 2 && isnan(host.a_second.throttled_s));
     assert_int_equal(host.nmemories, 2);       /* the machine, and the job */
     assert_true(isnan(host.memories[0].some)); /* no PSI of the machine */
-    assert_true(host.memories[1].some == 0.2 && host.memories[1].refaults == 5);
+    assert_true(fabs(host.memories[1].some - 0.2) < 1e-9 && host.memories[1].refaults == 5);
     assert_true(host.memories[1].kills == 1);
     assert_true(host.memories[1].limit_bytes == 1048576);
     assert_true(host.memories[0].used == 0.25 && host.memories[1].used == 0.5);

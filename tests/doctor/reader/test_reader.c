@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -156,31 +157,6 @@ TEST(reader_masks_of_others_that_ran)
     end(asleep);
 }
 
-TEST(class_is_read_from_stat)
-{
-    static const struct {
-        const char *priority, *tail; /* fields 18, and 40 and 41 */
-        bool realtime;
-        double weight; /* that of the kernel's table */
-    } cases[] = {{"20", "0 0", false, 1024}, {"39", "0 0", false, 15},
-                 {"0", "0 0", false, 88761}, {"20", "0 3", false, 1024},  /* SCHED_BATCH */
-                 {"20", "0 5", false, 3},                                 /* SCHED_IDLE */
-                 {"-40", "39 1", true, NAN}, {"-101", "0 6", true, NAN}}; /* SCHED_DEADLINE */
-    char text[256];
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct reader_stat stat = {0};
-        (void)snprintf(text, sizeof(text),
-                       "7 (a b) R 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 %s 0 1 0 99 0 0 0 0 0 0 0 0 0 0 0 "
-                       "0 0 0 0 17 3 %s 0",
-                       cases[i].priority, cases[i].tail);
-        assert_true(reader_parse_stat(text, &stat));
-        assert_int_equal(stat.cpu, 3);
-        assert_int_equal(stat.realtime, cases[i].realtime);
-        if (!stat.realtime)
-            assert_true(fabs(stat.weight / cases[i].weight - 1) < 0.02);
-    }
-}
-
 /* Only detailed tasks are sampled: one that got hardly any CPU time must be, if it wanted more. */
 TEST_IN_DIR(a_thread_that_waits_is_read_in_detail)
 {
@@ -194,7 +170,7 @@ TEST_IN_DIR(a_thread_that_waits_is_read_in_detail)
     fixture_put("/task/100/stat", "100 (a) R 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 20 0 1 0 99 0 0 0 0 0 "
                                   "0 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct reader reader = {.view = {.wall_s = 10, .has_schedstat = true}, .hertz = 100};
+        struct reader reader = {.view = {.wall_s = 10, .has_schedstat = true}};
         struct view_process process = {.pid = 100, .source = {.dir_fd = fixture_dir_fd}};
         fixture_put("/task/100/schedstat", cases[i].schedstat);
         assert_true(reader_list_tasks(&process));
@@ -202,6 +178,21 @@ TEST_IN_DIR(a_thread_that_waits_is_read_in_detail)
         assert_int_equal(process.tasks[0].is_detailed, cases[i].is_detailed);
         reader_close_tasks(&process);
     }
+}
+
+/* A pool's threads come before those that call it; the ends have some of both. No such thread
+ * exists, so none is sampled, but the tries show. */
+TEST(samples_are_taken_at_both_ends)
+{
+    enum { TASKS = 20, EACH = 8 };
+    struct view_task tasks[TASKS] = {0};
+    struct view_process process = {.watched = true, .ntasks = TASKS, .tasks = tasks};
+    struct reader reader = {.view = {.nprocesses = 1, .processes = &process}};
+    for (int i = 0; i < TASKS; i++)
+        tasks[i] = (struct view_task){.tid = INT_MAX - i, .is_detailed = true};
+    reader_begin_samples(&reader);
+    for (int i = 0; i < TASKS; i++)
+        assert_int_equal(tasks[i].source.sample_fd, i < EACH || i >= TASKS - EACH ? -1 : 0);
 }
 
 /* Expects, for each CPU, its busy and idle time in s, as in "0 0.2+0.1, 2 0+0". */
@@ -246,7 +237,6 @@ TEST_IN_DIR(reader_cpus_that_change)
                                 "0 0 0 0 0 0 0 0 17 0 0 0 0");
     fixture_put("/proc/stat", looks[0].stat);
     assert_int_equal(reader_open(fixture_dir, &reader, &err), 0);
-    reader.hertz = 100;
     assert_int_equal(reader_mark(&reader, &err), 0);
     for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
         fixture_put("/proc/stat", looks[i].stat);

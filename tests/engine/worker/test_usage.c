@@ -8,6 +8,7 @@
 #include "harness/engine/worker/usage.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/task.h"
 #include "tests/lib/unit.h"
 
 TEST(usage_diff_knows_what_both_moments_know)
@@ -152,6 +153,30 @@ TEST(usage_helpers_are_threads_of_others)
     double used_s = helper_s(help, &cpu_samples);
     assert_true(used_s > 0.5 * expected_s && used_s < 1.8 * expected_s);
     assert_true(helper_s(work, &cpu_samples) < 0.5 * expected_s);
+}
+
+static void *register_and_end(void *cpu_samples)
+{
+    cpu_samples_mark(cpu_samples);
+    return NULL;
+}
+
+/* Its counters are gone: taken for 0 they would be a wait of the whole time. */
+TEST(usage_leaves_out_a_team_thread_that_has_ended)
+{
+    static struct cpu_samples cpu_samples;
+    static struct usage_snapshot snapshot;
+    pthread_t other;
+    assert_int_equal(pthread_create(&other, NULL, register_and_end, &cpu_samples), 0);
+    assert_int_equal(pthread_join(other, NULL), 0);
+    assert_int_equal(atomic_load(&cpu_samples.threads), 1);
+    do { /* the kernel removes it a moment later; then the first thread stands for the team */
+        usage_read(0, &cpu_samples, &snapshot);
+        assert_int_equal(snapshot.nthreads, 1);
+    } while (snapshot.thread[0].tid != getpid());
+    struct task_times times;
+    assert_true(task_read_times(getpid(), getpid(), &times));
+    assert_int_equal(snapshot.has_schedstat, times.has_wait);
 }
 
 TEST(usage_fields_name_their_values)

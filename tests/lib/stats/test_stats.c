@@ -118,22 +118,3 @@ TEST(stats_interval_holds_whenever_one_looks)
         assert_true((double)n / 2 - (double)stats_median_rank(n) < 2 * sqrt((double)n) + 1.5);
     free(chance);
 }
-
-TEST(stats_share_interval_is_clopper_and_pearsons)
-{
-    /* Computed with exact binomial sums in rational numbers. */
-    static const struct {
-        unsigned hits, n;
-        double low, high;
-    } known[] = {{0, 60, 0, 0.0596294923},
-                 {57, 60, 0.8607567533, 0.9895676704},
-                 {1, 25, 0.0010121997, 0.2035169139},
-                 {5, 10, 0.1870860284, 0.8129139716},
-                 {25, 25, 0.8628148285, 1}};
-    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-        struct stats_interval got = stats_share_interval(known[i].hits, known[i].n);
-        assert_true(fabs(got.low - known[i].low) < 1e-9);
-        assert_true(fabs(got.high - known[i].high) < 1e-9);
-    }
-    assert_true(isnan(stats_share_interval(0, 0).low) && isnan(stats_share_interval(0, 0).high));
-}

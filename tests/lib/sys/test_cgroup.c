@@ -1,5 +1,5 @@
 /* Memory that cgroups leave below their limits, on made-up files. test_env tests the limits. */
-#include "harness/lib/files/proc.h"
+#include "harness/lib/sys/cgroup.h"
 
 #include <math.h>
 

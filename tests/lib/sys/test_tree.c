@@ -1,7 +1,9 @@
 /* Processes below this one: listed, inspected, adopted and ended. */
 #include "harness/lib/sys/tree.h"
 
+#include <pthread.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/lib/sys/affinity.h"
@@ -131,6 +133,88 @@ TEST(tree_tells_who_ran_and_what_it_used)
     process_adopt(false);
     assert_true(tree.used.cpu_s >= 0.05 && tree.used.oncpu_s >= 0.05);
     assert_int_equal(tree.used.team, 1);
+}
+
+static void *burn_or_sleep(void *burns)
+{
+    (void)(burns ? burn(NULL) : sleep_on(NULL));
+    return NULL;
+}
+
+/* Three thousand threads, the last of which runs. */
+static int burn_in_the_last(void *arg)
+{
+    pthread_attr_t small;
+    pthread_t thread;
+    (void)arg;
+    (void)pthread_attr_init(&small);
+    (void)pthread_attr_setstacksize(&small, 128 << 10);
+    for (int i = 0; i <= 3000; i++)
+        if (pthread_create(&thread, &small, burn_or_sleep, i < 3000 ? NULL : &small))
+            return 77; /* a limit of this machine */
+    return sleep_on(NULL);
+}
+
+TEST(tree_counts_a_team_of_any_size)
+{
+    static struct tree tree;
+    struct process process;
+    struct bitset all = {0};
+    int seen = 0, status = 0;
+    assert_int_equal(affinity_get(0, &all), 0);
+    process_adopt(true);
+    tree_begin(&tree, &all);
+    assert_int_equal(process_start(&process, false, burn_in_the_last, NULL), 0);
+    while (!process_is_zombie(&process) && (tree.nthreads < 3002 || seen <= process.pid)) {
+        tree_sample(&tree, note_seen, &seen);
+        (void)usleep(5000);
+    }
+    bool limited = process_is_zombie(&process);
+    (void)process_signal(&process, 9);
+    process_wait(&process, &status);
+    tree_end(&tree);
+    process_adopt(false);
+    if (limited && WEXITSTATUS(status) == 77)
+        skip();
+    assert_false(limited);
+    assert_true(tree.used.oncpu_s > 0);
+}
+
+/* Starts processes that use CPU time and end, one after another. */
+static int start_many(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 200; i++) {
+        pid_t pid = fork();
+        for (volatile unsigned long n = 0; !pid && n < 3000000; n++)
+            ;
+        if (!pid)
+            _exit(0);
+        (void)waitpid(pid, NULL, 0);
+    }
+    return 0;
+}
+
+TEST(tree_keeps_sums_of_ended_threads_alone)
+{
+    static struct tree tree;
+    struct process process;
+    struct bitset all = {0};
+    uint32_t most = 0;
+    assert_int_equal(affinity_get(0, &all), 0);
+    process_adopt(true);
+    tree_begin(&tree, &all);
+    assert_int_equal(process_start(&process, false, start_many, NULL), 0);
+    while (!process_is_zombie(&process)) {
+        tree_sample(&tree, NULL, NULL);
+        most = tree.nthreads > most ? tree.nthreads : most;
+    }
+    double sampled_s = tree.ended_oncpu_s;
+    process_wait(&process, &(int){0});
+    tree_end(&tree);
+    process_adopt(false);
+    assert_true(sampled_s > 0 && sampled_s <= tree.used.cpu_s);
+    assert_true(most < 100); /* of 201 */
 }
 
 TEST(tree_names_a_thread_that_is_bound_beyond_its_plan)

@@ -82,6 +82,8 @@ TEST_IN_DIR(facts_of_the_kernel_log)
                 "received\n"
                 "3,104,5000000,-;mce: [Hardware Error]: Machine check events logged\n"
                 "3,105,6000000,-;Out of memory: Killed process 12 (a\033[31mb)\n"
+                "3,105,6000000,-;Memory cgroup out of memory: Killed process 13 (c)\n"
+                "3,105,6100000,-;Out of memory: Kill process 14 (d) score 900 or sacrifice child\n"
                 "garbage without any fields\n"
                 "6,106,7000000,-;eth0: link up\n");
     read_all(&facts);
@@ -98,6 +100,7 @@ TEST_IN_DIR(facts_of_the_kernel_log)
     assert_string_equal(facts.events[2].unit, "0000:00:01.0");
     assert_int_equal(facts.events[3].kind, EVENT_MACHINE_CHECK);
     assert_int_equal(facts.events[4].kind, EVENT_OUT_OF_MEMORY);
+    assert_int_equal(facts.events[4].count, 2); /* not by a container's limit */
     assert_null(strchr(facts.events[4].line, '\033'));
     facts_free(&facts);
 }

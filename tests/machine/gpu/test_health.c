@@ -240,15 +240,15 @@ TEST(gpu_health_processes)
 {
     static const char states[] = "pid0=1 used0=42949672960 pid1=400000000 pids1=100 pid2=1 "
                                  "pids2=4000";
-    fixture_driver_check("-DFULL", states, check_processes);
-    fixture_driver_check("-DOLD", states, check_processes);
-    fixture_driver_check("-DFULL", NULL, check_own_process);
+    fixture_driver_check("FULL", states, check_processes);
+    fixture_driver_check("OLD", states, check_processes);
+    fixture_driver_check("FULL", NULL, check_own_process);
 }
 
 TEST(gpu_health_survives_absent_calls)
 {
-    fixture_driver_check("-DBARE", NULL, check_absent);
-    fixture_driver_check("-DBROKEN", NULL, check_no_nvml);
+    fixture_driver_check("BARE", NULL, check_absent);
+    fixture_driver_check("BROKEN", NULL, check_no_nvml);
     assert_int_equal(fixture_driver_in_child("/nonexistent/libnvidia-ml.so.1", NULL, check_no_nvml),
                      0);
 }

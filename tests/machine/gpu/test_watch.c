@@ -155,8 +155,8 @@ static int check_no_nvml(void)
 
 TEST(watch_what_changes)
 {
-    fixture_driver_check("-DFULL", "corrected=9 uncorrected=2 rows=1", check_good);
-    fixture_driver_check("-DFULL",
+    fixture_driver_check("FULL", "corrected=9 uncorrected=2 rows=1", check_good);
+    fixture_driver_check("FULL",
                          "corrected0=9 uncorrected0=2 uncorrected_more0=1 rows_more0=3 "
                          "replays_more0=2 recoveries_more0=4",
                          check_errors);
@@ -165,23 +165,23 @@ TEST(watch_what_changes)
 TEST(watch_links_under_load)
 {
     static const char idle[] = "throttle=0x1 gen=1 width=16";
-    fixture_driver_check("-DFULL", idle, check_link_wakes_up);
-    fixture_driver_check("-DFULL", idle, check_link_stays_slow);
-    fixture_driver_check("-DFULL", idle, check_link_never_loaded);
+    fixture_driver_check("FULL", idle, check_link_wakes_up);
+    fixture_driver_check("FULL", idle, check_link_stays_slow);
+    fixture_driver_check("FULL", idle, check_link_never_loaded);
 }
 
 TEST(watch_xids_and_heat)
 {
-    fixture_driver_check("-DFULL", "xid0=79", check_xid);
-    fixture_driver_check("-DFULL", "limited_heat0=0 limited_heat_more0=1000000000", check_heat);
+    fixture_driver_check("FULL", "xid0=79", check_xid);
+    fixture_driver_check("FULL", "limited_heat0=0 limited_heat_more0=1000000000", check_heat);
 }
 
 TEST(watch_does_without_what_is_absent)
 {
-    fixture_driver_check("-DBARE", NULL, check_nothing_known);
-    fixture_driver_check("-DFULL", "fields=fails gen_link=fails width_max=fails",
+    fixture_driver_check("BARE", NULL, check_nothing_known);
+    fixture_driver_check("FULL", "fields=fails gen_link=fails width_max=fails",
                          check_nothing_known);
-    fixture_driver_check("-DBROKEN", NULL, check_no_nvml);
+    fixture_driver_check("BROKEN", NULL, check_no_nvml);
 }
 
 TEST(watch_sums_by_kind)

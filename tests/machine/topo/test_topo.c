@@ -244,12 +244,12 @@ static int check_no_driver(void)
 
 TEST(topo_probes_a_bare_driver)
 {
-    fixture_driver_check("-DBARE", NULL, check_bare_driver);
+    fixture_driver_check("BARE", NULL, check_bare_driver);
 }
 
 TEST(topo_survives_a_broken_driver)
 {
-    fixture_driver_check("-DBROKEN", NULL, check_no_driver);
+    fixture_driver_check("BROKEN", NULL, check_no_driver);
 }
 
 TEST(topo_survives_no_driver)

@@ -148,7 +148,7 @@ TEST_IN_DIR(report_shows_the_rounds_behind_the_headline)
         if (mark != DOT_MEDIAN || !colour)
             continue;
         recommended++;
-        assert_true(x > 5 && fabs(x - made.gain.median) < 1e-6 * x);
+        assert_true(x > 5 && fabs(x - made.gain.ratio) < 1e-6 * x);
         assert_true(low <= x && x <= high && fabs(low - made.gain.low) < 1e-6 * x);
     }
     assert_int_equal(rounds, 4 * 3);

@@ -34,7 +34,7 @@ TEST_IN_DIR(redraw_figure_of_another_version)
     fixture_draw_scans(&fixture_server, "numa_matrix");
     int fd = openat(fixture_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     fixture_put("/plots/later_2.dat", heat_data);
-    fixture_put("/plots/half.dat.tmp", HEAT_LINE);
+    fixture_put("/plots/contend-2147483646-0.tmp", HEAT_LINE); /* of a writer that was killed */
     assert_int_equal(unlinkat(fd, "numa_latency.svg", 0), 0);
     assert_int_equal(unlinkat(fd, "numa_bandwidth.dat", 0), 0);
     assert_int_equal(figures_redraw(fd, NULL, note, names, &err), 0);
@@ -46,6 +46,7 @@ TEST_IN_DIR(redraw_figure_of_another_version)
                            ">0.92<"); /* a tick of the colour scale, not rounded to 0.9 */
     figures_remove(fixture_dir_fd);
     assert_int_equal(faccessat(fd, "later_2.svg", F_OK, 0), -1);
+    assert_int_equal(faccessat(fd, "contend-2147483646-0.tmp", F_OK, 0), -1);
     assert_int_equal(faccessat(fd, "numa_bandwidth.svg", F_OK, 0),
                      0); /* a figure without data stays */
     (void)close(fd);

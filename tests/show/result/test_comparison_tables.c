@@ -49,11 +49,11 @@ static char *print(const struct comparison *all, size_t n, enum form form)
 TEST(comparison_table_has_arm_numbers_and_interval)
 {
     struct comparison large = fixture_slower;
-    large.base_median = 1048000;
-    large.other_median = 933000;
-    large.ratio = 0.8903;
-    large.low = 0.85;
-    large.high = 0.93;
+    large.evidence.base = 1048000;
+    large.evidence.other = 933000;
+    large.evidence.ratio = 0.8903;
+    large.evidence.low = 0.85;
+    large.evidence.high = 0.93;
     char *text = print(&large, 1, ALL);
     assert_string_equal(text, "verdict  metric                 base    new  change       interval\n"
                               "pipeline, partition, 2 workers\n"
@@ -84,9 +84,9 @@ TEST(comparison_table_shows_whole_intervals)
                {1, 1, 1, " +0.0% +0.0% to +0.0%\n"}};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         struct comparison one = fixture_slower;
-        one.low = all[i].low;
-        one.ratio = all[i].ratio;
-        one.high = all[i].high;
+        one.evidence.low = all[i].low;
+        one.evidence.ratio = all[i].ratio;
+        one.evidence.high = all[i].high;
         char *text = print(&one, 1, TERMINAL);
         squeeze(text);
         if (!strstr(text, all[i].shown))
@@ -113,9 +113,9 @@ TEST(comparison_table_hides_what_does_not_gate)
 TEST(comparison_table_explains_and_stays_narrow)
 {
     struct comparison wide = fixture_slower;
-    wide.ratio = 0.011;
-    wide.low = 0.0051;
-    wide.high = 0.023;
+    wide.evidence.ratio = 0.011;
+    wide.evidence.low = 0.0051;
+    wide.evidence.high = 0.023;
     (void)memset(wide.metric, 'm', sizeof(wide.metric) - 1);
     (void)memset(wide.base, 'b', sizeof(wide.base) - 1);
     (void)snprintf(wide.reason, sizeof(wide.reason), "%s",
@@ -132,8 +132,9 @@ TEST(comparison_table_explains_and_stays_narrow)
 TEST(comparison_table_of_one_side_has_no_ratio)
 {
     struct comparison missing = fixture_slower;
-    missing.outcome = OUTCOME_MISSING;
-    missing.other_median = missing.ratio = missing.low = missing.high = (double)NAN;
+    missing.evidence.outcome = OUTCOME_MISSING;
+    missing.evidence.other = missing.evidence.ratio = missing.evidence.low = missing.evidence.high =
+        (double)NAN;
     char *text = print(&missing, 1, COLOR);
     assert_non_null(strstr(text, "\033[31mMISSING\033[0m"));
     assert_null(strstr(text, "nan"));
@@ -145,7 +146,7 @@ TEST(comparison_table_of_one_side_has_no_ratio)
 static struct comparison change(const char *metric, enum finding_outcome outcome, bool gating)
 {
     struct comparison comparison = fixture_slower;
-    comparison.outcome = outcome;
+    comparison.evidence.outcome = outcome;
     comparison.gating = gating;
     (void)snprintf(comparison.metric, sizeof(comparison.metric), "%s", metric);
     return comparison;

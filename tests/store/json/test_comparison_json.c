@@ -9,10 +9,10 @@ TEST(comparison_json_has_outcome_and_null_for_unknown)
     struct comparison one = {.base = "base",
                              .other = "new",
                              .metric = "throughput",
-                             .ratio = 0.5,
-                             .low = (double)NAN,
-                             .high = (double)NAN,
-                             .outcome = OUTCOME_UNCLEAR,
+                             .evidence.ratio = 0.5,
+                             .evidence.low = (double)NAN,
+                             .evidence.high = (double)NAN,
+                             .evidence.outcome = OUTCOME_UNCLEAR,
                              .gating = true,
                              .reason = "one run a side"};
     struct comparisons comparisons = {.n = 1, .all = &one};
@@ -38,16 +38,16 @@ TEST(comparison_json_reads_back_what_it_wrote)
                              .metric = "step_time",
                              .unit = "s",
                              .better = "lower",
-                             .base_median = 0.25,
-                             .other_median = 0.5,
-                             .ratio = 2,
-                             .low = 1.5,
-                             .high = (double)NAN,
-                             .level = 0.995,
+                             .evidence.base = 0.25,
+                             .evidence.other = 0.5,
+                             .evidence.ratio = 2,
+                             .evidence.low = 1.5,
+                             .evidence.high = (double)NAN,
+                             .evidence.level = 0.995,
                              .base_runs = 1,
                              .other_runs = 3,
-                             .pairs = 40,
-                             .outcome = OUTCOME_SLOWER,
+                             .evidence.rounds = 40,
+                             .evidence.outcome = OUTCOME_SLOWER,
                              .gating = true,
                              .reason = "After 40."};
     struct comparisons written = {.n = 1, .all = &one}, back;
@@ -55,8 +55,8 @@ TEST(comparison_json_reads_back_what_it_wrote)
     assert_int_equal(comparisons_from_json(array, &back, &err), 0);
     json_decref(array);
     assert_int_equal(back.n, 1);
-    assert_true(isnan(back.all[0].high));
-    back.all[0].high = one.high; /* NaN has many bit patterns */
+    assert_true(isnan(back.all[0].evidence.high));
+    back.all[0].evidence.high = one.evidence.high; /* NaN has many bit patterns */
     json_t *again = comparisons_to_json(&back), *first = comparisons_to_json(&written);
     assert_true(json_equal(again, first));
     json_decref(again);

@@ -4,7 +4,7 @@
 #include "harness/engine/arms/arms.h"
 #include "harness/lib/stats/random.h"
 #include "harness/verdict/advice/advice.h"
-#include "harness/verdict/advice/clear.h"
+#include "harness/verdict/advice/recommend.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
 
@@ -128,7 +128,8 @@ TEST(a_collapse_is_clear_in_six_rounds)
     assert_int_equal(out.result.rounds_done, ROUNDS_LEAST);
     assert_true(out.clear);
     assert_int_equal(placements[out.recommendation.arm], PLACE_SIZED);
-    assert_true(out.recommendation.gain.is_above && out.recommendation.gain.median > 17);
+    assert_true(out.recommendation.gain.outcome == OUTCOME_FASTER &&
+                out.recommendation.gain.ratio > 17);
     assert_int_equal(out.result.arms[1].nobservations, 3); /* passive is 20% behind: dropped */
     assert_int_equal(out.result.arms[0].nobservations, ROUNDS_LEAST);
     const struct finding advice = advice_make(&out.analysis, out.result.arms);

@@ -79,7 +79,7 @@ TEST_WITHIN(recommend_leaves_a_default_that_is_best, set_up, tear_down)
     (void)add_even(f, PLACE_PARTITION, 9.6); /* 4% better in each round */
     assert_int_equal(recommended(f), PLACE_NONE);
     assert_false(recommend_applies(&f->recommendation));
-    assert_near(f->recommendation.gain.median, 1);
+    assert_near(f->recommendation.gain.ratio, 1);
 }
 
 /* The simpler of two equal placements, with its own gain, though the other is faster. */
@@ -90,9 +90,9 @@ TEST_WITHIN(recommend_takes_the_simplest_of_equals, set_up, tear_down)
     (void)add(f, PLACE_PARTITION, 10, 12, 10);
     (void)add(f, PLACE_SIZED, 12.5, 11, 12.5); /* 0.8 of the best rate, but not in each round */
     assert_int_equal(recommended(f), PLACE_SIZED);
-    assert_near(f->recommendation.gain.median, 8);
+    assert_near(f->recommendation.gain.ratio, 8);
     assert_int_equal(f->result.arms[f->recommendation.best].placement, PLACE_PARTITION);
-    assert_near(f->recommendation.best_gain.median, 10);
+    assert_near(f->recommendation.best_gain.ratio, 10);
     (void)add(f, PLACE_PASSIVE, 12.5, 11, 12.5); /* sets only one variable */
     assert_int_equal(recommended(f), PLACE_PASSIVE);
 }
@@ -104,7 +104,7 @@ TEST_WITHIN(recommend_takes_the_simple_one_within_the_tolerance, set_up, tear_do
     (void)add_even(f, PLACE_GPU_LOCAL, 10);
     (void)add_even(f, PLACE_PARTITION, 10.4); /* 4% worse in each round */
     assert_int_equal(recommended(f), PLACE_PARTITION);
-    assert_near(f->recommendation.gain.median, 100 / 10.4);
+    assert_near(f->recommendation.gain.ratio, 100 / 10.4);
     f->result.within = 0.03;
     assert_int_equal(recommended(f), PLACE_GPU_LOCAL);
 }
@@ -127,7 +127,7 @@ TEST_WITHIN(recommend_takes_no_evidence_from_what_failed, set_up, tear_down)
     (void)add_even(f, PLACE_CORES, 20);
     mark(f, best, 1, STATUS_FAILED);
     assert_int_equal(recommended(f), PLACE_CORES);
-    assert_near(f->recommendation.gain.median, 5);
+    assert_near(f->recommendation.gain.ratio, 5);
     mark(f, best, 1, STATUS_CENSORED); /* a bound: it may be slower */
     assert_int_equal(recommended(f), PLACE_CORES);
 }
@@ -226,7 +226,7 @@ TEST_WITHIN(recommend_judges_one_round_by_its_ratio, set_up, tear_down)
     (void)add(f, PLACE_SIZED, 11, 0, 0); /* 10% worse */
     (void)add(f, PLACE_PARTITION, 10, 0, 0);
     assert_int_equal(recommended(f), PLACE_PARTITION);
-    assert_near(f->recommendation.gain.median, 2);
+    assert_near(f->recommendation.gain.ratio, 2);
     assert_true(isnan(f->recommendation.gain.low));
 }
 
@@ -242,14 +242,14 @@ TEST_WITHIN(recommend_does_with_the_arms_that_there_are, set_up, tear_down)
     assert_false(f->recommendation.is_default);
     (void)add_even(f, PLACE_SAME, 100);
     assert_int_equal(recommended(f), PLACE_SIZED);
-    assert_near(f->recommendation.gain.median, 10);
+    assert_near(f->recommendation.gain.ratio, 10);
 
     size_t none = add_even(f, PLACE_NONE, 1000);
     for (unsigned round = 0; round < 3; round++)
         mark(f, none, round, STATUS_HUNG);
     assert_int_equal(recommended(f), PLACE_SIZED);
     assert_true(f->recommendation.reference_failed && recommend_applies(&f->recommendation));
-    assert_true(isnan(f->recommendation.gain.median));
+    assert_true(isnan(f->recommendation.gain.ratio));
 
     fixture_result_free(&f->result);
     fixture_result_init(&f->result);
@@ -267,7 +267,7 @@ TEST_WITHIN(recommend_of_a_tune_is_that_of_a_run, set_up, tear_down)
     for (size_t i = 0; i < 3; i++)
         (void)add_even(f, placements[i], step_ms[i]);
     assert_int_equal(recommended(f), PLACE_SIZED);
-    double gain = f->recommendation.gain.median;
+    double gain = f->recommendation.gain.ratio;
     for (size_t i = 0; i < 3; i++)
         (void)add_even(f, placements[i], searched_ms[i]);
     for (size_t i = 0; i < 6; i++) {
@@ -277,7 +277,7 @@ TEST_WITHIN(recommend_of_a_tune_is_that_of_a_run, set_up, tear_down)
     }
     f->result.purpose = PURPOSE_TUNE;
     assert_int_equal(recommended(f), PLACE_SIZED);
-    assert_near(f->recommendation.gain.median, gain);
+    assert_near(f->recommendation.gain.ratio, gain);
     assert_true(f->recommendation.arm < 3);
 }
 

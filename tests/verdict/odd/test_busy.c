@@ -1,6 +1,6 @@
 /* A machine that is too busy for evidence: reported once, first, with the figure, in place of each
  * arm's. */
-#include "harness/verdict/odd/busy.h"
+#include "harness/verdict/odd/odd.h"
 
 #include "harness/verdict/advice/verdict.h"
 #include "tests/lib/fixture_result.h"

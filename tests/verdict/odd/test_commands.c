@@ -84,7 +84,7 @@ TEST_WITHIN(commands_of_many_masks_are_told_of_some, setup, teardown)
 {
     struct seen *seen = *state;
     for (unsigned i = 0; i < 2 * TREE_MASKS; i++) {
-        char name[TREE_NAME_MAX];
+        char name[TASK_NAME_MAX];
         (void)snprintf(name, sizeof(name), "thread%u", i);
         add_mask(worker(seen, i / TREE_MASKS, 0), name, 7, true);
     }

@@ -16,15 +16,15 @@ static struct incident_outcome judged(const struct incident *of, const char *oth
     struct incident_outcome outcome = {.incident = of};
     struct comparison one = comparison_of("sick", other, metric, "us", "lower");
     struct comparisons comparisons = {.n = 1, .all = &one};
-    one.ratio = result == OUTCOME_SLOWER ? 2 : result == OUTCOME_FASTER ? 0.5 : 1;
-    one.low = result == OUTCOME_SLOWER ? 1.25 : result == OUTCOME_FASTER ? 0.25 : 0.99;
-    one.high = result == OUTCOME_SLOWER ? 4 : result == OUTCOME_FASTER ? 0.8 : 1.01;
+    one.evidence.ratio = result == OUTCOME_SLOWER ? 2 : result == OUTCOME_FASTER ? 0.5 : 1;
+    one.evidence.low = result == OUTCOME_SLOWER ? 1.25 : result == OUTCOME_FASTER ? 0.25 : 0.99;
+    one.evidence.high = result == OUTCOME_SLOWER ? 4 : result == OUTCOME_FASTER ? 0.8 : 1.01;
     if (result == OUTCOME_UNCLEAR) { /* neither a gain of 1.2 nor "no gain" is excluded */
-        one.low = 0.8;
-        one.high = 1.1;
+        one.evidence.low = 0.8;
+        one.evidence.high = 1.1;
     }
-    one.pairs = 10;
-    one.outcome = result;
+    one.evidence.rounds = 10;
+    one.evidence.outcome = result;
     text_set(one.reason, "because");
     incident_judge(&comparisons, &(struct rows){0}, &outcome);
     return outcome;
@@ -61,10 +61,10 @@ TEST(incident_is_shown_by_the_interval_of_its_metric)
     struct incident_outcome outcome = {.incident = &incident};
     struct comparison one = comparison_of("sick", "cured", "time", "us", "lower");
     const struct comparisons comparisons = {.n = 1, .all = &one};
-    one.outcome = OUTCOME_UNCLEAR;
-    one.ratio = 0.5;
-    one.low = 0.25;
-    one.high = 0.8;
+    one.evidence.outcome = OUTCOME_UNCLEAR;
+    one.evidence.ratio = 0.5;
+    one.evidence.low = 0.25;
+    one.evidence.high = 0.8;
     incident_judge(&comparisons, &(struct rows){0}, &outcome);
     assert_int_equal(outcome.end, INCIDENT_SHOWN);
 }

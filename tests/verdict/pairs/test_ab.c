@@ -1,6 +1,6 @@
 /* Arms of two variants, made by hand: how they are paired, the text about them, and their
  * column. */
-#include "harness/verdict/pairs/ab.h"
+#include "harness/verdict/pairs/comparison.h"
 
 #include <math.h>
 
@@ -87,13 +87,14 @@ TEST_WITHIN(ab_finds_what_is_slower, set_up, tear_down)
     compare(f);
     const struct comparison *rate = find(f, "partition, 2 workers", "throughput");
     const struct comparison *step = find(f, "partition, 2 workers", "step_time");
-    assert_int_equal(rate->outcome, OUTCOME_SLOWER);
-    assert_int_equal(step->outcome, OUTCOME_SLOWER);
+    assert_int_equal(rate->evidence.outcome, OUTCOME_SLOWER);
+    assert_int_equal(step->evidence.outcome, OUTCOME_SLOWER);
     assert_true(rate->gating && step->gating);
-    assert_int_equal(rate->pairs, 80);
-    assert_true(fabs(step->ratio - 1.05) < 0.01 && fabs(rate->ratio - 1 / 1.05) < 0.01);
-    assert_true(step->low < 1.05 && step->high > 1.05 && step->low > 1);
-    assert_near(rate->level, 0.99);
+    assert_int_equal(rate->evidence.rounds, 80);
+    assert_true(fabs(step->evidence.ratio - 1.05) < 0.01 &&
+                fabs(rate->evidence.ratio - 1 / 1.05) < 0.01);
+    assert_true(step->evidence.low < 1.05 && step->evidence.high > 1.05 && step->evidence.low > 1);
+    assert_near(rate->evidence.level, 0.99);
     assert_string_equal(rate->base, "a");
     assert_string_equal(rate->other, "b");
     assert_string_equal(rate->params, "rows=64;cols=8;slots=2");
@@ -129,9 +130,9 @@ TEST_WITHIN(ab_has_the_floors_of_compare, set_up, tear_down)
         value->unit = "ns";
     }
     assert_int_equal(ab_compare(&f->analysis, &f->comparisons, &err), 0);
-    assert_int_equal(find(f, "partition", "throughput")->outcome, OUTCOME_SLOWER);
+    assert_int_equal(find(f, "partition", "throughput")->evidence.outcome, OUTCOME_SLOWER);
     const struct comparison *step = find(f, "partition", "step_time");
-    assert_int_equal(step->outcome, OUTCOME_SAME);
+    assert_int_equal(step->evidence.outcome, OUTCOME_SAME);
     assert_string_equal(step->reason, "The difference is below 0.200 ns, too small to count.");
 }
 
@@ -141,8 +142,8 @@ TEST_WITHIN(ab_finds_what_is_faster, set_up, tear_down)
     size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
     add_rounds(f, base, other, 60, 0.9);
     compare(f);
-    assert_int_equal(find(f, "partition", "throughput")->outcome, OUTCOME_FASTER);
-    assert_int_equal(find(f, "partition", "step_time")->outcome, OUTCOME_FASTER);
+    assert_int_equal(find(f, "partition", "throughput")->evidence.outcome, OUTCOME_FASTER);
+    assert_int_equal(find(f, "partition", "step_time")->evidence.outcome, OUTCOME_FASTER);
 }
 
 TEST_WITHIN(ab_says_same_only_where_it_is_shown, set_up, tear_down)
@@ -151,13 +152,13 @@ TEST_WITHIN(ab_says_same_only_where_it_is_shown, set_up, tear_down)
     size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
     add_rounds(f, base, other, 300, 1);
     compare(f);
-    assert_int_equal(find(f, "partition", "throughput")->outcome, OUTCOME_SAME);
+    assert_int_equal(find(f, "partition", "throughput")->evidence.outcome, OUTCOME_SAME);
     assert_non_null(strstr(find(f, "partition", "throughput")->reason, "2% or more"));
     comparisons_free(&f->comparisons);
     analysis_free(&f->analysis);
     f->variants.threshold = 0.001;
     compare(f);
-    assert_int_equal(find(f, "partition", "throughput")->outcome, OUTCOME_UNCLEAR);
+    assert_int_equal(find(f, "partition", "throughput")->evidence.outcome, OUTCOME_UNCLEAR);
     assert_false(ab_is_clear(&f->comparisons));
 }
 
@@ -176,8 +177,8 @@ TEST_WITHIN(ab_does_not_leave_failed_rounds_out, set_up, tear_down)
         (void)snprintf(failed->reason, sizeof(failed->reason), "a wrong result");
         compare(f);
         const struct comparison *rate = find(f, "partition", "throughput");
-        assert_int_equal(rate->outcome, i == 2 ? OUTCOME_SLOWER : OUTCOME_MISSING);
-        assert_int_equal(rate->pairs, 299);
+        assert_int_equal(rate->evidence.outcome, i == 2 ? OUTCOME_SLOWER : OUTCOME_MISSING);
+        assert_int_equal(rate->evidence.rounds, 299);
         if (i < 2)
             assert_non_null(strstr(rate->reason, "b did not end well in all rounds: 1 of 300"));
     }
@@ -195,7 +196,7 @@ TEST_WITHIN(ab_of_bounds_shows_no_same, set_up, tear_down)
     }
     compare(f);
     const struct comparison *step = find(f, "partition", "step_time");
-    assert_int_equal(step->outcome, OUTCOME_UNCLEAR);
+    assert_int_equal(step->evidence.outcome, OUTCOME_UNCLEAR);
     assert_non_null(strstr(step->reason, "did not end within the limit"));
 }
 
@@ -213,7 +214,7 @@ TEST_WITHIN(ab_of_bounds_shows_no_gain, set_up, tear_down)
             fixture_censor(&f->result.arms[cut_base ? base : other].observations[round], 0);
         compare(f);
         const struct comparison *rate = find(f, "partition", "throughput");
-        assert_int_equal(rate->outcome, cut_base ? OUTCOME_FASTER : OUTCOME_UNCLEAR);
+        assert_int_equal(rate->evidence.outcome, cut_base ? OUTCOME_FASTER : OUTCOME_UNCLEAR);
         assert_true(cut_base || strstr(rate->reason, "b has steps that did not end"));
     }
 }
@@ -225,7 +226,7 @@ TEST_WITHIN(ab_says_how_many_rounds_more, set_up, tear_down)
     add_rounds(f, base, other, 9, 1.05);
     compare(f);
     const struct comparison *rate = find(f, "partition", "throughput");
-    assert_int_equal(rate->outcome, OUTCOME_UNCLEAR);
+    assert_int_equal(rate->evidence.outcome, OUTCOME_UNCLEAR);
     const char *about = strstr(rate->reason, "about ");
     assert_non_null(about);
     int more = 0;
@@ -244,8 +245,8 @@ TEST_WITHIN(ab_pairs_arms_by_their_place, set_up, tear_down)
     add_rounds(f, arms[0], arms[2], 60, 1.3);
     add_rounds(f, arms[1], arms[3], 60, 0.7);
     compare(f);
-    assert_int_equal(find(f, "partition", "step_time")->outcome, OUTCOME_SLOWER);
-    assert_int_equal(find(f, "sized", "step_time")->outcome, OUTCOME_FASTER);
+    assert_int_equal(find(f, "partition", "step_time")->evidence.outcome, OUTCOME_SLOWER);
+    assert_int_equal(find(f, "sized", "step_time")->evidence.outcome, OUTCOME_FASTER);
     assert_string_equal(find(f, "sized", "step_time")->params, "cols=8;slots=2");
 }
 
@@ -263,9 +264,9 @@ TEST_WITHIN(ab_of_one_among_many_needs_more, set_up, tear_down)
             add_rounds(f, arms[i], arms[i + 4], 6, i < slowed ? 1.3 : 1);
         compare(f);
         const struct comparison *first = &f->comparisons.all[0];
-        assert_int_equal(first->outcome, slowed == 4 ? OUTCOME_SLOWER : OUTCOME_UNCLEAR);
+        assert_int_equal(first->evidence.outcome, slowed == 4 ? OUTCOME_SLOWER : OUTCOME_UNCLEAR);
         assert_int_equal(strstr(first->reason, "not yet as one of 8") != NULL, slowed == 1);
-        assert_true(first->high < 1);
+        assert_true(first->evidence.high < 1);
     }
 }
 
@@ -278,7 +279,9 @@ TEST_WITHIN(ab_misses_an_arm_that_failed, set_up, tear_down)
         (void)fixture_add_even_round(&f->result, base, round, 10, 3);
     (void)other;
     compare(f);
-    assert_int_equal(find(f, "partition", "throughput")->outcome, OUTCOME_MISSING);
+    const struct comparison *rate = find(f, "partition", "throughput");
+    assert_int_equal(rate->evidence.outcome, OUTCOME_MISSING);
+    assert_true(rate->evidence.base > 0 && isnan(rate->evidence.other));
     assert_int_equal(comparisons_count(&f->comparisons, OUTCOME_MISSING), 2);
     assert_false(comparisons_decided(&f->comparisons));
 }

@@ -23,7 +23,7 @@ TEST(comparison_unclear_is_a_doubt_only_where_it_gates)
 {
     struct comparison comparison = fixture_slower;
     struct finding finding;
-    comparison.outcome = OUTCOME_UNCLEAR;
+    comparison.evidence.outcome = OUTCOME_UNCLEAR;
     comparison_to_finding(&comparison, &finding);
     assert_int_equal(finding.severity, FINDING_DOUBT);
     comparison.gating = false;
@@ -35,8 +35,8 @@ TEST(comparison_of_one_side_has_no_evidence)
 {
     struct comparison comparison = fixture_slower;
     struct finding finding;
-    comparison.outcome = OUTCOME_MISSING;
-    comparison.other_median = (double)NAN;
+    comparison.evidence.outcome = OUTCOME_MISSING;
+    comparison.evidence.other = (double)NAN;
     comparison_to_finding(&comparison, &finding);
     assert_int_equal(finding.severity, FINDING_DOUBT);
     assert_string_equal(finding.evidence, "");
@@ -58,7 +58,7 @@ static struct finding finding_with(const struct comparison *more)
 TEST(comparisons_are_reported_by_what_gates)
 {
     struct comparison more = fixture_slower;
-    more.ratio = 0.02;
+    more.evidence.ratio = 0.02;
     more.gating = false;
     struct finding finding = finding_with(&more);
     assert_int_equal(finding.severity, FINDING_BAD);
@@ -66,12 +66,12 @@ TEST(comparisons_are_reported_by_what_gates)
                         "new is 25% slower than base (20% to 30%): throughput of pipeline, "
                         "partition, 2 workers. Metrics that gate: 1 SLOWER.");
     more.gating = true;
-    more.low = 0.01;
-    more.high = 0.8; /* its interval is in the same form, also below 2x */
+    more.evidence.low = 0.01;
+    more.evidence.high = 0.8; /* its interval is in the same form, also below 2x */
     assert_non_null(
         strstr(finding_with(&more).sentence, "new is 50x slower than base (1.2x to 100x)"));
     assert_non_null(strstr(finding_with(&more).sentence, "2 SLOWER."));
-    more.outcome = OUTCOME_FASTER;
+    more.evidence.outcome = OUTCOME_FASTER;
     (void)strcpy(more.better, "lower");
     assert_non_null(strstr(finding_with(&more).sentence, "new is 25% slower than base"));
 }
@@ -81,7 +81,7 @@ TEST(comparisons_without_a_verdict_are_a_doubt)
     struct comparison unclear = fixture_slower;
     struct comparisons comparisons = {0};
     struct finding finding;
-    unclear.outcome = OUTCOME_UNCLEAR;
+    unclear.evidence.outcome = OUTCOME_UNCLEAR;
     comparisons_to_finding(&comparisons, &finding);
     assert_int_equal(finding.severity, FINDING_DOUBT);
     assert_string_equal(finding.sentence, "No metric that gates could be compared.");
@@ -90,12 +90,12 @@ TEST(comparisons_without_a_verdict_are_a_doubt)
     assert_int_equal(finding.severity, FINDING_DOUBT);
     assert_string_equal(finding.sentence, "No verdict on 1 metric: 1 UNCLEAR.");
     assert_false(comparisons_decided(&comparisons));
-    unclear.outcome = OUTCOME_MISSING;
+    unclear.evidence.outcome = OUTCOME_MISSING;
     assert_int_equal(comparisons_add(&comparisons, &unclear, NULL), 0);
     comparisons_to_finding(&comparisons, &finding);
     assert_string_equal(finding.sentence, "No verdict on 2 metrics: 1 UNCLEAR, 1 MISSING.");
     comparisons.n = 1;
-    comparisons.all[0].outcome = OUTCOME_SAME;
+    comparisons.all[0].evidence.outcome = OUTCOME_SAME;
     comparisons_to_finding(&comparisons, &finding);
     assert_int_equal(finding.severity, FINDING_NOTE);
     assert_string_equal(finding.sentence, "Metrics that gate: 1 SAME.");

@@ -132,7 +132,7 @@ static double hit_rate(noise_maker *noise, size_t before, size_t after, double r
     for (unsigned i = 0; i < nseries; i++) {
         struct changes changes = simulate(noise, before + after, before, ratio);
         long off = changes.n == 1 ? labs((long)changes.change[0].at - (long)before) : 99;
-        hits += off <= 2 && (changes.change[0].ratio > 1) == (ratio > 1);
+        hits += off <= 2 && (changes.change[0].evidence.ratio > 1) == (ratio > 1);
     }
     return hits / (double)nseries;
 }
@@ -157,7 +157,8 @@ TEST(changes_interval_holds_the_step)
     for (unsigned i = 0; i < nseries; i++) {
         struct changes changes = simulate(plain, 60, 30, 1.10);
         found += changes.n == 1;
-        holds += changes.n == 1 && changes.change[0].low <= 1.10 && changes.change[0].high >= 1.10;
+        holds += changes.n == 1 && changes.change[0].evidence.low <= 1.10 &&
+                 changes.change[0].evidence.high >= 1.10;
     }
     assert_true(found > nseries * 9 / 10);
     assert_true(holds > found * 85 / 100);
@@ -172,7 +173,8 @@ TEST(changes_finds_one_that_was_taken_back)
         for (size_t i = 0; i < 40; i++)
             values[i] = cv * sim_normal(&state_of_chance) + (i >= 14 && i < 26 ? log(1.2) : 0);
         struct changes changes = find(values, 40, error);
-        found += changes.n == 2 && changes.change[0].ratio > 1 && changes.change[1].ratio < 1;
+        found += changes.n == 2 && changes.change[0].evidence.ratio > 1 &&
+                 changes.change[1].evidence.ratio < 1;
     }
     assert_true(found >= nseries * 80 / 100);
 }
@@ -187,7 +189,7 @@ TEST(changes_example)
     struct changes changes = find(values, 11, 0.01);
     assert_int_equal(changes.n, 1);
     assert_int_equal(changes.change[0].at, 7);
-    assert_true(fabs(changes.change[0].ratio - 1.2) < 0.005);
+    assert_true(fabs(changes.change[0].evidence.ratio - 1.2) < 0.005);
     assert_int_equal(find(values, CHANGES_RUNS - 1, 0.01).n, 0); /* too few runs */
 }
 

@@ -74,11 +74,12 @@ TEST(compare_finds_what_changed_and_which_way)
         assert_int_equal(two.comparisons.n, 2);
         for (size_t k = 0; k < 2; k++) {
             const struct comparison *one = &two.comparisons.all[k];
-            assert_int_equal(one->outcome, all[i].outcome);
+            assert_int_equal(one->evidence.outcome, all[i].outcome);
             assert_true(one->gating && one->base_runs == RUNS && one->other_runs == RUNS);
-            assert_true(one->low < one->ratio && one->ratio < one->high);
+            assert_true(one->evidence.low < one->evidence.ratio &&
+                        one->evidence.ratio < one->evidence.high);
         }
-        assert_true(fabs(two.comparisons.all[1].ratio / all[i].slower - 1) < 0.01);
+        assert_true(fabs(two.comparisons.all[1].evidence.ratio / all[i].slower - 1) < 0.01);
         two_free(&two);
     }
 }
@@ -88,13 +89,13 @@ TEST(compare_of_single_runs_needs_a_large_difference)
     struct two two;
     two_init(&two, 1, 1.15);
     compare(&two);
-    assert_int_equal(first(&two)->outcome, OUTCOME_UNCLEAR);
+    assert_int_equal(first(&two)->evidence.outcome, OUTCOME_UNCLEAR);
     assert_non_null(strstr(first(&two)->reason, "'contend ab'"));
     assert_non_null(strstr(first(&two)->reason, "runs a side"));
     two_free(&two);
     two_init(&two, 1, 1 / 97.0);
     compare(&two);
-    assert_int_equal(first(&two)->outcome, OUTCOME_FASTER);
+    assert_int_equal(first(&two)->evidence.outcome, OUTCOME_FASTER);
     two_free(&two);
 }
 
@@ -111,7 +112,7 @@ TEST(compare_takes_the_spread_from_the_history)
     }
     two.sides[PAIRING_HISTORY] = (struct pairing_runs){"history", EARLIER, runs};
     compare(&two);
-    assert_int_equal(first(&two)->outcome, OUTCOME_SLOWER);
+    assert_int_equal(first(&two)->evidence.outcome, OUTCOME_SLOWER);
     assert_non_null(strstr(first(&two)->reason, "15 of the history"));
     for (unsigned i = 0; i < EARLIER; i++)
         sim_run_free(&earlier[i]);
@@ -126,8 +127,8 @@ TEST(compare_has_a_floor_in_the_unit)
         for (size_t i = 0; i < RUNS; i++)
             row_of(&two, side, i, 1)->median *= 1e-6; /* 1.0 and 1.2 us */
     compare(&two);
-    assert_int_equal(first(&two)->outcome, OUTCOME_SLOWER);
-    assert_int_equal(two.comparisons.all[1].outcome, OUTCOME_SAME);
+    assert_int_equal(first(&two)->evidence.outcome, OUTCOME_SLOWER);
+    assert_int_equal(two.comparisons.all[1].evidence.outcome, OUTCOME_SAME);
     two_free(&two);
 }
 
@@ -139,9 +140,9 @@ TEST(compare_widens_where_it_was_noisy)
     row_of(&noisy, 1, 2, 0)->status = STATUS_NOISY;
     compare(&calm_one);
     compare(&noisy);
-    assert_int_equal(first(&calm_one)->outcome, OUTCOME_SLOWER);
-    assert_true(first(&noisy)->high - first(&noisy)->low >
-                1.5 * (first(&calm_one)->high - first(&calm_one)->low));
+    assert_int_equal(first(&calm_one)->evidence.outcome, OUTCOME_SLOWER);
+    assert_true(first(&noisy)->evidence.high - first(&noisy)->evidence.low >
+                1.5 * (first(&calm_one)->evidence.high - first(&calm_one)->evidence.low));
     assert_non_null(strstr(first(&noisy)->reason, "disturbed"));
     two_free(&calm_one);
     two_free(&noisy);
@@ -168,7 +169,7 @@ TEST(compare_asks_for_more_runs_than_there_are)
         struct two two;
         unsigned asked = 0;
         spread_out(&two, all[i]);
-        assert_int_equal(first(&two)->outcome, OUTCOME_UNCLEAR);
+        assert_int_equal(first(&two)->evidence.outcome, OUTCOME_UNCLEAR);
         const char * or = strstr(first(&two)->reason, "Decide it by 'contend ab', or by ");
         if (or)
             assert_int_equal(sscanf(or, "Decide it by 'contend ab', or by %u runs a side", &asked),
@@ -219,7 +220,7 @@ TEST(compare_takes_censored_rows_as_bounds)
         two_init(&two, RUNS, all[i].slower);
         row_of(&two, all[i].side, 0, 0)->status = STATUS_CENSORED;
         compare(&two);
-        assert_int_equal(first(&two)->outcome, all[i].outcome);
+        assert_int_equal(first(&two)->evidence.outcome, all[i].outcome);
         two_free(&two);
     }
 }
@@ -236,7 +237,7 @@ TEST(compare_lists_what_one_side_lacks)
     compare(&two);
     assert_int_equal(comparisons_count(&two.comparisons, OUTCOME_MISSING), 2);
     assert_non_null(strstr(first(&two)->reason, "failed in new: worker 1 was killed"));
-    assert_true(isnan(first(&two)->ratio));
+    assert_true(isnan(first(&two)->evidence.ratio));
     two_free(&two);
 }
 
@@ -264,7 +265,7 @@ TEST(compare_does_not_leave_failed_runs_out)
         compare(&two);
         for (size_t k = 0; k < 2; k++) {
             const struct comparison *one = &two.comparisons.all[k];
-            assert_int_equal(one->outcome, i / 2 == 2 ? OUTCOME_SLOWER : OUTCOME_MISSING);
+            assert_int_equal(one->evidence.outcome, i / 2 == 2 ? OUTCOME_SLOWER : OUTCOME_MISSING);
             assert_non_null(strstr(one->reason, "failed in 2 of 5 runs of new: worker 1 was"));
         }
         two_free(&two);
@@ -292,8 +293,8 @@ TEST(compare_judges_only_what_gates)
             row_of(&two, side, i, 0)->metric = "helper_cpu";
     compare(&two);
     assert_false(first(&two)->gating);
-    assert_int_equal(first(&two)->outcome, OUTCOME_NONE);
-    assert_int_equal(two.comparisons.all[1].outcome, OUTCOME_SLOWER);
+    assert_int_equal(first(&two)->evidence.outcome, OUTCOME_NONE);
+    assert_int_equal(two.comparisons.all[1].evidence.outcome, OUTCOME_SLOWER);
     two_free(&two);
 }
 
@@ -307,7 +308,7 @@ TEST(compare_believes_a_metric_only_with_its_mate)
         row_of(&two, 1, i, 1)->median *= 1 / 1.2; /* .. by shorter steps */
     }
     compare(&two);
-    assert_int_equal(first(&two)->outcome, OUTCOME_UNCLEAR);
+    assert_int_equal(first(&two)->evidence.outcome, OUTCOME_UNCLEAR);
     assert_non_null(strstr(first(&two)->reason, "is beyond the range of equal runs"));
     assert_non_null(strstr(first(&two)->reason, "together with step_time of the same steps"));
     assert_null(strstr(first(&two)->reason, "runs a side"));
@@ -338,7 +339,7 @@ TEST(compare_says_what_is_left_in_clock_cycles)
             }
         }
     compare(&two);
-    assert_int_equal(first(&two)->outcome, OUTCOME_SLOWER);
+    assert_int_equal(first(&two)->evidence.outcome, OUTCOME_SLOWER);
     assert_non_null(strstr(first(&two)->reason, "Its clock: -16.7%; in clock cycles: -4.0%."));
     two_free(&two);
 }
@@ -374,7 +375,7 @@ TEST(compare_does_not_count_what_the_machine_moved)
                 two.sides[side].n = i + 1;
             }
         compare(&two);
-        assert_int_equal(first(&two)->outcome, m ? OUTCOME_UNCLEAR : OUTCOME_SLOWER);
+        assert_int_equal(first(&two)->evidence.outcome, m ? OUTCOME_UNCLEAR : OUTCOME_SLOWER);
         assert_int_equal(strstr(first(&two)->reason, "machine itself changed") != NULL, m);
         assert_int_equal(strstr(first(&two)->reason, "is within the range of equal runs") != NULL,
                          false);
@@ -397,7 +398,7 @@ TEST(compare_says_what_keeps_rows_apart)
     assert_int_equal(two.comparisons.n, 4);
     for (size_t i = 0; i < 4; i++) {
         const struct comparison *one = &two.comparisons.all[i];
-        assert_int_equal(one->outcome, OUTCOME_MISSING);
+        assert_int_equal(one->evidence.outcome, OUTCOME_MISSING);
         assert_non_null(strstr(one->reason, placement));
         assert_non_null(strstr(one->reason, "sized in new"));
     }

@@ -1,20 +1,26 @@
 /* Runs that declare themselves unusable as evidence, and the verdicts that remain. */
-#include "harness/verdict/runs/disturbed.h"
+#include "harness/verdict/runs/compare.h"
 #include "tests/lib/unit.h"
 
 static enum finding_outcome doubted(size_t runs, size_t busy_base, size_t busy_other,
                                     size_t history, size_t busy_history,
                                     enum finding_outcome outcome, char *reason)
 {
-    struct disturbed of = {.history = history,
-                           .busy = busy_history,
-                           .side = {{"base", runs, busy_base, "others used 40%"},
-                                    {"new", runs, busy_other, "others used 50%"}}};
-    struct comparison one = {.outcome = outcome, .reason = "as it was"};
+    enum { MOST = 16 };
+    static const char *const why[] = {"others used 40%: so", "others used 50%", "others used 60%"};
+    const size_t busy[] = {busy_base, busy_other, busy_history};
+    const char *text[PAIRING_SIDES][MOST] = {{NULL}};
+    for (size_t side = 0; side < PAIRING_SIDES; side++)
+        for (size_t i = 0; i < busy[side]; i++)
+            text[side][i] = why[side];
+    const struct pairing_runs sides[PAIRING_SIDES] = {{.name = "base", .n = runs, .busy = text[0]},
+                                                      {.name = "new", .n = runs, .busy = text[1]},
+                                                      {"history", history, .busy = text[2]}};
+    struct comparison one = {.evidence.outcome = outcome, .reason = "as it was"};
     struct comparisons comparisons = {.n = 1, .all = &one};
-    disturbed_doubt(&of, &comparisons);
+    disturbed_doubt(sides, &comparisons);
     strcpy(reason, one.reason);
-    return one.outcome;
+    return one.evidence.outcome;
 }
 
 TEST(disturbed_sides_bear_only_what_is_against_the_disturbance)

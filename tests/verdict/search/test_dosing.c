@@ -112,7 +112,7 @@ TEST(dosing_begins_where_nothing_is_taken)
     assert_int_equal(curves.n, 3);
     for (size_t i = 0; i < 3; i++) {
         assert_true(curves.level[i] == levels[i]);
-        assert_true(fixture_near(curves.point[1][i].retention.median, 0.5 + levels[i] / 2, 1e-6));
+        assert_true(fixture_near(curves.point[1][i].retention.ratio, 0.5 + levels[i] / 2, 1e-6));
     }
     analysis_free(&analysis);
     fixture_result_free(&result);
@@ -155,8 +155,8 @@ TEST(dosing_says_what_each_placement_keeps_and_how_to_apply_the_best)
     for (size_t i = 0; i < curves.n; i++) {
         const struct dosing_point *owns = &curves.point[1][i];
         assert_true(
-            fixture_near(owns->retention.median, dosing_expected(DOSE_CPU, curves.level[i]), 1e-6));
-        assert_true(fixture_near(owns->p99, 1 / owns->retention.median, 1e-6));
+            fixture_near(owns->retention.ratio, dosing_expected(DOSE_CPU, curves.level[i]), 1e-6));
+        assert_true(fixture_near(owns->p99, 1 / owns->retention.ratio, 1e-6));
         assert_true(i ? fabs(owns->held - curves.level[i] + 0.01) < 1e-9 : isnan(owns->held));
     }
     assert_true(fixture_near(curves.point[0][2].retention.high, 0.6, 1e-6));
@@ -231,7 +231,7 @@ TEST(dosing_takes_no_dose_that_failed)
     result.arms[1].observations[1].status = STATUS_FAILED; /* the round of none at 20% */
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
     assert_true(dosing_read(&analysis, &curves));
-    assert_true(isnan(curves.point[0][1].retention.median) && isnan(curves.point[0][1].rate));
+    assert_true(isnan(curves.point[0][1].retention.ratio) && isnan(curves.point[0][1].rate));
     dosing_judge(&analysis, &findings);
     assert_string_equal(findings.all[0].sentence,
                         "At cpu=20% partition keeps 80% of its throughput (80% to 80%); the dose "
