@@ -25,6 +25,6 @@ docs=$share/doc/contend/docs
 rm -rf "$docs"
 mkdir -p "$docs"
 for page in "$(dirname "$0")"/../docs/*.md; do
-    sed -zE -e 's/!\[[^]]*\]\(\.\.\/[^)]*\)\n?//g' -e 's/[ \n]\(\[example\]\(\.\.\/[^)]*\)\)//g' \
+    sed -zE -e 's/<picture>[^\n]*\n[^\n]*<\/picture>\n?//g' -e 's/[ \n]\(\[example\]\(\.\.\/[^)]*\)\)//g' \
         -e 's/\[([^]]*)\]\(\.\.\/[^)]*\)/\1/g' "$page" >"$docs/$(basename "$page")"
 done

@@ -12,15 +12,17 @@ stats data index "bars" using (strlen(strcol("text")) > longest ? longest = strl
 # From light to dark, at least 15 of CIE L* apart.
 shade(i) = word("#F0E442 #56B4E9 #0072B2 #12355B #CC79A7 #D55E00", i % 6 + 1)
 
-width = 1000.0
-height = 100 + 24 * ((bars + 3) / 4) + 340 + 62 + foot
-top = 80 + 24 * ((bars + 3) / 4)
+width = narrow ? 400.0 : 1000.0
+key_columns = narrow ? 1 : 4
+top = 80 + 24 * ((bars + key_columns - 1) / key_columns) + 24 * narrow
+left_edge = narrow ? 62 : 100
+height = top + 20 + 340 + 62 + foot + head
 bar = 0.84 / bars
 
 # Values stand at the left of their bars' ends, and intervals at the right, so that no value is taken for one of
 # an interval. Wider ones stand upright, for which the axis has room above the bars.
 text_length = 7.6 * longest
-upright = text_length > 0.5 / bars * (width - 110) / places
+upright = text_length > 0.5 / bars * (width - left_edge - 10) / places
 room = upright ? 1 + text_length / 340 : 1.04
 y_top = y_from > 0 ? y_from * (y_end / y_from) ** room : y_end * room
 tick_low = y_from
@@ -31,9 +33,9 @@ if (y_from > 0) { eval log_ticks } else { eval linear_ticks }
 
 do for [kind in kinds] {
     eval begin
-    eval frame(100, width - 24, top, (62.0 + foot) / height)
+    eval frame(left_edge, width - 24, top, (62.0 + foot) / height)
     do for [i = 0:bars - 1] {
-        eval key_box(11 + i, 100 + 225 * (i % 4), 74 + 24 * (i / 4), shade(i), "")
+        eval key_box(11 + i, key_x(100) + 225 * (i % key_columns), 74 + 24 * (i / key_columns), shade(i), "")
         set label (11 + i) name[i + 1]
     }
     set xrange [-0.5:places - 0.5]
@@ -41,7 +43,9 @@ do for [kind in kinds] {
     if (y_from > 0) { set logscale y 10 }
     set yrange [y_from:y_top]
     set xlabel x_text offset 0, 0.3
-    set ylabel y_text
+    if (narrow) {
+        set label 3 y_text at screen from_left(16), screen from_top(top - 20) left front font small
+    } else { set ylabel y_text }
     set xtics ()
     set grid ytics lc rgb faint lt 1 lw 1
     left(place, i) = place - 0.42 + i * bar

@@ -14,6 +14,7 @@ set datafile missing "-"
 set datafile columnheaders
 
 data = exists("data_file") ? data_file : figure . ".dat"
+if (!exists("narrow")) { narrow = 0 } # 1: for a phone, whose 390 pixels hold the letters at nearly their size
 picture_of(name, kind) = exists(kind . "_file") ? value(kind . "_file") : name . "." . kind
 
 # Of a row, by the name of the column.
@@ -28,7 +29,18 @@ read_each(how, names, i) = i > words(names) ? "" : \
     sprintf("%s = %s('%s'), ", word(names, i), how, word(names, i)) . read_each(how, names, i + 1)
 read_heading(wholes, numbers, texts) = "stats data index 0 using (" . \
     read_each("strcol", "title subtitle footnote " . texts, 1) . read_each("whole", wholes, 1) . \
-    read_each("num", numbers, 1) . "0) nooutput; foot = footnote eq '' ? 0 : 22"
+    read_each("num", numbers, 1) . "0) nooutput; " . \
+    "title = wrap(title, narrow ? 38 : 200); subtitle = wrap(subtitle, narrow ? 52 : 200); " . \
+    "footnote = wrap(footnote, narrow ? 52 : 200); title_end = 20 + 23 * breaks(title); " . \
+    "head = title_end - 20 + 18 * breaks(subtitle); foot = footnote eq '' ? 0 : (narrow ? 28 : 22) + 18 * breaks(footnote)"
+
+# Breaks a text into lines of some `most` characters, at blanks.
+wrap_word(line, next, most) = strlen(line) + strlen(next) < most ? line . " " . next : line . "\n" . next
+wrap_last(text) = strstrt(text, "\n") ? wrap_last(text[strstrt(text, "\n") + 1:*]) : text
+wrap_from(text, done, i, most) = i > words(text) ? done : \
+    wrap_from(text, done . wrap_word(wrap_last(done), word(text, i), most)[strlen(wrap_last(done)) + 1:*], i + 1, most)
+wrap(text, most) = words(text) ? wrap_from(text, word(text, 1), 2, most) : ""
+breaks(text) = strstrt(text, "\n") ? 1 + breaks(text[strstrt(text, "\n") + 1:*]) : 0
 
 # A terminal and an output, for eval. Sizes in points of the SVG; the PNG has 1.5 pixels a point.
 open_svg(name, width, height) = sprintf( \
@@ -73,18 +85,19 @@ set format x "%g"
 set pointintervalbox 0 # gnuplot 6 would paint white around points, over short intervals
 set style fill solid 1.0 border lc rgb black
 
-# Points on the canvas, from the left and from the top, as screen coordinates.
+# Points on the canvas, from the left and from the top, as screen coordinates. `head` is what the heading takes
+# beyond two lines: a part of each height.
 from_left(x) = real(x) / width
-from_top(y) = 1 - real(y) / height
+from_top(y) = 1 - real(y + head) / height
 
 # Begins a picture, for eval, when `kind`, `width` and `height` (points) are set. Title at the left, a line
 # of context below it, a footnote: at fixed distances from the edges, so that no canvas size clips them.
 begin = "eval open_figure(kind, figure, width, height); " . \
     "small = kind eq 'svg' ? ',13' : ',10'; large = kind eq 'svg' ? ',17' : ',13'; " . \
     "point = kind eq 'svg' ? 0.62 : 1.0; " . \
-    "set label 1 title at screen from_left(12), screen from_top(20) left front font large; " . \
-    "set label 2 subtitle at screen from_left(12), screen from_top(42) left front font small textcolor rgb grey; " . \
-    "set label 4 footnote at screen from_left(12), screen from_top(height - 14) left front font small textcolor rgb grey"
+    "set label 1 title at screen from_left(12), screen from_top(20 - head) left front font large; " . \
+    "set label 2 subtitle at screen from_left(12), screen from_top(title_end + 22 - head) left front font small textcolor rgb grey; " . \
+    "set label 4 footnote at screen from_left(12), screen real(foot - 8) / height left front font small textcolor rgb grey"
 
 # Behind the first of several panels: heading and key are drawn once.
 begin_next = "unset label 1; unset label 2; unset label 4; unset for [i = 11:140] label i; " . \
@@ -108,6 +121,17 @@ key_line(n, x, y, style, text) = key_text(n, x, y, text) . \
 key_point(n, x, y, style, text) = key_text(n, x, y, text) . \
     sprintf("set label %d '' at screen %f, screen %f point %s front", n + 100, from_left(x + 10), \
     from_top(y), style)
+
+# Rows of bars or points, whose name and value stand beside them and on a phone above them; y is that of a row. There
+# each entry of the key has a line, the i-th from 0.
+row_left = narrow ? 24 : 200
+row_right(x) = narrow ? 370 : x
+row_why(x) = wrap(strcol("why"), narrow ? 48 : 200)
+row_up = narrow ? 0.33 : 0
+row_label = narrow ? "left offset 0.4, 0" : "right offset -1, 0"
+row_text = narrow ? "right" : "left offset 1.5, 0"
+key_x(x) = narrow ? 16 : x
+key_y(i) = narrow ? 74 + 24 * i : 74
 
 # Lines that differ in colour and dashes, and each in its points: styles 1 to 13, and again from the
 # first.

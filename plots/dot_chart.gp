@@ -21,23 +21,33 @@ array key_name[keys + 1]
 longest = 0
 at(name) = whole(name) + 1
 stats data index "panels" using (label_of[at("panel")] = strcol("label"), right_of[at("panel")] = strcol("right"), right_2_of[at("panel")] = strcol("right_2"), lines_of[at("panel")] = whole("lines"), low_of[at("panel")] = num("low"), high_of[at("panel")] = num("high"), log_of[at("panel")] = whole("log"), line_at[at("panel")] = num("mark"), 0) nooutput
+label_breaks = 0
+do for [i = 1:panels] {
+    label_of[i] = wrap(label_of[i], narrow ? 44 : 200)
+    label_breaks = breaks(label_of[i]) > label_breaks ? breaks(label_of[i]) : label_breaks
+}
 stats data index "keys" using (key_colour[at("number")] = whole("colour"), key_mark[at("number")] = whole("mark"), key_name[at("number")] = strcol("text"), strlen(strcol("text")) > longest ? longest = strlen(strcol("text")) : 0, 0) nooutput
 
 colour_of(i) = i < 0 ? "#FFFFFF" : ladder_colour(ladder_step(i, colours), colours)
 filled(shape) = shape == 1 ? 13 : 7
 outline(shape) = shape == 1 ? 12 : 6
 
-columns = panels > 1 ? 2 : 1
+columns = panels > 1 && !narrow ? 2 : 1
 rows = (panels + columns - 1) / columns
-width = columns > 1 ? 1300.0 : 1000.0
-name_room = 30 + 8.2 * name_length
-text_room = 26 + 8.2 * text_length
+width = narrow ? 400.0 : columns > 1 ? 1300.0 : 1000.0
+name_room = narrow ? 24 : 30 + 8.2 * name_length
+text_room = narrow ? 24 : 26 + 8.2 * text_length
+# On a phone a line's name and text stand above its dots, and text_2 below them.
+dot_y(y) = narrow ? floor(y + 0.5) - (has_two ? 0.02 : 0.14) + 0.5 * (y - floor(y + 0.5)) : y
+median_half = narrow ? 0.16 : 0.22
+right_side = narrow ? "right" : "left"
+text_y(up) = num("y") + (narrow ? 1.5 * up : has_two ? up : 0)
 panel_width = width / columns - name_room - text_room
 key_width = 50 + 7.6 * longest
 key_columns = int((width - 40) / key_width)
 key_columns = key_columns < 1 ? 1 : key_columns
 key_rows = (keys + key_columns - 1) / key_columns
-line_height = colours > 4 ? 50.0 : 40.0
+line_height = (colours > 4 ? 50.0 : 40.0) + (has_two ? 36 : 24) * narrow
 # Panels stand side by side, and are as high as they have lines.
 headed = strlen(right_of[1]) ? 36 : 0
 height = 78 + 24 * key_rows + headed
@@ -46,9 +56,9 @@ do for [row = 0:rows - 1] {
     last = first + columns - 1 > panels ? panels : first + columns - 1
     tallest = lines_of[first] > lines_of[last] ? lines_of[first] : lines_of[last]
     do for [i = first:last] { top_of[i] = height }
-    height = height + line_height * tallest + (row < rows - 1 && headed ? 92 : 72)
+    height = height + line_height * tallest + (row < rows - 1 && headed ? 92 : 72) + 18 * label_breaks
 }
-height = int(height + foot - 10)
+height = int(height + foot + head - 10)
 tick_text(value) = counted_text(0, value)
 
 do for [kind in kinds] {
@@ -65,9 +75,7 @@ do for [kind in kinds] {
             shape = key_mark[i + 1]
             size = shape == 2 ? 0.9 : 1.5
             set label (51 + i) "" at screen from_left(x + 8), screen from_top(y) point pt filled(shape) ps size * point lc rgb colour_of(key_colour[i + 1]) front
-            if (shape < 2) {
-                set label (91 + i) "" at screen from_left(x + 8), screen from_top(y) point pt outline(shape) ps size * point lc rgb black front
-            }
+            set label (91 + i) "" at screen from_left(x + 8), screen from_top(y) point pt outline(shape) ps size * point lc rgb black front
         }
     }
     unset ytics
@@ -83,8 +91,9 @@ do for [kind in kinds] {
         set xrange [low:high]
         set yrange [0.5 - lines_of[panel + 1]:0.5]
         set xlabel label_of[panel + 1] offset 0, 0.3
-        set label 3 right_of[panel + 1] at screen from_left(x + panel_width + 8), screen from_top(y - 26) left front font small textcolor rgb grey
-        set label 5 right_2_of[panel + 1] at screen from_left(x + panel_width + 8), screen from_top(y - 9) left front font small textcolor rgb grey
+        right_x = narrow ? x + panel_width : x + panel_width + 8
+        set label 3 right_of[panel + 1] at screen from_left(right_x), screen from_top(y - 26) @right_side front font small textcolor rgb grey
+        set label 5 right_2_of[panel + 1] at screen from_left(right_x), screen from_top(y - 9) @right_side front font small textcolor rgb grey
         tick_low = low
         tick_high = high
         if (log_of[panel + 1]) {
@@ -103,17 +112,18 @@ do for [kind in kinds] {
         colour(i, name) = num("colour") == i ? num(name) : NaN
         dot(i, name) = num("mark") < 2 ? colour(i, name) : NaN
         line(absent, name) = text_if(whole("absent") == absent, name)
-        plot data index dots using (mark(3, "low")):"y":(num("high") - num("low")):(0) @interval lc rgb black, \
-             "" index dots using (mark(3, "x")):(num("y") - 0.22):(0):(0.44) with vectors nohead lw 3.5 lc rgb black, \
-             for [i = 0:colours - 1] "" index dots using (num("mark") == 2 ? colour(i, "x") : NaN):"y" with points pt 7 ps 0.9 * point lc rgb colour_of(i), \
-             for [i = 0:colours - 1] "" index dots using (dot(i, "low")):"y":(num("high") - num("low")):(0) @interval lc rgb grey, \
+        plot data index dots using (mark(3, "low")):(dot_y(num("y"))):(num("high") - num("low")):(0) @interval lc rgb black, \
+             "" index dots using (mark(3, "x")):(dot_y(num("y")) - median_half):(0):(2 * median_half) with vectors nohead lw 3.5 lc rgb black, \
+             for [i = 0:colours - 1] "" index dots using (num("mark") == 2 ? colour(i, "x") : NaN):(dot_y(num("y"))) with points pt 7 ps 0.9 * point lc rgb colour_of(i), \
+             "" index dots using (mark(2, "x")):(dot_y(num("y"))) with points pt 6 ps 0.9 * point lw 0.7 lc rgb black, \
+             for [i = 0:colours - 1] "" index dots using (dot(i, "low")):(dot_y(num("y"))):(num("high") - num("low")):(0) @interval lc rgb grey, \
              for [m = 0:1] for [i = 0:colours - 1] "" index dots using \
-                 (num("mark") == m ? colour(i, "x") : NaN):"y" with points pt filled(m) ps 1.4 * point lc rgb colour_of(i), \
-             for [m = 0:1] "" index dots using (mark(m, "x")):"y" with points pt outline(m) ps 1.4 * point lc rgb black, \
-             "" index lines using (low):"y":"name" with labels right offset -1, 0, \
-             "" index lines using (high):(num("y") + (has_two ? 0.21 : 0)):(line(0, "text")) with labels left offset 1, 0 font text_font, \
-             "" index lines using (high):(num("y") - 0.21):(line(0, "text_2")) with labels left offset 1, 0 font text_font, \
-             "" index lines using (low):"y":(line(1, "text")) with labels left offset 1, 0 textcolor rgb grey, \
+                 (num("mark") == m ? colour(i, "x") : NaN):(dot_y(num("y"))) with points pt filled(m) ps 1.4 * point lc rgb colour_of(i), \
+             for [m = 0:1] "" index dots using (mark(m, "x")):(dot_y(num("y"))) with points pt outline(m) ps 1.4 * point lc rgb black, \
+             "" index lines using (low):(num("y") + row_up):"name" with labels @row_label, \
+             "" index lines using (high):(text_y(0.21)):(line(0, "text")) with labels @row_text font text_font, \
+             "" index lines using (high):(text_y(-0.21)):(line(0, "text_2")) with labels @row_text font text_font, \
+             "" index lines using (low):(dot_y(num("y"))):(line(1, "text")) with labels left offset 1, 0 textcolor rgb grey, \
              NaN with points
         eval begin_next
     }

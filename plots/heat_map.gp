@@ -12,13 +12,14 @@ set palette defined (0 '#440154', 1 '#48186A', 2 '#472D7B', 3 '#424086', 4 '#3B5
     6 '#2C728E', 7 '#26828E', 8 '#21918C', 9 '#1FA088', 10 '#28AE80', 11 '#3FBC73', 12 '#5EC962', \
     13 '#84D44B', 14 '#ADDC30', 15 '#D8E219', 16 '#FDE725')
 
-width = 900.0
-left_edge = 110.0
-side = width - left_edge - 150
+width = narrow ? 400.0 : 900.0
+left_edge = narrow ? 62.0 : 110.0
+side = width - left_edge - (narrow ? 106 : 150)
+top = narrow ? 90 : 68
 # Few lines are flat, many are square unless the picture would be too high for that.
 tall = lines <= 8 ? 80.0 * lines : side * (lines > columns ? 1.0 : 1.0 * lines / columns)
 tall = tall > side ? side : tall
-height = int(70 + tall + 72 + foot)
+height = int(top + 2 + tall + 72 + foot + head)
 set cbrange [low:high]
 
 tick_low = low
@@ -40,11 +41,13 @@ is_dark(value) = far ? log(value / low) < 0.6 * log(high / low) : value < low + 
 
 do for [kind in kinds] {
     eval begin
-    eval frame(left_edge, left_edge + side, 68, from_top(68 + tall))
+    eval frame(left_edge, left_edge + side, top, from_top(top + tall))
     set border 15 lc rgb grey lw 1
-    set colorbox user origin screen from_left(left_edge + side + 24), screen from_top(68 + tall) \
+    set colorbox user origin screen from_left(left_edge + side + 24), screen from_top(top + tall) \
         size screen 22 / width, screen tall / height
-    set cblabel colour_text offset 1, 0
+    if (narrow) {
+        set label 3 "Colour: " . colour_text at screen from_left(16), screen from_top(top - 16) left front font small
+    } else { set cblabel colour_text offset 1, 0 }
     set object 1 rectangle from graph 0, graph 0 to graph 1, graph 1 behind \
         fs solid 1.0 noborder fc rgb faint
     set xrange [-0.5:columns - 0.5]
@@ -57,7 +60,7 @@ do for [kind in kinds] {
              with image, \
          "" index "ticks" using "place":(NaN):xtic(strcol("column")) with points, \
          "" index "ticks" using (NaN):"place":ytic(strcol("line")) with points, \
-         "" index "cells" using "column":"line":"text":(is_dark(num("value")) ? 0xFFFFFF : 0x010101) with labels \
-             textcolor rgb variable
+         "" index "cells" using "column":"line":(text_if(!narrow || columns < 5, "text")):(is_dark(num("value")) ? 0xFFFFFF : 0x010101) with labels \
+             font (narrow ? small : "") textcolor rgb variable
     unset output
 }

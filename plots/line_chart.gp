@@ -12,29 +12,42 @@ array panel_of[lines]
 array name_of[lines]
 longest = 0
 at(name) = whole(name) + 1
-stats data index "panels" using (panel_name[at("number")] = strcol("name"), 0) nooutput
+stats data index "panels" using (panel_name[at("number")] = wrap(strcol("name"), narrow ? 44 : 200), 0) nooutput
+name_breaks = 0
+do for [i = 1:panels] { name_breaks = breaks(panel_name[i]) > name_breaks ? breaks(panel_name[i]) : name_breaks }
 stats data index "names" using (name[at("number")] = strcol("name"), strlen(strcol("name")) > longest ? longest = strlen(strcol("name")) : 0) nooutput
 stats data index "lines" using (panel_of[at("number")] = whole("panel"), name_of[at("number")] = whole("name"), 0) nooutput
+# On a phone each mark has a row. Texts from the left half go to the right above the other lines, the rest below them.
+marks = 0
+rightward = 0
 mark_rows = 0
-stats data index "marks" using (num("row") + 1 > mark_rows ? mark_rows = num("row") + 1 : 0, 0) nooutput
+share_of(x) = x_log ? log(x / x_low) / log(x_high / x_low) : (x - x_low) / (x_high - x_low)
+at_left(x) = narrow ? share_of(num("x")) > 0.5 : whole("left")
+mark_row(x) = !narrow ? num("row") : at_left(0) ? column(0) - rightward : marks - 1 - column(0)
+stats data index "marks" using (marks = marks + 1, rightward = rightward + !at_left(0), 0) nooutput
+stats data index "marks" using (mark_row(0) + 1 > mark_rows ? mark_rows = mark_row(0) + 1 : 0, 0) nooutput
+x_text = wrap(x_text, narrow ? 44 : 200)
+y_text = wrap(y_text, narrow ? 50 : 200)
 
-columns = panels < 3 ? panels : 3
+columns = narrow ? 1 : panels < 3 ? panels : 3
 rows = (panels + columns - 1) / columns
-width = panels == 1 ? 1000.0 : 1200.0
-left_edge = y_counts || (y_log && y_low < 1e-4) ? 126.0 : 96.0
-right_edge = 30.0
+width = narrow ? 400.0 : panels == 1 ? 1000.0 : 1200.0
+left_edge = (narrow ? 62.0 : 96.0) + 30 * (y_counts || (y_log && y_low < 1e-4))
+right_edge = narrow ? 20.0 : 30.0
 between = x_counts ? 60.0 : 24.0
 panel_width = (width - left_edge - right_edge - between * (columns - 1)) / columns
 key_width = 64 + 7.2 * longest
-key_columns = int((width - left_edge) / key_width)
+key_left = narrow ? 16 : left_edge
+key_columns = int((width - key_left) / key_width)
 key_columns = key_columns < 1 ? 1 : key_columns > 4 ? 4 : key_columns
-top = 76 + 24 * ((names + key_columns - 1) / key_columns)
-title_room = strlen(panel_name[1]) ? 30 : 0
-below = rows > 1 ? 26 : 16
+key_end = 76 + 24 * ((names + key_columns - 1) / key_columns)
+top = key_end + (narrow ? 22 + 18 * breaks(y_text) : 0)
+title_room = strlen(panel_name[1]) ? 30 + 18 * name_breaks : 0
+below = rows > 1 ? 26 + 8 * narrow : 16
 plain = panels == 1 ? 390.0 : 280.0
 # The marks' texts are above the lines, inside the axes, or gnuplot would leave them out.
 body = plain + 22 * mark_rows
-height = int(top + rows * (body + title_room + below) + 48 + foot)
+height = int(top + rows * (body + title_room + below) + 48 + 18 * breaks(x_text) + foot + head)
 
 # The value at a share of the axis's height as it is without marks.
 y_at(share) = y_log ? y_low * (y_high / y_low) ** share : y_low + (y_high - y_low) * share
@@ -49,7 +62,7 @@ if (x_log && (x_bytes || x_high < 1e4 && !x_counts)) {
     ticks = ""
     x_first = int(ceil(log(x_low) / log(2) - 0.01))
     x_last = int(floor(log(x_high) / log(2) + 0.01))
-    every = (x_last - x_first) / ((x_bytes ? 11 : 24) / columns) + 1
+    every = (x_last - x_first) / ((narrow ? 5 : x_bytes ? 11 : 24) / columns) + 1
     do for [k = x_first:x_last] {
         text = x_bytes ? bytes_text(2.0 ** k) : sprintf(k < 0 ? "%g" : "%.0f", 2.0 ** k)
         ticks = ticks . (ticks eq "" ? "" : ", ") . \
@@ -77,7 +90,7 @@ do for [kind in kinds] {
     eval begin
     set multiplot
     do for [i = 0:names - 1] {
-        eval key_series(11 + i, left_edge + (width - left_edge) / key_columns * (i % key_columns), 74 + 24 * (i / key_columns), i, sprintf("name[%d]", i + 1))
+        eval key_series(11 + i, key_left + (width - key_left) / key_columns * (i % key_columns), 74 + 24 * (i / key_columns), i, sprintf("name[%d]", i + 1))
     }
     if (x_log) {
         set logscale x 2
@@ -94,20 +107,23 @@ do for [kind in kinds] {
         x = left_edge + (panel % columns) * (panel_width + between)
         y = top + (panel / columns) * (body + title_room + below) + title_room
         eval frame(x, x + panel_width, y, from_top(y + body))
-        set label 3 panel_name[panel + 1] at graph 0, graph 1 offset 0, 0.75 left front
+        set label 3 panel_name[panel + 1] at screen from_left(narrow ? 16 : x), screen from_top(y - 13 - 18 * name_breaks) left front
         if (y_from != 0) {
             set arrow 1 from graph 0, first y_from to graph 1, first y_from nohead lc rgb black lw 1.5 dt 2 back
         }
         if (panel + columns >= panels) {
             set xlabel x_text offset 0, 0.3
         } else { unset xlabel }
-        if (panel % columns == 0) {
+        unset label 5
+        if (narrow) {
+            if (panel == 0) { set label 5 y_text at screen from_left(16), screen from_top(key_end + 6) left front font small }
+        } else { if (panel % columns == 0) {
             set ylabel y_text
-        } else { unset ylabel }
+        } else { unset ylabel } }
         eval "set ytics (" . (panel % columns ? ticks : y_ticks) . ")"
         block(i) = sprintf("line_%d", i)
         of(i) = panel_of[i + 1] == panel ? num("x") : NaN
-        up(solid) = num("solid") == solid ? row_y(num("row")) - y_low : NaN
+        up(solid) = num("solid") == solid ? row_y(mark_row(0)) - y_low : NaN
         plot data index "marks" using "x":(y_low):(0):(up(1)) with vectors nohead lc rgb black lw 1.5, \
              "" index "marks" using "x":(y_low):(0):(up(0)) with vectors nohead lc rgb grey lw 1.5 dt 3, \
              for [i = 0:lines - 1] "" index block(i) using (of(i)):"low":(0):(num("high") - num("low")) \
@@ -117,9 +133,9 @@ do for [kind in kinds] {
                  ps 0.32 * line_width(name_of[i + 1]) * point, \
              for [i = 0:lines - 1] "" index block(i) using (steps ? of(i) : NaN):"y" with fsteps \
                  ls line(name_of[i + 1]), \
-             "" index "marks" using "x":(row_y(num("row"))):(text_if(!whole("left"), "text")) with labels left \
+             "" index "marks" using "x":(row_y(mark_row(0))):(text_if(!at_left(0), "text")) with labels left \
                  offset 0.4, 0 font small, \
-             "" index "marks" using "x":(row_y(num("row"))):(text_if(whole("left"), "text")) with labels right \
+             "" index "marks" using "x":(row_y(mark_row(0))):(text_if(at_left(0), "text")) with labels right \
                  offset -0.4, 0 font small, \
              "" index "crosses" using "x":"y" with points pt 2 ps 1.6 * point lw 2.5 lc rgb black, \
              NaN with points
@@ -127,5 +143,6 @@ do for [kind in kinds] {
     }
     unset multiplot
     unset label 3
+    unset label 5
     unset output
 }

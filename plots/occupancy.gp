@@ -1,8 +1,8 @@
 # Rows are CPUs, or groups of CPUs where there are more than 256, columns bins of time. background 1: background
 # workers ran. stretch 1: panels do not show the start but a stretch that their names tell. `repeats` lines of a
 # matrix stand for one row: a picture of few lines blurs in an enlarged SVG. Blocks 3 and on are a matrix a
-# panel: 0 nobody, 1 to 16 that worker (the 17th has the colour of the first again), 17 background, 18 to 21 two
-# or more workers, where that quarter of the throughput is lost.
+# panel: 0 nobody, 1 to 16 a thread of that worker (the 17th has the colour of the first again), 17 background, 18 to
+# 21 two or more threads, where that quarter of the throughput is lost.
 
 eval read_heading("panels rows bins workers background stretch repeats", "bin_ms", "")
 array name[panels]
@@ -22,15 +22,18 @@ eval "set palette maxcolors 22 defined (" . palette_text . ")"
 set cbrange [-0.5:21.5]
 unset colorbox
 
-columns = panels <= 3 ? 1 : panels <= 8 ? 2 : 3
+columns = narrow || panels <= 3 ? 1 : panels <= 8 ? 2 : 3
 lines = (panels + columns - 1) / columns
-width = 1200.0
+width = narrow ? 400.0 : 1200.0
 body = rows <= 8 ? 24.0 * rows + 12 : rows <= 64 ? 140 + 0.7 * rows : 190 + 0.55 * (rows - 64)
 step = body + 44
-top = 66 + 24 * (1 + (shown + 9) / 10)
-height = int(top + step * lines + 50 + foot)
-left_margin = 66.0
-right_margin = 24.0
+key_columns = narrow ? 3 : 10
+key_top = narrow ? 121 : 97
+top = key_top - 7 + 24 * ((shown + key_columns - 1) / key_columns + (narrow && workers > 16))
+height = int(top + step * lines + 50 + foot + head)
+left_margin = narrow ? 62.0 : 66.0
+key_left = narrow ? 16 : left_margin
+right_margin = narrow ? 16.0 : 24.0
 between = 52.0
 panel_width = (width - left_margin - right_margin - between * (columns - 1)) / columns
 
@@ -38,17 +41,17 @@ do for [kind in kinds] {
     eval begin
     set multiplot
     do for [i = 0:3] {
-        eval key_box(11 + i, left_margin + 20 * i, 73, contested(i), i < 3 ? "" : "two or more workers: the darker, the more of the throughput is lost")
+        eval key_box(11 + i, key_left + 20 * i, 73, contested(i), i < 3 ? "" : narrow ? "two or more threads; darker: more is lost" : "two or more threads: the darker, the more of the throughput is lost")
     }
-    eval key_box(15, left_margin + 600, 73, nobody, "nobody seen")
+    eval key_box(15, key_left + (narrow ? 0 : 600), (narrow ? 97 : 73), nobody, "nobody seen")
     if (background) {
-        eval key_box(16, left_margin + 750, 73, background_colour, "background")
+        eval key_box(16, key_left + (narrow ? 150 : 750), (narrow ? 97 : 73), background_colour, "background")
     }
     do for [i = 0:shown - 1] {
-        eval key_box(20 + i, left_margin + 108 * (i % 10), 97 + 24 * (i / 10), colour(i), sprintf("worker %d", i))
+        eval key_box(20 + i, key_left + 108 * (i % key_columns), key_top + 24 * (i / key_columns), colour(i), sprintf("worker %d", i))
     }
     if (workers > 16) {
-        eval key_text(40, left_margin + 626, 121, "(colours repeat from worker 16 on)")
+        eval key_text(40, key_left + (narrow ? 0 : 626), key_top + (narrow ? 144 : 24), "(colours repeat from worker 16 on)")
     }
     set xrange [0:bins * bin_ms]
     set yrange [rows - 0.5:-0.5]
@@ -63,7 +66,7 @@ do for [kind in kinds] {
         set label 3 name[panel + 1] at graph 0, graph 1 offset 0, 0.75 left front
         is_lowest = panel + columns >= panels
         if (is_lowest) {
-            set xlabel (stretch ? "time within the stretch that is shown (ms)" : "time since the start of measuring (ms)") offset 0, 0.3
+            set xlabel (stretch ? "time within the stretch shown (ms)" : "time since the start of measuring (ms)") offset 0, 0.3
             set xtics format "%g"
         } else {
             unset xlabel

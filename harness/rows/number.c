@@ -52,6 +52,23 @@ char *number_format(double value, const char *unit, bool with_unit, char *buf, s
     return buf;
 }
 
+char *number_format_sentence(double value, const char *unit, char *buf, size_t size)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } times[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+        if (strcmp(unit, times[i].name) == 0)
+            return units_format_seconds(value * times[i].seconds, buf, size);
+    if (is_bytes(unit))
+        return number_format_bytes(value, buf, size);
+    bool has_prefix = strchr("kMGT", unit[0]) && strlen(unit) > 1, shown = !has_none(unit);
+    (void)snprintf(buf, size, "%s%s%s", has_prefix ? UNITS_PLAIN(3, value) : UNITS_SI(value),
+                   shown ? " " : "", shown ? unit : "");
+    return buf;
+}
+
 const char *number_unit(const char *unit)
 {
     return is_bytes(unit) || has_none(unit) || strcmp(unit, "s") == 0 ? "" : unit;

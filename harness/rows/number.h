@@ -13,6 +13,9 @@
  */
 char *number_format(double value, const char *unit, bool with_unit, char *buf, size_t size);
 
+/* For sentences, three digits and the unit: "203 us", "7.38 k items/s". Returns buf. */
+char *number_format_sentence(double value, const char *unit, char *buf, size_t size);
+
 /* "<=" for a doubt that begins with "at most: ", ">=" for "at least: ", else "". */
 const char *number_bound(const char *doubt);
 

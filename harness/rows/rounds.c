@@ -312,8 +312,9 @@ static double longest_censored_s(const struct arm *arm)
 static void censored_reason(const struct arm *arm, char *reason, size_t size)
 {
     char longest[32];
-    (void)snprintf(reason, size, "more than %s: some steps did not end within the limit%s",
+    (void)snprintf(reason, size, "more than %s: some %ss did not end within the limit%s",
                    units_format_seconds(longest_censored_s(arm), longest, sizeof(longest)),
+                   bench_step_name(arm->bench),
                    arm->bench->rate_unit ? ", and gave no rate"
                                          : "; times are lower bounds, rates upper bounds");
 }

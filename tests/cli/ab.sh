@@ -18,6 +18,7 @@ expect 0 "^\\| \\*\\*SLOWER\\*\\* \\| .step_time. \\| .* \\| [0-9.]+x" "$CONTEND
 for part in '<th scope="col">plain</th>' '>SLOWER</span></th>'; do
     grep -Fq "$part" "$scratch/slow/report.html" || fail "no '$part' in the page"
 done
+! grep -q 'speed-up' "$scratch/slow/report.html" || fail "a column for a default that it has not"
 grep -q ';slots=2;variant=slow,' "$scratch/slow/rounds.csv" || fail "no variant in rounds.csv"
 grep -q 'variant' "$scratch/slow/rows.csv" || fail "no variant in rows.csv"
 rounds=$(grep -c ',step_time,.*' <(grep 'variant=slow' "$scratch/slow/rounds.csv"))
@@ -99,6 +100,8 @@ OMP_NUM_THREADS=3 OMP_WAIT_POLICY=active "$CONTEND_FAKE" ab -n 1 --rounds 1 --ti
 [ "$(told unsets)" = 'unsets 3 none 3' ] || fail "unsets: $(told unsets)"
 [ "$(told placed)" = "placed 3 active $(nproc)" ] || fail "placed: $(told placed)"
 [ "$(grep -c 'OMP_NUM_THREADS=3 is set: .*variants' "$scratch/log")" = 1 ] || fail "$(cat "$scratch/log")"
+sed -n '/<b>[a-z]*, sets</,/<\/figure>/p' "$scratch/told.d/report.html" | grep -q ', 1 thread<' ||
+    fail "the page has other threads of a variant"
 ! command -v jq > /dev/null ||
     [ "$(jq -c '[.arms[] | .plan.workers[0].threads]' "$scratch/told.d/run.json")" = "[3,1,3,$(nproc)]" ] ||
     fail "threads of the plans: $(jq -c '.arms[].plan' "$scratch/told.d/run.json")"

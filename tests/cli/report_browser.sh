@@ -14,7 +14,7 @@ echo '<p>works</p>' >"$scratch/try.html"
 browse "$scratch/try.html" | grep -q works || skip "Chromium does not start here"
 
 # Describes a page in a frame of 390 pixels, as text of the enclosing page.
-look() { # look NAME VERDICT [PICTURES]
+look() { # look NAME VERDICT [PICTURES [NARROW]]: NARROW of them are drawn for a phone
     cat >"$scratch/look.html" <<END
 <!DOCTYPE html><iframe id="page" src="$1.html" style="border:0;width:390px;height:800px"></iframe>
 <pre id="said"></pre><script>
@@ -22,7 +22,8 @@ onload = () => {
     const page = document.getElementById('page').contentDocument;
     const missing = [...page.images].filter(image => !image.complete || !image.naturalWidth).length;
     document.getElementById('said').textContent = 'width ' + page.documentElement.scrollWidth +
-        ' images ' + page.images.length + ' missing ' + missing + ' charts ' +
+        ' images ' + page.images.length + ' missing ' + missing +
+        ' narrow ' + [...page.images].filter(image => image.naturalWidth <= 420).length + ' charts ' +
         [...page.querySelectorAll('svg[role=img]')].filter(svg => svg.getBoundingClientRect().height < 5).length +
         ' verdict ' + page.querySelector('.verdict').textContent;
 };
@@ -31,9 +32,10 @@ END
     browse "$scratch/look.html" >"$scratch/dom"
     local said
     said=$(sed -n '/<pre id="said">/,/<\/pre>/p' "$scratch/dom")
-    [[ $said =~ 'width '([0-9]+)' images '([0-9]+)' missing 0 charts 0 ' ]] || fail "$1: $said"
+    [[ $said =~ 'width '([0-9]+)' images '([0-9]+)' missing 0 narrow '([0-9]+)' charts 0 ' ]] || fail "$1: $said"
     [ "${BASH_REMATCH[1]:-9999}" -le 390 ] || fail "$1 is wider than a phone: ${BASH_REMATCH[1]}"
     [ "${BASH_REMATCH[2]:-0}" -ge "${3:-1}" ] || fail "$1 has no picture"
+    [ "${BASH_REMATCH[3]:-0}" -ge "${4:-0}" ] || fail "$1 has no picture for a phone"
     [[ $said == *"$2"* ]] || fail "$1 does not show its verdict: $said"
     grep 'CONSOLE' "$scratch/console" && fail "$1: the browser complains"
 }
@@ -54,7 +56,7 @@ expect 4 . "$CONTEND_BINARY" compare results/h100-vm/pipeline "$scratch/pipeline
 look fleet 'FAIL: 2 of 30 machines fail' 0
 look validate 'FAIL' 0
 look compare 'No verdict: what was measured is not the same' 0
-look pipeline 'recommended: sized (OMP_NUM_THREADS=16), 19x the default'
+look pipeline 'recommended: sized (OMP_NUM_THREADS=16), 19x the default' 1 1
 look threads ''
 look both 'recommended: sized (OMP_NUM_THREADS=8)'
 finish

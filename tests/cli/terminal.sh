@@ -58,7 +58,7 @@ done
 at 60 "$CONTEND_BINARY" place --help
 [ -z "$(tr -d '\r' <"$scratch/seen" | grep -E '^  .{58}')" ] || fail "in 60 columns: $(cat "$scratch/seen")"
 # A wide table breaks between columns, and each part begins with the first one.
-for columns in 60 40; do
+for columns in 50 40; do
     at $columns "$CONTEND_FAKE" report -v "$scratch/r"
     table=$(tr -d '\r' <"$scratch/seen" | sed "s/$color//g; s/"$'\x1b'"\[0m//g" | grep -E '^(none|sized)[~ ]')
     [ -z "$(grep -E ".{$columns}" <<<"$table")" ] || fail "wider than $columns columns: $table"

@@ -87,10 +87,42 @@ static unsigned big_endian(const unsigned char *at)
     return (unsigned)at[0] << 24 | (unsigned)at[1] << 16 | (unsigned)at[2] << 8 | at[3];
 }
 
+/* True if `at`, an element of a text, has its text between x 0 and the width of a phone's figure.
+ */
+static bool fits_phone(const char *at)
+{
+    enum { WIDTH = 400, SLACK = 12 };
+    double x, y, size;
+    char anchor[8], text[200];
+    int end = 0;
+    if (sscanf(at, "<g transform=\"translate(%lf,%lf)\"%n", &x, &y, &end) != 2 || !end ||
+        sscanf(strstr(at, "font-size="), "font-size=\"%lf\" text-anchor=\"%7[a-z]", &size,
+               anchor) != 2 ||
+        sscanf(strstr(at, "<text>"), "<text>%199[^<]", text) != 1)
+        return true;                                   /* rotated, or empty */
+    double width = 0.55 * size * (double)strlen(text); /* as wide as letters of DejaVu Sans are */
+    double left = strcmp(anchor, "start") == 0 ? x
+                  : strcmp(anchor, "end") == 0 ? x - width
+                                               : x - width / 2;
+    return left > -SLACK && left + width < WIDTH + SLACK;
+}
+
+static void assert_fits_phone(const char *figure)
+{
+    size_t size;
+    char *svg = (char *)fixture_read_plot(figure, "narrow.svg", &size);
+    assert_non_null(svg);
+    for (const char *at = svg; (at = strstr(at, "<g transform=\"translate(")); at++)
+        if (!fits_phone(at))
+            fail_msg("%s.narrow.svg: text leaves the picture: %.300s", figure, at);
+    free(svg);
+}
+
 void fixture_assert_drawn(const char *figure, unsigned width)
 {
     size_t size;
     fixture_assert_svg_has(figure, "</svg>");
+    assert_fits_phone(figure);
     if (whole_path)
         return;
     unsigned char *png = fixture_read_plot(figure, "png", &size);

@@ -52,7 +52,7 @@ def check(page):
     whole_blocks = re.sub(r"```.*?```", lambda block: re.sub(r"\n\s*\n", "\n", block[0]), page.read_text(), flags=re.S)
     for paragraph in re.split(r"\n\s*\n", whole_blocks):
         table = paragraph.startswith(("|", "```"))
-        if paragraph.startswith("!["):
+        if paragraph.startswith("<picture>"):
             continue
         texts = [paragraph] if table else re.split(r"(?<=[.:;])\s+(?=[A-Z`\[])", paragraph)
         last = below if table else []

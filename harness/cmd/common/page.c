@@ -26,10 +26,10 @@ enum {
 };
 static const size_t svg_most = (size_t)16 << 20;
 
-/* A figure of a result's directory; owns svg. */
+/* A figure of a result's directory; owns its pictures. */
 struct figure_file {
     char name[FIGURE_NAME_MAX], title[TITLE];
-    char *svg;
+    char *svg, *narrow;
 };
 
 /* The figures drawn in a directory. */
@@ -44,8 +44,8 @@ static void read_title(int plots_fd, const char *figure, char title[static TITLE
 {
     char name[FIGURE_NAME_MAX + 8], *text = NULL;
     size_t size;
-    (void)snprintf(name, sizeof(name), "%s.dat", figure);
-    (void)snprintf(title, TITLE, "%s", figure);
+    (void)snprintf(name, sizeof(name), "%.*s.dat", FIGURE_NAME_MAX, figure);
+    (void)snprintf(title, TITLE, "%.*s", FIGURE_NAME_MAX, figure);
     if (file_read(plots_fd, name, (size_t)PLOT_DATA_MAX_MIB << 20, &text, &size))
         return;
     const char *from = strchr(text, '"');
@@ -61,26 +61,36 @@ static bool looks_like_svg(const char *text)
     return svg && svg - text < 1000;
 }
 
+/* Returns the picture, or NULL. */
+static char *read_svg(int plots_fd, const char *name, const char *suffix, size_t *size)
+{
+    char path[FIGURE_NAME_MAX + 16], *svg = NULL;
+    (void)snprintf(path, sizeof(path), "%.*s%s", FIGURE_NAME_MAX, name, suffix);
+    int rc = file_read(plots_fd, path, svg_most, &svg, size);
+    if (rc == -ENOENT) /* a figure that was not drawn is no error */
+        return NULL;
+    if (!rc && looks_like_svg(svg))
+        return svg;
+    log_warn("the page lacks plots/%s: %s", path, rc ? strerror(-rc) : "it is no SVG");
+    if (!rc)
+        free(svg);
+    return NULL;
+}
+
 static void add_figure(struct page_figures *loaded, int plots_fd, const char *name)
 {
-    char path[FIGURE_NAME_MAX + 8];
     struct figure_file *file = &loaded->file[loaded->n];
-    size_t size;
-    (void)snprintf(path, sizeof(path), "%s.svg", name);
-    int rc = file_read(plots_fd, path, svg_most, &file->svg, &size);
-    if (rc && rc != -ENOENT) /* a figure that was not drawn is no error */
-        log_warn("the page lacks plots/%s: %s", path, strerror(-rc));
-    if (rc)
+    struct html_figure *figure = &loaded->figure[loaded->n];
+    *figure = (struct html_figure){.name = file->name, .title = file->title};
+    file->svg = read_svg(plots_fd, name, plot_suffixes[PLOT_SVG], &figure->size);
+    if (!file->svg)
         return;
-    if (!looks_like_svg(file->svg)) {
-        log_warn("the page lacks plots/%s: it is no SVG", path);
-        free(file->svg);
-        file->svg = NULL;
-        return;
-    }
-    (void)snprintf(file->name, sizeof(file->name), "%s", name);
+    file->narrow = read_svg(plots_fd, name, plot_suffixes[PLOT_NARROW_SVG], &figure->narrow_size);
+    (void)snprintf(file->name, sizeof(file->name), "%.*s", FIGURE_NAME_MAX - 1, name);
     read_title(plots_fd, name, file->title);
-    loaded->figure[loaded->n++] = (struct html_figure){file->name, file->title, file->svg, size};
+    figure->svg = file->svg;
+    figure->narrow = file->narrow;
+    loaded->n++;
 }
 
 static void add_figures(struct page_figures *loaded, int dir_fd)
@@ -113,8 +123,10 @@ const struct html_figure *page_list_figures(const struct page_figures *figures, 
 
 void page_free_figures(struct page_figures *figures)
 {
-    for (size_t i = 0; figures && i < figures->n; i++)
+    for (size_t i = 0; figures && i < figures->n; i++) {
         free(figures->file[i].svg);
+        free(figures->file[i].narrow);
+    }
     free(figures);
 }
 

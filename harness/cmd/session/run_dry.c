@@ -9,6 +9,7 @@
 #include "harness/cmd/common/named.h"
 #include "harness/engine/arms/arms.h"
 #include "harness/lib/base/text.h"
+#include "harness/lib/base/units.h"
 #include "harness/lib/say/log.h"
 #include "harness/store/json/plan.h"
 #include "harness/store/json/value.h"
@@ -140,11 +141,11 @@ int run_dry_print(struct run_setup *setup, const struct run_options *options)
     }
     if (options->json)
         return print_plans(setup);
-    text_field(2, "", "scenario %s, device %s, %u round%s%s, %.3g s a configuration, seed %llu",
+    text_field(2, "", "scenario %s, device %s, %u round%s%s, %s s a configuration, seed %llu",
                setup->scenario->name, device_name(result->device), result->rounds_planned,
                result->rounds_planned == 1 ? "" : "s",
-               result->until_clear ? " or more, until it is clear" : "", setup->config.measure_s,
-               (unsigned long long)result->seed);
+               result->until_clear ? " or more, until it is clear" : "",
+               UNITS_PLAIN(3, setup->config.measure_s), (unsigned long long)result->seed);
     int width = widest_name(result);
     for (size_t i = 0; i < result_measured(result); i++)
         print_plan_line(result, &result->arms[i],

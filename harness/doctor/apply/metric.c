@@ -11,6 +11,7 @@
 
 #include "harness/contract/command.h"
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/units.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/shell.h"
 
@@ -192,8 +193,8 @@ static int take_number(struct metric *metric, const char *text, struct err *err)
         double before = metric->n ? metric->samples[metric->n - 1].value : 0;
         if (value < before)
             return err_set(err, -EINVAL,
-                           "the counter fell from %g to %g; for a rate type --verify rate:COMMAND",
-                           before, value);
+                           "the counter fell from %s to %s; for a rate type --verify rate:COMMAND",
+                           UNITS_PLAIN(9, before), UNITS_PLAIN(9, value));
         return metric->n && value <= before ? 0 : add_sample(metric, value, err);
     }
     if (metric->is_cost && value <= 0)

@@ -8,6 +8,7 @@
 
 #include "harness/doctor/cmd/doctor_meter.h"
 #include "harness/doctor/cmd/doctor_watch.h"
+#include "harness/lib/base/units.h"
 #include "harness/lib/say/log.h"
 
 /* How long the bystanders are watched after an --apply. */
@@ -113,8 +114,8 @@ static int undo_and_report(const struct doctor_change *change, struct doctor_wat
     if (!rc)
         rc = doctor_watch_measure(watch, false, reader, signals, err);
     if (!rc)
-        (void)printf("undone: their logs had %.3g lines/s before, %.3g with it, and %.3g after\n",
-                     before, watch->with, watch->before);
+        (void)printf("undone: their logs had %s lines/s before, %s with it, and %s after\n",
+                     UNITS_SI(before), UNITS_SI(watch->with), UNITS_SI(watch->before));
     return rc;
 }
 
@@ -123,8 +124,9 @@ static void report_watch(const struct doctor_apply_options *options,
 {
     char state[1040], pids[640] = "";
     if (isfinite(watch->with / watch->before)) {
-        (void)printf("their logs: %.3g -> %.3g lines/s (%.3gx), in one block each\n", watch->before,
-                     watch->with, watch->with / watch->before);
+        (void)printf("their logs: %s -> %s lines/s (%sx), in one block each\n",
+                     UNITS_SI(watch->before), UNITS_SI(watch->with),
+                     UNITS_PLAIN(3, watch->with / watch->before));
         return;
     }
     (void)doctor_change_name_pids(change, pids, sizeof(pids));

@@ -130,9 +130,7 @@ static void print_verdict(const struct doctor_verify *verify)
 {
     const struct evidence *gain = &verify->trial.gain;
     const char *undone = verify->options->restart ? "" : ": undone";
-    char text[1200], before[32], after[32];
-    (void)units_format_si(gain->base, before, sizeof(before));
-    (void)units_format_si(gain->other, after, sizeof(after));
+    char text[1200];
     if (gain->outcome == OUTCOME_UNCLEAR && isnan(gain->ratio))
         (void)snprintf(text, sizeof(text),
                        "inconclusive%s. %s: fewer than %d pairs of blocks were "
@@ -140,13 +138,14 @@ static void print_verdict(const struct doctor_verify *verify)
                        undone, verify->trial.what, GAIN_PAIRS_LEAST);
     else
         (void)snprintf(
-            text, sizeof(text), "%s%s%s: %.3gx the speed (%.3gx to %.3gx), %s -> %s%s%s.%s%s",
+            text, sizeof(text), "%s%s%s: %sx the speed (%sx to %sx), %s -> %s%s%s.%s%s",
             gain->outcome == OUTCOME_FASTER    ? ""
             : gain->outcome == OUTCOME_UNCLEAR ? "inconclusive"
                                                : "no gain",
             gain->outcome == OUTCOME_FASTER ? "" : undone,
-            gain->outcome == OUTCOME_FASTER ? verify->trial.what : "", gain->ratio, gain->low,
-            gain->high, before, after, verify->trial.unit[0] ? " " : "", verify->trial.unit,
+            gain->outcome == OUTCOME_FASTER ? verify->trial.what : "", UNITS_PLAIN(3, gain->ratio),
+            UNITS_PLAIN(3, gain->low), UNITS_PLAIN(3, gain->high), UNITS_SI(gain->base),
+            UNITS_SI(gain->other), verify->trial.unit[0] ? " " : "", verify->trial.unit,
             gain->outcome == OUTCOME_FASTER && !verify->options->restart
                 ? verify->trial.kept ? " Kept." : " Undone."
                 : "",

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/units.h"
 #include "harness/machine/gpu/state.h"
 
 static enum status worker_status(enum worker_state state, bool censored)
@@ -116,8 +117,8 @@ static void add_censored(const struct shared_worker *worker, uint64_t go_ns, uin
         .iters = 1,
     };
     out->end_ns = killed_ns;
-    (void)err_set(&out->err, -ETIME, "a step was still under way after %.3g s",
-                  (double)(killed_ns - started_ns) * 1e-9);
+    (void)err_set(&out->err, -ETIME, "it was still at work after %s s",
+                  UNITS_PLAIN(3, (double)(killed_ns - started_ns) * 1e-9));
 }
 
 /* The worker's samples, and what it used meanwhile. */

@@ -12,6 +12,7 @@
 #include "harness/engine/job/watch.h"
 #include "harness/engine/worker/launch.h"
 #include "harness/engine/worker/worker.h"
+#include "harness/lib/base/units.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/machine/facts/openmp.h"
 #include "harness/plan/placement/placeholders.h"
@@ -178,13 +179,14 @@ void observe_give_up(struct observer *o, unsigned i, enum worker_state state, do
     const enum worker_state state_now = shared_state(worker);
     bool has_turn = state_now != WORKER_PRIMED || atomic_load(&worker->warm);
     if (!has_turn || barrier_waits(&o->shared->barrier[i >= o->foreground], worker->index))
-        (void)err_set(&end->err, -ECANCELED, "waited %.3g s for another %s", limit_s,
+        (void)err_set(&end->err, -ECANCELED, "waited %s s for another %s", UNITS_PLAIN(3, limit_s),
                       has_turn ? "rank" : "worker");
     else if (o->arm->bench->scan && state_now == WORKER_RUNNING) /* slow, or stuck */
-        (void)err_set(&end->err, -ETIMEDOUT, "not at its end within %.3g s (--limit)", limit_s);
+        (void)err_set(&end->err, -ETIMEDOUT, "not at its end within %s s (--limit)",
+                      UNITS_PLAIN(3, limit_s));
     else
-        (void)err_set(&end->err, -ETIMEDOUT, "no progress within %.3g s while %s", limit_s,
-                      worker_state_name(state_now));
+        (void)err_set(&end->err, -ETIMEDOUT, "no progress within %s s while %s",
+                      UNITS_PLAIN(3, limit_s), worker_state_name(state_now));
     end->state = WORKER_HUNG;
     observe_end(o, i);
 }

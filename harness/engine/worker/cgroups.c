@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "harness/lib/base/units.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/cgroup.h"
@@ -24,8 +25,8 @@ void cgroups_close(struct cgroups *cgroups)
 {
     groups_close(&cgroups->groups);
     if (cgroups->throttled > 0)
-        log_info("CPU quotas stopped workers %.0f times, for %.3g s of their time in all",
-                 cgroups->throttled, cgroups->throttled_s);
+        log_info("CPU quotas stopped workers %.0f times, for %s s of their time in all",
+                 cgroups->throttled, UNITS_PLAIN(3, cgroups->throttled_s));
 }
 
 static int set_cpuset(const char *dir, const struct plan_worker *plan, struct err *err)

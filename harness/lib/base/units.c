@@ -116,6 +116,18 @@ char *units_format_si(double value, char *buf, size_t size)
     return buf;
 }
 
+char *units_format_plain(double value, int digits, char *buf, size_t size)
+{
+    (void)snprintf(buf, size, "%.*g", digits, value);
+    double most = fabs(value);
+    if (!strchr(buf, 'e') || !isfinite(value))
+        return buf;
+    (void)snprintf(buf, size, "%.*f", most >= 1 ? 0 : digits - 1 - (int)floor(log10(most)), value);
+    for (size_t end = strlen(buf); most < 1 && end > 1 && buf[end - 1] == '0'; end--)
+        buf[end - 1] = '\0';
+    return buf;
+}
+
 char *units_format_bytes(uint64_t size_bytes, char *buf, size_t size)
 {
     static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};

@@ -32,6 +32,16 @@ char *topo_gpu_name(const struct topo_gpu *gpu, char *buf, size_t size)
     return buf;
 }
 
+bool topo_gpu_name_ordinal(const struct topo *topo, int cuda_ordinal, char *buf, size_t size)
+{
+    for (unsigned i = 0; cuda_ordinal >= 0 && i < topo->ngpus; i++)
+        if (topo->gpus[i].cuda_ordinal == cuda_ordinal) {
+            (void)topo_gpu_name(&topo->gpus[i], buf, size);
+            return true;
+        }
+    return false;
+}
+
 /* The node that the firmware gives to the kernel. */
 static int read_sysfs_node(const char *bdf)
 {

@@ -34,6 +34,9 @@ int topo_check_cuda(int driver, const char *built_with, char *note, size_t size)
 /* "GPU 2 (0000:00:08.0)", or "GPU 0000:00:08.0" if CUDA does not see it. Returns buf. */
 char *topo_gpu_name(const struct topo_gpu *gpu, char *buf, size_t size);
 
+/* The same by CUDA's ordinal; false, and buf is as it was: no such GPU. */
+bool topo_gpu_name_ordinal(const struct topo *topo, int cuda_ordinal, char *buf, size_t size);
+
 /* "0000:01:00.0@0,0000:02:00.0@1" adds GPUs near os_node 0 and 1; without @NODE: unknown. */
 int topo_fake_gpus(struct topo *topo, const char *text, struct err *err);
 

@@ -1,6 +1,7 @@
 #include "harness/show/data/lines.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,6 +95,58 @@ const struct arm *lines_arm(const struct figure_data *data, const struct lines *
     return &data->result->arms[lines->arm[line]];
 }
 
+/* A run without solo runs has no efficiency. */
+static bool has_solo(const struct figure_data *data, const struct lines *lines)
+{
+    for (size_t i = 0; i < lines->n; i++)
+        if (!isnan(rows_median(&data->analysis->rows, lines_arm(data, lines, i), "efficiency")))
+            return true;
+    return false;
+}
+
+double lines_lost(const struct figure_data *data, const struct lines *lines, size_t line)
+{
+    const struct arm *arm = lines_arm(data, lines, line);
+    const struct arm_rounds *rounds = data->analysis->rounds.arms;
+    double best = NAN;
+    if (has_solo(data, lines))
+        return 1 - rows_median(&data->analysis->rows, arm, "efficiency");
+    for (size_t i = 0; i < lines->n; i++) {
+        const struct arm *other = lines_arm(data, lines, i);
+        if (same_part(other, arm) && other->planned_workers == arm->planned_workers)
+            best = fmax(best, rounds[lines->arm[i]].rate);
+    }
+    return 1 - rounds[lines->arm[line]].rate / best;
+}
+
+const char *lines_lost_to(const struct figure_data *data, const struct lines *lines)
+{
+    return has_solo(data, lines) ? "Lost: 1 - parallel efficiency" : "Lost: relative to the best";
+}
+
+char *lines_format_lost(const struct figure_data *data, const struct lines *lines, size_t line,
+                        char *buf, size_t size)
+{
+    double lost = 100 * lines_lost(data, lines, line);
+    bool cut_off = data->analysis->rounds.arms[lines->arm[line]].status == STATUS_CENSORED;
+    buf[0] = '\0';
+    if (lost < 0.05)
+        (void)snprintf(buf, size, "no loss");
+    else if (!isnan(lost))
+        (void)snprintf(buf, size, "%s%.*f%% lost", cut_off ? "at least " : "",
+                       lost > 99 || lost < 10, lost);
+    return buf;
+}
+
+const char *lines_step_name(const struct figure_data *data, const struct lines *lines)
+{
+    const char *name = bench_step_name(lines_arm(data, lines, 0)->bench);
+    for (size_t i = 1; i < lines->n; i++)
+        if (strcmp(bench_step_name(lines_arm(data, lines, i)->bench), name) != 0)
+            return "step";
+    return name;
+}
+
 static bool has_several_benches(const struct result *result)
 {
     for (size_t i = 1; i < result->narms; i++)
@@ -107,12 +160,14 @@ char *lines_format_label(const struct figure_data *data, const struct lines *lin
 {
     const struct arm *arm = lines_arm(data, lines, line);
     if (arm->is_baseline)
-        (void)snprintf(buf, size, "alone on 1/%u", arm->planned_workers);
+        (void)snprintf(buf, size, "solo 1/%u", arm->planned_workers);
     else
         (void)snprintf(buf, size, "%s", placement_infos[arm->placement].name);
     if (!arm->is_baseline && !lines->workers)
         text_append(buf, size, ", ", "%u worker%s", arm->planned_workers,
                     arm->planned_workers == 1 ? "" : "s");
+    if (arm->variant)
+        text_append(buf, size, ", ", "%s", arm->variant->name);
     if (has_several_benches(data->result))
         text_append(buf, size, ", ", "%s", arm->bench->name);
     for (const struct opt *opt = arm->bench->opts; opt && opt->name; opt++) {

@@ -30,6 +30,20 @@ const struct arm *lines_arm(const struct figure_data *data, const struct lines *
 char *lines_format_label(const struct figure_data *data, const struct lines *lines, size_t line,
                          char *buf, size_t size);
 
+/*
+ * The share of its throughput that a line loses, of which a figure says lines_lost_to: 1 - parallel
+ * efficiency, or without solo runs 1 - its share of the best line of its part. NaN: unknown.
+ */
+double lines_lost(const struct figure_data *data, const struct lines *lines, size_t line);
+const char *lines_lost_to(const struct figure_data *data, const struct lines *lines);
+
+/* "95% lost", "at least 99.2% lost", "no loss", or "" if it is unknown. Returns buf. */
+char *lines_format_lost(const struct figure_data *data, const struct lines *lines, size_t line,
+                        char *buf, size_t size);
+
+/* What all lines call a step: bench_step_name. */
+const char *lines_step_name(const struct figure_data *data, const struct lines *lines);
+
 /* lines_format_label as a column value. */
 struct dat_text lines_text(const struct figure_data *data, const struct lines *lines, size_t line);
 

@@ -18,7 +18,7 @@ static void format_mark(const struct figure_data *data, const struct figure_mark
     if (data->figure->x.bytes)
         (void)units_format_bytes((uint64_t)row->median, value, sizeof(value));
     else
-        (void)snprintf(value, sizeof(value), "%.3g %.20s", row->median, row->unit);
+        (void)snprintf(value, sizeof(value), "%s %.20s", UNITS_PLAIN(3, row->median), row->unit);
     (void)snprintf(buf, size, "%s%s%s%.8s %s", kind->text, known ? " " : "",
                    known ? kind->before : "", part, value);
 }

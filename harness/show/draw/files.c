@@ -11,6 +11,8 @@
 
 enum { NAME_SIZE = 80 };
 
+const char *const plot_suffixes[PLOT_PICTURES] = {".svg", ".png", ".narrow.svg", ".narrow.png"};
+
 static void name_file(const char *name, const char *suffix, char file[static NAME_SIZE])
 {
     (void)snprintf(file, NAME_SIZE, "%s%s", name, suffix);
@@ -115,11 +117,16 @@ void plot_files_remove(int plots_fd, const char *name, const char *suffix)
     (void)unlinkat(plots_fd, file, 0);
 }
 
+void plot_files_remove_pictures(int plots_fd, const char *name)
+{
+    for (int i = 0; i < PLOT_PICTURES; i++)
+        plot_files_remove(plots_fd, name, plot_suffixes[i]);
+}
+
 void plot_files_remove_all(int plots_fd, const char *name)
 {
-    static const char *const suffixes[] = {".dat", ".svg", ".png"};
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
-        plot_files_remove(plots_fd, name, suffixes[i]);
+    plot_files_remove(plots_fd, name, ".dat");
+    plot_files_remove_pictures(plots_fd, name);
 }
 
 int plot_files_write_data(int plots_fd, const char *name, plot_writer *write, const void *arg,

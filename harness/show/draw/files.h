@@ -16,6 +16,10 @@
  */
 enum { PLOT_DATA_MAX_MIB = 64 };
 
+/* The pictures of a figure: for a page, and for a screen as narrow as a phone's. */
+enum plot_picture { PLOT_SVG, PLOT_PNG, PLOT_NARROW_SVG, PLOT_NARROW_PNG, PLOT_PICTURES };
+extern const char *const plot_suffixes[PLOT_PICTURES];
+
 /*
  * Opens plots in the directory of a result; `make` creates it first if it is missing. Returns a
  * descriptor, or a negative errno: -ENOENT plots is missing, -ENOTDIR it is a link or a file.
@@ -49,6 +53,7 @@ int plot_files_put(int plots_fd, const char *name, const char *suffix, int from_
 /* These test and remove any kind of file of that name, without following links. */
 bool plot_files_has(int plots_fd, const char *name, const char *suffix);
 void plot_files_remove(int plots_fd, const char *name, const char *suffix);
-void plot_files_remove_all(int plots_fd, const char *name);
+void plot_files_remove_pictures(int plots_fd, const char *name);
+void plot_files_remove_all(int plots_fd, const char *name); /* and the data */
 
 #endif

@@ -32,13 +32,10 @@ static const struct limit {
     {RLIMIT_CORE, 0},
 };
 
-static const char *const picture_suffixes[] = {".svg", ".png"};
-enum { PICTURES = sizeof(picture_suffixes) / sizeof(picture_suffixes[0]) };
-
 /* The files of one figure, in memory: gnuplot gets no path into a directory of another user. */
 struct files {
     int data;
-    int pictures[PICTURES];
+    int pictures[PLOT_PICTURES];
 };
 
 /* A running gnuplot. */
@@ -55,16 +52,16 @@ static void close_files(struct files *files)
 {
     if (files->data >= 0)
         (void)close(files->data);
-    for (size_t i = 0; i < PICTURES; i++)
+    for (int i = 0; i < PLOT_PICTURES; i++)
         if (files->pictures[i] >= 0)
             (void)close(files->pictures[i]);
 }
 
 static int open_files(int dir_fd, const char *name, struct files *files, struct err *err)
 {
-    *files = (struct files){plot_files_read(dir_fd, name, ".dat", err), {-1, -1}};
+    *files = (struct files){plot_files_read(dir_fd, name, ".dat", err), {-1, -1, -1, -1}};
     int rc = files->data < 0 ? files->data : 0;
-    for (size_t i = 0; i < PICTURES && !rc; i++) {
+    for (int i = 0; i < PLOT_PICTURES && !rc; i++) {
         files->pictures[i] = plot_files_memory(err);
         rc = files->pictures[i] < 0 ? files->pictures[i] : 0;
     }
@@ -108,11 +105,13 @@ static int add_theme(int svg_fd)
 
 static int put_pictures(int dir_fd, const char *name, const struct files *files, struct err *err)
 {
-    int rc = add_theme(files->pictures[0]);
+    int rc = add_theme(files->pictures[PLOT_SVG]);
+    if (!rc)
+        rc = add_theme(files->pictures[PLOT_NARROW_SVG]);
     if (rc)
-        return err_sys(err, rc, "cannot write %s%s", name, picture_suffixes[0]);
-    for (size_t i = 0; i < PICTURES && !rc; i++)
-        rc = plot_files_put(dir_fd, name, picture_suffixes[i], files->pictures[i], err);
+        return err_sys(err, rc, "cannot write %s.svg", name);
+    for (int i = 0; i < PLOT_PICTURES && !rc; i++)
+        rc = plot_files_put(dir_fd, name, plot_suffixes[i], files->pictures[i], err);
     return rc;
 }
 
@@ -121,12 +120,17 @@ static int make_script(const struct gnuplot_job *job, const struct files *files)
     int fd = memfd_create("contend-plot", MFD_CLOEXEC);
     if (fd < 0)
         return -errno;
-    char names[256];
+    char names[256], again[160];
     (void)snprintf(names, sizeof(names),
-                   "figure = '%s'\ndata_file = '/proc/self/fd/%d'\n"
+                   "figure = '%s'\ndata_file = '/proc/self/fd/%d'\nnarrow = 0\n"
                    "svg_file = '/proc/self/fd/%d'\npng_file = '/proc/self/fd/%d'\n",
-                   job->name, files->data, files->pictures[0], files->pictures[1]);
-    const char *const parts[] = {names, job->scripts[0], job->scripts[1]};
+                   job->name, files->data, files->pictures[PLOT_SVG], files->pictures[PLOT_PNG]);
+    (void)snprintf(again, sizeof(again),
+                   "\nreset\nnarrow = 1\nsvg_file = '/proc/self/fd/%d'\n"
+                   "png_file = '/proc/self/fd/%d'\n",
+                   files->pictures[PLOT_NARROW_SVG], files->pictures[PLOT_NARROW_PNG]);
+    const char *const *scripts = job->scripts;
+    const char *const parts[] = {names, scripts[0], scripts[1], again, scripts[0], scripts[1]};
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         size_t size = strlen(parts[i]);
         if (write(fd, parts[i], size) != (ssize_t)size) {
@@ -144,7 +148,7 @@ static int make_script(const struct gnuplot_job *job, const struct files *files)
 static int keep_open_on_exec(const struct files *files)
 {
     int rc = fcntl(files->data, F_SETFD, 0);
-    for (size_t i = 0; i < PICTURES && rc >= 0; i++)
+    for (int i = 0; i < PLOT_PICTURES && rc >= 0; i++)
         rc = fcntl(files->pictures[i], F_SETFD, 0);
     return rc;
 }

@@ -91,8 +91,10 @@ static bool has_steps(const struct result *result)
 /* A file that figures_remove left is not from a run. */
 static bool is_taken(int dir_fd, const char *name)
 {
-    return plot_files_has(dir_fd, name, ".dat") || plot_files_has(dir_fd, name, ".svg") ||
-           plot_files_has(dir_fd, name, ".png");
+    bool taken = plot_files_has(dir_fd, name, ".dat");
+    for (int i = 0; i < PLOT_PICTURES; i++)
+        taken = taken || plot_files_has(dir_fd, name, plot_suffixes[i]);
+    return taken;
 }
 
 struct written {
@@ -181,10 +183,8 @@ static int draw(int dir_fd, struct queue *queue, struct signals *signals, struct
     int rc = gnuplot_run(dir_fd, queue->jobs, queue->n, GNUPLOT_LIMIT_S, signals, err);
     /* Pictures of an earlier attempt would be mistaken for those of this one. */
     for (size_t i = 0; i < queue->n; i++)
-        if (queue->jobs[i].rc == -EIO || queue->jobs[i].rc == -ETIMEDOUT) {
-            plot_files_remove(dir_fd, queue->jobs[i].name, ".svg");
-            plot_files_remove(dir_fd, queue->jobs[i].name, ".png");
-        }
+        if (queue->jobs[i].rc == -EIO || queue->jobs[i].rc == -ETIMEDOUT)
+            plot_files_remove_pictures(dir_fd, queue->jobs[i].name);
     return rc;
 }
 

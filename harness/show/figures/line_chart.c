@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "harness/lib/base/units.h"
 #include "harness/show/data/curves.h"
 #include "harness/show/data/dat.h"
 #include "harness/show/data/marks.h"
@@ -197,7 +198,8 @@ static void put_crosses(const struct figure_data *data, const struct chart *char
         char text[MARK_TEXT];
         if (!row)
             continue;
-        (void)snprintf(text, sizeof(text), "%s %.3g %s", what, row->median, row->unit);
+        (void)snprintf(text, sizeof(text), "%s %s %s", what, UNITS_PLAIN(3, row->median),
+                       row->unit);
         marks_add(&marks, row->median, false, text);
         double wanted = data->figure->cross.rise * series->points[0].row->median;
         (void)fprintf(out, "%.9g %.9g\n", row->median, height_at(series, row->median, wanted));

@@ -1,10 +1,11 @@
 /*
- * The occupancy map: which worker's threads each CPU saw over time, one panel per placement.
+ * The occupancy map: whose threads each CPU saw over time, one panel per placement.
  *
  * A thread records its CPU at the start of each parallel region. It counts as being on that CPU
  * until its next record, at most for map.hold_ns. It may be descheduled meanwhile, or moved without
- * a record, so a cell means "last seen here", not "executing". A cell that two workers share is
- * darker the more of the throughput its placement loses, because sharing need not cost anything.
+ * a record, so a cell means "last seen here", not "executing". A cell of one thread has the colour
+ * of its worker. One that two threads share, also of one worker, is darker the more of the
+ * throughput its placement loses, because sharing need not cost anything.
  *
  * A user's command is sampled from outside, every 20 ms at most. It begins with preparations such
  * as imports, so the figure shows its busiest stretch.
@@ -50,7 +51,7 @@ struct panel {
     const struct observation *observation; /* the first one with CPU samples */
     uint64_t start_ns, from_ns;            /* start of measuring; start of the part shown */
     uint64_t seen_ns;                      /* from start_ns to the last sample */
-    double loss;                           /* as a share of the best panel's throughput; or NaN */
+    double loss;                           /* lines_lost */
 };
 
 struct map {
@@ -63,7 +64,7 @@ struct map {
     unsigned ncpus, per_row;
     uint64_t span_ns, hold_ns;
     bool busiest;    /* a command's busiest stretch is shown; else the start */
-    uint16_t *owner; /* scratch, ncpus x BINS: NO_WORKER, 1 + worker, or OWNER_MANY */
+    uint16_t *owner; /* scratch, ncpus x BINS: NO_WORKER, 1 + worker, or OWNER_MANY threads */
 };
 enum { OWNER_MANY = UINT16_MAX };
 
@@ -109,19 +110,6 @@ static int choose_panels(const struct figure_data *data, struct map *map, struct
     }
     map->lines.workers = map->planned_workers; /* so that the panels' names omit it */
     return map->npanels ? 0 : err_set(err, -ENODATA, "no worker noted which CPUs it ran on");
-}
-
-/* Relative only to panels with the same benchmark and parameters: other rates do not compare. */
-static void measure_loss(const struct figure_data *data, struct map *map, struct panel *panel)
-{
-    const struct arm_rounds *arms = data->analysis->rounds.arms;
-    double best = NAN;
-    for (size_t p = 0; p < map->npanels; p++) {
-        const struct panel *other = &map->panels[p];
-        if (other->arm->bench == panel->arm->bench && other->arm->params == panel->arm->params)
-            best = fmax(best, arms[map->lines.arm[other->line]].rate);
-    }
-    panel->loss = 1 - arms[map->lines.arm[panel->line]].rate / best;
 }
 
 /* The number of CPU samples of all workers in that span. */
@@ -179,7 +167,7 @@ static void measure(const struct figure_data *data, struct map *map)
         struct panel *panel = &map->panels[p];
         const struct observation *observation = panel->observation;
         panel->start_ns = origin_ns(observation);
-        measure_loss(data, map, panel);
+        panel->loss = lines_lost(data, &map->lines, panel->line);
         for (unsigned w = 0; w < map->panels[p].arm->plan.nworkers; w++)
             bitset_or(&map->cpus, &map->panels[p].arm->plan.workers[w].cpus);
         for (unsigned w = 0; w < observation->nworkers; w++) {
@@ -211,18 +199,16 @@ static unsigned map_repeats(const struct map *map)
     return map_rows(map) < LINES_WANTED ? LINES_WANTED / map_rows(map) : 1;
 }
 
-/* Records that worker `owner` was on the CPU in that time, relative to the start of the span. */
+/* Records that a thread of `owner` was on the CPU in that time, relative to the start of the span.
+ * A bin counts by its middle, where a thread is on one CPU. */
 static void occupy(struct map *map, unsigned cpu, uint64_t from_ns, uint64_t to_ns, uint16_t owner)
 {
-    if (from_ns >= map->span_ns)
-        return;
-    if (to_ns > map->span_ns)
-        to_ns = map->span_ns;
-    uint64_t first = from_ns * BINS / map->span_ns;
-    uint64_t last = to_ns > from_ns ? (to_ns - 1) * BINS / map->span_ns : first;
+    uint64_t half_ns = map->span_ns / 2;
+    uint64_t first = (from_ns * BINS + half_ns) / map->span_ns;
+    uint64_t end = (to_ns * BINS + half_ns) / map->span_ns;
     uint16_t *cells = &map->owner[(size_t)cpu * BINS];
-    for (uint64_t bin = first; bin <= last && bin < BINS; bin++)
-        cells[bin] = !cells[bin] || cells[bin] == owner ? owner : OWNER_MANY;
+    for (uint64_t bin = first; bin < end && bin < BINS; bin++)
+        cells[bin] = cells[bin] ? OWNER_MANY : owner;
 }
 
 /* Goes from the last sample to the first, so that each thread's next sample is known. */
@@ -303,14 +289,15 @@ static void put_ticks(const struct map *map, FILE *out)
             (void)fprintf(out, "%u \"%d\"\n", index / map->per_row, cpu);
 }
 
-/* "none: 95% of the throughput lost", and where the stretch begins. */
+/* "none: 95% lost", and where the stretch begins. */
 static struct dat_text name_panel(const struct figure_data *data, const struct map *map,
                                   const struct panel *panel)
 {
-    char name[200];
+    char name[200], lost[32];
     (void)lines_format_label(data, &map->lines, panel->line, name, 100);
-    if (panel->loss >= 0.005)
-        text_append(name, sizeof(name), ": ", "%.0f%% of the throughput lost", 100 * panel->loss);
+    (void)lines_format_lost(data, &map->lines, panel->line, lost, sizeof(lost));
+    if (lost[0])
+        text_append(name, sizeof(name), ": ", "%s", lost);
     if (map->busiest)
         text_append(name, sizeof(name), ", ", "from %.1f s on",
                     (double)(panel->from_ns - panel->start_ns) * 1e-9);
@@ -321,11 +308,11 @@ static void put_map(const struct figure_data *data, struct map *map, const unsig
                     FILE *out)
 {
     char how[200];
-    (void)snprintf(how, sizeof(how),
-                   "Seen on a CPU in the last %.0f ms. First round%s%s. Lost: relative to the best",
+    (void)snprintf(how, sizeof(how), "Seen on a CPU in the last %.0f ms. First round%s%s. %s",
                    (double)map->hold_ns * 1e-6, map->busiest ? ", its busiest stretch" : "",
-                   map->per_row > 1 ? ". Neighbouring CPUs share a line" : "");
-    dat_put_heading(data, "which workers share a CPU, and what is lost", map->planned_workers, how,
+                   map->per_row > 1 ? ". Neighbouring CPUs share a line" : "",
+                   lines_lost_to(data, &map->lines));
+    dat_put_heading(data, "which threads share a CPU, and what is lost", map->planned_workers, how,
                     "panels rows bins bin_ms workers background stretch repeats", out);
     (void)fprintf(out, " %zu %u %d %.9g %u %d %d %u\n", map->npanels, map_rows(map), BINS,
                   (double)map->span_ns * 1e-6 / BINS, map->planned_workers, map->background,

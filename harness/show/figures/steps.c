@@ -1,4 +1,4 @@
-/* Figures of runs with steps: efficiency, step time, loss. */
+/* Figures of runs with steps: efficiency, time of a step, loss. */
 #include <math.h>
 
 #include "harness/lib/base/text.h"
@@ -66,7 +66,7 @@ static void format_efficiency(const struct row *row, char *buf, size_t size)
     (void)snprintf(buf, size, "%s%.*f", censored ? "at most " : "", digits, row->median);
     if (!isnan(row->ci_low) && !censored)
         text_append(buf, size, "", " (%.*f to %.*f)", digits, row->ci_low, digits, row->ci_high);
-    text_append(buf, size, "", "%s", censored ? ": step cut off" : noisy_mark(row->status));
+    text_append(buf, size, "", "%s", censored ? ": cut off" : noisy_mark(row->status));
 }
 
 int figure_efficiency(const struct figure_data *data, FILE *out, struct err *err)
@@ -203,10 +203,14 @@ int figure_step_time(const struct figure_data *data, FILE *out, struct err *err)
     if (rc)
         return rc;
     double low, high;
+    char what[40], how[120];
+    const char *step = lines_step_name(data, &lines);
     step_axis(data, &lines, &low, &high);
-    dat_put_heading(data, "step time", lines.workers,
-                    "Steps of all rounds, at most 400 a line. Numbers and diamonds: medians",
-                    "lines x_low x_high cut_off", out);
+    (void)snprintf(what, sizeof(what), "time of each %s", step);
+    (void)snprintf(how, sizeof(how),
+                   "Dots: %ss of all rounds, at most %d a line. Numbers and diamonds: medians",
+                   step, POINTS_PER_ARM);
+    dat_put_heading(data, what, lines.workers, how, "lines x_low x_high cut_off", out);
     (void)fprintf(out, " %zu %.9g %.9g %d\n", lines.n, low, high, any_cut_off(data, &lines));
     put_step_boxes(data, &lines, out);
     for (int censored = 0; censored < 2; censored++) {
@@ -228,7 +232,6 @@ int figure_step_time(const struct figure_data *data, FILE *out, struct err *err)
 /* Where the wall time of a step went, as shares of it; the same numbers as in the table. */
 struct split {
     double oncpu, wait, quota, step; /* step: s */
-    const struct row *efficiency;    /* or NULL */
     enum status status;
 };
 
@@ -251,26 +254,20 @@ static bool read_split(const struct figure_data *data, const struct arm *arm, bo
                             .wait = wait_known ? wait / all : 0,
                             .quota = quota / all,
                             .step = find_value(data, arm, "step_time"),
-                            .efficiency = find_row(data, arm, "efficiency"),
                             .status = oncpu ? oncpu->status : STATUS_SKIPPED};
     return oncpu && all > 0 && split->step > 0;
 }
 
-/* "40.0 ms, 95.2% lost". */
-static void format_step(const struct split *split, bool is_baseline, char *buf, size_t size)
+/* "40.0 ms, 95% lost". */
+static void format_step(const struct figure_data *data, const struct lines *lines, size_t line,
+                        const struct split *split, char *buf, size_t size)
 {
     char text[32];
-    double lost = split->efficiency ? 100 * (1 - split->efficiency->median) : (double)NAN;
     (void)snprintf(buf, size, "%s%s", split->status == STATUS_CENSORED ? "more than " : "",
                    units_format_seconds(split->step, text, sizeof(text)));
-    if (is_baseline)
-        text_append(buf, size, ", ", "solo run");
-    else if (lost < 0.05)
-        text_append(buf, size, ", ", "no loss");
-    else if (!isnan(lost))
-        text_append(buf, size, ", ", "%s%.*f%% lost",
-                    split->status == STATUS_CENSORED ? "at least " : "", lost > 99 || lost < 10,
-                    lost);
+    if (!lines_arm(data, lines, line)->is_baseline &&
+        lines_format_lost(data, lines, line, text, sizeof(text))[0])
+        text_append(buf, size, ", ", "%s", text);
     text_append(buf, size, "", "%s", noisy_mark(split->status));
 }
 
@@ -301,16 +298,19 @@ int figure_loss(const struct figure_data *data, FILE *out, struct err *err)
     if (rc)
         return rc;
     bool wait_known = all_waits_known(data, &lines);
+    char what[40], how[140];
+    const char *step = lines_step_name(data, &lines);
     lines_add_baselines(data, &lines);
-    char how[120] = "A bar is the median step of all workers. Lost: 1 - parallel efficiency";
+    (void)snprintf(what, sizeof(what), "where the time of a %s goes", step);
+    (void)snprintf(how, sizeof(how), "A bar is the median %s of all workers. %s", step,
+                   lines_lost_to(data, &lines));
     double stolen = rows_stolen_share(data->result, &data->analysis->rows), longest = 0;
     if (stolen >= 0.005)
         text_add(how, ". Blocked holds stolen time: up to %.1f%%", 100 * stolen);
     bool quota = rows_largest_share(data->result, &data->analysis->rows, "throttled_per_step") > 0;
     for (size_t i = 0; i < lines.n; i++)
         longest = fmax(longest, find_value(data, lines_arm(data, &lines, i), "step_time"));
-    dat_put_heading(data, "where the time of a step goes", lines.workers, how,
-                    "lines wait_known quota x_end", out);
+    dat_put_heading(data, what, lines.workers, how, "lines wait_known quota x_end", out);
     (void)fprintf(out, " %zu %d %d %.9g\n", lines.n, wait_known, quota, longest);
     dat_block("values", "y label oncpu wait quota step text shares", out);
     for (size_t i = 0; i < lines.n; i++) {
@@ -319,7 +319,7 @@ int figure_loss(const struct figure_data *data, FILE *out, struct err *err)
         char text[80], shares[80];
         if (!read_split(data, arm, wait_known, &split))
             continue;
-        format_step(&split, arm->is_baseline, text, sizeof(text));
+        format_step(data, &lines, i, &split, text, sizeof(text));
         format_shares(&split, wait_known, shares, sizeof(shares));
         (void)fprintf(out, "-%zu %s %.9g %.9g %.9g %.9g %s %s\n", i + 1,
                       lines_text(data, &lines, i).quoted, split.oncpu * split.step,

@@ -207,8 +207,7 @@ static bool has_more(const struct html_side *side)
 
 static void more(const struct html_side *side, FILE *out)
 {
-    (void)fputs("<details><summary>Efficiency, step times and what else was drawn</summary>\n",
-                out);
+    (void)fputs("<details><summary>Efficiency, times and what else was drawn</summary>\n", out);
     html_figures(side, NULL, out);
     (void)fputs("</details>\n", out);
 }
@@ -220,7 +219,7 @@ static const struct section {
     void (*print)(const struct html_side *side, FILE *out);
 } sections[] = {
     {"picture", "What was measured", "", has_picture, picture},
-    {"loss", "Where the time goes", "A bar is all of one step of a worker.", has_blocks, html_loss},
+    {"loss", "Where the time goes", "A bar is all of the time of a worker.", has_blocks, html_loss},
     {"occupancy", "Who ran on which CPU", "", has_occupancy, occupancy},
     {"machine", "The machine, and each placement on it",
      "A square is a CPU, its colours are the workers that may use it; those of one core stand "

@@ -15,12 +15,14 @@
 #include "harness/show/doc/doc.h"
 #include "harness/store/read/about.h"
 
-/* A figure drawn by gnuplot: plots/NAME.svg. */
+/* A figure drawn by gnuplot: plots/NAME.svg, and NAME.narrow.svg for phones. */
 struct html_figure {
     const char *name;
     const char *title; /* text for readers who cannot see the figure */
     const char *svg;
     size_t size;
+    const char *narrow; /* NULL: there is none, and the wide one scrolls */
+    size_t narrow_size;
 };
 
 /* One result. All borrowed. */

@@ -68,7 +68,9 @@ static void print_rate(const struct block *block, size_t i, double most, FILE *o
     if (!row || isnan(row->median))
         return;
     text_set(value, "%s %s", units_format_si(row->median, rate, sizeof(rate)), row->unit);
-    if (!isnan(block->gain[i].ratio))
+    if (block->recommendation.reference == (int)block->arm[i])
+        text_add(value, ", 1x");
+    else if (!isnan(block->gain[i].ratio))
         text_add(value, ", %s", advice_format_ratio(block->gain[i].ratio, gain, sizeof(gain)));
     text_add(value, "%s",
              format_fewer_rounds(block->analysis->result,
@@ -150,7 +152,7 @@ void html_loss(const struct html_side *side, FILE *out)
     for (size_t at = 0; block_next(&side->recorded->analysis, &at, &block);) {
         char name[160];
         html_line("h4", out, "%s", block_name(&block, name, sizeof(name)));
-        begin_chart("Where the time of a step goes under each placement", block.n, out);
+        begin_chart("Where the time goes under each placement", block.n, out);
         for (size_t i = 0; i < block.n; i++)
             print_split(&block, i, out);
         (void)fputs("</svg>\n", out);

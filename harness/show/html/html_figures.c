@@ -4,9 +4,10 @@
 #include "harness/show/html/html_parts.h"
 #include "harness/show/report/escape.h"
 
-static void print_base64(const char *bytes, size_t size, FILE *out)
+static void print_image(const char *bytes, size_t size, FILE *out)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    (void)fputs("data:image/svg+xml;base64,", out);
     for (size_t i = 0; i < size; i += 3) {
         unsigned long group = 0;
         for (size_t k = 0; k < 3; k++)
@@ -38,13 +39,20 @@ bool html_has_figure(const struct html_side *side, const char *name)
 
 void html_figure(const struct html_figure *figure, FILE *out)
 {
-    (void)fputs("<figure class=\"drawn\">", out);
-    html_element("figcaption", out, "%s", figure->title); /* shown if the picture scrolls */
+    (void)fprintf(out, "<figure%s>", figure->narrow ? "" : " class=\"scrolls\"");
+    if (!figure->narrow)
+        html_element("figcaption", out, "%s", figure->title); /* shown if the picture scrolls */
+    (void)fputs("<picture>", out);
+    if (figure->narrow) {
+        (void)fputs("<source media=\"screen and (max-width:40rem)\" srcset=\"", out);
+        print_image(figure->narrow, figure->narrow_size, out);
+        (void)fputs("\">", out);
+    }
     (void)fputs("<img class=\"plot\" alt=\"", out);
     escape_markup(figure->title, out);
-    (void)fputs("\" src=\"data:image/svg+xml;base64,", out);
-    print_base64(figure->svg, figure->size, out);
-    (void)fputs("\"></figure>\n", out);
+    (void)fputs("\" src=\"", out);
+    print_image(figure->svg, figure->size, out);
+    (void)fputs("\"></picture></figure>\n", out);
 }
 
 void html_figures(const struct html_side *side, const char *name, FILE *out)

@@ -324,7 +324,8 @@ static void print_placement(const struct drawing *drawing, const struct arm *arm
 {
     const struct placement_info *info = &placement_infos[arm->placement];
     (void)fputs("<figure class=\"card\"><figcaption>", out);
-    html_element("b", out, "%s", info->name);
+    html_element("b", out, "%s%s%s", info->name, arm->variant ? ", " : "",
+                 arm->variant ? arm->variant->name : "");
     (void)fprintf(out, ", %u worker%s%s</figcaption>\n", arm->planned_workers,
                   arm->planned_workers == 1 ? "" : "s",
                   info->pinned ? "" : ", not pinned: each may run on any of its CPUs");
@@ -344,12 +345,13 @@ static void print_placement(const struct drawing *drawing, const struct arm *arm
     (void)fputs("</figure>\n", out);
 }
 
-/* True for the first arm to draw with its placement and number of workers. */
+/* True for the first arm to draw with its placement, variant and number of workers. */
 static bool is_first(const struct result *result, size_t index)
 {
     const struct arm *arm = &result->arms[index];
     for (size_t i = 0; i < index; i++)
         if (!result->arms[i].is_baseline && result->arms[i].placement == arm->placement &&
+            result->arms[i].variant == arm->variant &&
             result->arms[i].planned_workers == arm->planned_workers)
             return false;
     return !arm->is_baseline && !arm->is_control && arm->plan.status == PLAN_OK &&

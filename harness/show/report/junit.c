@@ -5,6 +5,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "harness/lib/base/units.h"
 #include "harness/show/report/checks.h"
 #include "harness/show/report/escape.h"
 
@@ -38,7 +39,7 @@ static void print_number(const char *label, double value, const char *unit, FILE
 {
     if (isnan(value))
         return;
-    (void)fprintf(out, "%s: %.6g ", label, value);
+    (void)fprintf(out, "%s: %s ", label, UNITS_PLAIN(6, value));
     escape_markup(unit, out);
     (void)fputc('\n', out);
 }

@@ -22,7 +22,7 @@ static char *format(const struct fingerprint_value *value, double of, bool with_
         (void)snprintf(buf, CELL, "%s%s%s", units_format_si(of, number, sizeof(number)),
                        with_unit ? " " : "", with_unit ? value->unit : "");
     else
-        (void)snprintf(buf, CELL, "%.3g%s%s", of, with_unit ? " " : "",
+        (void)snprintf(buf, CELL, "%s%s%s", UNITS_PLAIN(3, of), with_unit ? " " : "",
                        with_unit ? value->unit : "");
     return buf;
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "harness/lib/base/text.h"
+#include "harness/lib/base/units.h"
 #include "harness/rows/number.h"
 
 /* "41x", "0.39x", "-" for NaN. */
@@ -74,7 +75,8 @@ static void add_reported(const struct incident *incident, struct doc *doc)
     char text[24], figures[200];
     text_set(figures, "%s", reported->figures ? reported->figures : "");
     if (!reported->figures && reported->what)
-        text_set(figures, "%.4g -> %.4g %s, %s", reported->before, reported->after, reported->what,
+        text_set(figures, "%s -> %s %s, %s", UNITS_PLAIN(4, reported->before),
+                 UNITS_PLAIN(4, reported->after), reported->what,
                  times(incident_reported(incident), text));
     doc_gap(doc);
     doc_text(doc, "Reported: %s; %s.", figures, reported->machine);

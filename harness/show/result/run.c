@@ -76,6 +76,20 @@ static const char *mark_of(const struct block *block, size_t i)
     return mark[0] ? "*~" : "*";
 }
 
+/* Without a default there is no speed-up, without solo runs no efficiency. */
+static bool has_speed_up(const struct block *block)
+{
+    return block->recommendation.reference >= 0;
+}
+
+static bool has_efficiency(const struct block *block)
+{
+    for (size_t i = 0; i < block->n; i++)
+        if (!isnan(block_median(block, i, "efficiency")))
+            return true;
+    return false;
+}
+
 /* Adds "12x", and its interval "11-13". */
 static void add_speed_up(const struct block *block, size_t i, struct doc_table *table)
 {
@@ -116,8 +130,10 @@ static void add_arm(const struct block *block, size_t i, const char *name, struc
     doc_cell(table, "%s%s", name, mark_of(block, i));
     doc_cell(table, "%s%s", bound(block, arm, "<"),
              units_format_si(block_median(block, i, METRIC_RATE), value, sizeof(value)));
-    add_speed_up(block, i, table);
-    doc_share(table, block_median(block, i, "efficiency"));
+    if (has_speed_up(block))
+        add_speed_up(block, i, table);
+    if (has_efficiency(block))
+        doc_share(table, block_median(block, i, "efficiency"));
     for (int part = 0; part < PARTS; part++)
         if (parts[part] != PART_QUOTA || block_has_quota(block))
             add_rounded(table, block_share(block, i, parts[part]));
@@ -186,7 +202,7 @@ static void add_value_and_key(const struct row *row, struct doc_table *table)
     else if (strcmp(row->unit, "s") == 0)
         (void)units_format_seconds(row->median, value, sizeof(value));
     else
-        (void)snprintf(value, sizeof(value), "%.4g", row->median);
+        (void)snprintf(value, sizeof(value), "%s", UNITS_PLAIN(4, row->median));
     (void)format_dims(row->arm->bench, &row->dims, name, sizeof(name));
     doc_cell(table, "%s%s%s%s", value, name[0] ? " (" : "", name, name[0] ? ")" : "");
 }
@@ -246,7 +262,7 @@ static void add_footnotes(const struct block *block, struct doc *doc)
         if (!row)
             continue;
         if (strcmp(row->unit, "count") == 0)
-            (void)snprintf(value, sizeof(value), "%.4g", row->median);
+            (void)snprintf(value, sizeof(value), "%s", UNITS_PLAIN(4, row->median));
         else if (strcmp(row->unit, "ratio") == 0)
             (void)text_percent(row->median, value, sizeof(value));
         else
@@ -288,10 +304,13 @@ static struct doc_table *begin_table(const struct block *block, struct doc *doc)
     doc_column(table, DOC_LABEL, "%u worker%s", arm->planned_workers,
                arm->planned_workers == 1 ? "" : "s");
     doc_column(table, DOC_NUMBER, "%s", bench_rate_unit(arm->bench, rate, sizeof(rate)));
-    doc_column(table, DOC_NUMBER, "speed-up");
-    doc_column(table, DOC_NUMBER,
-               block->analysis->result->rounds_done < STATS_RANGE_BELOW ? "range" : "95%%");
-    doc_columns(table, DOC_NUMBER, "efficiency", "CPU time", "run queue", NULL);
+    if (has_speed_up(block))
+        doc_columns(table, DOC_NUMBER, "speed-up",
+                    block->analysis->result->rounds_done < STATS_RANGE_BELOW ? "range" : "95%",
+                    NULL);
+    if (has_efficiency(block))
+        doc_column(table, DOC_NUMBER, "efficiency");
+    doc_columns(table, DOC_NUMBER, "CPU time", "run queue", NULL);
     if (block_has_quota(block))
         doc_column(table, DOC_NUMBER, "throttled");
     doc_column(table, DOC_OPTIONAL, "blocked");
@@ -377,7 +396,7 @@ static void add_blocks(const struct analysis *analysis, struct doc *doc)
         for (size_t at = 0; block_next(analysis, &at, &block); block_free(&block)) {
             if (arm_at(&block, 0)->planned_workers != planned_workers)
                 continue;
-            if (!any)
+            if (!any && has_speed_up(&block))
                 add_legend(&block, starred, doc);
             any = true;
             add_block(&block, mixed, doc);

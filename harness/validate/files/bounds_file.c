@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "harness/lib/base/text.h"
+#include "harness/lib/base/units.h"
 #include "harness/store/json/value.h"
 #include "harness/validate/files/entries.h"
 
@@ -92,11 +93,11 @@ static int check(const struct entries *entries, const struct bound *bound, const
     if (!(bound->reference > 0))
         return entries_refuse(entries, "reference is not above 0");
     if (bound->lower > bound->upper)
-        return entries_refuse(entries, "lower %.6g is above upper %.6g: swapped?", bound->lower,
-                              bound->upper);
+        return entries_refuse(entries, "lower %s is above upper %s: swapped?",
+                              UNITS_PLAIN(6, bound->lower), UNITS_PLAIN(6, bound->upper));
     if (bound->reference < bound->lower || bound->reference > bound->upper)
-        return entries_refuse(entries, "reference %.6g is not between lower and upper",
-                              bound->reference);
+        return entries_refuse(entries, "reference %s is not between lower and upper",
+                              UNITS_PLAIN(6, bound->reference));
     return 0;
 }
 

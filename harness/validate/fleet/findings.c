@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "harness/lib/base/text.h"
+#include "harness/lib/base/units.h"
 #include "harness/rows/row.h"
 #include "harness/validate/fleet/judge.h"
 
@@ -62,14 +63,15 @@ static void put_evidence(const struct fleet *fleet, const struct bound *bound,
 {
     char low[32] = "", high[32] = "", first[64] = "";
     if (!isnan(bound->lower))
-        (void)snprintf(low, sizeof(low), "%.4g to ", bound->lower);
+        (void)snprintf(low, sizeof(low), "%s to ", UNITS_PLAIN(4, bound->lower));
     if (!isnan(bound->upper))
-        (void)snprintf(high, sizeof(high), "%.4g", bound->upper);
+        (void)snprintf(high, sizeof(high), "%s", UNITS_PLAIN(4, bound->upper));
     if (cell->nvalues > FLEET_NEWEST)
-        (void)snprintf(first, sizeof(first), "; %.4g in the first of %u runs",
-                       (double)fleet->values[cell->first].value, cell->nvalues);
-    (void)snprintf(buf, size, "%.4g %s; %.4g is usual, %s%s passes%s", cell->value, bound->unit,
-                   bound->reference, *low ? low : "up to ", *high ? high : "any", first);
+        (void)snprintf(first, sizeof(first), "; %s in the first of %u runs",
+                       UNITS_PLAIN(4, (double)fleet->values[cell->first].value), cell->nvalues);
+    (void)snprintf(buf, size, "%s %s; %s is usual, %s%s passes%s", UNITS_PLAIN(4, cell->value),
+                   bound->unit, UNITS_PLAIN(4, bound->reference), *low ? low : "up to ",
+                   *high ? high : "any", first);
 }
 
 static void fill_figure(const struct fleet_judgement *judgement,
@@ -100,7 +102,7 @@ static void fill_number(struct finding *finding, const char *metric, const char 
 static void put_ratio(double ratio, char *buf, size_t size)
 {
     if (ratio >= 2)
-        (void)snprintf(buf, size, "%.3gx", ratio);
+        (void)snprintf(buf, size, "%sx", UNITS_PLAIN(3, ratio));
     else
         (void)snprintf(buf, size, "%+.*f%%", fabs(ratio - 1) < 0.0995 ? 1 : 0, 100 * (ratio - 1));
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/lib/base/text.h"
+#include "harness/lib/base/units.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/machine/topo/topo_gpu.h"
 #include "harness/rows/row.h"
@@ -118,12 +119,9 @@ enum { RATES = sizeof(rates) / sizeof(rates[0]) };
 static bool report_sag(struct checks *checks, const struct rate *rate, int gpu, double value,
                        double than, const char *whose)
 {
-    const struct topo *topo = checks->facts->topo;
     double share = value / than, least = rate->may_fail ? STEADY_WARN : STEADY_FAIL;
     char unit[64] = "";
-    for (unsigned i = 0; gpu >= 0 && i < topo->ngpus; i++)
-        if (topo->gpus[i].cuda_ordinal == gpu)
-            (void)topo_gpu_name(&topo->gpus[i], unit, sizeof(unit));
+    (void)topo_gpu_name_ordinal(checks->facts->topo, gpu, unit, sizeof(unit));
     const struct check check = {.unit = unit,
                                 .metric = rate->metric,
                                 .in = rate->in,
@@ -136,8 +134,8 @@ static bool report_sag(struct checks *checks, const struct rate *rate, int gpu, 
     check_number(checks, outcome, &check);
     if (outcome == OUTCOME_PASS)
         return false;
-    check_report(checks, outcome, &check, "%s: %.4g %s, %.0f%% of %s %.4g", rate->name, value,
-                 rate->in, 100 * share, whose, than);
+    check_report(checks, outcome, &check, "%s: %s %s, %.0f%% of %s %s", rate->name,
+                 UNITS_PLAIN(4, value), rate->in, 100 * share, whose, UNITS_PLAIN(4, than));
     return true;
 }
 
@@ -362,9 +360,9 @@ bool burn_format(const struct facts *facts, char *buf, size_t size)
     }
     char rest[400];
     (void)snprintf(rest, sizeof(rest), "%.390s", buf);
-    (void)snprintf(buf, size, "burn-in of %.0f s: %s%s; CPUs %.4g G/s, memory %.4g GB/s",
-                   cpus.end_s, rest[0] ? "GPUs " : "no GPU", rest, mean_of(&cpus, 0, cpus.n),
-                   mean_of(&memory, 0, memory.n));
+    (void)snprintf(buf, size, "burn-in of %.0f s: %s%s; CPUs %s G/s, memory %s GB/s", cpus.end_s,
+                   rest[0] ? "GPUs " : "no GPU", rest, UNITS_PLAIN(4, mean_of(&cpus, 0, cpus.n)),
+                   UNITS_PLAIN(4, mean_of(&memory, 0, memory.n)));
     return true;
 }
 

@@ -172,8 +172,9 @@ static bool judge_one(struct checks *checks, const struct expectable *of, double
                      of->shown, of->is_size ? "is" : "are", of->is_size ? "known" : "counted",
                      of->unknown);
     else if (here / in < check.low)
-        check_report(checks, OUTCOME_FAIL, &check, "%.4g%s of the %.4g that are expected",
-                     check.value, of->is_size ? " GiB" : "", expected / in);
+        check_report(checks, OUTCOME_FAIL, &check, "%s%s of the %s that are expected",
+                     UNITS_PLAIN(4, check.value), of->is_size ? " GiB" : "",
+                     UNITS_PLAIN(4, expected / in));
     else if (here / in > check.high)
         check_report(checks, OUTCOME_WARN, &check, "%.0f, and %.0f are expected", here, expected);
     else if (is_gpu && here < 1 && facts->other_gpus[0])

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/lib/base/text.h"
+#include "harness/lib/base/units.h"
 #include "harness/machine/topo/topo_gpu.h"
 #include "harness/rows/row.h"
 #include "harness/validate/rules/check.h"
@@ -270,13 +271,12 @@ static void fill_in(const struct limit_test *test, const char *sentence, char *b
     for (const char *placeholder; (placeholder = strchr(sentence, '{'));
          sentence = placeholder + strlen("{v}")) {
         double number = number_of(test, placeholder[1]);
-        bool whole = number == rint(number) || fabs(number) >= 1000;
         char text[96] = "";
         text_append(buf, size, "", "%.*s", (int)(placeholder - sentence), sentence);
         if (isnan(number))
             text_append(buf, size, "", "%s", text_of(test, placeholder[1], text));
         else
-            text_append(buf, size, "", whole ? "%.0f" : "%.4g", number);
+            text_append(buf, size, "", "%s", UNITS_PLAIN(4, number));
     }
     text_append(buf, size, "", "%s", sentence);
 }

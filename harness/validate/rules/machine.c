@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/units.h"
 #include "harness/machine/topo/topo_gpu.h"
 #include "harness/rows/row.h"
 #include "harness/validate/rules/check.h"
@@ -121,12 +122,12 @@ static void judge_number(struct checks *checks, const struct machine_fact *fact,
     const bool is_wrong = is_less || value > fact->most;
     check_number(checks, is_wrong ? OUTCOME_FAIL : OUTCOME_PASS, &check);
     if (is_wrong)
-        check_report(checks, OUTCOME_FAIL, &check, "%s: %.4g%s%s instead of %s%.4g%s%s", shown,
-                     value, fact->unit[0] ? " " : "", fact->unit,
+        check_report(checks, OUTCOME_FAIL, &check, "%s: %s%s%s instead of %s%s%s%s", shown,
+                     UNITS_PLAIN(4, value), fact->unit[0] ? " " : "", fact->unit,
                      is_odd    ? ""
                      : is_less ? "at least "
                                : "at most ",
-                     bound, fact->unit[0] ? " " : "", fact->unit);
+                     UNITS_PLAIN(4, bound), fact->unit[0] ? " " : "", fact->unit);
 }
 
 static void judge_text(struct checks *checks, const struct machine_fact *fact, const char *unit,

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/units.h"
 #include "harness/machine/topo/topo_gpu.h"
 #include "harness/validate/rules/check.h"
 
@@ -129,8 +130,8 @@ static bool can_judge_memory(struct checks *checks)
                                                   : "the firmware reports no memory channels");
     else if (bitset_count(&allowed) < facts->topo->ncpus)
         check_report(checks, OUTCOME_SKIP, &(struct check){.open = true},
-                     "%.4g GB/s, by %u of %u CPUs: too few to saturate the memory", value,
-                     bitset_count(&allowed), facts->topo->ncpus);
+                     "%s GB/s, by %u of %u CPUs: too few to saturate the memory",
+                     UNITS_PLAIN(4, value), bitset_count(&allowed), facts->topo->ncpus);
     else
         return true;
     return false;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/units.h"
 #include "harness/machine/topo/topo_gpu.h"
 #include "harness/rows/row.h"
 #include "harness/validate/rules/check.h"
@@ -108,18 +109,15 @@ static size_t collect(const struct checks *checks, const struct alike *alike,
     return n;
 }
 
-static void name_unit(const struct facts *facts, const struct alike *alike, int id, char *buf,
+static void name_peer(const struct facts *facts, const struct alike *alike, int id, char *buf,
                       size_t size)
 {
-    for (unsigned i = 0; strcmp(alike->unit, "gpu") == 0 && i < facts->topo->ngpus; i++)
-        if (facts->topo->gpus[i].cuda_ordinal == id) {
-            (void)topo_gpu_name(&facts->topo->gpus[i], buf, size);
-            return;
-        }
-    (void)snprintf(buf, size, "%s %d", alike->shown, id);
+    if (strcmp(alike->unit, "gpu") != 0 || !topo_gpu_name_ordinal(facts->topo, id, buf, size))
+        (void)snprintf(buf, size, "%s %d", alike->shown, id);
 }
 
-static struct check check_of(const struct alike *alike, const char *unit, double value, double low)
+static struct check peer_check(const struct alike *alike, const char *unit, double value,
+                               double low)
 {
     return (struct check){.unit = unit,
                           .metric = metric_of(alike),
@@ -143,16 +141,16 @@ static void report_peer(struct checks *checks, const struct alike *alike,
                         const struct outlier_opinion *odd)
 {
     char unit[64];
-    name_unit(checks->facts, alike, value->id, unit, sizeof(unit));
+    name_peer(checks->facts, alike, value->id, unit, sizeof(unit));
     const bool shares = shares_cores(checks, alike);
     const double typical = judgement->typical, least = shares ? VIRTUAL_RATIO : OUTLIER_RATIO;
-    const struct check check = check_of(alike, unit, value->value, least * typical);
+    const struct check check = peer_check(alike, unit, value->value, least * typical);
     const enum finding_outcome outcome = !odd ? OUTCOME_PASS : shares ? OUTCOME_WARN : OUTCOME_FAIL;
     check_number(checks, outcome, &check);
     if (!odd)
         return;
-    check_report(checks, outcome, &check, "%s is %.4g %s, %.2f of its peers' %.4g%s",
-                 metric_of(alike), value->value, alike->in, odd->ratio, typical,
+    check_report(checks, outcome, &check, "%s is %s %s, %.2f of its peers' %s%s", metric_of(alike),
+                 UNITS_PLAIN(4, value->value), alike->in, odd->ratio, UNITS_PLAIN(4, typical),
                  shares ? ": on a virtual machine, perhaps of a shared core" : "");
 }
 
@@ -187,14 +185,15 @@ static size_t judge_alike_of(struct checks *checks, const struct alike *alike,
         const struct unit_value *high = low == of[0] ? of[1] : of[0];
         char unit[64];
         *wrong = true;
-        name_unit(checks->facts, alike, low->id, unit, sizeof(unit));
-        const struct check check = check_of(alike, unit, low->value, OUTLIER_RATIO * high->value);
+        name_peer(checks->facts, alike, low->id, unit, sizeof(unit));
+        const struct check check = peer_check(alike, unit, low->value, OUTLIER_RATIO * high->value);
         check_number(checks, OUTCOME_WARN, &check);
         check_report(checks, OUTCOME_WARN, &check,
-                     "%s is %.4g %s, of %s %d %.4g: with two, either may be the odd one",
-                     metric_of(alike), low->value, alike->in, alike->shown, high->id, high->value);
+                     "%s is %s %s, of %s %d %s: with two, either may be the odd one",
+                     metric_of(alike), UNITS_PLAIN(4, low->value), alike->in, alike->shown,
+                     high->id, UNITS_PLAIN(4, high->value));
     } else if (judgement.verdict == OUTLIER_SPLIT && !shares) {
-        const struct check check = check_of(alike, NULL, NAN, NAN);
+        const struct check check = peer_check(alike, NULL, NAN, NAN);
         *wrong = true;
         check_report(
             checks, OUTCOME_WARN, &check,

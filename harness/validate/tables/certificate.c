@@ -72,19 +72,16 @@ static bool is_same_row(const struct finding *a, const struct finding *b)
            strcmp(a->metric, b->metric) == 0;
 }
 
-/* Four digits, and no exponent for large numbers. Returns buf. */
-static const char *format_number(double number, char buf[static 32])
+/* What the table multiplies a number by: it shows shares in %. */
+static double scale_of(const struct finding *number)
 {
-    (void)snprintf(buf, 32, fabs(number) >= 1000 ? "%.0f" : "%.4g", number);
-    return buf;
+    return strcmp(number->unit, "share") == 0 ? 100 : 1;
 }
 
 static const char *format_bound(const struct finding *number, char *buf, size_t size)
 {
-    const double low = number->low, high = number->high;
-    char least[32], most[32];
-    (void)format_number(low, least);
-    (void)format_number(high, most);
+    const double low = scale_of(number) * number->low, high = scale_of(number) * number->high;
+    const char *least = UNITS_PLAIN(4, low), *most = UNITS_PLAIN(4, high);
     if (isnan(low) && isnan(high))
         (void)snprintf(buf, size, "none");
     else if (low == high)
@@ -100,22 +97,21 @@ static const char *format_bound(const struct finding *number, char *buf, size_t 
 
 static void add_range(double least, double most, const char *unit, struct doc_table *table)
 {
-    char low[32], high[32];
     if (isinf(most))
         doc_cell(table, "no limit");
     else if (least < most)
-        doc_cell(table, "%s to %s %s", format_number(least, low), format_number(most, high), unit);
+        doc_cell(table, "%s to %s %s", UNITS_PLAIN(4, least), UNITS_PLAIN(4, most), unit);
     else
-        doc_cell(table, "%s %s", format_number(least, low), unit);
+        doc_cell(table, "%s %s", UNITS_PLAIN(4, least), unit);
 }
 
 static void add_row(const struct finding *first, size_t n, struct doc_table *table)
 {
     char bound[80];
-    double least = first->value, most = first->value;
+    double least = scale_of(first) * first->value, most = least;
     for (size_t i = 1; i < n; i++) {
-        least = fmin(least, first[i].value);
-        most = fmax(most, first[i].value);
+        least = fmin(least, scale_of(first) * first[i].value);
+        most = fmax(most, scale_of(first) * first[i].value);
     }
     doc_row(table, DOC_PLAIN);
     doc_cell(table, "%s", finding_outcome_name(first->outcome));
@@ -123,7 +119,7 @@ static void add_row(const struct finding *first, size_t n, struct doc_table *tab
                     : first->outcome == OUTCOME_FAIL ? DOC_BAD
                                                      : DOC_PLAIN);
     doc_cell(table, "%s", first->metric);
-    add_range(least, most, first->unit, table);
+    add_range(least, most, scale_of(first) > 1 ? "%" : first->unit, table);
     doc_cell(table, "%s", format_bound(first, bound, sizeof(bound)));
     doc_cell(table, "%zu", n);
     doc_cell(table, "%s", first->id);

@@ -9,6 +9,7 @@
 #include "harness/lib/base/text.h"
 #include "harness/rows/format.h"
 #include "harness/rows/metric.h"
+#include "harness/rows/number.h"
 #include "harness/rows/row.h"
 
 /* Two arms that differ only in their variant. */
@@ -161,8 +162,8 @@ static void report(const struct evidence *evidence, double within, double least,
         text_set(one->reason, "Shown by %zu paired rounds: %s is %s than %s.", evidence->rounds,
                  one->other, evidence->ratio > 1 ? "higher" : "lower", one->base);
     else if (fabs(evidence->other - evidence->base) < least)
-        text_set(one->reason, "The difference is below %.3g %.20s, too small to count.", least,
-                 one->unit);
+        text_set(one->reason, "The difference is below %s, too small to count.",
+                 number_format_sentence(least, one->unit, (char[48]){0}, 48));
     else
         text_set(one->reason, "After %zu paired rounds a change of %.3g%% or more is excluded.",
                  evidence->rounds, 100 * within);
@@ -225,17 +226,20 @@ static void doubt_pairs(const struct arm_pair *arm_pair, const struct evidence_g
             return;
         }
     }
+    const struct arm *other = arm_at(arm_pair, groups[1].arm);
     bool cut_base = was_cut_off(arm_pair, &groups[0]), cut = was_cut_off(arm_pair, &groups[1]);
     if (one->evidence.outcome == OUTCOME_FASTER && cut) {
         one->evidence.outcome = OUTCOME_UNCLEAR;
         text_set(one->reason,
-                 "%s has steps that did not end within the limit; the others alone do not show "
+                 "%s has %ss that did not end within the limit; the others alone do not show "
                  "that it is faster. Try a longer --limit.",
-                 arm_at(arm_pair, groups[1].arm)->variant->name);
+                 other->variant->name, bench_step_name(other->bench));
     } else if (one->evidence.outcome == OUTCOME_SAME && (cut_base || cut)) {
         one->evidence.outcome = OUTCOME_UNCLEAR;
-        text_set(one->reason, "Steps did not end within the limit; bounds cannot show that nothing "
-                              "changed. Try a longer --limit.");
+        text_set(one->reason,
+                 "Some %ss did not end within the limit; bounds cannot show that "
+                 "nothing changed. Try a longer --limit.",
+                 bench_step_name(other->bench));
     }
 }
 

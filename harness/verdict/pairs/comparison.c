@@ -9,6 +9,7 @@
 #include "harness/lib/base/array.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
+#include "harness/rows/number.h"
 
 int comparisons_add(struct comparisons *comparisons, const struct comparison *comparison,
                     struct err *err)
@@ -80,10 +81,13 @@ void comparison_to_finding(const struct comparison *comparison, struct finding *
     text_set(finding->subject, "%s", comparison->arm);
     text_set(finding->metric, "%s", comparison->metric);
     text_set(finding->sentence, "%s", comparison->reason);
+    char base[48], other[48];
+    (void)number_format_sentence(comparison->evidence.base, comparison->unit, base, sizeof(base));
+    (void)number_format_sentence(comparison->evidence.other, comparison->unit, other,
+                                 sizeof(other));
     if (!isnan(comparison->evidence.base) && !isnan(comparison->evidence.other))
-        text_set(finding->evidence, "%s %.6g %.20s, %s %.6g %.20s", comparison->base,
-                 comparison->evidence.base, comparison->unit, comparison->other,
-                 comparison->evidence.other, comparison->unit);
+        text_set(finding->evidence, "%s %s, %s %s", comparison->base, base, comparison->other,
+                 other);
 }
 
 size_t comparisons_count(const struct comparisons *comparisons, enum finding_outcome outcome)
@@ -175,7 +179,7 @@ static void format_percent(double ratio, bool up, char *buf, size_t size)
 static void format_factor(double factor, bool up, char *buf, size_t size)
 {
     if (factor > 9999)
-        (void)snprintf(buf, size, "%s", up ? ">9e3x" : "9999x");
+        (void)snprintf(buf, size, "%s", up ? ">9kx" : "9999x");
     else if (factor >= 9.95)
         (void)snprintf(buf, size, "%.0fx", factor);
     else if (fabs(factor - 1) < 0.05 && factor != 1)

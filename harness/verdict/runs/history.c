@@ -7,9 +7,9 @@
 
 #include "harness/lib/base/array.h"
 #include "harness/lib/base/text.h"
-#include "harness/lib/base/units.h"
 #include "harness/rows/format.h"
 #include "harness/rows/metric.h"
+#include "harness/rows/number.h"
 #include "harness/verdict/pairs/comparison.h"
 #include "harness/verdict/runs/pairing.h"
 
@@ -241,17 +241,6 @@ static struct end judge_end(const struct judged *judged)
     return end;
 }
 
-/* "203 us", "7.38 k items/s" */
-static void format_level(double value, const char *unit, char *buf, size_t size)
-{
-    if (!strcmp(unit, "s")) {
-        (void)units_format_seconds(value, buf, size);
-        return;
-    }
-    (void)units_format_si(value, buf, size);
-    text_append(buf, size, " ", "%s", unit);
-}
-
 static struct finding describe(const struct history *history, const struct history_series *series,
                                const char *id, const struct change *change)
 {
@@ -266,8 +255,8 @@ static struct finding describe(const struct history *history, const struct histo
     text_set(finding.id, "%s", id);
     text_set(finding.subject, "%.230s", series->figure.arm);
     text_set(finding.metric, "%s", series->figure.metric);
-    format_level(change->evidence.base, series->figure.unit, was, sizeof(was));
-    format_level(change->evidence.other, series->figure.unit, is, sizeof(is));
+    (void)number_format_sentence(change->evidence.base, series->figure.unit, was, sizeof(was));
+    (void)number_format_sentence(change->evidence.other, series->figure.unit, is, sizeof(is));
     text_add(finding.sentence, "%s %s (%s to %s) with run %u of %zu, %s: %s -> %s",
              series->figure.metric,
              comparison_format_ratio(change->evidence.ratio, ratio, sizeof(ratio)),

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "harness/lib/base/units.h"
 #include "harness/lib/stats/stats.h"
 
 /* With slow settings, SEARCHED_LEAST of them are tried before there are many fresh rounds. */
@@ -188,9 +189,9 @@ bool tune_read_time(const struct tune *tune, char *buf, size_t size)
     if (tried >= tune->npossible)
         return false;
     (void)snprintf(buf, size,
-                   "a setting takes %.3g s: there is time for about %zu of %zu settings; "
+                   "a setting takes %s s: there is time for about %zu of %zu settings; "
                    "--max-time %s tries all",
-                   tune->arm_s, tried, tune->npossible,
+                   UNITS_PLAIN(3, tune->arm_s), tried, tune->npossible,
                    tune_format_time(tune_time_for_all(tune), enough));
     return true;
 }

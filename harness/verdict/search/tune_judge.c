@@ -205,9 +205,9 @@ static void add_short(const struct judged *judged)
         text_set(rounds, "There was time for %zu fresh round%s of none", n, n == 1 ? "" : "s");
     findings_putf(
         judged->findings, &(struct finding){.id = "tune_short", .severity = FINDING_DOUBT},
-        "%s, but an interval takes %d. A round of none and one other setting takes %.3g "
+        "%s, but an interval takes %d. A round of none and one other setting takes %s "
         "s here: --max-time %s suffices.",
-        rounds, TUNE_FRESH_LEAST, tune->pair_s,
+        rounds, TUNE_FRESH_LEAST, UNITS_PLAIN(3, tune->pair_s),
         tune_format_time(TUNE_FRESH_LEAST * tune->pair_s / (1 - TUNE_SEARCH_SHARE), enough));
 }
 
@@ -221,8 +221,8 @@ static void add_untried(const struct judged *judged)
     text_set(finding.sentence,
              "%s were tried: the placements first, then changes of those that did well.", tried);
     if (tune->ntried < tune->npossible)
-        text_add(finding.sentence, " A setting takes %.3g s here: --max-time %s tries %s.",
-                 tune->arm_s, tune_format_time(tune_time_for_all(tune), enough),
+        text_add(finding.sentence, " A setting takes %s s here: --max-time %s tries %s.",
+                 UNITS_PLAIN(3, tune->arm_s), tune_format_time(tune_time_for_all(tune), enough),
                  tune->settings.nleft ? "more" : "all");
     findings_put(judged->findings, &finding);
 }

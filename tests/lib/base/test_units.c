@@ -161,3 +161,18 @@ TEST(units_format_cuts)
     char text[4] = "###";
     assert_string_equal(units_format_seconds(0.00213, text, sizeof(text)), "2.1");
 }
+
+TEST(units_plain_has_no_exponent)
+{
+    static const struct {
+        double value;
+        int digits;
+        const char *text;
+    } cases[] = {{7381.4, 3, "7381"},     {12345678, 4, "12345678"},      {65536, 4, "65536"},
+                 {0.00002, 3, "0.00002"}, {0.0000123456, 3, "0.0000123"}, {203, 4, "203"},
+                 {1.5, 3, "1.5"},         {-12345, 3, "-12345"},          {0, 3, "0"},
+                 {9999.6, 4, "10000"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_string_equal(UNITS_PLAIN(cases[i].digits, cases[i].value), cases[i].text);
+    assert_string_equal(UNITS_SI(7381.4), "7.38 k");
+}

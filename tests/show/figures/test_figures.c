@@ -101,7 +101,7 @@ TEST_IN_DIR(report_says_what_was_measured)
         fixture_assert_svg_has(figures[i], ">not on this machine: pcores<");
     }
     fixture_assert_svg_has("loss", "waiting in the run queue");
-    fixture_assert_svg_has("loss", "alone on 1/2");
+    fixture_assert_svg_has("loss", "solo 1/2");
 }
 
 /* With up to five rounds an interval is their range, and stolen time is part of blocked time. */
@@ -111,7 +111,8 @@ TEST_IN_DIR(report_says_what_intervals_and_blocked_are)
     machine.rounds = STATS_RANGE_BELOW - 1;
     write_data(&machine);
     assert_data_has("efficiency", "Median and range of 5 rounds");
-    assert_data_has("loss", "A bar is the median step of all workers. Lost: ");
+    assert_data_has("loss",
+                    "A bar is the median step of all workers. Lost: 1 - parallel efficiency");
     machine.rounds = STATS_RANGE_BELOW;
     machine.steal = 0.04;
     write_data(&machine);
@@ -161,6 +162,72 @@ TEST_IN_DIR(report_shows_the_rounds_behind_the_headline)
     assert_data_has("throughput", "items/s");
     free(data);
     analysis_free(&analysis);
+    fixture_plots_free(&result);
+}
+
+/* The share that `none` loses, as that figure says it. */
+static void read_lost(const char *figure, char lost[static 8])
+{
+    size_t size;
+    char *data = (char *)fixture_read_plot(figure, "dat", &size), *end = NULL;
+    assert_non_null(data);
+    const char *at = strstr(data, "\"none");
+    assert_non_null(at);
+    assert_non_null(end = strstr(at, "% lost"));
+    *end = '\0';
+    (void)snprintf(lost, 8, "%s", strrchr(at, ' '));
+    free(data);
+}
+
+TEST_IN_DIR(report_says_one_loss_in_all_figures)
+{
+    char loss[8], occupancy[8];
+    write_data(&small);
+    read_lost("loss", loss);
+    read_lost("occupancy", occupancy);
+    assert_string_equal(loss, occupancy);
+    assert_data_has("occupancy", "Lost: 1 - parallel efficiency");
+}
+
+/* Two threads on one CPU wait for each other, also where both are of one worker. */
+TEST_IN_DIR(report_occupancy_counts_threads)
+{
+    static const char map[] = "# map\n";
+    struct result result;
+    struct err err = {0};
+    size_t size, crowded = 0;
+    fixture_plots_make(&small, &result);
+    for (size_t i = 0; i < result.narms; i++) {
+        const struct arm *arm = &result.arms[i];
+        struct worker_result *worker = arm->nobservations ? arm->observations[0].workers : NULL;
+        for (size_t s = 0; arm->placement == PLACE_PARTITION && s < worker->ncpu_samples; s++)
+            worker->cpu_samples[s].os_cpu = 0;
+    }
+    assert_int_equal(plot_result(&result, "host", false, &err), 0);
+    char *data = (char *)fixture_read_plot("occupancy", "dat", &size), *at = data;
+    for (int panel = 0; panel < 4; panel++) /* partition is the last */
+        assert_non_null(at = strstr(at, map)), at += strlen(map);
+    for (char *end = strchr(at, '\n'); at < end - 1; crowded += strtoul(at, &at, 10) >= 18)
+        ;
+    assert_in_range(crowded, 200, 250);
+    free(data);
+    fixture_plots_free(&result);
+}
+
+/* A run of a command is no step. */
+TEST_IN_DIR(report_calls_a_run_a_run)
+{
+    struct result result;
+    struct err err = {0};
+    fixture_plots_make(&small, &result);
+    struct bench command = *result.arms[0].bench;
+    command.one_shot = true;
+    for (size_t i = 0; i < result.narms; i++)
+        result.arms[i].bench = &command;
+    assert_int_equal(plot_result(&result, "host", false, &err), 0);
+    assert_data_has("loss", "where the time of a run goes");
+    assert_data_has("loss", "A bar is the median run of all workers");
+    assert_data_has("step_time", "time of each run");
     fixture_plots_free(&result);
 }
 
@@ -233,8 +300,8 @@ TEST_IN_DIR(report_names_every_number_of_workers)
     assert_data_has("efficiency", "none, 1 worker");
     assert_data_has("efficiency", "partition, 2 workers");
     assert_data_has("step_time", "same, 4 workers");
-    assert_data_has("loss", "alone on 1/2");
-    assert_data_has("loss", "alone on 1/4");
+    assert_data_has("loss", "solo 1/2");
+    assert_data_has("loss", "solo 1/4");
     assert_data_has("occupancy", "4 workers");
 }
 

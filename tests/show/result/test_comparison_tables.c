@@ -73,7 +73,7 @@ TEST(comparison_table_shows_whole_intervals)
         const char *shown;
     } all[] = {{1.6e-5, 0.156, 1.9, " 0.156x <.01x to 1.9x\n"},
                {0.03, 0.98, 35.4, " 0.98x 0.03x to 35x\n"}, /* printed as -97..+3440% before */
-               {5, 1e4, 3e6, " 10000x 5x to >9e3x\n"},
+               {5, 1e4, 3e6, " 10000x 5x to >9kx\n"},
                {1.007, 1.895, 3.57, " 1.90x 1.01x to 3.6x\n"},
                {0.4, 0.6, 0.99996, " 0.60x 0.4x to 0.99x\n"},
                {0.95, 0.975, 0.9998, " -2.5% -5.0 to -0.02%\n"},

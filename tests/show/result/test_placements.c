@@ -461,7 +461,7 @@ TEST_WITHIN(advice_is_never_same, set_up, tear_down)
     assert_string_equal(advice.sentence, "recommended: partition, 5.0x the default in one round.");
     assert_string_equal(advice.command, "contend place --workers 2 --placement partition");
     (void)print(f, false);
-    assert_true(has_line(f, "same 20.0 k 10x -"));
+    assert_true(has_line(f, "same 20.0 k 10x 50%"));
 }
 
 TEST_WITHIN(advice_command_is_the_users_own, set_up, tear_down)

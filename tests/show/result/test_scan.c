@@ -334,3 +334,19 @@ TEST(table_values_of_a_difference_that_is_not_resolved)
     free(text);
     fixture_result_free(&result);
 }
+
+TEST(numbers_of_sentences_have_one_style)
+{
+    static const struct {
+        double value;
+        const char *unit, *text;
+    } cases[] = {{203e-6, "s", "203 us"},        {7381, "items/s", "7.38 k items/s"},
+                 {46516, "us", "46.5 ms"},       {0.0034, "GB/s", "0.0034 GB/s"},
+                 {1.25, "ratio", "1.25"},        {NAN, "us", "-"},
+                 {203, "items/s", "203 items/s"}};
+    char text[48];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_string_equal(
+            number_format_sentence(cases[i].value, cases[i].unit, text, sizeof(text)),
+            cases[i].text);
+}

@@ -133,7 +133,7 @@ TEST_WITHIN(ab_has_the_floors_of_compare, set_up, tear_down)
     assert_int_equal(find(f, "partition", "throughput")->evidence.outcome, OUTCOME_SLOWER);
     const struct comparison *step = find(f, "partition", "step_time");
     assert_int_equal(step->evidence.outcome, OUTCOME_SAME);
-    assert_string_equal(step->reason, "The difference is below 0.2 ns, too small to count.");
+    assert_string_equal(step->reason, "The difference is below 0.200 ns, too small to count.");
 }
 
 TEST_WITHIN(ab_finds_what_is_faster, set_up, tear_down)
