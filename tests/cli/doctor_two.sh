@@ -7,7 +7,7 @@
 . tests/lib/faulty.sh
 rounds=${CONTEND_ROUNDS:-2}
 start_jobs
-for _ in $(seq 60); do plant taskset -c "$first" sleep 300; done # time between the listing and the last binding
+for _ in $(seq 60); do plant taskset -c "$first" sleep 3000; done # time between the listing and the last binding
 pids=()
 for pid in "${faulty[@]}"; do pids+=(--pid "$pid"); done
 
