@@ -2,10 +2,11 @@
 # Runs the README's two commands on a bare machine: a Debian root made by debootstrap, with this checkout in a folder
 # with a blank in its name, no compiler and no CUDA. Takes minutes and needs the network.
 #
-#   tests/fresh.sh [--user] [SUITE]    SUITE defaults to this system's own; packages come from its mirror
+#   tests/fresh.sh [--user] [--with PACKAGE] [SUITE]    SUITE defaults to this system's own; packages come from its mirror
 #
 # With --user a user without sudo runs the commands: root installs the packages that the program asks for, but not
-# gnuplot.
+# gnuplot. --with PACKAGE installs it first, such as openmpi-bin, which comes without its headers. CONTEND_FRESH_TESTS:
+# arguments for ./contend test.
 set -euo pipefail
 
 skip() {
@@ -27,7 +28,9 @@ fi
 root=$2
 shift 2
 as=root
+with=
 [ "${1:-}" != --user ] || { as=user && shift; }
+[ "${1:-}" != --with ] || { with=$2 && shift 2; }
 source_dir=$(cd "$(dirname "$0")/.." && pwd)
 . "$source_dir/tests/lib/bare_root.sh"
 suite=${1:-$(own_suite)}
@@ -55,11 +58,16 @@ ask_root() {
     echo "$said"
     packages=$(sed -n 's/.*install these first: sudo apt-get install //p' <<<"$said")
     [ -n "$packages" ] || return 1
-    in_root root /root apt-get -qq update
     # The list is split on purpose.
     # shellcheck disable=SC2086
-    in_root root /root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
-        ${packages/gnuplot-nox/} >"$root/log" 2>&1 || { tail -n 20 "$root/log" && return 1; }
+    install ${packages/gnuplot-nox/}
+}
+
+# install PACKAGE...
+install() {
+    in_root root /root apt-get -qq update
+    in_root root /root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "$@" \
+        >"$root/log" 2>&1 || { tail -n 20 "$root/log" && return 1; }
 }
 
 copy_checkout() {
@@ -91,10 +99,13 @@ done
 [ $as = root ] || chroot "$root" useradd --create-home --user-group user
 copy_checkout
 
+[ -z "$with" ] || step "$with" install "$with"
 [ $as = root ] || step "what to ask root for" ask_root run
 step "contend run" contend run --out /tmp/r
 [ $as = root ] || step "what to ask root for, to test" ask_root test
-step "contend test" contend test
+# The arguments are split on purpose.
+# shellcheck disable=SC2086
+step "contend test" contend test ${CONTEND_FRESH_TESTS:-}
 step "contend run, again" contend run --out /tmp/again
 
 grep -qE ',pipeline,.*,(ok|noisy),' "$root/tmp/r/rows.csv" || { echo "no good row in rows.csv" && exit 1; }

@@ -202,7 +202,13 @@ check_result() { # check_result DIR
     local dir=$1 bytes done_json done_rows done_samples why
     jq -e . "$dir/run.json" >/dev/null 2>"$scratch/why" ||
         { wrong torn "run.json: $(cat "$scratch/why")" && return; }
-    [ -e "$dir/rows.csv" ] && [ -e "$dir/samples.csv" ] || { wrong torn "a file is missing" && return; }
+    [ -e "$dir/rounds.csv" ] && [ -e "$dir/samples.csv" ] || { wrong torn "a file is missing" && return; }
+    if [ ! -e "$dir/rows.csv" ]; then # it was killed
+        "$CONTEND_BINARY" report --json "$dir" >"$scratch/why" 2>&1 </dev/null || grep -q 'no round of it' "$scratch/why" ||
+            wrong torn "unreadable: $(tail -n 1 "$scratch/why")"
+        check_status "$(jq -r .status "$dir/run.json")" "$(jq '.rounds_done // 0' "$dir/run.json")"
+        return
+    fi
     bytes=$(jq '.samples_bytes // empty' "$dir/run.json")
     head -c "${bytes:-$(stat -c %s "$dir/samples.csv")}" "$dir/samples.csv" >"$scratch/samples.csv"
     [ -z "$bytes" ] || [ "$(stat -c %s "$scratch/samples.csv")" = "$bytes" ] ||
@@ -272,8 +278,8 @@ check_directory() {
     fi
     planned=$rounds
     check_result "$out"
-    new=$(jq '.rounds_done // 0' "$out/run.json" 2>/dev/null)
-    [ "${new:-0}" -ge "$said" ] || wrong lost-round "$said were done, ${new:-none} in run.json"
+    new=$(awk -F, 'NR > 1 && $12 >= n { n = $12 + 1 } END { print n + 0 }' "$out/rounds.csv" 2>/dev/null)
+    [ "${new:-0}" -ge "$said" ] || wrong lost-round "$said were done, ${new:-none} in rounds.csv"
     is_killed || new=$(find "$out" -name '*.tmp' -o -name '.contend-run' -o -name '*.new')
     is_killed || [ -z "$new" ] || wrong litter "$new"
 }

@@ -9,12 +9,17 @@ struct analysis {
     struct rounds rounds;
     struct round_values values;
     struct rows rows;
+    struct result *round; /* owned: the result of a round alone; or NULL */
     struct recommendation
         *recommended; /* owned: of each arm (verdict/advice/recommend.h), or NULL */
 };
 
 /* Errors: -ENOMEM only. Free with analysis_free, also after an error. Borrows from the result. */
 int analysis_make(const struct result *result, struct analysis *analysis, struct err *err);
+/* The same of one round alone, at the same cost in each round: a value compares with the baseline
+ * of that round. */
+int analysis_make_round(const struct result *result, unsigned round, struct analysis *analysis,
+                        struct err *err);
 void analysis_free(struct analysis *analysis);
 
 /*

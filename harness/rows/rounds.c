@@ -471,8 +471,8 @@ const struct round_fields *rounds_find(const struct rounds *rounds, int arm, uns
     if (arm < 0)
         return NULL;
     const struct arm_rounds *of = &rounds->arms[arm];
-    for (size_t i = 0; i < of->n; i++)
-        if (of->fields[i].round == round)
-            return &of->fields[i];
-    return NULL;
+    size_t i = round < of->n ? round + 1 : of->n;
+    while (i && of->fields[i - 1].round > round)
+        i--;
+    return i && of->fields[i - 1].round == round ? &of->fields[i - 1] : NULL;
 }

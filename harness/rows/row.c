@@ -35,31 +35,6 @@ const char *row_text(const struct row *row, const struct row_column *column)
     return *(const char *const *)field ? *(const char *const *)field : "";
 }
 
-void row_set(struct row *row, const struct row_column *column, const char *text)
-{
-    void *field = (char *)row + column->offset;
-    switch (column->kind) {
-    case ROW_CHARS:
-        (void)snprintf(field, column->size, "%s", text);
-        break;
-    case ROW_TEXT:
-        *(const char **)field = text;
-        break;
-    case ROW_UNSIGNED:
-        *(unsigned *)field = (unsigned)strtoul(text, NULL, 10);
-        break;
-    case ROW_SIZE:
-        *(size_t *)field = strtoul(text, NULL, 10);
-        break;
-    case ROW_DOUBLE:
-        *(double *)field = text[0] ? strtod(text, NULL) : NAN;
-        break;
-    case ROW_STATUS:
-        *(enum status *)field = status_find(text);
-        break;
-    }
-}
-
 /* The rows of one arm are made from these. */
 struct maker {
     const struct result *result;

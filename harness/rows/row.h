@@ -52,9 +52,6 @@ extern const struct row_column row_columns[];
 /* A ROW_CHARS, ROW_TEXT or ROW_STATUS column as text. */
 const char *row_text(const struct row *row, const struct row_column *column);
 
-/* Reads back the text of a column from row_text or the writers; a ROW_TEXT borrows `text`. */
-void row_set(struct row *row, const struct row_column *column, const char *text);
-
 struct rows {
     size_t n, capacity;
     struct row *row;

@@ -18,6 +18,8 @@ struct maker {
     struct err *err;
 };
 
+static const struct round_value no_value = {.metric = VALUE_STATUS, .unit = "", .better = "none"};
+
 static const struct arm *arm_of(const struct maker *maker)
 {
     return &maker->result->arms[maker->arm];
@@ -34,33 +36,92 @@ static const struct arm *source_of(const struct maker *maker)
     return &maker->result->arms[rounds_of(maker)->source];
 }
 
-/* The arm's observation of a round, or NULL. */
-static const struct observation *of_round(const struct arm *arm, unsigned round)
-{
-    for (size_t o = 0; o < arm->nobservations; o++)
-        if (arm->observations[o].round == round)
-            return &arm->observations[o];
-    return NULL;
-}
-
-int values_append(struct round_values *values, const struct round_value *value, struct err *err)
+int values_append(struct round_values *values, size_t arm, const struct round_value *value,
+                  struct err *err)
 {
     struct round_value *added = array_add(values->value, values->n, values->capacity);
     if (!added)
         return err_set(err, -ENOMEM, "out of memory for %zu values", values->n + 1);
     *added = *value;
+    added->arm = arm;
+    added->place = values->n;
     return 0;
 }
 
-int values_close_arm(struct round_values *values, struct err *err)
+static int by_name(const void *a, const void *b)
 {
-    size_t *grown = realloc(values->first, (values->narms + 2) * sizeof(*grown));
-    if (!grown)
-        return err_set(err, -ENOMEM, "out of memory for %zu arms", values->narms);
-    values->first = grown;
-    grown[0] = 0;
-    grown[++values->narms] = values->n;
+    const struct round_value *x = a, *y = b;
+    int order = (x->arm > y->arm) - (x->arm < y->arm);
+    order = order ? order : strcmp(x->metric, y->metric);
+    order = order ? order : dims_compare(&x->dims, &y->dims);
+    return order ? order : (x->place > y->place) - (x->place < y->place);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct round_value *x = a, *y = b;
+    int order = (x->arm > y->arm) - (x->arm < y->arm);
+    order = order ? order : (x->place > y->place) - (x->place < y->place);
+    return order ? order : (x->round > y->round) - (x->round < y->round);
+}
+
+/* Metrics of all benchmarks first, as in their table; then others, as they came first. */
+static size_t place_of(const struct round_value *value)
+{
+    enum { GENERAL = 1000 };
+    const struct metric_info *metric = value->dims.n ? NULL : metric_find(value->metric);
+    if (!strcmp(value->metric, VALUE_STATUS))
+        return 0;
+    return metric ? 1 + (size_t)(metric - metrics) : GENERAL + value->place;
+}
+
+/* Keeps a value, in place of one without a round. -EINVAL: it contradicts the one before it. */
+static int keep(struct round_values *values, const struct round_value *value, struct err *err)
+{
+    const struct round_value *last = values->n ? &values->value[values->n - 1] : NULL;
+    bool begins = !last || last->arm != value->arm || last->place != value->place;
+    if (!begins && last->round != VALUE_NO_ROUND && last->round == value->round)
+        return err_set(err, -EINVAL, "%.60s has two values in round %d", value->metric,
+                       value->round);
+    if (!begins &&
+        (strcmp(last->unit, value->unit) != 0 || strcmp(last->better, value->better) != 0))
+        return err_set(err, -EINVAL, "%.60s is in %.30s, %s is better, and in %.30s, %s",
+                       value->metric, last->unit, last->better, value->unit, value->better);
+    values->n += begins || last->round != VALUE_NO_ROUND;
+    values->value[values->n - 1] = *value;
     return 0;
+}
+
+static int index_arms(struct round_values *values, size_t narms, struct err *err)
+{
+    size_t *first = calloc(narms + 1, sizeof(*first)), at = 0;
+    values->first = first;
+    values->narms = narms;
+    for (size_t arm = 0; first && arm < narms; arm++) {
+        while (at < values->n && values->value[at].arm == arm)
+            at++;
+        first[arm + 1] = at;
+    }
+    return first ? 0 : err_set(err, -ENOMEM, "out of memory for %zu arms", narms);
+}
+
+int values_sort(struct round_values *values, size_t narms, struct err *err)
+{
+    struct round_value *all = values->value;
+    const size_t n = values->n;
+    int rc = 0;
+    if (n)
+        qsort(all, n, sizeof(*all), by_name);
+    for (size_t i = 0; i < n; i++) {
+        bool begins = !i || all[i].arm != all[i - 1].arm || !values_alike(&all[i], &all[i - 1]);
+        all[i].place = begins ? place_of(&all[i]) : all[i - 1].place;
+    }
+    if (n)
+        qsort(all, n, sizeof(*all), by_place);
+    values->n = 0;
+    for (size_t i = 0; i < n && !rc; i++)
+        rc = keep(values, &all[i], err);
+    return rc ? rc : index_arms(values, narms, err);
 }
 
 /* Appends with the status and reason of its round, or of its baseline's round if that is worse. */
@@ -74,96 +135,41 @@ static int append(const struct maker *maker, struct round_value value,
     value.base = by_base ? base_arm : -1;
     if (value.doubt && value.status < STATUS_NOISY)
         value.status = STATUS_NOISY;
-    return values_append(maker->values, &value, maker->err);
+    return values_append(maker->values, maker->arm, &value, maker->err);
 }
 
-static int append_absent(const struct maker *maker, struct round_value value,
-                         const struct observation *own, const struct err *why)
+/* Appends why there is no value. */
+static int append_none(const struct maker *maker, struct round_value value, int round,
+                       enum status status, const char *reason)
 {
-    value.round = (int)own->round;
-    value.status = why->code == -ENOTSUP ? STATUS_SKIPPED : STATUS_FAILED;
-    value.reason = why->msg;
-    value.base = -1;
-    return values_append(maker->values, &value, maker->err);
-}
-
-static int append_status(const struct maker *maker, int round, enum status status,
-                         const char *reason)
-{
-    const struct round_value value = {.metric = VALUE_STATUS,
-                                      .unit = "",
-                                      .better = "none",
-                                      .round = round,
-                                      .value = NAN,
-                                      .status = status,
-                                      .base = -1,
-                                      .reason = reason};
-    return values_append(maker->values, &value, maker->err);
-}
-
-/* Appends a status for each round without values, or for the arm if it has no round at all. */
-static int append_statuses(const struct maker *maker)
-{
-    const struct arm *source = source_of(maker);
-    const struct arm_rounds *rounds = rounds_of(maker);
-    int rc = 0;
-    if (arm_of(maker)->plan.status == PLAN_SKIPPED || !source->nobservations)
-        return append_status(maker, VALUE_NO_ROUND, rounds->status, rounds->reason);
-    for (size_t o = 0; o < source->nobservations && !rc; o++) {
-        const struct observation *of = &source->observations[o];
-        if (of->status > STATUS_CENSORED)
-            rc = append_status(maker, (int)of->round, of->status, of->reason);
-    }
-    return rc;
-}
-
-static int append_metric(const struct maker *maker, const struct metric_info *metric)
-{
-    const struct arm_rounds *rounds = rounds_of(maker);
-    int base_arm = rounds->baseline[metric->baseline], rc = 0;
-    size_t before = maker->values->n;
-    struct round_value value = {.metric = metric->name,
-                                .unit = metric->unit ? metric->unit : rounds->rate_unit,
-                                .better = metric->better};
-    for (size_t i = 0; i < rounds->n && !rc; i++) {
-        const struct round_fields *own = &rounds->fields[i];
-        const struct round_fields *base = rounds_find(maker->rounds, base_arm, own->round);
-        value.value = metric_value(metric, own, base, rounds->slices);
-        if (isnan(value.value))
-            continue;
-        const struct observation *of_base =
-            base ? of_round(&maker->result->arms[maker->rounds->arms[base_arm].source], own->round)
-                 : NULL;
-        rc = append(maker, value, of_round(source_of(maker), own->round), of_base, base_arm);
-    }
-    if (rc || maker->values->n > before || !metric->absent)
-        return rc;
-    value.round = VALUE_NO_ROUND;
+    value.round = round;
     value.value = NAN;
-    value.status = STATUS_SKIPPED;
+    value.status = status;
     value.base = -1;
-    value.reason = metric->absent;
-    return values_append(maker->values, &value, maker->err);
+    value.reason = reason;
+    return values_append(maker->values, maker->arm, &value, maker->err);
 }
 
-static int append_stage(const struct maker *maker, const struct bench_stage *stage, unsigned index)
+static int append_metric(const struct maker *maker, const struct metric_info *metric,
+                         const struct observation *own, const struct round_fields *fields)
 {
     const struct arm_rounds *rounds = rounds_of(maker);
-    struct round_value value = {.metric = METRIC_STAGE,
-                                .unit = "s",
-                                .better = "lower",
-                                .dims = dims_parse(arm_of(maker)->bench, stage->key)};
-    bool any = stage->kind == STAGE_OTHER;
-    int rc = 0;
-    for (size_t i = 0; i < rounds->n; i++)
-        any = any || rounds->fields[i].stage_time[index] > 0;
-    for (size_t i = 0; any && i < rounds->n && !rc; i++) {
-        value.value = rounds->fields[i].stage_time[index];
-        if (!isnan(value.value))
-            rc =
-                append(maker, value, of_round(source_of(maker), rounds->fields[i].round), NULL, -1);
-    }
-    return rc;
+    int base_arm = rounds->baseline[metric->baseline];
+    const struct round_fields *base = rounds_find(maker->rounds, base_arm, own->round);
+    const struct round_value value = {
+        .metric = metric->name,
+        .unit = metric->unit ? metric->unit : rounds->rate_unit,
+        .better = metric->better,
+        .value = metric_value(metric, fields, base, rounds->slices),
+    };
+    if (isnan(value.value))
+        return !metric->absent
+                   ? 0
+                   : append_none(maker, value, VALUE_NO_ROUND, STATUS_SKIPPED, metric->absent);
+    size_t source = base ? maker->rounds->arms[base_arm].source : 0;
+    return append(maker, value, own,
+                  base ? arm_observation(&maker->result->arms[source], own->round) : NULL,
+                  base_arm);
 }
 
 /* Why no step has stage times. */
@@ -177,24 +183,35 @@ static const char *why_no_stages(const struct arm *source)
 }
 
 /* A stage that took no time in any round is left out: it belongs to another path of a step. */
-static int append_stages(const struct maker *maker)
+static bool has_stage(const struct maker *maker, const struct bench_stage *stage, size_t index)
+{
+    const struct arm_rounds *rounds = rounds_of(maker);
+    bool any = stage->kind == STAGE_OTHER;
+    for (size_t i = 0; i < rounds->n && !any; i++)
+        any = rounds->fields[i].stage_time[index] > 0;
+    return any;
+}
+
+static int append_stages(const struct maker *maker, const struct bench_stage *stages)
 {
     const struct arm *source = source_of(maker);
+    const struct arm_rounds *rounds = rounds_of(maker);
+    const struct round_value none = {.metric = METRIC_STAGE, .unit = "s", .better = "lower"};
     size_t before = maker->values->n;
     int rc = 0;
-    for (unsigned i = 0; source->bench->stages && source->bench->stages[i].name && !rc; i++)
-        rc = append_stage(maker, &source->bench->stages[i], i);
-    if (rc || !source->bench->stages || maker->values->n > before)
+    for (size_t s = 0; stages && stages[s].name && !rc; s++) {
+        struct round_value value = none;
+        value.dims = dims_parse(arm_of(maker)->bench, stages[s].key);
+        for (size_t i = 0; has_stage(maker, &stages[s], s) && i < rounds->n && !rc; i++) {
+            value.value = rounds->fields[i].stage_time[s];
+            if (!isnan(value.value))
+                rc = append(maker, value, arm_observation(source, rounds->fields[i].round), NULL,
+                            -1);
+        }
+    }
+    if (rc || !stages || maker->values->n > before)
         return rc;
-    const struct round_value none = {.metric = METRIC_STAGE,
-                                     .unit = "s",
-                                     .better = "lower",
-                                     .round = VALUE_NO_ROUND,
-                                     .value = NAN,
-                                     .status = STATUS_SKIPPED,
-                                     .base = -1,
-                                     .reason = why_no_stages(source)};
-    return values_append(maker->values, &none, maker->err);
+    return append_none(maker, none, VALUE_NO_ROUND, STATUS_SKIPPED, why_no_stages(source));
 }
 
 /* Worker 0, which emitted the values of an observation; NULL if that is not usable. */
@@ -225,76 +242,44 @@ static const struct value *find_like(const struct observation *of, const struct 
     return NULL;
 }
 
-/* True if a round before `observation` has the value already. */
-static bool seen_before(const struct arm *arm, size_t observation, const struct value *like,
-                        size_t hint)
+static int append_retention(const struct maker *maker, const struct observation *own,
+                            const struct value *loaded, size_t hint)
 {
-    for (size_t o = 0; o < observation; o++)
-        if (find_like(&arm->observations[o], like, hint))
-            return true;
-    return false;
+    const int idle = rounds_of(maker)->baseline[BASELINE_IDLE];
+    const struct bench_metric *metric = &source_of(maker)->bench->metrics[loaded->metric];
+    const struct observation *base =
+        idle < 0 ? NULL : arm_observation(&maker->result->arms[idle], own->round);
+    const struct value *alone = metric->retention ? find_like(base, loaded, hint) : NULL;
+    struct round_value value = {
+        .metric = "retention", .unit = "ratio", .better = "higher", .dims = loaded->dims};
+    if (!alone)
+        return 0;
+    value.value = strcmp(metric->better, "higher") ? alone->value / loaded->value
+                                                   : loaded->value / alone->value;
+    return isnan(value.value) ? 0 : append(maker, value, own, base, idle);
 }
 
-static int append_emitted(const struct maker *maker, size_t observation, const struct value *like,
-                          size_t hint)
+static int append_emitted(const struct maker *maker, const struct observation *own)
 {
+    const struct worker_result *worker = emitted(own);
     int rc = 0;
-    const struct arm *source = source_of(maker);
-    const struct bench_metric *metric = &source->bench->metrics[like->metric];
-    for (size_t o = observation; o < source->nobservations && !rc; o++) {
-        const struct observation *own = &source->observations[o];
-        const struct value *found = find_like(own, like, hint);
-        const struct err *why = found ? reason_of(own, found) : NULL;
+    for (size_t i = 0; worker && i < worker->nvalues && !rc; i++) {
+        const struct value *of = &worker->values[i];
+        const struct bench_metric *metric = &source_of(maker)->bench->metrics[of->metric];
+        const struct err *why = reason_of(own, of);
         const struct round_value value = {.metric = metric->name,
                                           .unit = metric->unit,
                                           .better = metric->better,
-                                          .dims = like->dims,
-                                          .value = found ? found->value : (double)NAN,
+                                          .dims = of->dims,
+                                          .value = of->value,
                                           .doubt = why && !why->code ? why->msg : NULL};
         if (!isnan(value.value))
             rc = append(maker, value, own, NULL, -1);
         else if (why && why->code)
-            rc = append_absent(maker, value, own, why);
-    }
-    return rc;
-}
-
-static int append_retention(const struct maker *maker, const struct value *like, size_t hint)
-{
-    int rc = 0, idle = rounds_of(maker)->baseline[BASELINE_IDLE];
-    const struct arm *source = source_of(maker);
-    bool higher = strcmp(source->bench->metrics[like->metric].better, "higher") == 0;
-    for (size_t o = 0; idle >= 0 && o < source->nobservations && !rc; o++) {
-        const struct observation *own = &source->observations[o];
-        const struct observation *base = of_round(&maker->result->arms[idle], own->round);
-        const struct value *loaded = find_like(own, like, hint);
-        const struct value *alone = find_like(base, like, hint);
-        struct round_value value = {
-            .metric = "retention", .unit = "ratio", .better = "higher", .dims = like->dims};
-        if (!loaded || !alone)
-            continue;
-        value.value = higher ? loaded->value / alone->value : alone->value / loaded->value;
-        if (!isnan(value.value))
-            rc = append(maker, value, own, base, idle);
-    }
-    return rc;
-}
-
-/* By metric and key, in the order in which the first round that has them emitted them. */
-static int append_all_emitted(const struct maker *maker)
-{
-    const struct arm *source = source_of(maker);
-    int rc = 0;
-    for (size_t o = 0; o < source->nobservations; o++) {
-        const struct worker_result *worker = emitted(&source->observations[o]);
-        for (size_t i = 0; worker && i < worker->nvalues && !rc; i++) {
-            const struct value *like = &worker->values[i];
-            if (o && seen_before(source, o, like, i))
-                continue;
-            rc = append_emitted(maker, o, like, i);
-            if (!rc && source->bench->metrics[like->metric].retention)
-                rc = append_retention(maker, like, i);
-        }
+            rc = append_none(maker, value, (int)own->round,
+                             why->code == -ENOTSUP ? STATUS_SKIPPED : STATUS_FAILED, why->msg);
+        if (!rc)
+            rc = append_retention(maker, own, of, i);
     }
     return rc;
 }
@@ -308,18 +293,30 @@ static bool applies(const struct arm *arm, const struct metric_info *metric)
     return metric->baseline == BASELINE_NONE || !arm->is_baseline;
 }
 
+static int append_round(const struct maker *maker, const struct observation *own)
+{
+    const struct round_fields *fields = rounds_find(maker->rounds, (int)maker->arm, own->round);
+    int rc = 0;
+    if (!fields)
+        return append_none(maker, no_value, (int)own->round, own->status, own->reason);
+    for (const struct metric_info *metric = metrics; metric->name && !rc; metric++)
+        if (applies(arm_of(maker), metric))
+            rc = append_metric(maker, metric, own, fields);
+    return rc ? rc : append_emitted(maker, own);
+}
+
 static int append_arm(const struct maker *maker)
 {
-    const struct arm *arm = arm_of(maker);
-    int rc = append_statuses(maker);
-    if (rc || !rounds_of(maker)->n)
-        return rc;
-    for (const struct metric_info *metric = metrics; metric->name && !rc; metric++)
-        if (applies(arm, metric))
-            rc = append_metric(maker, metric);
-    if (!rc)
-        rc = append_stages(maker);
-    return rc ? rc : append_all_emitted(maker);
+    const struct arm *source = source_of(maker);
+    const struct arm_rounds *rounds = rounds_of(maker);
+    int rc = 0;
+    if (arm_of(maker)->plan.status == PLAN_SKIPPED || !source->nobservations)
+        return append_none(maker, no_value, VALUE_NO_ROUND, rounds->status, rounds->reason);
+    if (rounds->n)
+        rc = append_stages(maker, source->bench->stages);
+    for (size_t o = 0; o < source->nobservations && !rc; o++)
+        rc = append_round(maker, &source->observations[o]);
+    return rc;
 }
 
 int values_make(const struct result *result, const struct rounds *rounds,
@@ -328,12 +325,9 @@ int values_make(const struct result *result, const struct rounds *rounds,
     struct maker maker = {.result = result, .rounds = rounds, .values = values, .err = err};
     int rc = 0;
     *values = (struct round_values){0};
-    for (maker.arm = 0; maker.arm < rounds->narms && !rc; maker.arm++) {
+    for (maker.arm = 0; maker.arm < rounds->narms && !rc; maker.arm++)
         rc = append_arm(&maker);
-        if (!rc)
-            rc = values_close_arm(values, err);
-    }
-    return rc;
+    return rc ? rc : values_sort(values, rounds->narms, err);
 }
 
 void values_free(struct round_values *values)

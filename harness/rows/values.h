@@ -27,6 +27,7 @@ struct round_value {
     int base;           /* the arm that status and reason come from; -1 = its own */
     const char *reason; /* why the status is not ok; may have several lines */
     const char *doubt;  /* of the benchmark (bench_emit_doubt), or NULL */
+    size_t arm, place;  /* set by values_append and values_sort */
 };
 
 /* Ordered by arm, within an arm by metric as in rows.csv, within a metric by key. */
@@ -48,10 +49,12 @@ int values_make(const struct result *result, const struct rounds *rounds,
                 struct round_values *values, struct err *err);
 void values_free(struct round_values *values);
 
-/* Appends a value. Call values_close_arm after the last value of an arm. Errors: -ENOMEM only. */
-int values_append(struct round_values *values, const struct round_value *value, struct err *err);
-/* Ends the values of an arm: those of the next arm follow. Errors: -ENOMEM only. */
-int values_close_arm(struct round_values *values, struct err *err);
+/* Appends a value of an arm. Call values_sort after the last. Errors: -ENOMEM only. */
+int values_append(struct round_values *values, size_t arm, const struct round_value *value,
+                  struct err *err);
+/* Orders values that were appended in any order. One without a round is dropped if its metric and
+ * key have another. -EINVAL: they contradict each other. */
+int values_sort(struct round_values *values, size_t narms, struct err *err);
 
 /* Why a value is not simply ok, in one line: shared measurement, doubt, or the reason of its round
  * or of its baseline. Returns buf. */

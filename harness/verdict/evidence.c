@@ -30,14 +30,13 @@ const char *evidence_interval_name(const struct evidence *evidence)
     return evidence->level > 0 ? "95%" : "range";
 }
 
-/* The rounds that both have, and what the test does not reject, as logarithms. */
+/* The rounds that both have. */
 struct question {
     const struct evidence_rule *rule;
     size_t n;
     double *base, *other, *log_ratio, *log_sum, *scratch; /* n values each */
     bool *swapped;
     struct sequential test;
-    struct sequential_interval kept;
 };
 
 static unsigned order_in(const struct analysis *analysis, size_t arm, int round)
@@ -95,9 +94,9 @@ static void measure(const struct question *question, struct evidence *evidence)
     evidence->other = stats_sort_median(question->other, n);
 }
 
-static bool is_ahead(const struct question *question, const struct evidence *evidence)
+static bool is_ahead(const struct question *question, bool is_above,
+                     const struct evidence *evidence)
 {
-    const bool is_above = question->kept.low > 0;
     bool is_clear = question->rule->is_tested && evidence->rounds >= SEQUENTIAL_LEAST
                         ? is_above
                         : evidence->rounds == 1 || evidence->low > 1;
@@ -125,17 +124,17 @@ static double more_rounds(const struct question *question)
 
 static void judge_change(const struct question *question, struct evidence *evidence)
 {
-    const struct sequential_interval *kept = &question->kept;
+    const struct sequential_interval kept = sequential_interval(&question->test, EVIDENCE_ALPHA);
     const double threshold = log1p(question->rule->within);
-    const bool more = kept->low > 0, less = kept->high < 0;
-    const bool within = kept->low > -threshold && kept->high < threshold;
+    const bool more = kept.low > 0, less = kept.high < 0;
+    const bool within = kept.low > -threshold && kept.high < threshold;
     const bool is_small = fabs(evidence->other - evidence->base) < question->rule->least;
-    const bool is_known = isfinite(kept->low) && isfinite(kept->high);
+    const bool is_known = isfinite(kept.low) && isfinite(kept.high);
     evidence->against_same =
         fmax(sequential_above(&question->test, 0), sequential_below(&question->test, 0)) - log(2);
     evidence->level = 1 - EVIDENCE_ALPHA;
-    evidence->low = is_known ? exp(kept->low) : (double)NAN;
-    evidence->high = is_known ? exp(kept->high) : (double)NAN;
+    evidence->low = is_known ? exp(kept.low) : (double)NAN;
+    evidence->high = is_known ? exp(kept.high) : (double)NAN;
     evidence->outcome = within || (is_small && (more || less))   ? OUTCOME_SAME
                         : !more && !less                         ? OUTCOME_UNCLEAR
                         : more != question->rule->less_is_better ? OUTCOME_FASTER
@@ -170,16 +169,20 @@ static void judge(const struct analysis *analysis, const struct evidence_group g
         evidence->foreign = share_of(analysis, groups, "foreign_cpu");
         evidence->steal = share_of(analysis, groups, "steal");
     }
-    if (rule->is_change || rule->is_tested || is_disturbed) {
+    const bool is_tested = rule->is_change || rule->is_tested || is_disturbed;
+    if (is_tested)
         sequential_prepare(&question->test);
-        question->kept = sequential_interval(&question->test, EVIDENCE_ALPHA);
-    }
-    if (rule->is_change)
+    if (rule->is_change) {
         judge_change(question, evidence);
-    else
-        evidence->outcome = is_ahead(question, evidence)                ? OUTCOME_FASTER
-                            : question->kept.high < log1p(rule->within) ? OUTCOME_SAME
-                                                                        : OUTCOME_UNCLEAR;
+        return;
+    }
+    const double enough = log(2 / EVIDENCE_ALPHA);
+    const bool is_above = is_tested && sequential_above(&question->test, 0) >= enough;
+    const bool is_within =
+        is_tested && sequential_below(&question->test, log1p(rule->within)) >= enough;
+    evidence->outcome = is_ahead(question, is_above, evidence) ? OUTCOME_FASTER
+                        : is_within                            ? OUTCOME_SAME
+                                                               : OUTCOME_UNCLEAR;
 }
 
 struct evidence evidence_of_groups(const struct analysis *analysis,
@@ -189,17 +192,18 @@ struct evidence evidence_of_groups(const struct analysis *analysis,
     const size_t n = groups[0].n > groups[1].n ? groups[0].n : groups[1].n;
     struct evidence evidence = evidence_none;
     double *room = calloc(n + 1, 7 * sizeof(*room) + sizeof(bool));
+    if (!room) {
+        evidence.outcome = OUTCOME_ERROR;
+        return evidence;
+    }
     struct question question = {.rule = rule,
                                 .base = room,
                                 .other = room + n,
                                 .log_ratio = room + 2 * n,
                                 .log_sum = room + 3 * n,
                                 .scratch = room + 4 * n,
-                                .swapped = (bool *)(room + 7 * n),
-                                .kept = {-(double)INFINITY, (double)INFINITY}};
-    evidence.outcome = room ? OUTCOME_NONE : OUTCOME_ERROR;
-    if (room)
-        pair(analysis, groups, &question, &evidence);
+                                .swapped = (bool *)(room + 7 * n)};
+    pair(analysis, groups, &question, &evidence);
     question.test = (struct sequential){.x = question.log_ratio,
                                         .sum = question.log_sum,
                                         .swapped = question.swapped,
@@ -209,7 +213,7 @@ struct evidence evidence_of_groups(const struct analysis *analysis,
                                         .n = question.n};
     if (evidence.rounds) {
         judge(analysis, groups, &question, &evidence);
-    } else if (room) {
+    } else {
         evidence.base = median_in(&groups[0], question.scratch);
         evidence.other = median_in(&groups[1], question.scratch);
     }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# After kill -9 at any time, run.json gives the number of complete rounds and where they end in samples.csv. Beyond that
-# point a line may be cut, yet look complete.
+# After kill -9 at any time, run.json gives a number of complete rounds and where they end in samples.csv. Beyond that
+# point a line may be cut, yet look complete. 'contend report' reads all rounds.
 . tests/lib/cli.sh
 needs jq
 out="$scratch/out"
@@ -25,6 +25,16 @@ for rounds in 1 2 3; do
         fail "other rounds than the $done_rounds that run.json speaks of"
     jq -e '.status == "interrupted" and .ended == null' "$out/run.json" > /dev/null ||
         fail "run.json: $(jq '.status, .ended' "$out/run.json")"
+    # Its rounds are all read, also those that run.json does not mention, and not the line that is cut.
+    whole=$(awk -F, '$9 == "throughput" && NF == 15' "$out/rounds.csv" | wc -l)
+    [ "$whole" -ge "$done_rounds" ] || fail "rounds.csv has $whole rounds of $done_rounds"
+    for cut in '' 'fixture,fake'; do
+        printf %s "$cut" >>"$out/rounds.csv"
+        "$CONTEND_FAKE" report "$out" --json >"$scratch/said" 2>"$scratch/log" </dev/null ||
+            fail "report: $(cat "$scratch/log")"
+        read_rounds=$(jq '[.[] | select(.metric == "throughput") | .rounds] | max' "$scratch/said")
+        [ "$read_rounds" = "$whole" ] || fail "$whole rounds are there, $read_rounds were read"
+    done
     rm -r "$out"
 done
 finish

@@ -9,13 +9,19 @@
 needs two-cpus
 ran=0
 
-# expect_command ID PATTERN: the last look's finding of that id has that command.
-expect_command() {
-    # shellcheck disable=SC2254 # a pattern
-    case $(command_of "$1") in
-    $2) ;;
-    *) fail "$1: not '$2': $(cat "$scratch/seen")" ;;
-    esac
+# advises ID PATTERN PID...: doctor reports that finding with that command. A look that begins before the program does
+# knows too little of it, so there are three.
+advises() {
+    local id=$1 pattern=$2
+    shift 2
+    for _ in 1 2 3; do
+        sees "$id" "$@" || break
+        # shellcheck disable=SC2254 # a pattern
+        case $(command_of "$id") in
+        $pattern) return ;;
+        esac
+    done
+    fail "$id: not '$pattern': $(cat "$scratch/seen")"
 }
 
 # healthy ID PID...: no finding of that id in three looks.
@@ -39,8 +45,7 @@ threading.Thread(target=work).start()"
     plant taskset -c "$second" python3 -c 'while True: sum(range(10000))'
 }
 escape "$second"
-sees mask_escape "${faulty[@]}" || fail "a thread outside the mask is not seen: $(cat "$scratch/seen")"
-expect_command mask_escape ''
+advises mask_escape '' "${faulty[@]}"
 end_faults
 escape "$first"
 healthy mask_escape "${faulty[@]}"
@@ -49,10 +54,11 @@ if python3 -c 'import ctypes; ctypes.CDLL("libopenblas.so.0").openblas_get_paral
     ran=$((ran + 1))
     nested=(python3 tests/lib/pool.py nested "$((2 * $(nproc)))" "$scratch/count")
     plant env -u OPENBLAS_NUM_THREADS "${nested[@]}"
-    sees more_threads_than_cpus "${faulty[@]}" || fail "nested pools are not seen: $(cat "$scratch/seen")"
-    expect_command more_threads_than_cpus "OPENBLAS_NUM_THREADS=1 *${nested[*]}"
+    advises more_threads_than_cpus "OPENBLAS_NUM_THREADS=1 *${nested[*]}" "${faulty[@]}"
     end_faults
     plant env OPENBLAS_NUM_THREADS=1 "${nested[@]}"
+    healthy more_threads_than_cpus "${faulty[@]}"
+    plant env -u OPENBLAS_NUM_THREADS python3 tests/lib/pool.py nested 1 "$scratch/count" # one caller
     healthy more_threads_than_cpus "${faulty[@]}"
 fi
 
@@ -77,8 +83,7 @@ END
     GOCACHE="$scratch/cache" HOME="$scratch" go build -o "$scratch/spin" "$scratch/main.go" || fail "go build"
     quota 20
     plant "${within[@]}" env GOMAXPROCS=8 "$scratch/spin"
-    sees team_over_quota "${faulty[0]}" || fail "Go over its quota is not seen: $(cat "$scratch/seen")"
-    expect_command team_over_quota "GOMAXPROCS=1 $scratch/spin"
+    advises team_over_quota "GOMAXPROCS=1 $scratch/spin" "${faulty[0]}"
     end_faults
     plant "${within[@]}" env GOMAXPROCS=1 "$scratch/spin"
     healthy team_over_quota "${faulty[0]}"
@@ -98,8 +103,7 @@ END
     javac -d "$scratch" "$scratch/Spin.java" || fail "javac"
     quota 20
     plant "${within[@]}" java -XX:ActiveProcessorCount=8 -cp "$scratch" Spin
-    sees team_over_quota "${faulty[0]}" || fail "a JVM over its quota is not seen: $(cat "$scratch/seen")"
-    expect_command team_over_quota "java -XX:ActiveProcessorCount=1 -cp $scratch Spin"
+    advises team_over_quota "java -XX:ActiveProcessorCount=1 -cp $scratch Spin" "${faulty[0]}"
     end_faults
     plant "${within[@]}" java -cp "$scratch" Spin
     healthy team_over_quota "${faulty[0]}"

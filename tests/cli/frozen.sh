@@ -25,7 +25,7 @@ is_over() {
     ! kill -0 "$run" 2>/dev/null
 }
 one_round() { # on disk
-    [ "$(wc -l 2>/dev/null < "$out/rows.csv" || echo 0)" -gt 1 ]
+    [ "$(wc -l 2>/dev/null < "$out/rounds.csv" || echo 0)" -gt 1 ]
 }
 caught() { # a worker that has not ended before it was held
     pgrep -P "$run" -f ' __worker ' | head -1 > "$group/cgroup.procs" && echo FROZEN > "$group/freezer.state" &&

@@ -3,7 +3,7 @@
 . tests/lib/cli.sh
 
 out=$scratch/out
-on_disk() { [ -e "$out/rows.csv" ] && [ "$(wc -l <"$out/rows.csv")" -gt 1 ]; }
+on_disk() { [ -e "$out/rounds.csv" ] && [ "$(wc -l <"$out/rounds.csv")" -gt 1 ]; }
 "$CONTEND_FAKE" run fake --placement none --workers 1 --no-baselines --no-canary --time 0.01 --warmup 0.01 \
     --rounds 1000 --no-plots --out "$out" >"$out.log" 2>&1 </dev/null &
 run=$!

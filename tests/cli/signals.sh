@@ -18,7 +18,7 @@ start() { # start OUT ROUNDS [option...]: a run in the background, until a round
     wait_for 60 on_disk "$out" || fail "no round finished within a minute: $(cat "$out.log")"
 }
 on_disk() { # on_disk OUT: it has a row, and the next round runs
-    [ "$(wc -l < "$1/rows.csv" 2>/dev/null || echo 0)" -gt 1 ] && [ -n "$(workers_of)" ]
+    [ "$(wc -l < "$1/rounds.csv" 2>/dev/null || echo 0)" -gt 1 ] && [ -n "$(workers_of)" ]
 }
 
 # After kill -9 of the parent, all workers end within a moment.

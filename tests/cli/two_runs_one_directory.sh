@@ -7,7 +7,7 @@ run=("$CONTEND_FAKE" run fake --placement none --workers 2 --no-baselines --time
     --no-plots)
 
 on_disk() { # on_disk OUT: a round of it
-    [ -e "$1/rows.csv" ] && [ "$(wc -l < "$1/rows.csv")" -gt 1 ]
+    [ -e "$1/rounds.csv" ] && [ "$(wc -l < "$1/rounds.csv")" -gt 1 ]
 }
 out="$scratch/out"
 start() { # in the background, until a round is there

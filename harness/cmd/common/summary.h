@@ -1,4 +1,4 @@
-/* The summary at a run's end: verdict, table and findings, read from the result's files. */
+/* The summary of a result: verdict, table and findings. */
 #ifndef CONTEND_CMD_COMMON_SUMMARY_H
 #define CONTEND_CMD_COMMON_SUMMARY_H
 

@@ -176,58 +176,22 @@ int builds_observe(void *arg, const struct arm *arm, struct signals *signals,
     return 0;
 }
 
-static const struct round_value *values_of(const struct build_run *run, size_t *n)
-{
-    const struct round_values *values = &run->recorded.analysis.values;
-    *n = values->first[run->recorded_arm + 1] - values->first[run->recorded_arm];
-    return &values->value[values->first[run->recorded_arm]];
-}
-
-static const struct round_value *find_value(const struct build_run *run,
-                                            const struct round_value *like)
-{
-    size_t n;
-    const struct round_value *values = values_of(run, &n);
-    for (size_t i = 0; i < n; i++)
-        if (values_alike(&values[i], like))
-            return &values[i];
-    return NULL;
-}
-
-/* Adds the values of all runs of the arm at one metric and key, unless an earlier run had it. */
-static int add_group(const struct builds *builds, size_t first, const struct round_value *like,
-                     struct round_values *values, struct err *err)
-{
-    const struct arm *arm = builds->runs[first]->arm;
-    int rc = 0;
-    for (size_t i = 0; i < first; i++)
-        if (builds->runs[i]->arm == arm && find_value(builds->runs[i], like))
-            return 0;
-    for (size_t i = first; i < builds->n && !rc; i++) {
-        const struct round_value *found =
-            builds->runs[i]->arm == arm ? find_value(builds->runs[i], like) : NULL;
-        if (!found)
-            continue;
-        struct round_value value = *found;
-        value.round = (int)builds->runs[i]->round;
-        value.base = -1;
-        rc = values_append(values, &value, err);
-    }
-    return rc;
-}
-
-static int add_arm(const struct builds *builds, const struct arm *arm, struct round_values *values,
+/* Adds the values of a run, which become those of its round here. */
+static int add_run(const struct build_run *run, size_t arm, struct round_values *values,
                    struct err *err)
 {
+    const struct round_values *own = &run->recorded.analysis.values;
     int rc = 0;
-    for (size_t i = 0; i < builds->n && !rc; i++) {
-        size_t n;
-        const struct round_value *of = values_of(builds->runs[i], &n);
-        for (size_t k = 0; builds->runs[i]->arm == arm && k < n && !rc; k++)
-            if (of[k].round != VALUE_NO_ROUND)
-                rc = add_group(builds, i, &of[k], values, err);
+    for (size_t i = own->first[run->recorded_arm]; i < own->first[run->recorded_arm + 1] && !rc;
+         i++) {
+        struct round_value value = own->value[i];
+        if (value.round == VALUE_NO_ROUND)
+            continue;
+        value.round = (int)run->round;
+        value.base = -1;
+        rc = values_append(values, arm, &value, err);
     }
-    return rc ? rc : values_close_arm(values, err);
+    return rc;
 }
 
 /* Combines the runs of an arm: worst status, number of rounds, median rate. */
@@ -268,9 +232,12 @@ static int analyse(const struct builds *builds, struct analysis *analysis, struc
     for (size_t a = 0; a < result->narms && !rc; a++) {
         analysis->rounds.arms[a].source = a;
         rc = describe_rounds(builds, &result->arms[a], &analysis->rounds.arms[a], err);
-        if (!rc)
-            rc = add_arm(builds, &result->arms[a], &analysis->values, err);
     }
+    for (size_t i = 0; i < builds->n && !rc; i++)
+        rc = add_run(builds->runs[i], (size_t)(builds->runs[i]->arm - result->arms),
+                     &analysis->values, err);
+    if (!rc)
+        rc = values_sort(&analysis->values, result->narms, err);
     if (rc)
         return rc;
     baseline_choose(result, &analysis->rounds);

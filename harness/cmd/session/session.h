@@ -108,8 +108,9 @@ int session_run(struct session *s, const struct scenario *const *scenarios, int 
 int session_run_scenario(struct session *s, const struct scenario *scenario,
                          const char *subdirectory);
 
-/* Prints the summary from the files, as 'contend report' does, and stores it beside them. */
-int session_print_summary(struct session *s, bool color, struct err *err);
+/* Prints the summary as 'contend report' does later, and stores it beside the files. */
+int session_print_summary(struct session *s, const struct verdict *verdict, bool color,
+                          struct err *err);
 
 /* Prints the scenario's time by arm and phase. */
 void session_print_times(const struct session *s, FILE *out);

@@ -1,4 +1,4 @@
-/* Prints a run whose files are complete: a table, or JSON for scripts. */
+/* Prints a run that has ended: a table, or JSON for scripts. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,14 +9,14 @@
 #include "harness/show/result/result.h"
 #include "harness/store/json/value.h"
 
-int session_print_summary(struct session *s, bool color, struct err *err)
+int session_print_summary(struct session *s, const struct verdict *verdict, bool color,
+                          struct err *err)
 {
     struct recorded recorded;
     char *text = NULL;
     size_t size = 0;
-    int rc = recorded_read(s->run_dir.dir.fd, s->env->benches, &recorded, err);
-    if (!rc)
-        rc = summary_format(&recorded, &text, &size, err);
+    recorded_of_run(s->run_dir.written, verdict, &recorded);
+    int rc = summary_format(&recorded, &text, &size, err);
     if (!rc)
         rc = directory_add_summary(&s->run_dir.dir, text, size, err);
     if (!rc && !s->options.no_plots)

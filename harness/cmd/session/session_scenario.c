@@ -187,13 +187,31 @@ static int open_trace(struct session *s, struct err *err)
     return trace_file_open(&s->trace, s->options.trace, err);
 }
 
-/* Prepares the next round, after a round was written. */
+/* Whether the round gets a verdict, which costs as much as all rounds so far: the more of them, the
+ * rarer. A search needs it in each round. */
+static bool is_judged(const struct session *s, unsigned round)
+{
+    const struct result *result = &s->setup->result;
+    const unsigned n = round + 1;
+    /* Rounds that end when the result is clear go on for at most a sixteenth longer. */
+    unsigned often = result->until_clear || result->rounds_s > 0 ? 16 : 1, step = 1;
+    if (result->purpose == PURPOSE_TUNE || s->builds.setup ||
+        (often > 1 && n == result->rounds_planned))
+        return true;
+    while (2 * step * often <= n)
+        step *= 2;
+    return n % step == 0;
+}
+
+/* Prepares the next round, after a round was written. `verdict` NULL: it has none. */
 static int prepare_next_round(struct session *s, const struct verdict *verdict, struct err *err)
 {
     int rc = open_outputs(s, err);
-    if (!rc && s->task && s->task->after_round)
+    if (rc || !verdict)
+        return rc;
+    if (s->task && s->task->after_round)
         rc = s->task->after_round(s->task->arrange.arg, verdict, &s->setup->result, err);
-    else if (!rc && s->setup->result.until_clear)
+    else if (s->setup->result.until_clear)
         clear_next(&verdict->analysis, &s->setup->result);
     return rc;
 }
@@ -206,13 +224,15 @@ static int on_round(void *arg, unsigned round, struct err *err)
     int rc = 0;
     note_nccl(&s->setup->result, &s->environment);
     if (job_is_first(&s->job)) {
-        struct verdict verdict;
-        rc = make_verdict(s, &verdict, &why);
-        const struct run_record record = make_record(s, "interrupted", 0, &verdict);
+        struct verdict verdict = {0};
+        const bool judged = is_judged(s, round);
+        if (judged)
+            rc = make_verdict(s, &verdict, &why);
+        const struct run_record record = make_record(s, "interrupted", 0, judged ? &verdict : NULL);
         if (!rc)
             rc = run_dir_round(&s->run_dir, &record, round, &why);
         if (!rc)
-            rc = prepare_next_round(s, &verdict, err);
+            rc = prepare_next_round(s, record.verdict, err);
         else {
             run_drop_round(&s->setup->result, round);
             (void)err_set(err, rc, "round %u is not in the results: %.200s", round + 1, why.msg);
@@ -301,8 +321,8 @@ static int show(struct session *s, const struct verdict *verdict, int code)
                  s->run_dir.dir.path);
     else if (drawn)
         log_warn("no plots: %s", err.msg);
-    if (session_print_summary(s, on_terminal(s, STDOUT_FILENO) && terminal_has_color(STDOUT_FILENO),
-                              &err)) {
+    bool color = on_terminal(s, STDOUT_FILENO) && terminal_has_color(STDOUT_FILENO);
+    if (session_print_summary(s, verdict, color, &err)) {
         log_error("%s", err.msg);
         code = code ? code : EXIT_NOT_RUN;
     }

@@ -59,7 +59,7 @@ static int join(void **context, int *mask, unsigned interface, int wanted,
         *context = member >= 0 ? &contexts[member] : NULL;
     /* NCCL has one mask for all: a communicator without room must not disable the other ones. */
     if (mask)
-        *mask = on ? wanted : 0;
+        __atomic_store_n(mask, on ? wanted : 0, __ATOMIC_RELAXED);
     return ABI_SUCCESS;
 }
 

@@ -169,7 +169,7 @@ static void open_log(void)
     if (!preload_file_create(&file, COMMS_SUFFIX, COMMS_FILE_SIZE))
         return;
     struct log *log = file.bytes;
-    log->header = preload_header(&file, asked_interface);
+    log->header = preload_header(&file, __atomic_load_n(&asked_interface, __ATOMIC_RELAXED));
     int code = pthread_atfork(NULL, NULL, forget_in_child);
     if (code)
         preload_file_drop(&file, code);
@@ -182,11 +182,10 @@ static void open_log(void)
 bool plugin_log_open(unsigned interface)
 {
     int before = errno;
-    asked_interface = interface;
+    __atomic_store_n(&asked_interface, interface, __ATOMIC_RELAXED); /* threads join at once */
     (void)pthread_once(&opened_once, open_log);
-    if (is_child && !said_child)
+    if (is_child && !__atomic_exchange_n(&said_child, true, __ATOMIC_RELAXED))
         preload_report_off("forked from a logged process", "", 0);
-    said_child = is_child;
     errno = before;
     return running() != NULL;
 }

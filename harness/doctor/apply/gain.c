@@ -2,11 +2,6 @@
 
 #include <math.h>
 
-#include "harness/verdict/evidence.h"
-
-const char *const gain_verdict_names[] = {
-    [GAIN_PROVEN] = "proven", [GAIN_NONE] = "none", [GAIN_UNCLEAR] = "unclear"};
-
 /* A smaller gain is not worth a change to a running job. */
 static const double least_gain = 1.05;
 
@@ -65,27 +60,33 @@ double gain_block_s(double left_s, double change_s, size_t done, double shortest
     return fmin(fmax(left_s / (2 * pairs) - change_s, shortest_s), longest_s);
 }
 
-struct gain gain_make(const struct gain_pairs *pairs)
+struct evidence gain_make(const struct gain_pairs *pairs)
 {
-    struct gain gain = {.verdict = GAIN_UNCLEAR, .ratio = NAN, .low = NAN, .high = NAN};
+    struct evidence gain = evidence_none;
     struct evidence_runs runs = {.known.nothing = true, .tail = 0.025};
+    double before = 0, after = 0;
     for (size_t i = 0; i < pairs->n; i++) {
-        const double before = log(pairs->before[i]), after = log(pairs->after[i]);
-        gain.before += pairs->before[i] / (double)pairs->n;
-        gain.after += pairs->after[i] / (double)pairs->n;
+        const double log_before = log(pairs->before[i]), log_after = log(pairs->after[i]);
+        before += pairs->before[i] / (double)pairs->n;
+        after += pairs->after[i] / (double)pairs->n;
         if (pairs->are_starts)
-            moments_add(&runs.sides[RUN_SPREAD_BASE], before);
-        moments_add(&runs.sides[RUN_SPREAD_OTHER], pairs->are_starts ? after : after - before);
+            moments_add(&runs.sides[RUN_SPREAD_BASE], log_before);
+        moments_add(&runs.sides[RUN_SPREAD_OTHER],
+                    pairs->are_starts ? log_after : log_after - log_before);
     }
-    if (pairs->n < GAIN_PAIRS_LEAST)
-        return gain;
-    const struct evidence evidence = evidence_of_runs(&runs);
-    gain.ratio = evidence.ratio;
-    gain.low = evidence.low;
-    gain.high = evidence.high;
-    if (gain.low > 1)
-        gain.verdict = GAIN_PROVEN;
-    else if (gain.high <= least_gain)
-        gain.verdict = GAIN_NONE;
+    if (pairs->n >= GAIN_PAIRS_LEAST)
+        gain = evidence_of_runs(&runs);
+    gain.base = before;
+    gain.other = after;
+    gain.outcome = gain.low > 1              ? OUTCOME_FASTER
+                   : gain.high <= least_gain ? OUTCOME_SAME
+                                             : OUTCOME_UNCLEAR;
     return gain;
+}
+
+const char *gain_name(const struct evidence *gain)
+{
+    return gain->outcome == OUTCOME_FASTER ? "proven"
+           : gain->outcome == OUTCOME_SAME ? "none"
+                                           : "unclear";
 }

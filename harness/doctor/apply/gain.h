@@ -5,8 +5,7 @@
 #ifndef CONTEND_DOCTOR_APPLY_GAIN_H
 #define CONTEND_DOCTOR_APPLY_GAIN_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "harness/verdict/evidence.h"
 
 /* A number and when it was first seen: a growing total, or a rate. */
 struct gain_sample {
@@ -39,25 +38,11 @@ enum { GAIN_PAIRS_LEAST = 2, GAIN_PAIRS_WANTED = 6, GAIN_PAIRS_MOST = 64 };
 double gain_block_s(double left_s, double change_s, size_t done, double shortest_s,
                     double longest_s);
 
-enum gain_verdict {
-    GAIN_PROVEN,  /* the interval is above 1 */
-    GAIN_NONE,    /* the upper bound is at most 1.05: no useful gain, or slower */
-    GAIN_UNCLEAR, /* neither, or fewer than GAIN_PAIRS_LEAST pairs */
-};
-/* "proven", "none", "unclear", as scripts see them. */
-extern const char *const gain_verdict_names[];
-
 /* Rates of adjacent blocks, without and with the change. */
 struct gain_pairs {
     size_t n;
     bool are_starts; /* each block measures a new start of the job: see gain_make */
     double before[GAIN_PAIRS_MOST], after[GAIN_PAIRS_MOST];
-};
-
-struct gain {
-    enum gain_verdict verdict;
-    double before, after;    /* mean rates */
-    double ratio, low, high; /* after / before; NaN = unknown */
 };
 
 /*
@@ -70,8 +55,13 @@ struct gain {
  * number of pairs. The size of the gain assumes that starts vary equally with and without the
  * change. If one kind hardly varies, the interval covers 85% with two pairs, 91% with four.
  *
- * All rates must be above 0.
+ * All rates must be above 0. `base` and `other` are mean rates. FASTER: the interval is above 1.
+ * SAME: its upper end is at most 1.05: no useful gain, or slower. UNCLEAR: neither, or fewer than
+ * GAIN_PAIRS_LEAST pairs.
  */
-struct gain gain_make(const struct gain_pairs *pairs);
+struct evidence gain_make(const struct gain_pairs *pairs);
+
+/* "proven", "none", "unclear", as scripts see these outcomes. */
+const char *gain_name(const struct evidence *gain);
 
 #endif

@@ -10,7 +10,7 @@ struct trial {
     char redo[2048];  /* the command that applies it again */
     const char *unit; /* of the rates, such as "lines/s"; "" = unknown */
     struct gain_pairs pairs;
-    struct gain gain;
+    struct evidence gain;
     struct bystanders bystanders;
     bool kept; /* else it was undone */
 };

@@ -222,10 +222,20 @@ static double find_least_caller_s(const struct view_process *process, double lea
     return fmax(least_s, most_s / 4);
 }
 
+/* At most so many call it at once, by the time that all of them want. */
+static double find_most_at_once(const struct view *view, double callers_s, unsigned library)
+{
+    static const double busy = 0.75; /* the pool of OpenBLAS: one call at a time, others sleep */
+    const double n = callers_s / view->wall_s;
+    if (library == LIBRARY_OPENBLAS)
+        return n >= busy ? INFINITY : 1;
+    return round(n);
+}
+
 /*
  * Threads that began outside a library and were seen in its code, and those that began like them:
- * only some threads are sampled. Threads that call OpenMP in turns, as PyTorch's forward and
- * backward passes do, count as one. Callers of OpenBLAS sleep while they wait for its pool.
+ * only some threads are sampled. Threads that call it in turns, as PyTorch's forward and backward
+ * passes do, or now and then, count as one.
  */
 static unsigned count_callers(const struct view *view, const struct view_process *process,
                               double least_s, unsigned library)
@@ -245,7 +255,7 @@ static unsigned count_callers(const struct view *view, const struct view_process
         like += is_like;
         callers_s += is_like || task->libraries & library ? wanted_s(task) : 0;
     }
-    const double at_once = library == LIBRARY_OPENBLAS ? INFINITY : round(callers_s / view->wall_s);
+    const double at_once = find_most_at_once(view, callers_s, library);
     return seen > 1 ? (unsigned)fmin(seen + like, at_once) : seen;
 }
 
@@ -258,10 +268,11 @@ static void find_nested(const struct view *view, const struct view_process *proc
                         struct check_team *team)
 {
     static const unsigned libraries[] = {LIBRARY_GOMP, LIBRARY_IOMP, LIBRARY_OPENBLAS};
-    const double least_s = 0.1 * view->wall_s;
+    const double least_s = 0.1 * view->wall_s, queues_s = 0.02 * view->wall_s;
     team->pools = 1;
     for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
-        const unsigned callers = count_callers(view, process, least_s, libraries[i]);
+        const unsigned callers = count_callers(
+            view, process, libraries[i] == LIBRARY_OPENBLAS ? queues_s : least_s, libraries[i]);
         const struct view_task *own = NULL;
         unsigned nown = 0, nmkl = 0;
         for (size_t t = 0; t < process->ntasks; t++) {

@@ -28,7 +28,7 @@ static const double queued_spinning = 0.05;
  * brings is not known. Four callers on 16 CPUs spun for 54% and gained 2.1x, while their computing
  * alone would have filled seven CPUs: small products cost more on many CPUs.
  */
-static const double spinning_mostly = 0.5;
+static const double spinning_much = 0.4;
 
 /*
  * Groups that share CPUs, and their teams. A process whose samples show no spinning counts with the
@@ -322,7 +322,7 @@ static bool is_oversubscribed(const struct teams *teams)
                             (is_seen_to_lose && teams->queued >= queued);
     return teams->nwho && teams->nstopped < teams->ngroups && !bitset_empty(&teams->cpus) &&
            teams->most > teams->each && teams->nthreads > teams->room &&
-           ((shares_pool(teams) && spin_share(teams) >= spinning_mostly) ||
+           ((shares_pool(teams) && spin_share(teams) >= spinning_much) ||
             (is_crowded && !(times < worth)));
 }
 

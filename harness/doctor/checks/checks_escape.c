@@ -85,20 +85,37 @@ static bool find_victims(const struct checker *checker, struct escape *escape)
     return escape->nvictims || has_mask_of_its_own(view, process);
 }
 
-/* What all of them spin is gained if each team keeps to its own CPUs. */
-static struct check_gain find_gain(const struct escape *escape)
+/*
+ * What all of them spin is gained if each team keeps to its own CPUs. Fewer threads get a smaller
+ * part of these CPUs beside other processes.
+ */
+static struct check_gain find_gain(const struct view *view, const struct escape *escape)
 {
-    double oncpu_s = 0, spun_s = 0;
+    double oncpu_s = 0, wait_s = 0, spun_s = 0;
     unsigned samples = 0;
+    struct bitset cpus = escape->cpus;
     for (size_t i = 0; i <= escape->nvictims; i++) {
-        samples += escape->who[i]->samples + escape->who[i]->missing_samples;
-        const double its_s = view_oncpu_s(escape->who[i]), spun = view_spin_share(escape->who[i]);
+        const struct view_process *one = escape->who[i];
+        const double its_s = view_oncpu_s(one), spun = view_spin_share(one);
+        samples += one->samples + one->missing_samples;
         oncpu_s += its_s;
+        wait_s += view_wait_s(one);
         spun_s += isnan(spun) ? 0 : spun * its_s;
+        bitset_or(&cpus, &view->masks[one->mask]);
     }
-    if (spun_s < check_spinning_least * oncpu_s)
+    const double ran = oncpu_s / view->wall_s;
+    struct check_spin spin = {.share = spun_s / oncpu_s,
+                              .samples = samples,
+                              .ran = ran,
+                              .wanted = view_wanted_s(oncpu_s, wait_s) / view->wall_s,
+                              .room = bitset_count(&cpus),
+                              .others = fmax(view_busy_s(view, &cpus) / view->wall_s - ran, 0)};
+    if (spin.share < check_spinning_least)
         return (struct check_gain){.times = NAN};
-    return check_gain_of_fewer(&(struct check_spin){.share = spun_s / oncpu_s, .samples = samples});
+    const struct check_gain alone = check_gain_of_fewer(&spin);
+    spin.threads = spin.room;
+    const struct check_gain beside = check_gain_of_fewer(&spin);
+    return beside.times < alone.times || isnan(beside.times) ? beside : alone;
 }
 
 static void report_escape(struct checker *checker, const struct escape *escape)
@@ -125,7 +142,7 @@ static void report_escape(struct checker *checker, const struct escape *escape)
     struct finding_parts parts =
         finding_parts_bad(share, escape->who, escape->nvictims + 1, evidence, launch.command);
     parts.cure = CURE_RESTART;
-    parts.gain = find_gain(escape);
+    parts.gain = find_gain(checker->view, escape);
     parts.tail = how;
     parts.env_changes = &env_changes;
     checker_report(checker, &parts,

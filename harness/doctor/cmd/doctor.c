@@ -204,10 +204,10 @@ static int verify(struct doctor *doctor, int *code, struct err *err)
     struct doctor_verify *verify = &doctor->verify;
     bool done;
     int rc = doctor_verify_run(verify, &doctor->reader, &doctor->diagnosis, &done, err);
-    enum gain_verdict verdict = verify->trial.gain.verdict;
-    *code = !done || verdict == GAIN_UNCLEAR ? EXIT_INCONCLUSIVE
-            : verdict == GAIN_PROVEN         ? EXIT_GOOD
-                                             : EXIT_VERDICT;
+    enum finding_outcome verdict = verify->trial.gain.outcome;
+    *code = !done || verdict == OUTCOME_UNCLEAR ? EXIT_INCONCLUSIVE
+            : verdict == OUTCOME_FASTER         ? EXIT_GOOD
+                                                : EXIT_VERDICT;
     if (doctor->json)
         (void)json_object_set_new(doctor->json, "verify", trial_to_json(&verify->trial));
     return rc;

@@ -71,8 +71,7 @@ static bool is_target(const void *arg, const struct view_process *process)
 {
     const struct planning *planning = arg;
     const struct host *host = planning->view->host;
-    return doctor_is_own_process(NULL, process) ||
-           (host && host->hung.named && process->watched) ||
+    return doctor_is_own_process(NULL, process) || (host && host->hung.named && process->watched) ||
            apply_worker_of(planning->view, process, planning->leads, planning->n) < planning->n;
 }
 

@@ -128,12 +128,12 @@ static int set_masks(struct doctor_verify *verify, bool changed, struct err *err
 
 static void print_verdict(const struct doctor_verify *verify)
 {
-    const struct gain *gain = &verify->trial.gain;
+    const struct evidence *gain = &verify->trial.gain;
     const char *undone = verify->options->restart ? "" : ": undone";
     char text[1200], before[32], after[32];
-    (void)units_format_si(gain->before, before, sizeof(before));
-    (void)units_format_si(gain->after, after, sizeof(after));
-    if (gain->verdict == GAIN_UNCLEAR && isnan(gain->ratio))
+    (void)units_format_si(gain->base, before, sizeof(before));
+    (void)units_format_si(gain->other, after, sizeof(after));
+    if (gain->outcome == OUTCOME_UNCLEAR && isnan(gain->ratio))
         (void)snprintf(text, sizeof(text),
                        "inconclusive%s. %s: fewer than %d pairs of blocks were "
                        "measured; allow more by --max-time.",
@@ -141,16 +141,16 @@ static void print_verdict(const struct doctor_verify *verify)
     else
         (void)snprintf(
             text, sizeof(text), "%s%s%s: %.3gx the speed (%.3gx to %.3gx), %s -> %s%s%s.%s%s",
-            gain->verdict == GAIN_PROVEN    ? ""
-            : gain->verdict == GAIN_UNCLEAR ? "inconclusive"
-                                            : "no gain",
-            gain->verdict == GAIN_PROVEN ? "" : undone,
-            gain->verdict == GAIN_PROVEN ? verify->trial.what : "", gain->ratio, gain->low,
+            gain->outcome == OUTCOME_FASTER    ? ""
+            : gain->outcome == OUTCOME_UNCLEAR ? "inconclusive"
+                                               : "no gain",
+            gain->outcome == OUTCOME_FASTER ? "" : undone,
+            gain->outcome == OUTCOME_FASTER ? verify->trial.what : "", gain->ratio, gain->low,
             gain->high, before, after, verify->trial.unit[0] ? " " : "", verify->trial.unit,
-            gain->verdict == GAIN_PROVEN && !verify->options->restart
+            gain->outcome == OUTCOME_FASTER && !verify->options->restart
                 ? verify->trial.kept ? " Kept." : " Undone."
                 : "",
-            gain->verdict == GAIN_UNCLEAR ? " More --max-time measures more pairs." : "");
+            gain->outcome == OUTCOME_UNCLEAR ? " More --max-time measures more pairs." : "");
     int column = fprintf(verify->out, "VERDICT  ");
     text_wrap(text, column, column, verify->out);
 }
@@ -161,7 +161,7 @@ static void print(const struct doctor_verify *verify)
     print_verdict(verify);
     if (verify->trial.kept)
         (void)fprintf(verify->out, "UNDO     contend doctor --undo%s\n", verify->state_option);
-    else if (verify->trial.gain.verdict == GAIN_PROVEN)
+    else if (verify->trial.gain.outcome == OUTCOME_FASTER)
         (void)fprintf(verify->out, "APPLY    %s\n", verify->trial.redo);
     (void)fprintf(
         verify->out,
@@ -203,7 +203,7 @@ static void report_redo(struct doctor_verify *verify)
 /* Keeps a proven gain if --keep or the answer on the terminal says so. */
 static int keep_if_wanted(struct doctor_verify *verify, struct err *err)
 {
-    bool proven = verify->trial.gain.verdict == GAIN_PROVEN, wanted = verify->options->keep;
+    bool proven = verify->trial.gain.outcome == OUTCOME_FASTER, wanted = verify->options->keep;
     size_t bound;
     int rc = proven && wanted ? doctor_change_do(&verify->change, APPLY_KEPT, &bound, err) : 0;
     verify->trial.kept = proven && wanted && !rc;

@@ -89,15 +89,15 @@ static json_t *bystanders_to_json(const struct bystanders *bystanders)
 
 json_t *trial_to_json(const struct trial *trial)
 {
-    const struct gain *gain = &trial->gain;
+    const struct evidence *gain = &trial->gain;
     bool tried = trial->what[0];
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "tried",
                      json_value_text_or_null(trial->what), "command",
                      json_value_text_or_null(trial->redo), "verdict",
-                     json_value_text(tried ? gain_verdict_names[gain->verdict] : NULL), "gain",
+                     json_value_text(tried ? gain_name(gain) : NULL), "gain",
                      json_value_real(gain->ratio), "low", json_value_real(gain->low), "high",
-                     json_value_real(gain->high), "before", json_value_real(gain->before), "after",
-                     json_value_real(gain->after), "unit", json_value_text_or_null(trial->unit),
+                     json_value_real(gain->high), "before", json_value_real(gain->base), "after",
+                     json_value_real(gain->other), "unit", json_value_text_or_null(trial->unit),
                      "kept", (int)trial->kept, "pairs", pairs_to_json(&trial->pairs), "others",
                      bystanders_to_json(&trial->bystanders));
 }

@@ -87,6 +87,7 @@ void reader_close_sample(struct view_task *task)
     task->source.sample_fd = 0;
 }
 
+/* From both ends: a library starts its pool when it is loaded, before those that call it. */
 void reader_begin_samples(struct reader *reader)
 {
     const struct view *view = &reader->view;
@@ -94,9 +95,10 @@ void reader_begin_samples(struct reader *reader)
     for (size_t i = 0; i < view->nprocesses; i++) {
         const struct view_process *process = &view->processes[i];
         unsigned its = 0;
-        for (size_t t = 0; process->watched && t < process->ntasks; t++) {
-            struct view_task *task = &process->tasks[t];
-            if (!task->is_detailed || its == TASKS_EACH || opened == TASKS_MOST)
+        size_t first = 0, end = process->watched ? process->ntasks : 0;
+        while (first < end && its < TASKS_EACH && opened < TASKS_MOST) {
+            struct view_task *task = &process->tasks[its % 2 ? first++ : --end];
+            if (!task->is_detailed)
                 continue;
             its++;
             opened++;

@@ -42,11 +42,20 @@ double result_within(const struct result *result)
     return result->within > 0 ? result->within : RESULT_WITHIN;
 }
 
+struct observation *arm_observation(const struct arm *arm, unsigned round)
+{
+    /* An arm that takes turns has fewer observations than rounds. */
+    size_t i = round < arm->nobservations ? round + 1 : arm->nobservations;
+    while (i && arm->observations[i - 1].round > round)
+        i--;
+    return i && arm->observations[i - 1].round == round ? &arm->observations[i - 1] : NULL;
+}
+
 unsigned arm_order(const struct arm *arm, unsigned round)
 {
-    for (size_t i = 0; i < arm->nobservations; i++)
-        if (arm->observations[i].round == round)
-            return arm->observations[i].order;
+    const struct observation *seen = arm_observation(arm, round);
+    if (seen)
+        return seen->order;
     return round < arm->norders ? arm->orders[round] : 0;
 }
 

@@ -187,6 +187,9 @@ bool arm_is_fresh(const struct arm *arm);
 /* Its setting: "partition", or the name of its variant without ARM_FRESH. */
 const char *arm_name(const struct arm *arm);
 
+/* The arm's observation of a round, or NULL. */
+struct observation *arm_observation(const struct arm *arm, unsigned round);
+
 /* The arm's position in the order of the round; 0 if it was not measured in it. */
 unsigned arm_order(const struct arm *arm, unsigned round);
 

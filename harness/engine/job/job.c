@@ -234,6 +234,8 @@ static int start_mpi(struct job *job, const struct job_env *env, struct err *err
                        env->launcher, env->size);
     struct err why = {0};
     const struct mpi_ops *mpi = load_module(&why);
+    /* UCX, below MPI, would log to stdout, where our results go. */
+    (void)setenv("UCX_LOG_FILE", "stderr", 0);
     if (!mpi || mpi->start(&job->world, &why))
         return err_set(err, why.code, "%s started %u tasks, but %.190s", env->launcher, env->size,
                        why.msg);

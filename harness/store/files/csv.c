@@ -150,6 +150,31 @@ static void put_rounds(const struct analysis *analysis, FILE *out)
             put_value(analysis, arm, &values->value[i], out);
 }
 
+/* Ends the text and appends it. */
+static int append_text(struct text *text, struct growing_file *file, struct err *err)
+{
+    int rc = text_close(text);
+    rc = rc ? err_sys(err, rc, "cannot write %s", file->name)
+            : growing_append(file, text->data, text->size, err);
+    free(text->data);
+    return rc;
+}
+
+int csv_append_round(struct growing_file *file, const struct analysis *analysis, unsigned round,
+                     struct err *err)
+{
+    const struct round_values *values = &analysis->values;
+    struct text text;
+    int rc = text_open(&text);
+    if (rc)
+        return err_sys(err, rc, "cannot write " CSV_ROUNDS_NAME);
+    for (size_t arm = 0; arm < values->narms; arm++)
+        for (size_t i = values->first[arm]; i < values->first[arm + 1]; i++)
+            if (values->value[i].round == (int)round || (!round && values->value[i].round < 0))
+                put_value(analysis, arm, &values->value[i], text.stream);
+    return append_text(&text, file, err);
+}
+
 int csv_write(int dir_fd, const struct analysis *analysis, struct err *err)
 {
     static const char *const names[] = {CSV_ROUNDS_NAME, CSV_ROWS_NAME};
@@ -166,12 +191,13 @@ int csv_write(int dir_fd, const struct analysis *analysis, struct err *err)
     return rc;
 }
 
-int samples_file_open(struct growing_file *file, int dir_fd, struct err *err)
+int csv_open(struct growing_file *file, int dir_fd, const char *name, struct err *err)
 {
-    static const char header[] = SAMPLE_COLUMNS "\n";
-    int rc = growing_open(file, dir_fd, CSV_SAMPLES_NAME, err);
+    const char *header =
+        strcmp(name, CSV_ROUNDS_NAME) ? SAMPLE_COLUMNS "\n" : CSV_ROUND_COLUMNS "\n";
+    int rc = growing_open(file, dir_fd, name, err);
     if (!rc)
-        rc = growing_append(file, header, sizeof(header) - 1, err);
+        rc = growing_append(file, header, strlen(header), err);
     if (rc)
         (void)growing_close(file, NULL);
     return rc;
@@ -202,20 +228,18 @@ static void put_samples(const struct result *result, const struct arm *arm,
     }
 }
 
-int samples_file_append(struct growing_file *file, const struct result *result,
-                        const struct arm *arm, const struct observation *observation,
-                        struct err *err)
+int csv_append_samples(struct growing_file *file, const struct result *result, unsigned round,
+                       struct err *err)
 {
     struct text text;
     int rc = text_open(&text);
     if (rc)
         return err_sys(err, rc, "cannot write " CSV_SAMPLES_NAME);
-    for (unsigned w = 0; w < observation->nworkers; w++)
-        if (!observation->workers[w].background)
-            put_samples(result, arm, observation, w, text.stream);
-    rc = text_close(&text);
-    rc = rc ? err_sys(err, rc, "cannot write " CSV_SAMPLES_NAME)
-            : growing_append(file, text.data, text.size, err);
-    free(text.data);
-    return rc;
+    for (size_t a = 0; a < result->narms; a++) {
+        const struct observation *seen = arm_observation(&result->arms[a], round);
+        for (unsigned w = 0; seen && w < seen->nworkers; w++)
+            if (!seen->workers[w].background)
+                put_samples(result, &result->arms[a], seen, w, text.stream);
+    }
+    return append_text(&text, file, err);
 }

@@ -29,15 +29,16 @@ void csv_put_text(const char *text, FILE *out);
  * failed for then does not exist. */
 int csv_write(int dir_fd, const struct analysis *analysis, struct err *err);
 
-/* Creates samples.csv, or empties it, and writes the header. */
-int samples_file_open(struct growing_file *file, int dir_fd, struct err *err);
+/* Creates rounds.csv or samples.csv, or empties it, and writes the header. */
+int csv_open(struct growing_file *file, int dir_fd, const char *name, struct err *err);
 
-/*
- * Appends every foreground sample of one observation, or none. `iter` is the number of iterations
- * the worker had done before the sample.
- */
-int samples_file_append(struct growing_file *file, const struct result *result,
-                        const struct arm *arm, const struct observation *observation,
-                        struct err *err);
+/* Appends the values of a round, or none; with the first, also those that have no round. */
+int csv_append_round(struct growing_file *file, const struct analysis *analysis, unsigned round,
+                     struct err *err);
+
+/* Appends every foreground sample of a round, or none. `iter` is the number of iterations the
+ * worker had done before the sample. */
+int csv_append_samples(struct growing_file *file, const struct result *result, unsigned round,
+                       struct err *err);
 
 #endif

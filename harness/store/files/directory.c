@@ -74,11 +74,12 @@ char *directory_outputs(const struct directory *dir, char *buf, size_t size, str
     return make_inside(dir, OUTPUTS_NAME, buf, size, err);
 }
 
-/* Removes what is written at the end of a run: its summary and figures. */
-static void remove_summary_and_figures(const struct directory *dir)
+/* Removes what is written at the end of a run. */
+static void remove_exports(const struct directory *dir)
 {
     if (dir->remove_figures)
         dir->remove_figures(dir->fd);
+    (void)unlinkat(dir->fd, CSV_ROWS_NAME, 0);
     (void)unlinkat(dir->fd, DIRECTORY_SUMMARY, 0);
 }
 
@@ -86,7 +87,7 @@ static void remove_summary_and_figures(const struct directory *dir)
 static int move_files(const struct directory *dir)
 {
     if (is_there(dir->work_fd, CSV_SAMPLES_NAME) && is_there(dir->fd, RECORD_NAME)) {
-        remove_summary_and_figures(dir);
+        remove_exports(dir);
         remove_outputs(dir->fd);
         if (unlinkat(dir->fd, RECORD_NAME, 0))
             return -errno;

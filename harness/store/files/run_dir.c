@@ -37,11 +37,11 @@ static int publish(struct run_dir *run_dir, const struct run_record *record, off
 {
     struct run_record now = *record;
     now.samples_bytes = samples_bytes;
-    int rc = run_json_write(run_dir->dir.work_fd, DIRECTORY_RECORD, &now, err);
+    int rc = run_json_write(run_dir->dir.work_fd, DIRECTORY_RECORD, &now, &run_dir->written, err);
     return rc ? rc : directory_publish(&run_dir->dir, err);
 }
 
-/* Removes the tables of an unpublished round: the next publish would count them. */
+/* Removes tables that were not published: the next publish would count them. */
 static void remove_tables(const struct run_dir *run_dir)
 {
     (void)unlinkat(run_dir->dir.work_fd, CSV_ROUNDS_NAME, 0);
@@ -50,12 +50,11 @@ static void remove_tables(const struct run_dir *run_dir)
 
 static int write_first(struct run_dir *run_dir, const struct run_record *record, struct err *err)
 {
-    const struct analysis nothing = {0};
-    int rc = samples_file_open(&run_dir->samples, run_dir->dir.work_fd, err);
+    int rc = csv_open(&run_dir->samples, run_dir->dir.work_fd, CSV_SAMPLES_NAME, err);
     if (!rc)
-        rc = csv_write(run_dir->dir.work_fd, &nothing, err);
+        rc = csv_open(&run_dir->rounds, run_dir->dir.work_fd, CSV_ROUNDS_NAME, err);
     if (!rc && run_dir->dir.holds_earlier) /* shows now whether it can be written */
-        rc = run_json_write(run_dir->dir.work_fd, DIRECTORY_RECORD, record, err);
+        rc = run_json_write(run_dir->dir.work_fd, DIRECTORY_RECORD, record, NULL, err);
     else if (!rc)
         rc = publish(run_dir, record, run_dir->samples.valid_bytes, err);
     return rc;
@@ -127,36 +126,36 @@ int run_dir_open(struct run_dir *run_dir, const struct run_dir_request *request,
     return rc ? err_set(err, rc, "output directory '%.100s': %.140s", path, why.msg) : 0;
 }
 
-static int append_samples(struct run_dir *run_dir, const struct result *result, unsigned round,
-                          struct err *err)
+/* Appends the round to both files, and flushes them. */
+static int append_round(struct run_dir *run_dir, const struct analysis *analysis,
+                        const struct result *result, unsigned round, struct err *err)
 {
-    for (size_t a = 0; a < result->narms; a++) {
-        const struct arm *arm = &result->arms[a];
-        for (size_t o = 0; o < arm->nobservations; o++) {
-            if (arm->observations[o].round != round)
-                continue;
-            int rc =
-                samples_file_append(&run_dir->samples, result, arm, &arm->observations[o], err);
-            if (rc)
-                return rc;
-        }
-    }
-    return growing_sync(&run_dir->samples, err);
+    int rc = csv_append_samples(&run_dir->samples, result, round, err);
+    if (!rc)
+        rc = csv_append_round(&run_dir->rounds, analysis, round, err);
+    if (!rc)
+        rc = growing_sync(&run_dir->samples, err);
+    return rc ? rc : growing_sync(&run_dir->rounds, err);
 }
 
 int run_dir_round(struct run_dir *run_dir, const struct run_record *record, unsigned round,
                   struct err *err)
 {
-    off_t before = run_dir->samples.valid_bytes;
-    bool replaces = run_dir->dir.holds_earlier;
-    int rc = append_samples(run_dir, record->result, round, err);
+    const off_t samples = run_dir->samples.valid_bytes, rounds = run_dir->rounds.valid_bytes;
+    const bool replaces = run_dir->dir.holds_earlier;
+    const struct analysis *all = record->verdict ? &record->verdict->analysis : NULL;
+    struct analysis alone = {0};
+    /* Builds are compared by rounds of their own runs: the verdict alone has their values. */
+    bool has_own = all && all->rounds.narms && !all->rounds.arms[0].fields;
+    int rc = has_own ? 0 : analysis_make_round(record->result, round, &alone, err);
     if (!rc)
-        rc = csv_write(run_dir->dir.work_fd, &record->verdict->analysis, err);
-    if (!rc)
+        rc = append_round(run_dir, has_own ? all : &alone, record->result, round, err);
+    if (!rc && record->verdict)
         rc = publish(run_dir, record, run_dir->samples.valid_bytes, err);
+    analysis_free(&alone);
     if (rc) {
-        growing_cut(&run_dir->samples, before);
-        remove_tables(run_dir);
+        growing_cut(&run_dir->samples, samples);
+        growing_cut(&run_dir->rounds, rounds);
     } else if (replaces)
         log_info("replacing the earlier run in %s", run_dir->dir.path);
     return rc;
@@ -167,7 +166,9 @@ int run_dir_end(struct run_dir *run_dir, const struct run_record *record, struct
     struct run_record last = *record;
     off_t samples_bytes = run_dir->samples.valid_bytes;
     int rc = growing_close(&run_dir->samples, err);
-    if (!rc && record->verdict && !run_dir->dir.holds_earlier) { /* again: a search drops arms */
+    int closed = growing_close(&run_dir->rounds, rc ? NULL : err);
+    rc = rc ? rc : closed;
+    if (!rc && record->verdict && !run_dir->dir.holds_earlier) {
         rc = csv_write(run_dir->dir.work_fd, &record->verdict->analysis, err);
         if (rc)
             remove_tables(run_dir);
@@ -182,5 +183,8 @@ int run_dir_end(struct run_dir *run_dir, const struct run_record *record, struct
 void run_dir_close(struct run_dir *run_dir)
 {
     (void)growing_close(&run_dir->samples, NULL);
+    (void)growing_close(&run_dir->rounds, NULL);
+    json_decref(run_dir->written);
+    run_dir->written = NULL;
     directory_close(&run_dir->dir);
 }

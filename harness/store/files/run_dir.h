@@ -1,9 +1,11 @@
 /*
  * The result of one run: what is written when, and what remains after an error.
  *
- * A round is written as a whole or not at all: samples.csv grows, then rounds.csv, rows.csv and
- * run.json replace those of the round before. An earlier result in the directory stays until the
- * first round of this run is complete.
+ * A round is appended to samples.csv and rounds.csv as a whole or not at all. run.json is replaced
+ * where there is a verdict: it costs as much as all rounds so far, so that it cannot be each round.
+ * The end writes rounds.csv anew, ordered by configuration, with each value against the baseline of
+ * the whole run, and rows.csv. An earlier result in the directory stays until the first round of
+ * this run is complete.
  */
 #ifndef CONTEND_STORE_FILES_RUN_DIR_H
 #define CONTEND_STORE_FILES_RUN_DIR_H
@@ -17,7 +19,8 @@
 /* Zeroed = closed. */
 struct run_dir {
     struct directory dir;
-    struct growing_file samples;
+    struct growing_file samples, rounds;
+    json_t *written; /* owned: the run.json that was written last, or NULL */
 };
 
 /* The path: `out`/<subdirectory> or, if `out` is NULL, results/<host>/<utc>-<scenario>. */
@@ -36,8 +39,8 @@ struct run_dir_request {
 int run_dir_open(struct run_dir *run_dir, const struct run_dir_request *request,
                  const struct run_record *record, struct err *err);
 
-/* Writes a finished round, and the tables of all rounds from the record's verdict. After an error
- * the files are those of the rounds before it. */
+/* Appends a finished round, and writes run.json if the record has a verdict; that of the first
+ * round must. After an error the files are those of the rounds before it. */
 int run_dir_round(struct run_dir *run_dir, const struct run_record *record, unsigned round,
                   struct err *err);
 

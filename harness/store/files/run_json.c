@@ -277,11 +277,16 @@ json_t *run_json_make(const struct run_record *record)
     return NULL;
 }
 
-int run_json_write(int dir_fd, const char *name, const struct run_record *record, struct err *err)
+int run_json_write(int dir_fd, const char *name, const struct run_record *record, json_t **written,
+                   struct err *err)
 {
     json_t *document = run_json_make(record);
     char *text = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
-    json_decref(document);
+    if (written) {
+        json_decref(*written);
+        *written = document;
+    } else
+        json_decref(document);
     if (!text)
         return err_set(err, -ENOMEM, "no memory for run.json");
     size_t size = strlen(text);

@@ -1,7 +1,7 @@
 /*
  * run.json: everything about a run but its samples. results/README.md explains every key.
  *
- * Written when the run starts and after each round, with status "interrupted", and again at the
+ * Written when the run starts and after some rounds, with status "interrupted", and again at the
  * end. So a run that dies in between leaves a file that is valid and true.
  */
 #ifndef CONTEND_STORE_FILES_RUN_JSON_H
@@ -39,10 +39,12 @@ struct run_record {
 };
 
 /*
- * Writes it to the directory, under that name. Errors: -ENOMEM, and the errors of open, write and
+ * Writes it to the directory, under that name. The document replaces *written, which the caller
+ * owns; or `written` is NULL. Errors: -ENOMEM, and the errors of open, write and
  * close, such as -ENOSPC; then no file of that name exists.
  */
-int run_json_write(int dir_fd, const char *name, const struct run_record *record, struct err *err);
+int run_json_write(int dir_fd, const char *name, const struct run_record *record, json_t **written,
+                   struct err *err);
 
 /* The same as a document, which the caller owns. NULL: no memory. */
 json_t *run_json_make(const struct run_record *record);

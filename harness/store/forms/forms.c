@@ -36,8 +36,9 @@ static json_t *change_at(const void *of, size_t i)
     const struct history_series *series = of;
     const struct change *change = &series->changes.change[i];
     return json_value_object("run:i ratio:r low:r high:r before:r after:r",
-                             (int)series->point[change->at].run, change->evidence.ratio, change->evidence.low,
-                             change->evidence.high, change->evidence.base, change->evidence.other);
+                             (int)series->point[change->at].run, change->evidence.ratio,
+                             change->evidence.low, change->evidence.high, change->evidence.base,
+                             change->evidence.other);
 }
 
 static json_t *point_run_at(const void *of, size_t i)

@@ -1,10 +1,20 @@
 #include "harness/store/json/rows.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/rows/metric.h"
 #include "harness/store/json/value.h"
 #include "harness/verdict/advice/advice.h"
+
+/* The number that rows.csv has. */
+static json_t *from_number(double number)
+{
+    char text[32];
+    (void)snprintf(text, sizeof(text), "%.9g", number);
+    return json_value_real(strtod(text, NULL));
+}
 
 static json_t *cell_to_json(const struct row *row, const struct row_column *column)
 {
@@ -15,7 +25,7 @@ static json_t *cell_to_json(const struct row *row, const struct row_column *colu
     case ROW_SIZE:
         return json_integer((json_int_t) * (const size_t *)field);
     case ROW_DOUBLE:
-        return json_value_real(*(const double *)field);
+        return from_number(*(const double *)field);
     case ROW_CHARS:
     case ROW_TEXT:
     case ROW_STATUS:

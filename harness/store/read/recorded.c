@@ -15,7 +15,6 @@
 #include "harness/store/json/value.h"
 #include "harness/store/read/recorded_parts.h"
 #include "harness/verdict/advice/recommend.h"
-#include "harness/verdict/advice/verdict.h"
 
 /* A run of hundreds of CPUs and rounds stays far below. In memory a file takes 4 to 20 times its
  * size. */
@@ -103,6 +102,15 @@ static void take_machine(struct recorded *recorded)
         recorded->machine = (struct machine_key){.identity = ""};
 }
 
+static void take_facts(struct recorded *recorded)
+{
+    (void)json_value_one_line(recorded->record); /* it is printed */
+    recorded->version = text_of(recorded->record, "version");
+    recorded->commit = text_of(recorded->record, "commit");
+    recorded->started = text_of(recorded->record, "started");
+    take_machine(recorded);
+}
+
 static int check_schema(const json_t *record, struct err *err)
 {
     json_int_t schema = json_integer_value(json_object_get(record, "schema_version"));
@@ -126,48 +134,33 @@ static int take_record(const char *text, size_t size, struct recorded *recorded,
     int rc = check_schema(recorded->record, err);
     if (rc)
         return rc;
-    (void)json_value_one_line(recorded->record); /* it is printed */
-    recorded->version = json_string_value(json_object_get(recorded->record, "version"));
-    recorded->commit = json_string_value(json_object_get(recorded->record, "commit"));
-    recorded->started = json_string_value(json_object_get(recorded->record, "started"));
-    take_machine(recorded);
+    take_facts(recorded);
     return 0;
 }
 
-/* Makes the recommendation again for records without "recommended": the rules of earlier versions
- * differ from the rule that tables now follow. The recorded command stays if it is for the same
- * placement. */
-static int report_anew(struct recorded *recorded, struct err *err)
+void recorded_of_run(json_t *record, const struct verdict *verdict, struct recorded *recorded)
 {
-    struct findings *old = &recorded->findings, made = {0};
-    bool said =
-        recorded->result.purpose != PURPOSE_RUN || json_object_get(recorded->record, "recommended");
-    for (size_t i = 0; i < old->n && !said; i++) {
-        if (strcmp(old->all[i].id, "placement") != 0)
-            continue;
-        said = true;
-        verdict_add_placement(&recorded->analysis, &made);
-        if (made.n != 1)
-            continue;
-        const char *place = strstr(made.all[0].command, " place ");
-        if (place && strstr(old->all[i].command, place))
-            memcpy(made.all[0].command, old->all[i].command, sizeof(made.all[0].command));
-        old->all[i] = made.all[0];
-    }
-    int rc = findings_check(&made, err);
-    findings_free(&made);
-    return rc;
+    *recorded = (struct recorded){.is_live = true,
+                                  .record = json_incref(record),
+                                  .result = *verdict->analysis.result,
+                                  .analysis = verdict->analysis,
+                                  .findings = verdict->findings,
+                                  .comparisons = verdict->comparisons};
+    recorded->result.program = NULL; /* what is read back has no such members */
+    recorded->result.variants = NULL;
+    recorded->analysis.result = &recorded->result;
+    take_facts(recorded);
 }
 
-/* Reads a table. A missing table is -EINVAL and not -ENOENT, as run.json without it is damaged. */
-static int read_table(int dir_fd, const char *name, size_t mib_most, char **text, size_t *size,
-                      struct err *err)
+/* Reads rounds.csv. Without it, run.json is damaged: -EINVAL, not -ENOENT. */
+static int read_rounds(int dir_fd, struct recorded *recorded, struct err *err)
 {
-    int rc = read_file(dir_fd, name, mib_most, text, size, err);
-    if (rc != -ENOENT)
-        return rc;
-    return err_set(err, -EINVAL, "%s is missing; if %s.xz is there: unxz -k %s.xz", name, name,
-                   name);
+    int rc = read_file(dir_fd, CSV_ROUNDS_NAME, rounds_mib_most, &recorded->rounds_text,
+                       &recorded->rounds_size, err);
+    return rc != -ENOENT ? rc
+                         : err_set(err, -EINVAL,
+                                   CSV_ROUNDS_NAME " is missing; if " CSV_ROUNDS_NAME
+                                                   ".xz is there: unxz -k " CSV_ROUNDS_NAME ".xz");
 }
 
 static void free_texts(struct recorded *recorded, char **record)
@@ -178,9 +171,11 @@ static void free_texts(struct recorded *recorded, char **record)
     *record = recorded->rows_text = recorded->rounds_text = NULL;
 }
 
-/* The files of one publish. *tables: why a table could not be read. */
+/* The files of one publish. *rounds: why rounds.csv could not be read. A killed run has no
+ * rows.csv.
+ */
 static int read_texts(int dir_fd, struct recorded *recorded, char **record, size_t *size,
-                      struct err *tables, struct err *err)
+                      struct err *rounds, struct err *err)
 {
     enum { TRIES = 100, PAUSE_US = 10000 };
     struct stat since = {0};
@@ -188,12 +183,12 @@ static int read_texts(int dir_fd, struct recorded *recorded, char **record, size
     (void)directory_is_whole(dir_fd, &since);
     for (int i = 0; i < TRIES; i++) {
         free_texts(recorded, record);
-        *tables = (struct err){0};
+        *rounds = (struct err){0};
         rc = read_file(dir_fd, "run.json", run_mib_most, record, size, err);
-        if (!read_table(dir_fd, CSV_ROUNDS_NAME, rounds_mib_most, &recorded->rounds_text,
-                        &recorded->rounds_size, tables))
-            (void)read_table(dir_fd, CSV_ROWS_NAME, rows_mib_most, &recorded->rows_text,
-                             &recorded->rows_size, tables);
+        if (!read_rounds(dir_fd, recorded, rounds) &&
+            read_file(dir_fd, CSV_ROWS_NAME, rows_mib_most, &recorded->rows_text,
+                      &recorded->rows_size, rounds) == -ENOENT)
+            *rounds = (struct err){0};
         if (directory_is_whole(dir_fd, &since))
             break;
         (void)usleep(PAUSE_US);
@@ -206,16 +201,16 @@ int recorded_read(int dir_fd, const struct bench *const *benches, struct recorde
 {
     char *record = NULL;
     size_t size = 0;
-    struct err tables;
+    struct err rounds;
     *recorded = (struct recorded){0};
-    int rc = read_texts(dir_fd, recorded, &record, &size, &tables, err);
+    int rc = read_texts(dir_fd, recorded, &record, &size, &rounds, err);
     if (!rc)
         rc = take_record(record, size, recorded, err);
     free(record);
     if (!rc)
         rc = recorded_arms(recorded, benches, err);
-    if (!rc && tables.code)
-        rc = err_set(err, tables.code, "%s", tables.msg);
+    if (!rc && rounds.code)
+        rc = err_set(err, rounds.code, "%s", rounds.msg);
     if (!rc)
         rc = recorded_tables(recorded, err);
     if (!rc)
@@ -224,8 +219,6 @@ int recorded_read(int dir_fd, const struct bench *const *benches, struct recorde
         rc = findings_from_json(json_object_get(recorded->record, "findings"), &recorded->findings,
                                 err);
     if (!rc)
-        rc = report_anew(recorded, err);
-    if (!rc)
         rc = comparisons_from_json(json_object_get(recorded->record, "comparisons"),
                                    &recorded->comparisons, err);
     return rc;
@@ -233,9 +226,11 @@ int recorded_read(int dir_fd, const struct bench *const *benches, struct recorde
 
 void recorded_free(struct recorded *recorded)
 {
-    comparisons_free(&recorded->comparisons);
-    findings_free(&recorded->findings);
-    analysis_free(&recorded->analysis);
+    if (!recorded->is_live) {
+        comparisons_free(&recorded->comparisons);
+        findings_free(&recorded->findings);
+        analysis_free(&recorded->analysis);
+    }
     for (size_t i = 0; i < recorded->nowned; i++)
         free(recorded->owned[i]);
     free(recorded->owned);

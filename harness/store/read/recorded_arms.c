@@ -101,6 +101,7 @@ static const struct bench *make_bench(struct recorded *recorded, const char *nam
     bench->scan = json_is_true(json_object_get(said, "scan")) ? recorded_scan : NULL;
     bench->gang = json_is_true(json_object_get(said, "together"));
     bench->opts = make_options(recorded, texts, known);
+    recorded->benches[recorded->nbenches++] = bench;
     return bench->opts ? bench : NULL;
 }
 
@@ -313,7 +314,8 @@ int recorded_arms(struct recorded *recorded, const struct bench *const *benches,
         return rc;
     struct bench *behind = recorded_alloc(recorded, 1, sizeof(*behind));
     result->arms = recorded_alloc(recorded, result->narms, sizeof(*result->arms));
-    if (!behind || !result->arms)
+    recorded->benches = recorded_alloc(recorded, result->narms, sizeof(struct bench *));
+    if (!behind || !result->arms || !recorded->benches)
         return err_set(err, -ENOMEM, "no memory for the arms of run.json");
     behind->name = background;
     result->background = background ? behind : NULL;

@@ -1,7 +1,6 @@
-/* Reads rounds.csv and rows.csv into struct analysis; run.json says how many lines an arm has. */
+/* Reads rounds.csv into struct analysis, and makes its rows as a run does. */
 #include <errno.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,11 +8,12 @@
 #include "harness/lib/stats/stats.h"
 #include "harness/rows/baseline.h"
 #include "harness/rows/metric.h"
+#include "harness/store/json/value.h"
 #include "harness/store/read/recorded_parts.h"
 
-enum { CELLS_MOST = 24, ROUND_CELLS = 15, METRICS_MOST = 256 };
+enum { ROUND_CELLS = 15, ROW_CELLS = 22, METRICS_MOST = 256 };
 
-/* Index of the cells of a line: up to BETTER in both files, after it in rounds.csv. */
+/* Index of the cells of a line: up to BETTER in both files, then those of rounds.csv. */
 enum {
     RUN_ID,
     SCENARIO,
@@ -32,52 +32,107 @@ enum {
     REASON
 };
 
+/* Those of rows.csv that rounds.csv lacks. */
+enum { ROW_SAMPLES = 12, ROW_P95 = 16, ROW_P99, ROW_MIN, ROW_MAX, ROW_STATUS_CELL, ROW_REASON };
+
 static const json_t *summary_of(const struct recorded *recorded, size_t arm)
 {
     const json_t *arms = json_object_get(recorded->record, "arms");
     return json_object_get(json_array_get(arms, arm), "summary");
 }
 
-static size_t count_of(const struct recorded *recorded, size_t arm, const char *what)
+static bool is_of(const struct result *result, const struct arm *arm, char **cells)
 {
-    json_int_t n = json_integer_value(json_object_get(summary_of(recorded, arm), what));
-    return n > 0 ? (size_t)n : 0;
+    char params[ROW_PARAMS_MAX], workers[16];
+    text_set(workers, "%u", arm->workers);
+    row_put_params(result, arm, row_key(cells[PARAMS]), params);
+    return !strcmp(params, cells[PARAMS]) && !strcmp(workers, cells[WORKERS]) &&
+           !strcmp(arm->bench->name, cells[BENCH]) && !strcmp(row_role(arm), cells[ROLE]) &&
+           !strcmp(placement_infos[arm->placement].name, cells[PLACEMENT]);
 }
 
-static int refuse_end(const struct csv_reader *reader, size_t missing, struct err *err)
+/* How many parameters of the arm are in the key, which alone has them then; -1: one has another
+ * value there. */
+static int count_in_key(const struct arm *arm, const char *key)
 {
-    return csv_refuse(reader, err, "not there, but run.json counts %zu lines more", missing);
+    char name[DIMS_KEY_MAX], value[DIMS_KEY_MAX], own[128];
+    const struct dims at = dims_parse(arm->bench, key);
+    int n = 0;
+    for (unsigned part = 0; part < at.n; part++) {
+        dims_part(arm->bench, &at, part, name, value);
+        const struct opt *opt = opts_find(arm->bench->opts, name);
+        if (opt && strcmp(opt_format_value(opt, arm->params, own, sizeof(own)), value) != 0)
+            return -1;
+        n += opt != NULL;
+    }
+    return n;
 }
 
-static int refuse_rest(const struct csv_reader *reader, struct err *err)
+/* True if both lines are equal up to the key. */
+static bool is_alike(char **cells, char **before)
 {
-    const struct csv_reader after = {.name = reader->name, .line = reader->lines_read + 1};
-    return csv_refuse(&after, err, "more lines than run.json counts");
+    size_t length = (size_t)(row_key(cells[PARAMS]) - cells[PARAMS]);
+    for (size_t i = RUN_ID; i < PARAMS; i++)
+        if (!before[i] || strcmp(cells[i], before[i]) != 0)
+            return false;
+    return length == (size_t)(row_key(before[PARAMS]) - before[PARAMS]) &&
+           !memcmp(cells[PARAMS], before[PARAMS], length);
 }
 
-/* Checks that the cells of a line up to BETTER, in either file, are of this run and arm. */
-static int check_place(const struct csv_reader *reader, const struct recorded *recorded,
-                       const struct arm *arm, char **cells, struct err *err)
+static struct bench *own_bench(struct recorded *recorded, size_t arm)
+{
+    size_t i = 0;
+    while (recorded->benches[i] != recorded->result.arms[arm].bench)
+        i++;
+    return recorded->benches[i];
+}
+
+/* Makes arm_device say what the line says. */
+static void take_device(struct recorded *recorded, size_t arm, const char *name)
+{
+    struct result *result = &recorded->result;
+    struct bench *bench = own_bench(recorded, arm);
+    enum device device = device_find(name);
+    const unsigned kinds = NEED_DEVICE | NEED_GPU | NEED_COLLECTIVE;
+    if (!strcmp(device_name(arm_device(result, &result->arms[arm])), name))
+        return;
+    bench->needs &= ~kinds;
+    if (device == DEVICE_CUDA)
+        bench->needs |= NEED_GPU;
+    else if (device != DEVICE_NONE) {
+        bench->needs |= NEED_COLLECTIVE;
+        result->transport = device;
+    }
+}
+
+/* Finds the arm of a line: the next that is like it, from that of the line before on. */
+static int find_arm(const struct csv_reader *reader, struct recorded *recorded, char **cells,
+                    size_t *arm, struct err *err)
 {
     const struct result *result = &recorded->result;
-    unsigned long long workers;
-    char planned_workers[32];
-    text_set(planned_workers, "slots=%u", arm->planned_workers);
+    const char *key = row_key(cells[PARAMS]);
+    for (size_t i = 0, at = *arm; i < 2 * result->narms; i++, at++) {
+        at = at < result->narms ? at : 0;
+        bool is_like = i >= result->narms || count_in_key(&result->arms[at], key) >= 0;
+        if (!is_like || !is_of(result, &result->arms[at], cells))
+            continue;
+        *arm = at;
+        take_device(recorded, at, cells[DEVICE]);
+        return 0;
+    }
+    return csv_refuse(reader, err, "of a configuration that run.json lacks: %.40s, %.30s, %.100s",
+                      cells[BENCH], cells[PLACEMENT], cells[PARAMS]);
+}
+
+static int check(const struct csv_reader *reader, const struct result *result, char **cells,
+                 struct err *err)
+{
     if (strcmp(cells[RUN_ID], result->run_id) != 0)
         return csv_refuse(reader, err, "of run '%.60s', run.json is of '%.60s'", cells[RUN_ID],
                           result->run_id);
     if (strcmp(cells[SCENARIO], result->scenario) != 0)
         return csv_refuse(reader, err, "of scenario '%.60s', run.json is of '%.60s'",
                           cells[SCENARIO], result->scenario);
-    int rc = csv_count(reader, "workers", cells[WORKERS], RECORDED_WORKERS_MOST, &workers, err);
-    if (rc)
-        return rc;
-    if (strcmp(cells[PLACEMENT], placement_infos[arm->placement].name) != 0 ||
-        strcmp(cells[ROLE], row_role(arm)) != 0 || strcmp(cells[BENCH], arm->bench->name) != 0 ||
-        workers != arm->workers || !row_params_have(cells[PARAMS], planned_workers))
-        return csv_refuse(reader, err, "not what run.json says: %s of %.40s, %s, workers=%u here",
-                          row_role(arm), arm->bench->name, placement_infos[arm->placement].name,
-                          arm->workers);
     if (strlen(row_key(cells[PARAMS])) >= DIMS_KEY_MAX)
         return csv_refuse(reader, err, "a key of more than %d bytes", DIMS_KEY_MAX - 1);
     if (!cells[METRIC][0])
@@ -89,122 +144,81 @@ static int check_place(const struct csv_reader *reader, const struct recorded *r
     return 0;
 }
 
-static int check_status(const struct csv_reader *reader, const char *cell, struct err *err)
+static int take_status(const struct csv_reader *reader, const char *cell, enum status *status,
+                       struct err *err)
 {
-    if (!strcmp(status_name(status_find(cell)), cell))
+    *status = status_find(cell);
+    if (!strcmp(status_name(*status), cell))
         return 0;
     return csv_refuse(reader, err, "status '%.40s' is none", cell);
 }
 
-static int read_value(struct csv_reader *reader, const struct recorded *recorded, size_t arm,
-                      struct round_value *value, const char **key, struct err *err)
+static int take_value(const struct csv_reader *reader, const struct bench *bench, char **cells,
+                      struct round_value *value, struct err *err)
 {
-    const struct result *result = &recorded->result;
-    char *cells[ROUND_CELLS];
     unsigned long long round = 0;
-    int rc = csv_read(reader, cells, ROUND_CELLS, err);
-    if (rc <= 0)
-        return rc;
-    rc = check_place(reader, recorded, &result->arms[arm], cells, err);
-    if (!rc && cells[ROUND][0])
-        rc = csv_count(reader, "round", cells[ROUND], result->rounds_done - 1, &round, err);
+    int rc = 0;
+    if (cells[ROUND][0])
+        rc = csv_count(reader, "round", cells[ROUND], RECORDED_ROUNDS_MOST - 1, &round, err);
+    *value = (struct round_value){.metric = cells[METRIC],
+                                  .unit = cells[UNIT],
+                                  .better = cells[BETTER],
+                                  .dims = dims_parse(bench, row_key(cells[PARAMS])),
+                                  .round = cells[ROUND][0] ? (int)round : VALUE_NO_ROUND,
+                                  .base = -1,
+                                  .reason = cells[REASON]};
     if (!rc)
-        rc = check_status(reader, cells[STATUS], err);
-    *key = row_key(cells[PARAMS]);
-    *value = (struct round_value){
-        .metric = cells[METRIC],
-        .unit = cells[UNIT],
-        .better = cells[BETTER],
-        .round = cells[ROUND][0] ? (int)round : VALUE_NO_ROUND,
-        .status = status_find(cells[STATUS]),
-        .base = -1,
-        .reason = cells[REASON],
-    };
-    if (!rc)
-        rc = csv_number(reader, "value", cells[VALUE], &value->value, err);
-    if (!rc)
-        value->dims = dims_parse(result->arms[arm].bench, *key);
-    return rc ? rc : 1;
+        rc = take_status(reader, cells[STATUS], &value->status, err);
+    return rc ? rc : csv_number(reader, "value", cells[VALUE], &value->value, err);
 }
 
-static int read_values(struct recorded *recorded, struct groups *groups, struct err *err)
+/* While a run is at work, or after it was killed, the last line may be cut off. */
+static void drop_cut_line(struct recorded *recorded)
+{
+    char *text = recorded->rounds_text;
+    while (recorded->rounds_size && text[recorded->rounds_size - 1] != '\n')
+        text[--recorded->rounds_size] = '\0';
+}
+
+/* A run that was killed has more rounds than its run.json. */
+static void count_round(struct result *result, int round)
+{
+    if (round >= (int)result->rounds_done)
+        result->rounds_done = (unsigned)round + 1;
+    if (result->rounds_planned < result->rounds_done)
+        result->rounds_planned = result->rounds_done;
+}
+
+static int read_values(struct recorded *recorded, struct err *err)
 {
     struct csv_reader reader;
+    struct result *result = &recorded->result;
     struct round_values *values = &recorded->analysis.values;
+    char *cells[ROUND_CELLS], *before[ROUND_CELLS] = {NULL};
+    size_t arm = 0;
+    if (!json_is_string(json_object_get(recorded->record, "ended")))
+        drop_cut_line(recorded);
     int rc = csv_read_header(&reader, CSV_ROUNDS_NAME, recorded->rounds_text, recorded->rounds_size,
                              CSV_ROUND_COLUMNS, err);
-    for (size_t arm = 0; arm < recorded->result.narms && !rc; arm++) {
-        size_t n = count_of(recorded, arm, "round_values");
-        for (size_t i = 0; i < n && !rc; i++) {
-            struct round_value value;
-            const char *key;
-            rc = read_value(&reader, recorded, arm, &value, &key, err);
-            if (!rc)
-                return refuse_end(&reader, n - i, err);
-            rc = rc < 0 ? rc : values_append(values, &value, err);
-            if (!rc)
-                rc = groups_add(groups, values, key, i == 0, &reader, err);
-        }
+    while (!rc && (rc = csv_read(&reader, cells, ROUND_CELLS, err)) == 1) {
+        struct round_value value;
+        rc = check(&reader, result, cells, err);
+        if (!rc && (!is_alike(cells, before) ||
+                    count_in_key(&result->arms[arm], row_key(cells[PARAMS])) != 0))
+            rc = find_arm(&reader, recorded, cells, &arm, err);
         if (!rc)
-            rc = values_close_arm(values, err);
+            rc = take_value(&reader, result->arms[arm].bench, cells, &value, err);
         if (!rc)
-            rc = groups_close_arm(groups, &reader, err);
-    }
-    return rc || !*reader.at ? rc : refuse_rest(&reader, err);
-}
-
-static int check_cell(const struct csv_reader *reader, const struct row_column *column,
-                      const char *cell, struct err *err)
-{
-    unsigned long long count;
-    double number;
-    switch (column->kind) {
-    case ROW_DOUBLE:
-        return csv_number(reader, column->name, cell, &number, err);
-    case ROW_UNSIGNED:
-        return csv_count(reader, column->name, cell, INT32_MAX, &count, err);
-    case ROW_SIZE:
-        return csv_count(reader, column->name, cell, INT64_MAX, &count, err);
-    case ROW_STATUS:
-        return check_status(reader, cell, err);
-    case ROW_CHARS:
-        if (strlen(cell) >= column->size)
-            return csv_refuse(reader, err, "%s has more than %zu bytes", column->name,
-                              column->size - 1);
-        return 0;
-    case ROW_TEXT:
-        break;
-    }
-    return 0;
-}
-
-/* 1, 0 at the end, or -EINVAL. */
-static int read_row(struct csv_reader *reader, const struct recorded *recorded,
-                    const struct arm *arm, struct row *row, struct err *err)
-{
-    char *cells[CELLS_MOST];
-    size_t n = 0;
-    while (row_columns[n].name)
-        n++;
-    int rc = csv_read(reader, cells, n, err);
-    if (rc <= 0)
-        return rc;
-    *row = (struct row){.arm = arm,
-                        .planned_workers = arm->planned_workers,
-                        .placement = "",
-                        .role = "",
-                        .bench = "",
-                        .metric = ""};
-    rc = check_place(reader, recorded, arm, cells, err);
-    for (size_t i = 0; i < n && !rc; i++) {
-        rc = check_cell(reader, &row_columns[i], cells[i], err);
+            rc = values_append(values, arm, &value, err);
         if (!rc)
-            row_set(row, &row_columns[i], cells[i]);
+            count_round(result, value.round);
+        memcpy(before, cells, sizeof(before));
     }
     if (rc)
         return rc;
-    row->dims = dims_parse(arm->bench, row_key(row->params));
-    return 1;
+    struct err why;
+    rc = values_sort(values, result->narms, &why);
+    return rc ? err_set(err, rc, CSV_ROUNDS_NAME ": %.200s", why.msg) : 0;
 }
 
 static bool has_metric(const struct bench *bench, const char *metric)
@@ -216,57 +230,39 @@ static bool has_metric(const struct bench *bench, const char *metric)
 }
 
 /* Declares a metric that this program's benchmark does not have, to keep its values. */
-static int add_metric(struct recorded *recorded, const struct csv_reader *reader,
-                      const struct row *row, struct err *err)
+static int add_metric(struct recorded *recorded, size_t arm, const struct round_value *value,
+                      struct err *err)
 {
-    /* Not const: recorded_arms.c allocated it, and the arms only borrow it. */
-    struct bench *bench = (struct bench *)(uintptr_t)row->arm->bench;
+    struct bench *bench = own_bench(recorded, arm);
     size_t n = 0;
-    if (!(bench->scan || row->dims.n) || has_metric(bench, row->metric) ||
-        !strcmp(row->metric, VALUE_STATUS) || !strcmp(row->metric, "retention") ||
-        !strcmp(row->metric, METRIC_STAGE))
+    if (!(bench->scan || value->dims.n) || has_metric(bench, value->metric) ||
+        !strcmp(value->metric, VALUE_STATUS) || !strcmp(value->metric, "retention") ||
+        !strcmp(value->metric, METRIC_STAGE))
         return 0;
     while (bench->metrics && bench->metrics[n].name)
         n++;
     if (n == METRICS_MOST)
-        return csv_refuse(reader, err, "%.40s has more than %d metrics", bench->name, METRICS_MOST);
+        return err_set(err, -EINVAL, CSV_ROUNDS_NAME ": %.40s has more than %d metrics",
+                       bench->name, METRICS_MOST);
     struct bench_metric *longer = recorded_alloc(recorded, n + 2, sizeof(*longer));
-    char *unit = recorded_alloc(recorded, sizeof(row->unit), 1);
-    if (!longer || !unit)
-        return err_set(err, -ENOMEM, "no memory for the metrics of " CSV_ROWS_NAME);
+    if (!longer)
+        return err_set(err, -ENOMEM, "no memory for the metrics of " CSV_ROUNDS_NAME);
     if (n)
         memcpy(longer, bench->metrics, n * sizeof(*longer));
-    memcpy(unit, row->unit, sizeof(row->unit));
-    longer[n] = (struct bench_metric){.name = row->metric, .unit = unit, .better = row->better};
+    longer[n] =
+        (struct bench_metric){.name = value->metric, .unit = value->unit, .better = value->better};
     bench->metrics = longer;
     return 0;
 }
 
-static int read_rows(struct recorded *recorded, struct groups *groups, struct err *err)
+static int add_metrics(struct recorded *recorded, struct err *err)
 {
-    struct csv_reader reader;
     const struct round_values *values = &recorded->analysis.values;
-    int rc = csv_read_header(&reader, CSV_ROWS_NAME, recorded->rows_text, recorded->rows_size,
-                             ROW_COLUMNS, err);
-    for (size_t arm = 0; arm < recorded->result.narms && !rc; arm++) {
-        size_t n = count_of(recorded, arm, "rows");
-        for (size_t i = 0; i < n && !rc; i++) {
-            struct row row;
-            rc = read_row(&reader, recorded, &recorded->result.arms[arm], &row, err);
-            if (!rc)
-                return refuse_end(&reader, n - i, err);
-            rc = rc < 0 ? rc
-                        : groups_check_row(groups, values, arm, &row, row_key(row.params), &reader,
-                                           err);
-            if (!rc)
-                rc = add_metric(recorded, &reader, &row, err);
-            if (!rc)
-                rc = rows_append(&recorded->analysis.rows, &row, err);
-        }
-        if (!rc)
-            rc = groups_check_rows(groups, arm, err);
-    }
-    return rc || !*reader.at ? rc : refuse_rest(&reader, err);
+    int rc = 0;
+    for (size_t arm = 0; arm < values->narms; arm++)
+        for (size_t i = values->first[arm]; i < values->first[arm + 1] && !rc; i++)
+            rc = add_metric(recorded, arm, &values->value[i], err);
+    return rc;
 }
 
 /* Sets the number of rounds, and the rate that baseline_choose needs, from the values. */
@@ -279,6 +275,8 @@ static int count_rounds(struct recorded *recorded, size_t arm, struct err *err)
     if (!rates)
         return err_set(err, -ENOMEM, "no memory for the rounds of " CSV_ROUNDS_NAME);
     rounds->rate = NAN;
+    (void)bench_rate_unit(recorded->result.arms[arm].bench, rounds->rate_unit,
+                          sizeof(rounds->rate_unit));
     for (size_t at = values->first[arm]; at < end; at += n) {
         const struct round_value *group = &values->value[at];
         n = values_group(values, at, end);
@@ -307,7 +305,7 @@ static int make_rounds(struct recorded *recorded, struct err *err)
         const json_t *summary = summary_of(recorded, i);
         const char *status = json_string_value(json_object_get(summary, "status"));
         const char *reason = json_string_value(json_object_get(summary, "reason"));
-        size_t source = count_of(recorded, i, "source");
+        size_t source = (size_t)json_value_count_of(summary, "source");
         rounds->arms[i].status = status_find(status ? status : "");
         text_set(rounds->arms[i].reason, "%s", reason ? reason : "");
         rounds->arms[i].source = source < result->narms ? source : i;
@@ -318,13 +316,64 @@ static int make_rounds(struct recorded *recorded, struct err *err)
     return rc;
 }
 
+static struct row *find_row(struct rows *rows, size_t from, char **cells)
+{
+    for (size_t i = from; i < rows->n; i++) {
+        struct row *row = &rows->row[i];
+        if (!strcmp(row->metric, cells[METRIC]) && !strcmp(row->params, cells[PARAMS]) &&
+            !strcmp(row->placement, cells[PLACEMENT]) && !strcmp(row->role, cells[ROLE]) &&
+            !strcmp(row->run_id, cells[RUN_ID]))
+            return row;
+    }
+    return NULL;
+}
+
+/*
+ * Takes from rows.csv what rounds.csv lacks: percentiles of steps, which come from samples, and the
+ * reason over all rounds. Both files have rows in one order. A killed run has no rows.csv.
+ */
+static int take_rows(struct recorded *recorded, struct err *err)
+{
+    struct csv_reader reader;
+    struct rows *rows = &recorded->analysis.rows;
+    char *cells[ROW_CELLS];
+    size_t at = 0;
+    if (!recorded->rows_text)
+        return 0;
+    int rc = csv_read_header(&reader, CSV_ROWS_NAME, recorded->rows_text, recorded->rows_size,
+                             ROW_COLUMNS, err);
+    while (!rc && (rc = csv_read(&reader, cells, ROW_CELLS, err)) == 1) {
+        struct row *row = find_row(rows, at, cells);
+        unsigned long long samples = 0;
+        rc = 0;
+        if (!row || row_is_unresolved(row))
+            continue;
+        at = (size_t)(row - rows->row) + 1;
+        double *const numbers[] = {&row->p95, &row->p99, &row->min, &row->max};
+        for (int i = 0; i < 4 && !rc; i++)
+            rc = csv_number(&reader, row_columns[ROW_P95 + i].name, cells[ROW_P95 + i], numbers[i],
+                            err);
+        if (!rc)
+            rc = csv_count(&reader, "samples", cells[ROW_SAMPLES], INT64_MAX, &samples, err);
+        if (!rc)
+            rc = take_status(&reader, cells[ROW_STATUS_CELL], &row->status, err);
+        row->samples = (size_t)samples;
+        text_set(row->reason, "%s", cells[ROW_REASON]);
+    }
+    return rc;
+}
+
 int recorded_tables(struct recorded *recorded, struct err *err)
 {
-    struct groups groups = {0};
-    recorded->analysis.result = &recorded->result;
-    int rc = read_values(recorded, &groups, err);
+    struct analysis *analysis = &recorded->analysis;
+    analysis->result = &recorded->result;
+    int rc = read_values(recorded, err);
     if (!rc)
-        rc = read_rows(recorded, &groups, err);
-    groups_free(&groups);
-    return rc ? rc : make_rounds(recorded, err);
+        rc = add_metrics(recorded, err);
+    if (!rc)
+        rc = make_rounds(recorded, err);
+    if (!rc)
+        rc =
+            rows_make(analysis->result, &analysis->rounds, &analysis->values, &analysis->rows, err);
+    return rc ? rc : take_rows(recorded, err);
 }

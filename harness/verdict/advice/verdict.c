@@ -10,7 +10,7 @@
 #include "harness/verdict/pairs/comparison.h"
 #include "harness/verdict/runs/control.h"
 
-void verdict_add_placement(const struct analysis *analysis, struct findings *findings)
+static void add_placement(const struct analysis *analysis, struct findings *findings)
 {
     const struct result *result = analysis->result;
     unsigned most = 0, least = result_next_workers(result, 0);
@@ -78,7 +78,7 @@ static int judge(const struct analysis *measured, const struct topo *topo, struc
     if (rc)
         return rc;
     if (of_placements)
-        verdict_add_placement(measured, findings);
+        add_placement(measured, findings);
     busy_find(measured, findings);
     scaling_find(measured, findings);
     for (size_t i = 0; i < result->narms; i++)

@@ -29,9 +29,6 @@ int verdict_make(const struct result *result, const struct topo *topo, struct ve
 /* The same for an existing analysis; all other fields of the verdict must be zero. */
 int verdict_judge(const struct topo *topo, struct verdict *verdict, struct err *err);
 
-/* Adds only the recommendation: for results of versions with another rule. */
-void verdict_add_placement(const struct analysis *analysis, struct findings *findings);
-
 void verdict_free(struct verdict *verdict);
 
 #endif

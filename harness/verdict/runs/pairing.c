@@ -211,10 +211,10 @@ static const struct row *find_end(const struct pairing *pairing, const struct pa
     for (size_t i = 0; i < pairing->nrows; i++) {
         const struct paired_row *own = &pairing->rows[i];
         const struct row *row = own->row;
-        if (own->side == side && own->run == run &&
-            row->status >= STATUS_SKIPPED && !strcmp(row->metric, VALUE_STATUS) &&
-            !strcmp(row->bench, wanted->bench) && !strcmp(own->placement, first->placement) &&
-            !strcmp(row->role, wanted->role) && row->planned_workers == wanted->planned_workers)
+        if (own->side == side && own->run == run && row->status >= STATUS_SKIPPED &&
+            !strcmp(row->metric, VALUE_STATUS) && !strcmp(row->bench, wanted->bench) &&
+            !strcmp(own->placement, first->placement) && !strcmp(row->role, wanted->role) &&
+            row->planned_workers == wanted->planned_workers)
             return row;
     }
     return NULL;

@@ -235,10 +235,10 @@ static void add_scan(struct results *results, const char *folder, const char *me
                                               .dims = at[0],
                                               .round = round,
                                               .value = values[arm] * share};
-            assert_int_equal(values_append(rounds, &value, NULL), 0);
+            assert_int_equal(values_append(rounds, arm, &value, NULL), 0);
         }
-        assert_int_equal(values_close_arm(rounds, NULL), 0);
     }
+    assert_int_equal(values_sort(rounds, 2, NULL), 0);
 }
 
 /* GPU 0 alone counts, not all GPUs together; the loss of a rate and the loss of a latency. */

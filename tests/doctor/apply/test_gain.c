@@ -51,19 +51,19 @@ TEST(gain_make_has_the_interval_of_pairs)
     const struct gain_pairs slower = {3, false, {10, 12, 9}, {5, 6.1, 4.4}};
     const struct gain_pairs one = {1, false, {10}, {20}};
     const struct gain_pairs equal = {3, false, {5, 5, 5}, {5, 5, 5}};
-    struct gain gain = gain_make(&twice);
-    assert_int_equal(gain.verdict, GAIN_PROVEN);
+    struct evidence gain = gain_make(&twice);
+    assert_int_equal(gain.outcome, OUTCOME_FASTER);
     assert_near(gain.ratio, 1.9974912854);
     assert_near(gain.low, 1.8997663330);
     assert_near(gain.high, 2.1002432595);
-    assert_near(gain.before, 10.5);
-    assert_near(gain.after, 20.925);
-    assert_int_equal(gain_make(&same).verdict, GAIN_NONE);
-    assert_int_equal(gain_make(&noisy).verdict, GAIN_UNCLEAR);
-    assert_int_equal(gain_make(&slower).verdict, GAIN_NONE);
-    assert_int_equal(gain_make(&one).verdict, GAIN_UNCLEAR);
+    assert_near(gain.base, 10.5);
+    assert_near(gain.other, 20.925);
+    assert_int_equal(gain_make(&same).outcome, OUTCOME_SAME);
+    assert_int_equal(gain_make(&noisy).outcome, OUTCOME_UNCLEAR);
+    assert_int_equal(gain_make(&slower).outcome, OUTCOME_SAME);
+    assert_int_equal(gain_make(&one).outcome, OUTCOME_UNCLEAR);
     assert_true(isnan(gain_make(&one).ratio));
-    assert_int_equal(gain_make(&equal).verdict, GAIN_NONE);
+    assert_int_equal(gain_make(&equal).outcome, OUTCOME_SAME);
     assert_near(gain_make(&equal).high, 1);
 }
 
@@ -94,7 +94,7 @@ static unsigned call_gains(unsigned n, size_t pairs, double factor, double sprea
                               exp(drift * (double)(2 * i + half));
                 *(changed ? &made.after[i] : &made.before[i]) = rate;
             }
-        proven += gain_make(&made).verdict == GAIN_PROVEN;
+        proven += gain_make(&made).outcome == OUTCOME_FASTER;
     }
     return proven;
 }
@@ -120,12 +120,12 @@ TEST(gain_make_has_the_interval_of_starts)
 {
     const struct gain_pairs pairs = {2, true, {9.1, 15.3}, {214, 141}};
     const struct gain_pairs live = {2, false, {9.1, 15.3}, {214, 141}};
-    struct gain gain = gain_make(&pairs);
-    assert_int_equal(gain.verdict, GAIN_PROVEN);
+    struct evidence gain = gain_make(&pairs);
+    assert_int_equal(gain.outcome, OUTCOME_FASTER);
     assert_near(gain.ratio, 14.7214311250);
     assert_near(gain.low, 3.5104841493);
     assert_near(gain.high, 61.7352265816);
-    assert_int_equal(gain_make(&live).verdict, GAIN_UNCLEAR);
+    assert_int_equal(gain_make(&live).outcome, OUTCOME_UNCLEAR);
 }
 
 /* The time holds six pairs if possible; otherwise blocks are shortened. */

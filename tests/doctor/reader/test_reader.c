@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -177,6 +178,21 @@ TEST_IN_DIR(a_thread_that_waits_is_read_in_detail)
         assert_int_equal(process.tasks[0].is_detailed, cases[i].is_detailed);
         reader_close_tasks(&process);
     }
+}
+
+/* A pool's threads come before those that call it; the ends have some of both. No such thread
+ * exists, so none is sampled, but the tries show. */
+TEST(samples_are_taken_at_both_ends)
+{
+    enum { TASKS = 20, EACH = 8 };
+    struct view_task tasks[TASKS] = {0};
+    struct view_process process = {.watched = true, .ntasks = TASKS, .tasks = tasks};
+    struct reader reader = {.view = {.nprocesses = 1, .processes = &process}};
+    for (int i = 0; i < TASKS; i++)
+        tasks[i] = (struct view_task){.tid = INT_MAX - i, .is_detailed = true};
+    reader_begin_samples(&reader);
+    for (int i = 0; i < TASKS; i++)
+        assert_int_equal(tasks[i].source.sample_fd, i < EACH || i >= TASKS - EACH ? -1 : 0);
 }
 
 /* Expects, for each CPU, its busy and idle time in s, as in "0 0.2+0.1, 2 0+0". */

@@ -135,15 +135,9 @@ TEST(tree_tells_who_ran_and_what_it_used)
     assert_int_equal(tree.used.team, 1);
 }
 
-static void *pause_on(void *arg)
+static void *burn_or_sleep(void *burns)
 {
-    (void)sleep_on(arg);
-    return NULL;
-}
-
-static void *burn_on(void *arg)
-{
-    (void)burn(arg);
+    (void)(burns ? burn(NULL) : sleep_on(NULL));
     return NULL;
 }
 
@@ -152,10 +146,11 @@ static int burn_in_the_last(void *arg)
 {
     pthread_attr_t small;
     pthread_t thread;
+    (void)arg;
     (void)pthread_attr_init(&small);
     (void)pthread_attr_setstacksize(&small, 128 << 10);
     for (int i = 0; i <= 3000; i++)
-        if (pthread_create(&thread, &small, i < 3000 ? pause_on : burn_on, arg))
+        if (pthread_create(&thread, &small, burn_or_sleep, i < 3000 ? NULL : &small))
             return 77; /* a limit of this machine */
     return sleep_on(NULL);
 }

@@ -153,7 +153,10 @@ TEST_WITHIN(csv_rows_bad_directory, set_up, tear_down)
         ",4,1010000000,20000000,100,4096,,censored\n" RUN                                          \
         "0,0,fixture,none,2,foreground,1,fixture," PARAMS                                          \
         ",0,1000000000,10000000,100,4096,,ok\n" RUN                                                \
-        "0,0,fixture,none,2,foreground,1,fixture," PARAMS ",1,1010000000,20000000,100,4096,,ok\n"
+        "0,0,fixture,none,2,foreground,1,fixture," PARAMS                                          \
+        ",1,1010000000,20000000,100,4096,,ok\n" RUN                                                \
+        "0,1,fixture,partition,1,baseline,0,fixture," PARAMS                                       \
+        ",0,1000000000,7000000,100,4096,,ok\n"
 
 /* Two rounds of `none` with two workers, and one round of its baseline. */
 static void make_samples(struct result *result)
@@ -168,13 +171,6 @@ static void make_samples(struct result *result)
     (void)fixture_add_round(result, alone, 0, (double[]){7}, 1);
 }
 
-static int append(struct growing_file *file, const struct result *result, size_t arm, size_t round,
-                  struct err *err)
-{
-    return samples_file_append(file, result, &result->arms[arm],
-                               &result->arms[arm].observations[round], err);
-}
-
 TEST_WITHIN(csv_samples_bytes, set_up, tear_down)
 {
     struct growing_file file = {0};
@@ -182,18 +178,15 @@ TEST_WITHIN(csv_samples_bytes, set_up, tear_down)
     struct err err;
     make_samples(&result);
     result.arms[0].observations[1].workers[1].background = true;
-    assert_int_equal(samples_file_open(&file, fixture_dir_fd, &err), 0);
+    assert_int_equal(csv_open(&file, fixture_dir_fd, CSV_SAMPLES_NAME, &err), 0);
     assert_file("samples.csv", SAMPLES_HEADER);
-    for (size_t round = 0; round < 2; round++)
-        assert_int_equal(append(&file, &result, 0, round, &err), 0);
-    assert_int_equal(append(&file, &result, 1, 0, &err), 0);
+    for (unsigned round = 0; round < 2; round++)
+        assert_int_equal(csv_append_samples(&file, &result, round, &err), 0);
     assert_int_equal(growing_close(&file, &err), 0);
     assert_int_equal(growing_close(&file, &err), 0);
     assert_file("samples.csv",
                 SAMPLES_HEADER FIRST_ROUND RUN "1,0,fixture,none,2,foreground,0,fixture," PARAMS
-                                               ",0,2000000000,30000000,100,4096,,ok\n" RUN
-                                               "0,1,fixture,partition,1,baseline,0,fixture," PARAMS
-                                               ",0,1000000000,7000000,100,4096,,ok\n");
+                                               ",0,2000000000,30000000,100,4096,,ok\n");
     fixture_result_free(&result);
 }
 
@@ -203,18 +196,20 @@ TEST_WITHIN(csv_samples_full_disk_keeps_whole_rounds, set_up, tear_down)
     struct result result;
     struct err err;
     make_samples(&result);
-    assert_int_equal(samples_file_open(&file, fixture_dir_fd, &err), 0);
-    assert_int_equal(append(&file, &result, 0, 0, &err), 0);
+    assert_int_equal(csv_open(&file, fixture_dir_fd, CSV_SAMPLES_NAME, &err), 0);
+    assert_int_equal(csv_append_samples(&file, &result, 0, &err), 0);
     limit_files((rlim_t)file.valid_bytes + 20); /* the next round fits only in part */
-    assert_int_equal(append(&file, &result, 0, 1, &err), -EFBIG);
+    assert_int_equal(csv_append_samples(&file, &result, 1, &err), -EFBIG);
     assert_string_equal(err.msg, "cannot write samples.csv: File too large");
     assert_file("samples.csv", SAMPLES_HEADER FIRST_ROUND);
     limit_files(file_size.rlim_cur);
-    assert_int_equal(append(&file, &result, 1, 0, &err), 0);
+    assert_int_equal(csv_append_samples(&file, &result, 1, &err), 0);
     assert_int_equal(growing_close(&file, &err), 0);
     assert_file("samples.csv",
-                SAMPLES_HEADER FIRST_ROUND RUN "0,1,fixture,partition,1,baseline,0,fixture," PARAMS
-                                               ",0,1000000000,7000000,100,4096,,ok\n");
+                SAMPLES_HEADER FIRST_ROUND RUN "1,0,fixture,none,2,foreground,0,fixture," PARAMS
+                                               ",0,2000000000,30000000,100,4096,,ok\n" RUN
+                                               "1,0,fixture,none,2,foreground,1,fixture," PARAMS
+                                               ",0,2000000000,30000000,100,4096,,ok\n");
     fixture_result_free(&result);
 }
 
@@ -226,7 +221,7 @@ TEST_WITHIN(csv_samples_full_device, set_up, tear_down)
     struct growing_file file = {
         .is_open = true, .fd = open("/dev/full", O_WRONLY | O_CLOEXEC), .name = "samples.csv"};
     if (file.fd >= 0) {
-        assert_int_equal(append(&file, &result, 0, 0, &err), -ENOSPC);
+        assert_int_equal(csv_append_samples(&file, &result, 0, &err), -ENOSPC);
         assert_non_null(strstr(err.msg, "No space left on device"));
         assert_int_equal(file.valid_bytes, 0);
         (void)close(file.fd);
@@ -239,7 +234,7 @@ TEST_WITHIN(csv_samples_does_not_follow_links, set_up, tear_down)
     struct growing_file file = {0};
     struct err err;
     assert_int_equal(symlinkat("target", fixture_dir_fd, "samples.csv"), 0);
-    assert_int_equal(samples_file_open(&file, fixture_dir_fd, &err), -ELOOP);
+    assert_int_equal(csv_open(&file, fixture_dir_fd, CSV_SAMPLES_NAME, &err), -ELOOP);
     assert_false(file.is_open);
     assert_int_equal(faccessat(fixture_dir_fd, "target", F_OK, 0), -1);
 }
@@ -249,6 +244,6 @@ TEST_WITHIN(csv_samples_open_on_a_full_disk, set_up, tear_down)
     struct growing_file file = {0};
     struct err err;
     limit_files(10);
-    assert_int_equal(samples_file_open(&file, fixture_dir_fd, &err), -EFBIG);
+    assert_int_equal(csv_open(&file, fixture_dir_fd, CSV_SAMPLES_NAME, &err), -EFBIG);
     assert_false(file.is_open);
 }

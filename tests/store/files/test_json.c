@@ -134,7 +134,7 @@ static void write_run(const struct result *result, const char *status)
         .notes = notes,
     };
     struct err err = {0};
-    int rc = run_json_write(fixture_dir_fd, "run.json", &record, &err);
+    int rc = run_json_write(fixture_dir_fd, "run.json", &record, NULL, &err);
     if (rc)
         fail_msg("%s", err.msg);
 }
@@ -243,7 +243,7 @@ TEST_IN_DIR(json_that_cannot_be_written_leaves_no_part)
     (void)signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &tiny), 0);
     struct run_record record = {.status = "complete", .topo = &topo, .result = &result};
-    int rc = run_json_write(fixture_dir_fd, "run.json", &record, &err);
+    int rc = run_json_write(fixture_dir_fd, "run.json", &record, NULL, &err);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &saved), 0);
     assert_int_equal(rc, -EFBIG);
     assert_string_equal(err.msg, "cannot write run.json: File too large");

@@ -34,7 +34,7 @@ static void write_all(const struct result *result, const struct verdict *verdict
     const struct run_record record = {
         .status = "complete", .env = &env, .topo = &topo, .result = result, .verdict = verdict};
     if (csv_write(fixture_dir_fd, &verdict->analysis, &err) ||
-        run_json_write(fixture_dir_fd, "run.json", &record, &err))
+        run_json_write(fixture_dir_fd, "run.json", &record, NULL, &err))
         fail_msg("%s", err.msg);
 }
 
