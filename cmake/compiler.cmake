@@ -12,8 +12,10 @@ endif()
 
 # No -march=native: one binary runs on any machine. No -ffast-math: kernels are checked against a reference. No
 # -DNDEBUG: a broken invariant must stop a measurement, not distort it.
-# Frame pointers and -g let users check a result with `perf record -g`.
-set(CMAKE_C_FLAGS_RELEASE "-O3 -g -fno-omit-frame-pointer")
+# Frame pointers and names let users check a result with `perf record -g`. What measures is built with -O3 (below bench/
+# and kernels/, CMakeLists.txt); the rest with -O1 and without -g, as the first build is what a new user waits for.
+set(CMAKE_C_FLAGS_RELEASE "-O1 -fno-omit-frame-pointer")
+set(CONTEND_MEASURED_OPTIONS $<$<AND:$<COMPILE_LANGUAGE:C>,$<CONFIG:Release>>:-O3>)
 set(CMAKE_C_FLAGS_DEBUG "-Og -g3 -fno-omit-frame-pointer")
 
 set(warnings
