@@ -341,7 +341,7 @@ static int report(struct session *session, struct side *side)
 static int write_page(const struct session *session, struct side *sides, size_t n)
 {
     struct err err = {0};
-    struct page_side of[2];
+    struct page_side of[2] = {0};
     const char *file = session->options.html;
     const struct side *last = &sides[n - 1];
     for (size_t i = 0; i < n; i++)
