@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 enum { STEP = 1 << 23 };
-static volatile unsigned long sink;
+static _Thread_local volatile unsigned long sink;
 static int log_fd = -1;
 static long last_step;
 
