@@ -43,7 +43,9 @@ END
 for run in h200-x2-vm/pipeline 2-cpus-vm/threads; do
     cp -r "results/$run" "$scratch"
     run=${run#*/}
-    cp results/2-cpus-vm/threads/plots/threads_map.svg "$scratch/$run/plots/occupancy.svg" # any figure that was drawn
+    # Any figure that was drawn, and one for a phone.
+    cp results/2-cpus-vm/threads/plots/threads_map.svg "$scratch/$run/plots/occupancy.svg"
+    cp results/h200-x2-vm/serve/plots/serve.narrow.svg "$scratch/$run/plots/occupancy.narrow.svg"
     expect 0 . env PATH=/nonexistent "$CONTEND_BINARY" report --html "$scratch/$run.html" "$scratch/$run"
 done
 expect 0 . env PATH=/nonexistent "$CONTEND_BINARY" report --html "$scratch/both.html" results/h100-vm/pipeline \
