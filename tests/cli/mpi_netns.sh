@@ -98,7 +98,7 @@ lose_rank() { # lose_rank RANK SIGNAL PATTERN STATUS
     [ "$code" != 0 ] || fail "$1 $2: exit 0"
     grep -q "$3" "$out.log" || fail "$1 $2: no '$3': $(cat "$out.log")"
     [ "$(jq -r .status "$out/run.json")" = "$4" ] || fail "$1 $2: status $(jq .status "$out/run.json")"
-    [ "$(grep -c collective_busbw "$out/rows.csv")" -gt 1 ] || fail "$1 $2: the finished rounds are gone"
+    [ "$(grep -c collective_busbw "$out/rounds.csv")" -gt 1 ] || fail "$1 $2: the finished rounds are gone"
     rm -rf "$out" "$out.log"
 }
 lose_rank 1 KILL 'process rank 1 \|error: rank 1 (host' interrupted
