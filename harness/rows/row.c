@@ -58,9 +58,11 @@ static const struct arm_rounds *rounds_of(const struct maker *maker)
 static bool key_has(const char *key, const char *name)
 {
     size_t length = strlen(name);
-    for (const char *at = key; at && *at; at = strchr(at, ';'), at += at != NULL)
+    for (const char *at = key; at; at = strchr(at, ';')) {
+        at += *at == ';';
         if (strncmp(at, name, length) == 0 && at[length] == '=')
             return true;
+    }
     return false;
 }
 
