@@ -351,14 +351,14 @@ TEST(in_place_needs_an_operation_that_has_it)
 
 TEST(absent_nccl_says_what_was_tried)
 {
-    char msg[240] = "";
+    struct err err = {0};
     assert_int_equal(setenv("CONTEND_LIBNCCL", "/nowhere/libnccl.so.2", 1), 0);
-    assert_null(nccl_api_load(msg, sizeof(msg)));
-    assert_non_null(strstr(msg, "/nowhere/libnccl.so.2"));
-    assert_non_null(strstr(msg, "CONTEND_LIBNCCL"));
+    assert_null(nccl_api_load(&err));
+    assert_non_null(strstr(err.msg, "/nowhere/libnccl.so.2"));
+    assert_non_null(strstr(err.msg, "CONTEND_LIBNCCL"));
     assert_int_equal(setenv("CONTEND_LIBNCCL", "libm.so.6", 1), 0);
-    assert_null(nccl_api_load(msg, sizeof(msg)));
-    assert_string_equal(msg, "libm.so.6 has no ncclGetVersion: NCCL 2.7 or later is needed");
+    assert_null(nccl_api_load(&err));
+    assert_string_equal(err.msg, "libm.so.6 has no ncclGetVersion: NCCL 2.7 or later is needed");
     assert_int_equal(unsetenv("CONTEND_LIBNCCL"), 0);
 }
 

@@ -23,18 +23,18 @@ static void assert_good(int rc, const char *msg)
 static void test_gpu_canary_takes_as_many_cycles_each_time(void **state)
 {
     (void)state;
-    char msg[240] = "";
+    struct err err = {0};
     for (unsigned i = 0; i < machine.ngpus; i++) {
         struct gpu_canary *gpu;
         double seconds = 0, cycles = 0, least = 1e18, most = 0;
         unsigned wrong = 1;
-        assert_good(gpu_canary_open(machine.gpus[i].pci_bdf, &gpu, msg, sizeof(msg)), msg);
+        assert_good(gpu_canary_open(machine.gpus[i].pci_bdf, &gpu, &err), err.msg);
         for (unsigned run = 0; run < RUNS; run++) {
-            assert_good(gpu_canary_run(gpu, &seconds, &cycles, msg, sizeof(msg)), msg);
+            assert_good(gpu_canary_run(gpu, &seconds, &cycles, &err), err.msg);
             least = cycles < least ? cycles : least;
             most = cycles > most ? cycles : most;
         }
-        assert_good(gpu_canary_check(gpu, &wrong, msg, sizeof(msg)), msg);
+        assert_good(gpu_canary_check(gpu, &wrong, &err), err.msg);
         print_message("GPU %u: %.0f to %.0f cycles, the last run %.1f us: %.0f MHz\n", i, least,
                       most, seconds * 1e6, cycles / seconds * 1e-6);
         assert_int_equal(wrong, 0);
@@ -48,8 +48,8 @@ static void test_gpu_canary_unknown_address_is_an_error(void **state)
 {
     (void)state;
     struct gpu_canary *gpu;
-    char msg[240] = "";
-    assert_true(gpu_canary_open("ffff:ff:1f.0", &gpu, msg, sizeof(msg)) < 0);
+    struct err err = {0};
+    assert_true(gpu_canary_open("ffff:ff:1f.0", &gpu, &err) < 0);
     assert_null(gpu);
     gpu_canary_close(gpu);
 }

@@ -35,13 +35,13 @@ struct rig {
     struct gpu_copy *copy;
     struct memory_block block;
     char *in, *out;
-    char msg[240];
+    struct err err;
 };
 
 static void assert_good(const struct rig *rig, int rc)
 {
     if (rc)
-        fail_msg("%s", rig->msg);
+        fail_msg("%s", rig->err.msg);
 }
 
 static int open_gpus(struct rig *rig, unsigned ngpus, size_t bytes)
@@ -50,7 +50,7 @@ static int open_gpus(struct rig *rig, unsigned ngpus, size_t bytes)
     for (unsigned gpu = 0; gpu < ngpus; gpu++)
         pci_bdf[gpu] = machine.gpus[gpu].pci_bdf;
     unsigned failed;
-    return gpu_copy_open(pci_bdf, ngpus, bytes, &rig->copy, &failed, rig->msg, sizeof(rig->msg));
+    return gpu_copy_open(pci_bdf, ngpus, bytes, &rig->copy, &failed, &rig->err);
 }
 
 static void rig_open(struct rig *rig)
@@ -60,9 +60,8 @@ static void rig_open(struct rig *rig)
     assert_int_equal(memory_map(&rig->block, 2 * (size_t)BYTES, MEMORY_THP, NULL), 0);
     rig->in = rig->block.base;
     rig->out = rig->in + BYTES;
-    assert_good(rig, gpu_copy_pin(rig->block.base, rig->block.bytes, rig->msg, sizeof(rig->msg)));
-    assert_good(rig,
-                gpu_copy_fill(rig->copy, 0, rig->in, BYTES, HOST_SALT, rig->msg, sizeof(rig->msg)));
+    assert_good(rig, gpu_copy_pin(rig->block.base, rig->block.bytes, &rig->err));
+    assert_good(rig, gpu_copy_fill(rig->copy, 0, rig->in, BYTES, HOST_SALT, &rig->err));
 }
 
 static void rig_close(struct rig *rig)
@@ -92,12 +91,12 @@ static struct gpu_copy_flow out_of(const struct rig *rig, unsigned gpu, bool ker
 
 static int check(struct rig *rig, const struct gpu_copy_flow *flow, uint64_t salt)
 {
-    return gpu_copy_check(rig->copy, flow, salt, rig->msg, sizeof(rig->msg));
+    return gpu_copy_check(rig->copy, flow, salt, &rig->err);
 }
 
 static void poison(struct rig *rig, const struct gpu_copy_flow *flow)
 {
-    assert_good(rig, gpu_copy_poison(rig->copy, flow, rig->msg, sizeof(rig->msg)));
+    assert_good(rig, gpu_copy_poison(rig->copy, flow, &rig->err));
 }
 
 static double run_flows(struct rig *rig, const struct gpu_copy_flow *flows, unsigned n,
@@ -105,8 +104,7 @@ static double run_flows(struct rig *rig, const struct gpu_copy_flow *flows, unsi
 {
     struct gpu_copy_progress progress[GPU_COPY_GPUS * GPU_COPY_STREAMS];
     double longest = 0;
-    assert_good(rig,
-                gpu_copy_time(rig->copy, flows, n, copies, progress, rig->msg, sizeof(rig->msg)));
+    assert_good(rig, gpu_copy_time(rig->copy, flows, n, copies, progress, &rig->err));
     for (unsigned i = 0; i < n; i++) {
         unsigned last = progress[i].n - 1;
         assert_int_equal(progress[i].copies[last], copies);
@@ -124,7 +122,7 @@ static void assert_arrives(struct rig *rig, const struct gpu_copy_flow *flow, ui
 {
     poison(rig, flow);
     assert_int_equal(check(rig, flow, salt), -EBADMSG);
-    assert_non_null(strstr(rig->msg, "word 0 of 1048576 is 0xffffffffffffffff, not 0x"));
+    assert_non_null(strstr(rig->err.msg, "word 0 of 1048576 is 0xffffffffffffffff, not 0x"));
     (void)run_flows(rig, flow, 1, 2);
     assert_good(rig, check(rig, flow, salt));
     assert_int_equal(check(rig, flow, salt + 1), -EBADMSG);
@@ -152,12 +150,12 @@ static void test_gpu_copy_pageable_and_combined_copies_arrive(void **state)
     rig_open(&rig);
     char *paged = malloc(BYTES);
     assert_non_null(paged);
-    assert_good(&rig, gpu_copy_alloc_combined(BYTES, &combined, rig.msg, sizeof(rig.msg)));
-    assert_good(&rig, gpu_copy_fill(rig.copy, 0, combined, BYTES, 600, rig.msg, sizeof(rig.msg)));
+    assert_good(&rig, gpu_copy_alloc_combined(BYTES, &combined, &rig.err));
+    assert_good(&rig, gpu_copy_fill(rig.copy, 0, combined, BYTES, 600, &rig.err));
     struct gpu_copy_flow flow = into(&rig, 0, false);
     flow.from = combined;
     assert_arrives(&rig, &flow, 600);
-    assert_good(&rig, gpu_copy_fill(rig.copy, 0, paged, BYTES, 700, rig.msg, sizeof(rig.msg)));
+    assert_good(&rig, gpu_copy_fill(rig.copy, 0, paged, BYTES, 700, &rig.err));
     flow.from = paged;
     flow.staged = true;
     assert_arrives(&rig, &flow, 700);
@@ -210,8 +208,7 @@ static void test_gpu_copy_flows_at_once_arrive(void **state)
     for (unsigned i = 0; i <= machine.ngpus; i++)
         assert_good(&rig, check(&rig, &flow[i], i ? HOST_SALT : gpu_copy_salt(0)));
     flow[1] = flow[2] = flow[0];
-    assert_int_equal(gpu_copy_time(rig.copy, flow, 3, 1, progress, rig.msg, sizeof(rig.msg)),
-                     -EINVAL);
+    assert_int_equal(gpu_copy_time(rig.copy, flow, 3, 1, progress, &rig.err), -EINVAL);
     rig_close(&rig);
 }
 
@@ -230,13 +227,13 @@ static void test_gpu_copy_check_finds_one_wrong_byte(void **state)
         (void)run_flows(&rig, &out, 1, 1);
         rig.out[at + 5] ^= 0x10;
         assert_int_equal(check(&rig, &out, gpu_copy_salt(0)), -EBADMSG);
-        assert_non_null(strstr(rig.msg, want));
+        assert_non_null(strstr(rig.err.msg, want));
         /* On the device: the copy's source has a wrong byte. */
         rig.in[at + 7] ^= 1;
         (void)run_flows(&rig, &in, 1, 1);
         rig.in[at + 7] ^= 1;
         assert_int_equal(check(&rig, &in, HOST_SALT), -EBADMSG);
-        assert_non_null(strstr(rig.msg, want));
+        assert_non_null(strstr(rig.err.msg, want));
     }
     (void)run_flows(&rig, &in, 1, 1);
     assert_good(&rig, check(&rig, &in, HOST_SALT));
@@ -259,7 +256,7 @@ static void test_gpu_copy_kernel_copies_odd_sizes(void **state)
         char wrong[40];
         (void)snprintf(wrong, sizeof(wrong), "word %zu of", sizes[i] / 8);
         assert_int_equal(check(&rig, &whole, HOST_SALT), -EBADMSG);
-        assert_non_null(strstr(rig.msg, wrong));
+        assert_non_null(strstr(rig.err.msg, wrong));
     }
     rig_close(&rig);
 }
@@ -289,7 +286,7 @@ static void test_gpu_copy_latency_is_positive_and_checked(void **state)
     struct gpu_copy_flow flow = into(&rig, 0, false);
     flow.bytes = 8;
     poison(&rig, &flow);
-    assert_good(&rig, gpu_copy_latency(rig.copy, &flow, 100, ns, rig.msg, sizeof(rig.msg)));
+    assert_good(&rig, gpu_copy_latency(rig.copy, &flow, 100, ns, &rig.err));
     assert_good(&rig, check(&rig, &flow, HOST_SALT));
     print_message("8 bytes to GPU 0: %.2f us, median\n", stats_sort_median(ns, 100) * 1e-3);
     assert_true(ns[0] > 500 && ns[50] < 1e6);
@@ -299,8 +296,7 @@ static void test_gpu_copy_latency_is_positive_and_checked(void **state)
 static double chase(struct rig *rig, unsigned gpu, void *memory, uint64_t seed)
 {
     double ns = 0;
-    assert_good(rig, gpu_chase(machine.gpus[gpu].pci_bdf, memory, BYTES, seed, &ns, rig->msg,
-                               sizeof(rig->msg)));
+    assert_good(rig, gpu_chase(machine.gpus[gpu].pci_bdf, memory, BYTES, seed, &ns, &rig->err));
     assert_true(ns > 20 && ns < 100000);
     return ns;
 }
@@ -320,9 +316,7 @@ static void test_gpu_copy_chases_through_all_that_is_reached(void **state)
         print_message("memory of the host, load of GPU %u: %.0f ns\n", gpu,
                       chase(&rig, gpu, rig.out, 7));
     }
-    assert_int_equal(
-        gpu_chase(machine.gpus[0].pci_bdf, rig.out, 1024, 7, &ns, rig.msg, sizeof(rig.msg)),
-        -EINVAL);
+    assert_int_equal(gpu_chase(machine.gpus[0].pci_bdf, rig.out, 1024, 7, &ns, &rig.err), -EINVAL);
     struct gpu_copy_flow flow = into(&rig, 0, false);
     assert_arrives(&rig, &flow, HOST_SALT);
     rig_close(&rig);
@@ -349,11 +343,11 @@ static void test_gpu_copy_unknown_address_is_no_device(void **state)
     const char *nowhere = "ffff:ff:1f.0";
     struct gpu_copy *copy;
     unsigned failed;
-    char msg[200] = "";
-    assert_int_equal(gpu_copy_open(&nowhere, 1, BYTES, &copy, &failed, msg, sizeof(msg)), -ENODEV);
+    struct err err = {0};
+    assert_int_equal(gpu_copy_open(&nowhere, 1, BYTES, &copy, &failed, &err), -ENODEV);
     assert_int_equal(failed, 0);
     assert_null(copy);
-    assert_non_null(strstr(msg, nowhere));
+    assert_non_null(strstr(err.msg, nowhere));
 }
 
 /* Copies cannot start together if launches wait for the GPU: a stated error after 5 s. */
@@ -363,10 +357,10 @@ static int time_blocking_launches(void)
     struct gpu_copy_progress progress;
     rig_open(&rig);
     const struct gpu_copy_flow flow = into(&rig, 0, false);
-    int rc = gpu_copy_time(rig.copy, &flow, 1, 4, &progress, rig.msg, sizeof(rig.msg));
-    bool good =
-        rc == -ETIME && strstr(rig.msg, "CUDA_LAUNCH_BLOCKING") && gpu_copy_selected(rig.copy) == 0;
-    (void)printf("%s\n", rig.msg);
+    int rc = gpu_copy_time(rig.copy, &flow, 1, 4, &progress, &rig.err);
+    bool good = rc == -ETIME && strstr(rig.err.msg, "CUDA_LAUNCH_BLOCKING") &&
+                gpu_copy_selected(rig.copy) == 0;
+    (void)printf("%s\n", rig.err.msg);
     rig_close(&rig);
     return !good;
 }
@@ -388,8 +382,7 @@ static void test_gpu_copy_opens_without_one(void **state)
     const char *pci_bdf[2] = {NULL, machine.gpus[0].pci_bdf};
     struct rig rig = {0};
     unsigned failed;
-    assert_good(&rig,
-                gpu_copy_open(pci_bdf, 2, BYTES, &rig.copy, &failed, rig.msg, sizeof(rig.msg)));
+    assert_good(&rig, gpu_copy_open(pci_bdf, 2, BYTES, &rig.copy, &failed, &rig.err));
     assert_int_equal(failed, 2);
     assert_false(gpu_copy_is_direct(rig.copy, 0, 1));
     assert_true(gpu_copy_is_direct(rig.copy, 1, 1));
@@ -445,7 +438,7 @@ static void test_gpu_copy_scan_measures_every_point(void **state)
 
 int main(int argc, char **argv)
 {
-    char why[200] = "";
+    struct err why = {0};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gpu_copy_host_copies_arrive),
         cmocka_unit_test(test_gpu_copy_pageable_and_combined_copies_arrive),
@@ -462,8 +455,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_gpu_copy_blocking_launches_are_no_timing),
         cmocka_unit_test(test_gpu_copy_scan_measures_every_point),
     };
-    if (gpu_count(why, sizeof(why)) == 0) {
-        (void)printf("SKIP: needs a GPU: %s\n", why);
+    if (gpu_count(&why) == 0) {
+        (void)printf("SKIP: needs a GPU: %s\n", why.msg);
         return SKIPPED;
     }
     if (fixture_find_gpus(&machine) == 0)

@@ -24,18 +24,18 @@
 enum { SKIPPED = 77 };
 
 static struct bench_machine machine;
-static char msg[240];
+static struct err err;
 
 static void assert_good(int rc)
 {
     if (rc)
-        fail_msg("%s", msg);
+        fail_msg("%s", err.msg);
 }
 
 static int device_cc(unsigned gpu)
 {
     struct gpu_matmul_device device;
-    assert_good(gpu_matmul_device(machine.gpus[gpu].pci_bdf, &device, msg, sizeof(msg)));
+    assert_good(gpu_matmul_device(machine.gpus[gpu].pci_bdf, &device, &err));
     return device.cc;
 }
 
@@ -109,19 +109,19 @@ static void check_type(unsigned device, enum matmul_type type, size_t n)
     double seconds, worst = 0;
     bool done = false;
     now = config;
-    assert_good(gpu_matmul_open(&config, &gpu, msg, sizeof(msg)));
+    assert_good(gpu_matmul_open(&config, &gpu, &err));
     assert_true(gpu_matmul_estimate_s(gpu) > 0);
-    assert_good(gpu_matmul_poison(gpu, msg, sizeof(msg)));
+    assert_good(gpu_matmul_poison(gpu, &err));
     assert_poison(type, read_entry(gpu, n - 1, n / 2));
-    assert_good(gpu_matmul_queue(gpu, 0, 2, msg, sizeof(msg)));
-    assert_good(gpu_matmul_queue(gpu, 1, 1, msg, sizeof(msg)));
-    assert_good(gpu_matmul_wait(gpu, 1, &seconds, msg, sizeof(msg)));
-    assert_good(gpu_matmul_done(gpu, 0, &done, msg, sizeof(msg)));
+    assert_good(gpu_matmul_queue(gpu, 0, 2, &err));
+    assert_good(gpu_matmul_queue(gpu, 1, 1, &err));
+    assert_good(gpu_matmul_wait(gpu, 1, &seconds, &err));
+    assert_good(gpu_matmul_done(gpu, 0, &done, &err));
     assert_true(done && seconds > 0);
     assert_product(gpu, &config, 0, &worst);
     config.same_as = gpu;
     now = config;
-    assert_good(gpu_matmul_open(&config, &like, msg, sizeof(msg)));
+    assert_good(gpu_matmul_open(&config, &like, &err));
     assert_product(like, &config, 0, &worst);
     print_message("GPU %u, %s, n %zu: %.1f T%s/s, worst error %.3f of the limit\n", device,
                   matmul_type_name(type), n,
@@ -147,7 +147,7 @@ static void assert_found(struct gpu_matmul *gpu, size_t n, size_t row, size_t co
 {
     double right = read_entry(gpu, row, col);
     write_entry(gpu, row, col, value);
-    if (gpu_matmul_check(gpu, msg, sizeof(msg)) != -EBADMSG)
+    if (gpu_matmul_check(gpu, &err) != -EBADMSG)
         fail_msg("n %zu: C[%zu][%zu] = %g in place of %g is not found", n, row, col, value, right);
     write_entry(gpu, row, col, right);
 }
@@ -159,21 +159,21 @@ static void check_the_check(enum matmul_type type, size_t n)
     struct gpu_matmul *gpu;
     double seconds, off = type == MATMUL_INT8 ? 1 : 4 * sqrt((double)n);
     now = config;
-    assert_good(gpu_matmul_open(&config, &gpu, msg, sizeof(msg)));
-    assert_good(gpu_matmul_poison(gpu, msg, sizeof(msg)));
+    assert_good(gpu_matmul_open(&config, &gpu, &err));
+    assert_good(gpu_matmul_poison(gpu, &err));
     double poison = read_entry(gpu, 0, 0);
-    assert_int_equal(gpu_matmul_check(gpu, msg, sizeof(msg)), -EBADMSG);
-    assert_good(gpu_matmul_queue(gpu, 0, 1, msg, sizeof(msg)));
-    assert_good(gpu_matmul_wait(gpu, 0, &seconds, msg, sizeof(msg)));
+    assert_int_equal(gpu_matmul_check(gpu, &err), -EBADMSG);
+    assert_good(gpu_matmul_queue(gpu, 0, 1, &err));
+    assert_good(gpu_matmul_wait(gpu, 0, &seconds, &err));
     uint64_t start_ns = clock_now_ns();
-    assert_good(gpu_matmul_check(gpu, msg, sizeof(msg)));
+    assert_good(gpu_matmul_check(gpu, &err));
     print_message("%s, n %zu: checked in %.1f ms\n", matmul_type_name(type), n,
                   (double)(clock_now_ns() - start_ns) * 1e-6);
     assert_found(gpu, n, 0, 0, read_entry(gpu, 0, 0) + off);
     assert_found(gpu, n, n - 1, n - 1, read_entry(gpu, n - 1, n - 1) - off);
     assert_found(gpu, n, n / 2 + 3, 65, read_entry(gpu, n / 2 + 3, 65) + off);
     assert_found(gpu, n, n - 17, n - 1, poison);
-    assert_good(gpu_matmul_check(gpu, msg, sizeof(msg)));
+    assert_good(gpu_matmul_check(gpu, &err));
     gpu_matmul_close(gpu);
 }
 
@@ -195,18 +195,18 @@ static bool check_shape(enum matmul_type type, struct matmul_shape shape)
     char text[MATMUL_SHAPE_TEXT];
     double seconds, worst = 0, off = type == MATMUL_INT8 ? 1 : 4 * sqrt((double)shape.k);
     now = config;
-    int rc = gpu_matmul_open(&config, &gpu, msg, sizeof(msg));
+    int rc = gpu_matmul_open(&config, &gpu, &err);
     if (rc == -ENOTSUP) {
-        print_message("SKIP: needs a GPU: %s\n", msg);
+        print_message("SKIP: needs a GPU: %s\n", err.msg);
         return false;
     }
     assert_good(rc);
-    assert_good(gpu_matmul_poison(gpu, msg, sizeof(msg)));
-    assert_int_equal(gpu_matmul_check(gpu, msg, sizeof(msg)), -EBADMSG);
-    assert_good(gpu_matmul_queue(gpu, 0, 1, msg, sizeof(msg)));
-    assert_good(gpu_matmul_wait(gpu, 0, &seconds, msg, sizeof(msg)));
+    assert_good(gpu_matmul_poison(gpu, &err));
+    assert_int_equal(gpu_matmul_check(gpu, &err), -EBADMSG);
+    assert_good(gpu_matmul_queue(gpu, 0, 1, &err));
+    assert_good(gpu_matmul_wait(gpu, 0, &seconds, &err));
     assert_product(gpu, &config, 4 * sqrt((double)shape.k), &worst);
-    assert_good(gpu_matmul_check(gpu, msg, sizeof(msg)));
+    assert_good(gpu_matmul_check(gpu, &err));
     assert_found(gpu, shape.n, shape.m - 1, shape.n - 1,
                  read_entry(gpu, shape.m - 1, shape.n - 1) + off);
     assert_found(gpu, shape.n, shape.m / 2, 0, read_entry(gpu, shape.m / 2, 0) - off);
@@ -232,7 +232,7 @@ static void test_gpu_matmul_shapes_and_layouts_agree_with_reference(void **state
                 shape.layout = (enum matmul_layout)layout;
                 if (!gpu_matmul_has(which, device_cc(0)))
                     continue;
-                bool takes = matmul_takes(which, &shape, msg, sizeof(msg)) == 0;
+                bool takes = matmul_takes(which, &shape, &err) == 0;
                 bool narrow = which == MATMUL_FP8 || which == MATMUL_INT8;
                 bool ran = check_shape(which, shape);
                 assert_true(takes || !ran);
@@ -246,7 +246,7 @@ static void test_gpu_matmul_too_large_is_no_memory(void **state)
     (void)state;
     struct gpu_matmul *gpu;
     const struct gpu_matmul_config config = config_of(0, MATMUL_FP64, matmul_square(1 << 20));
-    assert_int_equal(gpu_matmul_open(&config, &gpu, msg, sizeof(msg)), -ENOMEM);
+    assert_int_equal(gpu_matmul_open(&config, &gpu, &err), -ENOMEM);
     assert_null(gpu);
     check_type(0, MATMUL_FP32, 256);
 }
@@ -304,7 +304,6 @@ static void test_gpu_matmul_sensors_read_something(void **state)
     (void)state;
     struct gpu_sensors sensors;
     struct gpu_reading reading;
-    struct err err = {0};
     if (gpu_sensors_open(&sensors, machine.gpus[0].pci_bdf, &err)) {
         print_message("%s\n", err.msg);
         skip();
@@ -331,8 +330,8 @@ int main(void)
     };
     if (fixture_find_gpus(&machine) == 0)
         return SKIPPED;
-    if (gpu_matmul_load(msg, sizeof(msg))) {
-        (void)printf("SKIP: needs a GPU: %s\n", msg);
+    if (gpu_matmul_load(&err)) {
+        (void)printf("SKIP: needs a GPU: %s\n", err.msg);
         return SKIPPED;
     }
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,9 +27,10 @@ static char folder[] = "/tmp/contend-test-XXXXXX", self[4096];
 /* In the child: prints the library before and after the first two handles. */
 static int show(void)
 {
-    char msg[240] = "", version[32];
+    struct err err = {0};
+    char version[32];
     void *handle = NULL;
-    if (gpu_matmul_load(msg, sizeof(msg)))
+    if (gpu_matmul_load(&err))
         return printf("none\n") < 0;
     (void)printf("%s", gpu_matmul_library(version, sizeof(version)));
     for (int i = 0; i < 2; i++) {
