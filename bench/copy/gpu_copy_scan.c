@@ -15,7 +15,6 @@ static const double latency_share = 0.1; /* of the benchmark's time */
 static int run_on_home_node(struct copy_scan *scan, void (*what)(void *job), unsigned gpu)
 {
     struct copy_job *job = &scan->job;
-    char key[DIMS_KEY_MAX];
     team_call(&scan->team, scan->shape.home[gpu], what, job);
     if (!job->rc)
         return 0;
@@ -23,7 +22,7 @@ static int run_on_home_node(struct copy_scan *scan, void (*what)(void *job), uns
     if (!gpu_set_has(&scan->set, at))
         at = job->flow[0].gpu;
     const struct dims point = copy_point_dims(&scan->shape, job->point, gpu);
-    (void)gpu_error_of(job->rc, dims_format(&bench_gpu_copy, &point, key), &job->err);
+    (void)gpu_error_of(job->rc, dims_format(&bench_gpu_copy, &point), &job->err);
     scan->set.why = job->err;
     return gpu_set_drop(&scan->set, at, job->rc);
 }

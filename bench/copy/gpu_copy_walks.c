@@ -56,7 +56,6 @@ void copy_walks_measure(struct copy_walks *walks, size_t i, struct copy_job *job
 {
     const struct copy_chase *chase = &walks->chases[i];
     struct walk walk = {.job = job, .chase = chase, .seed = walks->seed};
-    char key[DIMS_KEY_MAX];
     if (!has_gpus(set, chase))
         return;
     team_call(team, walks->shape->home[chase->gpu], walk_run, &walk);
@@ -64,7 +63,7 @@ void copy_walks_measure(struct copy_walks *walks, size_t i, struct copy_job *job
     if (!job->rc)
         return;
     const struct dims at = copy_chase_dims(walks->shape, chase);
-    (void)gpu_error_of(job->rc, dims_format(&bench_gpu_copy, &at, key), &job->err);
+    (void)gpu_error_of(job->rc, dims_format(&bench_gpu_copy, &at), &job->err);
     set->why = job->err;
     (void)gpu_set_drop(set, chase->gpu, job->rc);
 }

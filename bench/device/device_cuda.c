@@ -19,7 +19,7 @@ static int cuda_probe(struct err *err)
 
 struct cuda_device {
     struct gpu_step *gpu;
-    char name[GPU_NAME_MAX];
+    const char *name;
 };
 
 static int cuda_open(struct device_queue *queue, const struct device_config *config,
@@ -43,7 +43,7 @@ static int cuda_open(struct device_queue *queue, const struct device_config *con
         .host = host,
     };
     if (!rc) {
-        (void)gpu_name(config->machine, config->pci_bdf, device->name);
+        device->name = gpu_name(config->machine, config->pci_bdf);
         rc = gpu_error_of(gpu_step_open(&step, &device->gpu, err), device->name, err);
     }
     free((void *)host);

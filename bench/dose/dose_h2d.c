@@ -160,12 +160,11 @@ static unsigned find_cpu(const struct bench_machine *machine, unsigned gpu)
 /* The first link's error, with its GPU's name; only while no thread writes it. */
 static int check_links(const struct h2d_dose *dose, struct err *err)
 {
-    char name[GPU_NAME_MAX];
     int rc = 0;
     for (unsigned i = 0; i < dose->machine->ngpus && !rc; i++) {
         rc = dose->links[i].rc;
         *err = dose->links[i].err;
-        (void)gpu_error_of(rc, gpu_name(dose->machine, dose->machine->gpus[i].pci_bdf, name), err);
+        (void)gpu_error_of(rc, gpu_name(dose->machine, dose->machine->gpus[i].pci_bdf), err);
     }
     return rc;
 }

@@ -2,14 +2,12 @@
  * Shared by benchmarks on GPUs. The kernels' errors name no GPU:
  *
  *   rc = gpu_launch_open(bdf, &gpu, ctx->err);
- *   rc = gpu_error_of(rc, gpu_name(ctx->machine, bdf, name), ctx->err);
+ *   rc = gpu_error_of(rc, gpu_name(ctx->machine, bdf), ctx->err);
  */
 #ifndef CONTEND_BENCH_GPU_GPU_H
 #define CONTEND_BENCH_GPU_GPU_H
 
 #include "harness/contract/bench.h"
-
-enum { GPU_NAME_MAX = 48 };
 
 /*
  * -ENOTSUP with the reason: built without CUDA, no driver or an old one, no GPU in ctx->machine, or
@@ -21,8 +19,7 @@ enum { GPU_NAME_MAX = 48 };
 int gpu_probe(struct bench_ctx *ctx);
 
 /* "GPU 3 (0000:e1:00.0)", with its index in the machine; "GPU 0000:e1:00.0" if not listed there. */
-char *gpu_name(const struct bench_machine *machine, const char *pci_bdf,
-               char name[static GPU_NAME_MAX]);
+const char *gpu_name(const struct bench_machine *machine, const char *pci_bdf);
 
 /* If rc is an error, puts the name before the message. Returns rc. */
 int gpu_error_of(int rc, const char *name, struct err *err);

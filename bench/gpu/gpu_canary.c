@@ -115,11 +115,10 @@ static bool is_reported(const struct canary *c, unsigned rank)
 static void emit_gpu(struct bench_ctx *ctx, const struct report *report)
 {
     struct err why = report->err;
-    char name[GPU_NAME_MAX];
     const char *pci_bdf =
         report->gpu < ctx->machine->ngpus ? ctx->machine->gpus[report->gpu].pci_bdf : ctx->pci_bdf;
     const struct dims at = DIMS({BY_GPU, report->gpu});
-    (void)gpu_error_of(why.code, gpu_name(ctx->machine, pci_bdf, name), &why);
+    (void)gpu_error_of(why.code, gpu_name(ctx->machine, pci_bdf), &why);
     if (bench_emit_absent(ctx, CANARY_TIME, &why, at))
         return;
     bench_emit(ctx, CANARY_TIME, report->time_us, at);

@@ -27,11 +27,10 @@ bool gpu_set_runs(const struct gpu_set *set, const struct gpu_group *group)
 
 int gpu_set_drop(struct gpu_set *set, unsigned gpu, int rc)
 {
-    char name[GPU_NAME_MAX];
     if (!rc || !gpu_set_has(set, gpu))
         return rc;
     set->dropped[gpu] = set->why;
-    (void)gpu_error_of(rc, gpu_name(set->machine, set->machine->gpus[gpu].pci_bdf, name),
+    (void)gpu_error_of(rc, gpu_name(set->machine, set->machine->gpus[gpu].pci_bdf),
                        &set->dropped[gpu]);
     log_warn("left out: %s", set->dropped[gpu].msg);
     return rc;

@@ -346,22 +346,20 @@ static int measure_point(struct bench_ctx *ctx, size_t point)
 }
 
 /* Why the L2 may raise a GPU's values; "" = it does not. */
-static const char *format_doubt(const struct stream *t, unsigned i,
-                                char buf[static MEMORY_DOUBT_MAX])
+static const char *format_doubt(const struct stream *t, unsigned i)
 {
-    return memory_doubt("arrays", t->bytes, "L2", t->gpus[i].l2_bytes, buf);
+    return memory_doubt("arrays", t->bytes, "L2", t->gpus[i].l2_bytes);
 }
 
 static void emit_point(struct bench_ctx *ctx, size_t point)
 {
-    char doubt[MEMORY_DOUBT_MAX];
     const struct stream *t = ctx->state;
     struct gpu_group group = gpu_group_at(t->set.n, (unsigned)(point / TURNS));
     unsigned turn = (unsigned)(point % TURNS);
     for (unsigned i = group.first; i < group.end && gpu_set_runs(&t->set, &group); i++)
         if (gpu_set_has(&t->set, i))
             bench_emit_doubt(ctx, DEVICE_BANDWIDTH, t->gpus[i].median_gbps[turn][group.all],
-                             format_doubt(t, i, doubt),
+                             format_doubt(t, i),
                              DIMS({BY_OP, op_of(turn)},
                                   {BY_VIA, turn == GPU_STREAM_OPS ? VIA_DRIVER : VIA_KERNEL},
                                   {BY_WITH, group.all ? WITH_ALL : WITH_ALONE}, {BY_GPU, i}));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/str.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/rows/metric.h"
 
@@ -73,20 +74,19 @@ void row_put_params(const struct result *result, const struct arm *arm, const ch
     size_t used = 0;
     params[0] = '\0';
     for (const struct opt *opt = arm->bench->opts; opt && opt->name && used < size; opt++) {
-        char value[128];
         if (key_has(key, opt->name))
             continue;
-        (void)opt_format_value(opt, arm->params, value, sizeof(value));
+        const char *value = opt_format_value(opt, arm->params);
         used += (size_t)snprintf(params + used, size - used, "%s=%s;", opt->name, value);
     }
     if (used < size)
         used += (size_t)snprintf(params + used, size - used, "slots=%u", arm->planned_workers);
     unsigned behind = arm_background(arm);
-    char dose[DOSE_TEXT_MAX] = "none";
-    if (!dose_is_idle(&arm->dose))
-        dose_format(&arm->dose, dose)[strlen(dose_names[arm->dose.kind])] = ':';
+    char *dose = dose_format(&arm->dose);
+    dose[strcspn(dose, "=")] = ':';
     if (used < size && result_has_doses(result))
-        used += (size_t)snprintf(params + used, size - used, ";dose=%s", dose);
+        used += (size_t)snprintf(params + used, size - used, ";dose=%s",
+                                 dose_is_idle(&arm->dose) ? "none" : dose);
     else if (used < size && result->background && behind)
         used += (size_t)snprintf(params + used, size - used, ";background=%s:%u",
                                  result->background->name, behind);
@@ -133,7 +133,6 @@ static void describe(const struct maker *maker, const struct round_value *value,
 {
     const struct result *result = maker->result;
     const struct arm *arm = arm_of(maker);
-    char key[DIMS_KEY_MAX];
     *row = (struct row){
         .arm = arm,
         .scenario = result->scenario,
@@ -157,15 +156,15 @@ static void describe(const struct maker *maker, const struct round_value *value,
     };
     (void)snprintf(row->unit, sizeof(row->unit), "%s", value->unit);
     (void)snprintf(row->run_id, sizeof(row->run_id), "%s", result->run_id);
-    row_put_params(result, arm, dims_format(arm->bench, &value->dims, key), row->params);
+    row_put_params(result, arm, dims_format(arm->bench, &value->dims), row->params);
     (void)snprintf(row->reason, sizeof(row->reason), "%s", rounds_of(maker)->reason);
 }
 
 /* Adds a note if the row's values are the measurement of another arm. */
 static void explain_sharing(const struct maker *maker, struct row *row)
 {
-    char shared[80], own[sizeof(row->reason)];
-    (void)rounds_format_shared(maker->result, maker->rounds, maker->arm, shared, sizeof(shared));
+    char own[sizeof(row->reason)];
+    const char *shared = rounds_format_shared(maker->result, maker->rounds, maker->arm);
     memcpy(own, row->reason, sizeof(own));
     if (shared[0])
         (void)snprintf(row->reason, sizeof(row->reason), "%s%s%.170s", shared, own[0] ? "; " : "",
@@ -371,17 +370,14 @@ void rows_free(struct rows *rows)
     *rows = (struct rows){0};
 }
 
-char *row_doubt(const struct row *row, const struct arm_rounds *rounds, char *buf, size_t size)
+const char *row_doubt(const struct row *row, const struct arm_rounds *rounds)
 {
     bool shown = !row->arm->is_baseline || bench_is_team(row->arm->bench);
     bool own = row->status == STATUS_NOISY && shown &&
                bench_metric_find(row->arm->bench, row->metric) &&
                strcmp(row->reason, rounds->reason) != 0;
-    const char *end = own ? strstr(row->reason, "; ") : NULL;
-    (void)snprintf(buf, size, "%s", own ? row->reason : "");
-    if (end && rounds->status == STATUS_NOISY && (size_t)(end - row->reason) < size)
-        buf[end - row->reason] = '\0';
-    return buf;
+    const char *end = own && rounds->status == STATUS_NOISY ? strstr(row->reason, "; ") : NULL;
+    return !own ? "" : end ? str_fmt("%.*s", (int)(end - row->reason), row->reason) : row->reason;
 }
 
 bool metric_is_gating(const struct bench *bench, const char *metric, const struct dims *at)
@@ -456,11 +452,10 @@ double rows_largest_share(const struct result *result, const struct rows *rows, 
 
 bool arm_option_differs(const struct result *result, const struct arm *arm, const struct opt *opt)
 {
-    char own[64], others[64];
-    (void)opt_format_value(opt, arm->params, own, sizeof(own));
+    const char *own = opt_format_value(opt, arm->params);
     for (size_t i = 0; i < result->narms; i++)
         if (result->arms[i].bench == arm->bench &&
-            strcmp(own, opt_format_value(opt, result->arms[i].params, others, sizeof(others))) != 0)
+            strcmp(own, opt_format_value(opt, result->arms[i].params)) != 0)
             return true;
     return false;
 }

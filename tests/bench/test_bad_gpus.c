@@ -316,10 +316,9 @@ TEST(bad_gpus_l2_is_a_value_of_each)
 
 TEST(gpu_name_is_number_and_address)
 {
-    char name[GPU_NAME_MAX];
-    assert_string_equal(gpu_name(&machine, "0000:02:00.0", name), "GPU 2 (0000:02:00.0)");
-    assert_string_equal(gpu_name(&machine, "ffff:02:00.0", name), "GPU ffff:02:00.0");
-    assert_string_equal(gpu_name(&machine, "", name), "GPU 0");
+    assert_string_equal(gpu_name(&machine, "0000:02:00.0"), "GPU 2 (0000:02:00.0)");
+    assert_string_equal(gpu_name(&machine, "ffff:02:00.0"), "GPU ffff:02:00.0");
+    assert_string_equal(gpu_name(&machine, ""), "GPU 0");
 }
 
 BEFORE_TESTS

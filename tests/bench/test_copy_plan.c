@@ -55,13 +55,13 @@ TEST(copy_plan_keys_are_unique_and_fit)
     for (size_t m = 0; m < sizeof(machines) / sizeof(machines[0]); m++) {
         struct copy_shape shape = shape_of(machines[m][0], machines[m][1]);
         size_t n = plan(&shape, &everything), nkeys = 0;
-        static char keys[POINTS][DIMS_KEY_MAX];
+        static const char *keys[POINTS];
         for (size_t i = 0; i < n; i++) {
             unsigned first = points[i].all ? 0 : points[i].gpu;
             unsigned last = points[i].all ? shape.ngpus - 1 : points[i].gpu;
             for (unsigned gpu = first; gpu <= last; gpu++) {
                 const struct dims at = copy_point_dims(&shape, &points[i], gpu);
-                (void)dims_format(&bench_gpu_copy, &at, keys[nkeys]);
+                keys[nkeys] = dims_format(&bench_gpu_copy, &at);
                 /* A truncated key would lack its end. */
                 const char *end = !copy_is_between_gpus(&points[i])
                                       ? points[i].all ? "=all" : "=alone"

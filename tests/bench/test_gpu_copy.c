@@ -417,10 +417,9 @@ static void test_gpu_copy_scan_measures_every_point(void **state)
     size_t n = copy_plan(&shape, &filter, points, sizeof(points) / sizeof(points[0]));
     for (size_t i = 0; i < n; i++)
         for (unsigned gpu = 0; gpu < (points[i].all ? machine.ngpus : 1); gpu++) {
-            char key[DIMS_KEY_MAX];
             const struct dims at =
                 copy_point_dims(&shape, &points[i], points[i].all ? gpu : points[i].gpu);
-            assert_bandwidth(&scan, dims_format(&bench_gpu_copy, &at, key));
+            assert_bandwidth(&scan, dims_format(&bench_gpu_copy, &at));
             expected++;
         }
     assert_int_equal(scan_count(&scan, "copy_bandwidth"), expected);

@@ -107,9 +107,8 @@ TEST(memory_llc_counts_caches_once)
 
 TEST(memory_doubts_what_is_below_twice_the_caches)
 {
-    char doubt[MEMORY_DOUBT_MAX];
-    assert_string_equal(memory_doubt("arrays", 64 << 20, "L2", 32 << 20, doubt), "");
-    assert_string_equal(memory_doubt("arrays", 48 << 20, "last-level caches", 32 << 20, doubt),
+    assert_string_equal(memory_doubt("arrays", 64 << 20, "L2", 32 << 20), "");
+    assert_string_equal(memory_doubt("arrays", 48 << 20, "last-level caches", 32 << 20),
                         "arrays of 48 MiB below twice the 32 MiB of last-level caches: in part the "
                         "speed of caches");
 }

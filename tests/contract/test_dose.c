@@ -26,11 +26,10 @@ TEST(dose_reads_levels_and_writes_them_back)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct dose dose;
         struct err err;
-        char text[DOSE_TEXT_MAX];
         assert_int_equal(dose_parse(cases[i].text, &dose, &err), 0);
         assert_int_equal(dose.kind, cases[i].kind);
         assert_true(dose.level == cases[i].level);
-        assert_string_equal(dose_format(&dose, text), cases[i].again);
+        assert_string_equal(dose_format(&dose), cases[i].again);
         assert_int_equal(dose_is_idle(&dose), !(cases[i].level > 0));
     }
 }

@@ -113,7 +113,7 @@ static bool sets_anew(const struct view *view, const struct found *found, const 
 static void assert_changes_something(const struct view *view, const struct found *found,
                                      const char *text)
 {
-    char list[BITSET_LIST_MAX];
+    char list[4096];
     int pid;
     for (const char *at = strstr(text, "taskset -"); at; at = strstr(at + 1, "taskset -")) {
         const bool is_bind = sscanf(at, "taskset -acp %4095[0-9,-] %d", list, &pid) == 2 ||

@@ -152,9 +152,9 @@ static void check_doubtful(bool disturbed, const char *cached, const char *other
     assert_string_equal(small->reason, cached);
     assert_int_equal(big->status, disturbed ? STATUS_NOISY : STATUS_OK);
     assert_string_equal(big->reason, other);
-    assert_string_equal(row_doubt(small, &analysis.rounds.arms[0], buf, sizeof(buf)),
+    assert_string_equal(row_doubt(small, &analysis.rounds.arms[0]),
                         "arrays of 1 MiB below twice the cache");
-    assert_string_equal(row_doubt(big, &analysis.rounds.arms[0], buf, sizeof(buf)), "");
+    assert_string_equal(row_doubt(big, &analysis.rounds.arms[0]), "");
     (void)values_format_reason(&result, &analysis.rounds, 0, &analysis.values.value[1], buf,
                                sizeof(buf));
     assert_string_equal(buf, disturbed ? "arrays of 1 MiB below twice the cache; steal 12%"
@@ -184,7 +184,6 @@ TEST(absent_doubt_of_a_team_without_load_is_told)
     struct result result;
     struct analysis analysis = {0};
     struct err err;
-    char buf[256];
     team.gang = true;
     fixture_result_init(&result);
     size_t index = fixture_add_arm(&result, PLACE_NONE, 1, true);
@@ -196,7 +195,7 @@ TEST(absent_doubt_of_a_team_without_load_is_told)
     add_round(arm, 0);
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
     const struct row *row = find(&analysis.rows, "size=1");
-    assert_string_equal(row_doubt(row, &analysis.rounds.arms[0], buf, sizeof(buf)), "at least");
+    assert_string_equal(row_doubt(row, &analysis.rounds.arms[0]), "at least");
     analysis_free(&analysis);
     fixture_result_free(&result);
 }

@@ -31,14 +31,12 @@ int plan_options_apply(const struct plan_options *options, struct plan_request *
 char *plan_options_format(const struct plan_options *options, char *buf, size_t size)
 {
     struct bitset cpus;
-    char list[200];
     buf[0] = '\0';
     if (options->reserve)
         (void)snprintf(buf, size, " --reserve %" PRId64, options->reserve);
     size_t used = strlen(buf);
     if (options->cpus && !bitset_parse(options->cpus, &cpus, NULL))
-        (void)snprintf(buf + used, size - used, " --cpus %s",
-                       bitset_format(&cpus, list, sizeof(list)));
+        (void)snprintf(buf + used, size - used, " --cpus %s", bitset_format(&cpus));
     used = strlen(buf);
     if (options->threads)
         (void)snprintf(buf + used, size - used, " --threads %" PRId64, options->threads);

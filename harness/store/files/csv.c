@@ -124,9 +124,9 @@ static void put_arm(const struct result *result, const struct arm *arm, const ch
 static void put_value(const struct analysis *analysis, size_t arm, const struct round_value *value,
                       FILE *out)
 {
-    char reason[300], key[DIMS_KEY_MAX];
+    char reason[300];
     const struct arm *of = &analysis->result->arms[arm];
-    put_arm(analysis->result, of, dims_format(of->bench, &value->dims, key), out);
+    put_arm(analysis->result, of, dims_format(of->bench, &value->dims), out);
     (void)fprintf(out, "%s,", value->metric);
     csv_put_text(value->unit, out);
     (void)fprintf(out, ",%s,", value->better);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/verdict/advice/advice.h"
@@ -256,7 +257,6 @@ static void add_enough(const struct sizing_curves *curves, const struct result *
 {
     bool both = curves->workers > 1 && curves->enough_all < curves->n;
     unsigned cores = curves->solo[both ? curves->enough_all : curves->enough].cores;
-    char options[sizeof(result->plan_options) + 40];
     struct finding finding = {.id = "sizing",
                               .metric = "cores",
                               .unit = "count",
@@ -271,7 +271,7 @@ static void add_enough(const struct sizing_curves *curves, const struct result *
         add_needed(curves, curves->enough_all, curves->knee_all, &finding);
     }
     text_add(finding.sentence, ".");
-    text_set(options, " --cores-each %u%s", cores, result->plan_options);
+    const char *options = str_fmt(" --cores-each %u%s", cores, result->plan_options);
     (void)advice_place(result, curves->workers, curves->arm->placement, options, finding.command,
                        sizeof(finding.command));
     findings_put(findings, &finding);
@@ -280,7 +280,6 @@ static void add_enough(const struct sizing_curves *curves, const struct result *
 void sizing_judge(const struct analysis *analysis, struct findings *findings)
 {
     struct sizing_curves curves;
-    char median[32], worst[32];
     if (!sizing_read(analysis, &curves) || curves.enough == curves.n)
         return;
     add_enough(&curves, analysis->result, findings);
@@ -294,7 +293,6 @@ void sizing_judge(const struct analysis *analysis, struct findings *findings)
         findings_putf(findings, &finding,
                       "%u times one worker with as many cores predicts %u workers with a median "
                       "error of %s, at worst %s: the cost of shared memory, caches and clocks.",
-                      curves.workers, curves.workers,
-                      text_percent(curves.median_error, median, sizeof(median)),
-                      text_percent(curves.worst_error, worst, sizeof(worst)));
+                      curves.workers, curves.workers, text_percent(curves.median_error),
+                      text_percent(curves.worst_error));
 }

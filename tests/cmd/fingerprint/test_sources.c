@@ -18,8 +18,7 @@ static void load(const char *xml, struct topo *topo)
 
 static void assert_expands(const struct topo *topo, const char *word, const char *to)
 {
-    char buf[SOURCE_WORD_MAX];
-    assert_string_equal(source_expand(word, topo, buf), to);
+    assert_string_equal(source_expand(word, topo), to);
 }
 
 TEST(sources_words_are_of_the_machine)

@@ -79,11 +79,10 @@ TEST(total_tells_gpus_of_a_process_apart)
     struct comms comms = {.n = 1, .communicator = all};
     struct comms_total total;
     struct err err;
-    char name[200];
     assert_int_equal(total_of(&comms, &total, &err), 0);
     assert_int_equal(total.matrix.n, 2);
     assert_int_equal(total.gpu[1].slot, 1);
-    assert_non_null(strstr(comms_call_gpu(&total.gpu[1], name, sizeof(name)), ", GPU 2 of it"));
+    assert_non_null(strstr(comms_call_gpu(&total.gpu[1]), ", GPU 2 of it"));
     assert_false(total.assumed);
     forget(&comms, &total);
     comms.n = 2;
@@ -127,13 +126,11 @@ TEST(total_knows_ranks_without_logs)
     struct comms comms = {.n = 2, .communicator = all};
     struct comms_total total;
     struct err err;
-    char name[200];
     assert_int_equal(total_of(&comms, &total, &err), 0);
     assert_int_equal(total.matrix.n, 2);
     assert_int_equal(bytes_of(&total, 0, 1), 50);
     assert_int_equal(total.left_out, 1);
-    assert_string_equal(comms_call_gpu(&total.gpu[1], name, sizeof(name)),
-                        "rank 1 of communicator 1, without a log");
+    assert_string_equal(comms_call_gpu(&total.gpu[1]), "rank 1 of communicator 1, without a log");
     assert_int_equal(total.gpu_of[0][0], COMMS_NO_GPU);
     forget(&comms, &total);
 }

@@ -288,7 +288,6 @@ static void expect_setting(const char *from, unsigned libraries, char *settings,
                            const char *words, const char *expected)
 {
     struct machine machine;
-    char buf[200];
     plant_teams(&machine, from, 0);
     machine.about[0].libraries = libraries;
     set(&machine, 0, settings, size);
@@ -296,9 +295,9 @@ static void expect_setting(const char *from, unsigned libraries, char *settings,
     struct env_changes env_changes;
     assert_int_equal(team.threads, 4);
     check_team_set(&machine.processes[0], &team, 2, &env_changes);
-    assert_string_equal(env_changes_format(&env_changes, buf, sizeof(buf)), words);
-    check_team_format(&team, buf, sizeof(buf));
-    assert_string_equal(buf, expected);
+    assert_string_equal(env_changes_format(&env_changes), words);
+    const char *text = check_team_format(&team);
+    assert_string_equal(text, expected);
     topo_free(&machine.topo);
 }
 

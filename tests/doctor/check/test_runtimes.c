@@ -121,7 +121,6 @@ TEST(a_pool_is_called_from_another)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct machine machine;
         struct env_changes changes;
-        char words[200];
         view_plant(&machine, 1);
         for (int t = 0; t < 2; t++) {
             add_task(&machine, 0, MASK_ALL, cases[i].callers, cases[i].libraries, 4, 4);
@@ -132,7 +131,7 @@ TEST(a_pool_is_called_from_another)
         const struct check_team team = check_team_of(&machine.view, &machine.processes[0]);
         assert_int_equal(team.pools, cases[i].pools);
         check_team_set(&machine.processes[0], &team, 1, &changes);
-        assert_string_equal(env_changes_format(&changes, words, sizeof(words)), cases[i].words);
+        assert_string_equal(env_changes_format(&changes), cases[i].words);
     }
 }
 
@@ -192,7 +191,6 @@ static void expect_nested_openmp(char *settings, size_t size, const char *expect
 {
     struct machine machine;
     struct env_changes changes;
-    char words[200];
     view_plant(&machine, 1);
     machine.processes[0].mask = 0;
     machine.processes[0].settings = settings;
@@ -201,7 +199,7 @@ static void expect_nested_openmp(char *settings, size_t size, const char *expect
         add_task(&machine, 0, 0, t ? "lib/libgomp.so.1" : "", 0, 4, 4);
     const struct check_team team = check_team_of(&machine.view, &machine.processes[0]);
     check_team_set(&machine.processes[0], &team, 1, &changes);
-    assert_string_equal(env_changes_format(&changes, words, sizeof(words)), expected);
+    assert_string_equal(env_changes_format(&changes), expected);
 }
 
 /* OMP_NUM_THREADS=1 where it is 1 already, or by default, changes nothing. */
@@ -224,17 +222,15 @@ TEST(the_default_of_openmp_is_not_set)
 {
     struct machine machine;
     struct env_changes changes;
-    char words[200];
     view_plant(&machine, 1);
     machine.processes[0].mask = MASK_LOW;
     for (int t = 0; t < 3; t++)
         add_task(&machine, 0, MASK_LOW, t ? "lib/libgomp.so.1" : "", 0, 4, 4);
     const struct check_team team = check_team_of(&machine.view, &machine.processes[0]);
     check_team_set(&machine.processes[0], &team, 2, &changes);
-    assert_string_equal(env_changes_format(&changes, words, sizeof(words)), "");
+    assert_string_equal(env_changes_format(&changes), "");
     check_team_set(&machine.processes[0], &team, 1, &changes);
-    assert_string_equal(env_changes_format(&changes, words, sizeof(words)),
-                        "export OMP_NUM_THREADS=1");
+    assert_string_equal(env_changes_format(&changes), "export OMP_NUM_THREADS=1");
 }
 
 /* libgomp ends the threads of inner teams; without that, nested levels are no finding. */

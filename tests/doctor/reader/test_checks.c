@@ -121,7 +121,6 @@ TEST(on_a_cpu_without_times_those_that_are_watched_are_to_blame)
     struct machine machine;
     struct checker checker;
     struct err err;
-    char wait_cause[32];
     view_plant(&machine, 2);
     machine.view.ncpus = 1;
     for (size_t w = 0; w < 2; w++) {
@@ -130,7 +129,7 @@ TEST(on_a_cpu_without_times_those_that_are_watched_are_to_blame)
         (void)snprintf(machine.processes[w].name, VIEW_NAME_MAX, "python3");
     }
     assert_int_equal(checker_open(&machine.view, &checker, &err), 0);
-    check_format_cause(&checker, 0, wait_cause, sizeof(wait_cause));
+    const char *wait_cause = check_format_cause(&checker, 0);
     assert_string_equal(wait_cause, "101 python3");
     checker_close(&checker);
 }

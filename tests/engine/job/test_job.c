@@ -249,12 +249,10 @@ static void spread_with(struct rank *rank, bool background_as_workers)
     if (!rank->rc)
         rank->rc = job_plan_spread(&rank->job, &topo, &result, &rank->err);
     for (unsigned w = 0; !rank->rc && w < result.arms[0].plan.nworkers; w++) {
-        char cpus[32];
         const struct plan_worker *worker = &result.arms[0].plan.workers[w];
         size_t used = strlen(rank->text);
         (void)snprintf(rank->text + used, sizeof(rank->text) - used, "%s%s:%s%s", w ? " " : "",
-                       worker->host, bitset_format(&worker->cpus, cpus, sizeof(cpus)),
-                       worker->background ? "b" : "");
+                       worker->host, bitset_format(&worker->cpus), worker->background ? "b" : "");
     }
     if (!rank->rc) {
         unsigned first, n = job_plan_background(&rank->job, &result.arms[0], &first);

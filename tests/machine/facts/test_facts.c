@@ -41,7 +41,6 @@ static void put_device(const char *bdf, const char *vendor, const char *class_co
 TEST_IN_DIR(facts_of_the_bus)
 {
     struct facts facts;
-    char name[96];
     put_device("0000:3b:00.0", "0x10de\n", "0x030200\n", "8\n");
     put_device("0000:18:00.0", "0x15b3\n", "0x020700\n", "16\n");
     put_device("0000:c1:00.0", "0x10de\n", "0x068000\n", "255\n");
@@ -61,7 +60,7 @@ TEST_IN_DIR(facts_of_the_bus)
     assert_int_equal(gpu->aer_fatal, 2);
     assert_int_equal(gpu->aer_nonfatal, -1);
     assert_int_equal(gpu->aer_correctable, 5);
-    assert_string_equal(facts_device_name(gpu, name, sizeof(name)), "0000:3b:00.0 (slot 5-1)");
+    assert_string_equal(facts_device_name(gpu), "0000:3b:00.0 (slot 5-1)");
     assert_int_equal(facts.devices[2].kind, FACTS_NVSWITCH);
     assert_int_equal(facts.devices[2].lanes, -1); /* 255 is no width */
     assert_null(facts_find_device(&facts, "0000:ff:00.0"));

@@ -16,15 +16,14 @@ static void describe(const struct topo *topo, const struct plan_request *request
     struct plan plan = {0};
     struct err err = {0};
     size_t used = 0;
-    char cpus[BITSET_LIST_MAX], nodes[64];
     if (plan_make_or_skip(topo, request, &plan, &err))
         fail_msg("%s", err.msg);
     (void)snprintf(buf, size, "%s", plan.reason);
     for (unsigned w = 0; w < plan.nworkers; w++)
         used += (size_t)snprintf(buf + used, size - used, "%s%s %s %s", w ? "; " : "",
-                                 bitset_format(&plan.workers[w].cpus, cpus, sizeof(cpus)),
+                                 bitset_format(&plan.workers[w].cpus),
                                  mem_policy_name(plan.workers[w].mem_policy),
-                                 bitset_format(&plan.workers[w].mem_nodes, nodes, sizeof(nodes)));
+                                 bitset_format(&plan.workers[w].mem_nodes));
     plan_free(&plan);
 }
 

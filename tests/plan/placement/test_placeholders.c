@@ -61,7 +61,7 @@ TEST(placeholders_refuse_what_is_not_known)
     }
     struct err err = {0};
     struct placeholder_values bare = values;
-    bare.gpu[0] = '\0';
+    bare.gpu = "";
     assert_null(placeholders_expand("--device {gpu}", &bare, &err));
     assert_int_equal(err.code, -EINVAL);
     assert_string_equal(err.msg, "the command asks for {gpu}, and worker 1 has none");
@@ -96,7 +96,7 @@ TEST(placeholders_of_a_plan)
             .placement = cases[i].placement, .workers = 2, .background = 1};
         struct plan plan;
         struct err err = {0};
-        struct placeholder_values of = {0};
+        struct placeholder_values of;
         assert_int_equal(plan_make(&topo, &request, &plan, &err), 0);
         placeholders_of(&topo, &plan, cases[i].worker, &of);
         char *expanded = placeholders_expand(cases[i].text, &of, &err);
@@ -114,7 +114,7 @@ TEST(placeholders_name_memory_that_may_be_used)
 {
     struct topo topo = fixture_topo("package:2 numa:1 core:4 pu:1", NULL);
     const struct plan_request request = {.placement = PLACE_PARTITION, .workers = 2};
-    struct placeholder_values of = {0};
+    struct placeholder_values of;
     struct plan plan;
     topo.nodes[1].allowed = false;
     assert_int_equal(plan_make(&topo, &request, &plan, NULL), 0);

@@ -2,6 +2,7 @@
  * all. */
 #include <errno.h>
 
+#include "harness/lib/base/str.h"
 #include "harness/plan/placement/options.h"
 #include "harness/plan/placement/plan.h"
 #include "harness/store/json/plan.h"
@@ -16,7 +17,7 @@ static const char *plan_of(const struct topo *topo, const struct plan_request *r
                            enum what what)
 {
     static char text[600];
-    char list[BITSET_LIST_MAX];
+    const char *list;
     struct plan plan;
     struct err err = {0};
     size_t used = 0;
@@ -26,10 +27,9 @@ static const char *plan_of(const struct topo *topo, const struct plan_request *r
     for (unsigned w = 0; !rc && w < plan.nworkers; w++) {
         const struct plan_worker *worker = &plan.workers[w];
         if (what == GPUS)
-            (void)snprintf(list, sizeof(list), "%d", worker->gpu);
+            list = str_fmt("%d", worker->gpu);
         else
-            (void)bitset_format(what == CPUS ? &worker->cpus : &worker->mem_nodes, list,
-                                sizeof(list));
+            list = bitset_format(what == CPUS ? &worker->cpus : &worker->mem_nodes);
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", w ? " | " : "", list);
     }
     plan_free(&plan);
@@ -480,7 +480,6 @@ TEST(plan_dose_is_beside_the_workers)
                  {DOSE_LATENCY, "0,2", "1,3-7"}};
     struct topo topo = fixture_topo("package:1 core:8 pu:1", NULL);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char cpus[40];
         struct plan plan;
         struct plan_request request = {.placement = PLACE_PARTITION, .workers = 2};
         assert_int_equal(bitset_parse(cases[i].cpus, &request.cpus, NULL), 0);
@@ -489,7 +488,7 @@ TEST(plan_dose_is_beside_the_workers)
         assert_int_equal(plan.nworkers, 3);
         assert_int_equal(plan_requested(&plan), 2);
         const struct plan_worker *dose = &plan.workers[2];
-        assert_string_equal(bitset_format(&dose->cpus, cpus, sizeof(cpus)), cases[i].has);
+        assert_string_equal(bitset_format(&dose->cpus), cases[i].has);
         assert_int_equal(dose->threads, bitset_count(&dose->cpus));
         assert_true(dose->background && dose->gpu == -1);
         assert_false(plan_overlaps(&plan) || plan_is_oversubscribed(&plan));

@@ -561,7 +561,6 @@ TEST(advice_format_ratio)
         const char *text;
     } want[] = {{1.053, "1.05x"}, {0.5, "0.50x"},  {2.41, "2.4x"},  {1.999, "2.0x"},
                 {9.96, "10x"},    {430.2, "430x"}, {1450, "1450x"}, {NAN, "-"}};
-    char text[32];
     for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
-        assert_string_equal(advice_format_ratio(want[i].ratio, text, sizeof(text)), want[i].text);
+        assert_string_equal(advice_format_ratio(want[i].ratio), want[i].text);
 }

@@ -26,18 +26,15 @@ TEST(keys_come_apart_again)
     const char *columns[FLEET_COLUMNS] = {
         "memory", "none",   "2", "foreground", "mem_latency", "a=1;slots=2;size=64;pages=4k",
         "none",   "latency"};
-    char key[FLEET_KEY_MAX], text[FLEET_KEY_MAX];
+    char key[FLEET_KEY_MAX];
     size_t length = fleet_key_join(columns, key);
     assert_int_equal(length, strlen(key));
     for (int i = 0; i < FLEET_COLUMNS; i++)
-        assert_string_equal(fleet_key_column(key, (enum fleet_column)i, text, sizeof(text)),
-                            columns[i]);
-    assert_string_equal(fleet_key_format(key, text, sizeof(text)),
-                        "latency of mem_latency, size=64, pages=4k");
+        assert_string_equal(fleet_key_column(key, (enum fleet_column)i), columns[i]);
+    assert_string_equal(fleet_key_format(key), "latency of mem_latency, size=64, pages=4k");
     columns[FLEET_PARAMS] = "a=1;slots=2";
     (void)fleet_key_join(columns, key);
-    assert_string_equal(fleet_key_format(key, text, sizeof(text)),
-                        "latency of mem_latency, none, 2 workers");
+    assert_string_equal(fleet_key_format(key), "latency of mem_latency, none, 2 workers");
 }
 
 TEST(a_key_that_is_none_is_refused)

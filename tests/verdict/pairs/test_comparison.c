@@ -104,12 +104,11 @@ TEST(comparisons_without_a_verdict_are_a_doubt)
 
 TEST(comparison_formats_no_change_as_none)
 {
-    char buf[32];
-    assert_string_equal(comparison_format_ratio(1.0002, buf, sizeof(buf)), "+0.02%");
-    assert_string_equal(comparison_format_ratio(0.99999, buf, sizeof(buf)), "-0.01%");
-    assert_string_equal(comparison_format_ratio(1, buf, sizeof(buf)), "+0.0%");
-    assert_string_equal(comparison_format_spread(0.0344, buf, sizeof(buf)), "3.5%");
-    assert_string_equal(comparison_format_spread(-0.2231, buf, sizeof(buf)), "20.0%");
-    assert_string_equal(comparison_format_spread(3.5667, buf, sizeof(buf)), "a factor of 35");
-    assert_string_equal(comparison_format_spread(-0.9, buf, sizeof(buf)), "a factor of 2.5");
+    assert_string_equal(comparison_format_ratio(1.0002), "+0.02%");
+    assert_string_equal(comparison_format_ratio(0.99999), "-0.01%");
+    assert_string_equal(comparison_format_ratio(1), "+0.0%");
+    assert_string_equal(comparison_format_spread(0.0344), "3.5%");
+    assert_string_equal(comparison_format_spread(-0.2231), "20.0%");
+    assert_string_equal(comparison_format_spread(3.5667), "a factor of 35");
+    assert_string_equal(comparison_format_spread(-0.9), "a factor of 2.5");
 }
