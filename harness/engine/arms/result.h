@@ -180,11 +180,9 @@ struct result {
     struct arm *arms;
 };
 
-/* Prefix of the name of a setting that a search measures again to confirm it
- * (verdict/search/tune.h). */
-#define ARM_FRESH "fresh."
+/* A search measures it again to confirm it (verdict/search/tune.h). */
 bool arm_is_fresh(const struct arm *arm);
-/* Its setting: "partition", or the name of its variant without ARM_FRESH. */
+/* Its setting: "partition", or the name of its variant without "fresh.". */
 const char *arm_name(const struct arm *arm);
 
 /* The arm's observation of a round, or NULL. */

@@ -175,7 +175,7 @@ static int fill_plan(struct recorded *recorded, const json_t *json, struct plan 
     return rc;
 }
 
-/* Sets the variant, which arms with the same name share. Only the name is known. */
+/* Sets the variant, which arms with the same name share. Only what the name says is known. */
 static int fill_variant(struct recorded *recorded, size_t index, const char *name, struct err *err)
 {
     struct arm *arms = recorded->result.arms;
@@ -187,7 +187,11 @@ static int fill_variant(struct recorded *recorded, size_t index, const char *nam
     struct variant *variant = recorded_alloc(recorded, 1, sizeof(*variant));
     if (!variant)
         return err_set(err, -ENOMEM, "no memory for the variants of run.json");
-    text_set(variant->name, "%s", name);
+    const enum purpose purpose = recorded->result.purpose;
+    if (purpose == PURPOSE_TUNE || purpose == PURPOSE_SIZING)
+        variant_take_name(variant, arms[index].placement, name);
+    else
+        text_set(variant->name, "%s", name);
     arms[index].variant = variant;
     return 0;
 }
