@@ -166,7 +166,7 @@ struct result {
     const struct bench *background; /* that only generates load; NULL = none */
     struct variants *variants;      /* of an ab, borrowed; NULL = none */
     char **command;                 /* the user's, which all arms run, borrowed; or NULL */
-    char plan_options[300];         /* options of all plans, as on a command line */
+    struct plan_options plan;       /* of all plans; borrows its text */
     unsigned rounds_planned, rounds_done;
     unsigned rounds_least; /* after these, no round is begun that would end after rounds_s */
     double rounds_s;       /* from the start, and fewer are planned; 0 = all are measured */

@@ -331,12 +331,3 @@ void settings_free(struct settings *settings)
     free(settings->all);
     *settings = (struct settings){0};
 }
-
-char *settings_command(const struct result *result, const struct setting *setting, char *buf,
-                       size_t size)
-{
-    char options[300];
-    return advice_place(result, setting->workers, setting->placement,
-                        plan_options_format(&setting->variant.plan, options, sizeof(options)), buf,
-                        size);
-}

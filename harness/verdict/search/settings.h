@@ -70,9 +70,4 @@ void settings_remove(struct settings *settings, size_t at, struct result *result
 
 void settings_free(struct settings *settings);
 
-/* "contend place --workers 2 --placement partition --reserve 2": the command that applies the
- * setting. Returns buf. */
-char *settings_command(const struct result *result, const struct setting *setting, char *buf,
-                       size_t size);
-
 #endif

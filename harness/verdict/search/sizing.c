@@ -141,6 +141,7 @@ static int add_arms(struct sizing *sizing, const struct topo *topo,
     for (size_t i = 0; i < n && !rc && cores[i] <= most; i++) {
         struct arms_request one = *request;
         struct variant *variant = &sizing->variants[sizing->n++];
+        variant->plan = result->plan;
         variant->plan.cores_each = cores[i];
         variant_put_name(variant, placement, 0);
         one.variant = variant;
@@ -253,7 +254,8 @@ static void add_enough(const struct sizing_curves *curves, const struct result *
 {
     bool both = curves->workers > 1 && curves->enough_all < curves->n;
     unsigned cores = curves->solo[both ? curves->enough_all : curves->enough].cores;
-    char options[sizeof(result->plan_options) + 40];
+    struct variant variant = {.plan = result->plan};
+    struct arm arm = *curves->arm;
     struct finding finding = {.id = "sizing",
                               .metric = "cores",
                               .unit = "count",
@@ -268,9 +270,10 @@ static void add_enough(const struct sizing_curves *curves, const struct result *
         add_needed(curves, curves->enough_all, curves->knee_all, &finding);
     }
     text_add(finding.sentence, ".");
-    text_set(options, " --cores-each %u%s", cores, result->plan_options);
-    (void)advice_place(result, curves->workers, curves->arm->placement, options, finding.command,
-                       sizeof(finding.command));
+    variant.plan.cores_each = cores;
+    arm.variant = &variant;
+    arm.planned_workers = curves->workers;
+    (void)advice_command(result, &arm, finding.command, sizeof(finding.command));
     findings_put(findings, &finding);
 }
 

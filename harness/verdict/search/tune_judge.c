@@ -113,8 +113,9 @@ static void add_recommended(const struct judged *judged)
     if (!finding.sentence[0])
         return;
     if (setting)
-        (void)settings_command(judged->analysis->result, setting, finding.command,
-                               sizeof(finding.command));
+        (void)advice_command(judged->analysis->result,
+                             &judged->analysis->result->arms[setting->arm], finding.command,
+                             sizeof(finding.command));
     if (format_tried(tune, tried)[0]) /* the best only of those tried */
         findings_putf(judged->findings, &finding, "tried %s, others may be better; %s", tried,
                       finding.sentence);
