@@ -28,7 +28,8 @@ struct variant {
      * of a search says what `plan`, `fewer` and `is_fresh` are, and is for files and people only.
      */
     char name[VARIANT_NAME_MAX + 16];
-    struct plan_options plan;   /* of a search: of all its plans, with the changes of this one */
+    /* Of an ab only threads, also from OMP_NUM_THREADS; of a search all options of its plans. */
+    struct plan_options plan;
     unsigned fewer;             /* of plan.reserve: cores that only the fresh rounds keep free */
     bool is_fresh;              /* measured again to confirm it (verdict/search/tune.h) */
     struct opt_texts env;       /* "VAR=VALUE" for its workers, before the plan's; "VAR" = unset */
@@ -36,10 +37,10 @@ struct variant {
     struct opt_texts params;    /* "K=V" */
     const char *placement;      /* NULL = as the other variants */
     double cpu_max;             /* quota of each worker, in CPUs; 0 = as the others */
-    unsigned threads;           /* of each worker, also from OMP_NUM_THREADS; 0 = the placement's */
     const char *before, *after; /* for /bin/sh -c, around each observation; or NULL */
     const char *check;          /* the same: prints the state that they change; or NULL */
     const char *build;          /* path of another program; NULL = this one */
+    unsigned given;             /* kinds of change, as bits */
     char **argv;                /* words of a command, borrowed; NULL = the same for all, or none */
 };
 

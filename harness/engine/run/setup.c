@@ -331,8 +331,8 @@ static int add_part(struct parts *parts, size_t index, const struct variant *var
     request.bench = bench;
     request.params = params;
     request.variant = variant;
-    if (variant && variant->threads)
-        request.plan.threads = variant->threads;
+    if (variant && variant->plan.threads)
+        request.plan.threads = (unsigned)variant->plan.threads;
     if (variant && variant->cpu_max > 0)
         request.cpu_max = variant->cpu_max;
     return plan_part(parts->options, topo, part, &request, result, err);
