@@ -179,6 +179,17 @@ void dims_part(const struct bench *bench, const struct dims *at, unsigned part,
         put_value(dim, at->of[part].at, value);
 }
 
+bool dims_has_name(const struct bench *bench, const struct dims *at, const char *name)
+{
+    char own[DIMS_KEY_MAX], value[DIMS_KEY_MAX];
+    for (unsigned part = 0; part < at->n; part++) {
+        dims_part(bench, at, part, own, value);
+        if (strcmp(own, name) == 0)
+            return true;
+    }
+    return false;
+}
+
 char *dims_value(const struct bench *bench, const struct dims *at, unsigned dim,
                  char value[static DIMS_KEY_MAX])
 {

@@ -105,10 +105,18 @@ int dose_parse(const char *text, struct dose *dose, struct err *err)
     return n < 0 ? n : 0;
 }
 
-char *dose_format(const struct dose *dose, char buf[static DOSE_TEXT_MAX])
+char *dose_format_level(const struct dose *dose, char buf[static DOSE_TEXT_MAX])
 {
     bool share = dose_is_share(dose->kind);
-    (void)snprintf(buf, DOSE_TEXT_MAX, "%s=%.4g%s", dose_names[dose->kind],
-                   share ? 100 * dose->level : dose->level, share ? "%" : "");
+    (void)snprintf(buf, DOSE_TEXT_MAX, "%.4g%s", share ? 100 * dose->level : dose->level,
+                   share ? "%" : "");
+    return buf;
+}
+
+char *dose_format(const struct dose *dose, char buf[static DOSE_TEXT_MAX])
+{
+    char level[DOSE_TEXT_MAX];
+    (void)snprintf(buf, DOSE_TEXT_MAX, "%s=%.16s", dose_names[dose->kind],
+                   dose_format_level(dose, level));
     return buf;
 }

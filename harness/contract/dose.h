@@ -72,5 +72,7 @@ int dose_parse_list(const char *text, struct dose *doses, size_t most, struct er
 /* Writes a text that dose_parse reads: "cpu=20%". Returns buf. */
 enum { DOSE_TEXT_MAX = 32 };
 char *dose_format(const struct dose *dose, char buf[static DOSE_TEXT_MAX]);
+/* The level alone: "20%". */
+char *dose_format_level(const struct dose *dose, char buf[static DOSE_TEXT_MAX]);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/lib/base/text.h"
+#include "harness/rows/format.h"
 
 enum { LABEL_MOST = 30 };
 
@@ -159,6 +160,7 @@ char *lines_format_label(const struct figure_data *data, const struct lines *lin
                          char *buf, size_t size)
 {
     const struct arm *arm = lines_arm(data, lines, line);
+    char params[160];
     if (arm->is_baseline)
         (void)snprintf(buf, size, "solo 1/%u", arm->planned_workers);
     else
@@ -170,12 +172,8 @@ char *lines_format_label(const struct figure_data *data, const struct lines *lin
         text_append(buf, size, ", ", "%s", arm->variant->name);
     if (has_several_benches(data->result))
         text_append(buf, size, ", ", "%s", arm->bench->name);
-    for (const struct opt *opt = arm->bench->opts; opt && opt->name; opt++) {
-        char value[64];
-        if (arm_option_differs(data->result, arm, opt))
-            text_append(buf, size, ", ", "%s %s", opt->name,
-                        opt_format_value(opt, arm->params, value, sizeof(value)));
-    }
+    if (format_params(data->result, arm, params, sizeof(params))[0])
+        text_append(buf, size, ", ", "%s", params);
     return buf;
 }
 

@@ -48,11 +48,9 @@ static void add_held(const struct analysis *analysis, struct doc *doc)
         high = fmax(high, held);
     }
     if (low <= high)
-        doc_text(
-            doc, "dose held: %s to %s",
-            dose_format(&(struct dose){dose->kind, round(1e3 * low) / 1e3}, least),
-            strchr(dose_format(&(struct dose){dose->kind, round(1e3 * high) / 1e3}, most), '=') +
-                1);
+        doc_text(doc, "dose held: %s to %s",
+                 dose_format(&(struct dose){dose->kind, round(1e3 * low) / 1e3}, least),
+                 dose_format_level(&(struct dose){dose->kind, round(1e3 * high) / 1e3}, most));
 }
 
 static const struct arm *arm_at(const struct block *block, size_t i)

@@ -88,12 +88,12 @@ static void drop(char *params, const char *pair)
 static void put_params(const struct arm_pair *arm_pair, const struct dims *at, char *params,
                        size_t size)
 {
-    char text[ROW_PARAMS_MAX], key[DIMS_KEY_MAX];
+    char text[ROW_PARAMS_MAX];
     struct arm plain = *arm_at(arm_pair, arm_pair->base);
     const struct variant *const both[] = {plain.variant,
                                           arm_at(arm_pair, arm_pair->other)->variant};
     plain.variant = NULL;
-    row_put_params(arm_pair->analysis->result, &plain, dims_format(plain.bench, at, key), text);
+    row_put_params(arm_pair->analysis->result, &plain, at, text);
     for (size_t v = 0; v < 2; v++)
         for (size_t i = 0; i < both[v]->params.n; i++)
             drop(text, both[v]->params.text[i]);

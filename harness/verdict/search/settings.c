@@ -57,50 +57,30 @@ static int parse_counts(const char *name, const char *text, int64_t least, struc
 
 static int parse_waits(const char *text, struct counts *counts, struct err *err)
 {
-    for (const char *at = text; counts->n < 2; at++) {
-        size_t length = strcspn(at, ","), wait = 0;
-        while (plan_wait_choices[wait] && (strlen(plan_wait_choices[wait]) != length ||
-                                           strncmp(plan_wait_choices[wait], at, length) != 0))
-            wait++;
-        if (!plan_wait_choices[wait])
-            break;
-        counts->count[counts->n++] = (int64_t)wait;
-        at += length;
-        if (!*at)
-            return 0;
-    }
-    return err_set(err, -EINVAL, "wait '%.60s' is not a list of auto and passive", text);
-}
-
-static void add_count(struct counts *counts, int64_t count)
-{
-    counts->count[counts->n++] = count;
+    size_t length = 0;
+    for (int64_t wait = 0; plan_wait_choices[wait]; wait++)
+        if (text_has_word(text, ',', plan_wait_choices[wait])) {
+            counts->count[counts->n++] = wait;
+            length += strlen(plan_wait_choices[wait]) + 1;
+        }
+    return length == strlen(text) + 1
+               ? 0
+               : err_set(err, -EINVAL, "wait '%.60s' is not a list of auto and passive", text);
 }
 
 static int read_lists(const struct settings_tried *lists, struct space *space, struct err *err)
 {
-    int rc = 0;
-    if (lists->threads) {
-        rc = parse_counts("threads", lists->threads, 1, &space->threads, err);
-    } else {
-        add_count(&space->threads, 0);
-        add_count(&space->threads, HALF);
-    }
-    if (!rc && lists->reserve) {
+    const unsigned cores = space->topo->ncores;
+    space->threads = (struct counts){2, {0, HALF}};
+    space->reserve = (struct counts){cores >= 32 ? 3 : 2, {0, 1, cores / 16}};
+    space->wait = (struct counts){2, {0, 1}};
+    int rc = lists->threads ? parse_counts("threads", lists->threads, 1, &space->threads, err) : 0;
+    if (!rc && lists->reserve)
         rc = parse_counts("reserve", lists->reserve, 0, &space->reserve, err);
-    } else if (!rc) {
-        add_count(&space->reserve, 0);
-        add_count(&space->reserve, 1);
-        if (space->topo->ncores >= 32)
-            add_count(&space->reserve, space->topo->ncores / 16);
-    }
-    if (!rc && lists->wait) {
-        rc = parse_waits(lists->wait, &space->wait, err);
-    } else if (!rc) {
-        add_count(&space->wait, 0);
-        add_count(&space->wait, 1);
-    }
-    return rc;
+    if (rc || !lists->wait)
+        return rc;
+    space->wait.n = 0;
+    return parse_waits(lists->wait, &space->wait, err);
 }
 
 /* A worker's threads if only the placement sets them; 0 = not possible. */

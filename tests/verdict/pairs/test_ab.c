@@ -292,7 +292,8 @@ TEST_WITHIN(ab_variant_is_a_parameter, set_up, tear_down)
     struct fixture *f = *state;
     char params[ROW_PARAMS_MAX];
     size_t arm = add_arm(f, PLACE_PARTITION, 1);
-    row_put_params(&f->result, &f->result.arms[arm], "size=8", params);
+    const struct dims at = dims_parse(f->result.arms[arm].bench, "size=8");
+    row_put_params(&f->result, &f->result.arms[arm], &at, params);
     assert_string_equal(params, "rows=64;cols=8;slots=2;variant=b;size=8");
     assert_string_equal(row_key(params), "size=8");
 }
