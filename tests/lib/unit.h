@@ -44,6 +44,15 @@
         unit_around(__FILE__, setup, teardown);                                                    \
     }
 
+/* Of a local variable that a function, or TYPE_free, or free ends with its block. */
+#define ENDED_BY(function) __attribute__((cleanup(function)))
+#define AUTO(type) ENDED_BY(type##_free) struct type
+#define FREED ENDED_BY(unit_free_pointer)
+static inline void unit_free_pointer(void *pointer)
+{
+    free(*(void **)pointer);
+}
+
 /* Called by constructors before main, in the order of the tests in a file. */
 void unit_add(const char *file, struct CMUnitTest test);
 void unit_before(const char *file, int (*before)(void));

@@ -307,7 +307,7 @@ TEST_IN_DIR(apply_plans_on_idle_cpus)
     for (int busy = 0; busy < 2; busy++) {
         struct machine machine;
         const struct view_process *leads[2];
-        struct plan plan = {0};
+        AUTO(plan) plan = {0};
         struct err err;
         struct bitset dealt = {0}, expected = view_range(2, 3);
         const struct bitset low = view_range(0, 1);
@@ -328,7 +328,6 @@ TEST_IN_DIR(apply_plans_on_idle_cpus)
         for (size_t w = 0; w < 2; w++)
             bitset_or(&dealt, &plan.workers[w].cpus);
         assert_true(bitset_equal(&dealt, &expected));
-        plan_free(&plan);
         topo_free(&machine.topo);
     }
 }
@@ -351,7 +350,7 @@ TEST_IN_DIR(apply_plans_near_gpus)
     machine.topo.ngpus = 2;
     for (int i = 0; i < 2; i++) {
         const struct view_process *leads[2];
-        struct plan plan = {0};
+        AUTO(plan) plan = {0};
         assert_int_equal(apply_find_leads(&machine.view, leads), 2);
         assert_int_equal(
             apply_plan(&machine.view, &machine.topo, leads, 2, placements[i], &plan, &err), 0);
@@ -361,16 +360,14 @@ TEST_IN_DIR(apply_plans_near_gpus)
             assert_true(bitset_equal(&plan.workers[w].cpus, &near));
             assert_int_equal(plan.workers[w].gpu, leads[w]->pid == 100);
         }
-        plan_free(&plan);
     }
     machine.processes[0].gpus = 0;
     const struct view_process *leads[2];
-    struct plan plan = {0};
+    AUTO(plan) plan = {0};
     assert_int_equal(apply_find_leads(&machine.view, leads), 2);
     assert_int_equal(apply_plan(&machine.view, &machine.topo, leads, 2, "gpu-local", &plan, &err),
                      -EINVAL);
     assert_string_equal(err.msg, "which GPU worker 1 uses is not known");
-    plan_free(&plan);
     machine.topo.gpus = NULL;
     machine.topo.ngpus = 0;
     topo_free(&machine.topo);

@@ -20,11 +20,10 @@ static void crowd(struct machine *machine)
 /* Expects this command in the only finding of that id. */
 static void expect(const struct machine *machine, const char *id, const char *command)
 {
-    struct diagnosis diagnosis = view_judge(machine);
+    AUTO(diagnosis) diagnosis = view_judge(machine);
     const struct found *found = view_look_for(&diagnosis, id);
     assert_non_null(found);
     assert_string_equal(found->finding.command, command);
-    diagnosis_free(&diagnosis);
 }
 
 TEST(overlap_deals_nodes)
@@ -32,13 +31,12 @@ TEST(overlap_deals_nodes)
     struct machine machine;
     crowd(&machine);
     view_plant_topo(&machine, "node:2 core:2 pu:1");
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     const struct found *found = view_look_for(&diagnosis, "masks_overlap");
     assert_non_null(found);
     assert_int_equal(found->npids, 2);
     assert_float_equal(found->cost, 0.5, 1e-9);
     assert_string_equal(found->finding.command, "taskset -acp 0-1 100 && taskset -acp 2-3 101");
-    diagnosis_free(&diagnosis);
     topo_free(&machine.topo);
 }
 
@@ -55,10 +53,9 @@ TEST(overlap_deals_near_gpus)
     view_use_gpu(&machine, 0, 1);
     view_use_gpu(&machine, 1, 0);
     machine.host.topo = &machine.topo;
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     assert_string_equal(view_look_for(&diagnosis, "masks_overlap")->finding.command,
                         "taskset -acp 2-3 100 && taskset -acp 0-1 101");
-    diagnosis_free(&diagnosis);
     machine.topo.gpus = NULL;
     machine.topo.ngpus = 0;
     topo_free(&machine.topo);
@@ -100,12 +97,11 @@ TEST(overlap_inside_a_cpuset)
     view_occupy(&machine, 2, 10);
     view_occupy(&machine, 3, 10);
     view_plant_topo(&machine, "node:2 core:2 pu:1");
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     const struct found *found = view_look_for(&diagnosis, "masks_overlap");
     assert_non_null(found);
     assert_string_equal(found->finding.command, "taskset -acp 2 100 && taskset -acp 3 101");
     assert_null(strstr(found->finding.sentence, "fewer CPUs"));
-    diagnosis_free(&diagnosis);
     topo_free(&machine.topo);
 }
 
@@ -148,7 +144,7 @@ TEST(spinning_gets_room_once)
         machine.processes[w].gpu_device = true;
     }
     view_occupy(&machine, 0, 10);
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     for (size_t i = 0; i < diagnosis.n; i++)
         if (strcmp(diagnosis.all[i].finding.id, "spin_wait") == 0) {
             assert_string_equal(diagnosis.all[i].finding.command, "");
@@ -157,7 +153,6 @@ TEST(spinning_gets_room_once)
     assert_int_equal(found, 2);
     assert_string_equal(view_look_for(&diagnosis, "masks_overlap")->finding.command,
                         "taskset -acp 0-1 100 && taskset -acp 0-1 101");
-    diagnosis_free(&diagnosis);
     /* No CPU near the GPU is idle. */
     view_use_gpu(&machine, 0, 1);
     view_use_gpu(&machine, 1, 1);
@@ -191,9 +186,8 @@ TEST(room_is_not_taken_from_others)
     view_add_task(&machine, 1, 3, 2, 0);
     view_occupy(&machine, 2, 10);
     view_occupy(&machine, 3, 1);
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     assert_null(view_look_for(&diagnosis, "narrow_mask"));
-    diagnosis_free(&diagnosis);
 }
 
 /* A child inherited the only CPU of its parent; CPUs 2 and 3 belong to another worker. */
@@ -228,7 +222,7 @@ TEST(narrowed_children_get_the_mask_of_their_parent)
         "taskset -acp 0-3 100 && taskset -acp 0-3 101 && taskset -acp 0-3 102";
     struct machine machine;
     narrow_loaders(&machine, "python3");
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     const struct found *found = view_look_for(&diagnosis, "narrowed_children");
     assert_non_null(found);
     assert_string_equal(found->finding.evidence, "bound to CPU 0, while it may use 0-3; they "
@@ -236,7 +230,6 @@ TEST(narrowed_children_get_the_mask_of_their_parent)
     assert_non_null(strstr(found->finding.sentence, "3 children of python3 (103), bound"));
     assert_true(fabs(found->gain.times - 30 / 9.9) < 1e-9);
     assert_null(view_look_for(&diagnosis, "masks_overlap"));
-    diagnosis_free(&diagnosis);
     view_add_task(&machine, 3, MASK_ALL, 9, 0); /* busy itself, so it leads them */
     expect(&machine, "narrowed_children", command);
 }
@@ -252,10 +245,9 @@ TEST(children_that_are_not_narrowed)
             machine.processes[w].parent_mask = way == 2 ? 0 : MASK_ALL;
             machine.processes[w].parent = way == 3 ? 1 : 103;
         }
-        struct diagnosis diagnosis = view_judge(&machine);
+        AUTO(diagnosis) diagnosis = view_judge(&machine);
         assert_null(view_look_for(&diagnosis, "narrowed_children"));
         assert_true(diagnosis.n > 0);
-        diagnosis_free(&diagnosis);
     }
 }
 
@@ -301,9 +293,8 @@ TEST(team_that_is_bound_is_left_alone)
     view_add_task(&machine, 0, 0, 9, 0);
     view_add_task(&machine, 0, 1, 9, 0);
     view_add_task(&machine, 0, MASK_ALL, 9, 0);
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     assert_null(view_look_for(&diagnosis, "leader_alone"));
-    diagnosis_free(&diagnosis);
     /* Other threads have two different wide masks, so the right one is unknown. */
     machine.tasks[0][1].mask = MASK_LOW;
     expect(&machine, "leader_alone", "");

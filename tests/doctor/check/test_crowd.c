@@ -46,7 +46,7 @@ TEST(teams_that_spin_are_told_to_be_smaller)
 {
     struct machine machine;
     plant_teams(&machine, "lib/libgomp-a34b3233.so.1", 940);
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     const struct found *found = &diagnosis.all[0];
     assert_string_equal(found->finding.id, "more_threads_than_cpus");
     assert_int_equal(found->finding.severity, FINDING_BAD);
@@ -67,7 +67,6 @@ TEST(teams_that_spin_are_told_to_be_smaller)
         "help: each still has 4 threads "
         "on 2 CPUs."));
     assert_null(view_look_for(&diagnosis, "masks_overlap"));
-    diagnosis_free(&diagnosis);
     topo_free(&machine.topo);
 }
 
@@ -76,10 +75,9 @@ TEST(teams_that_compute_are_left_alone)
 {
     struct machine machine;
     plant_teams(&machine, "lib/libopencv_core.so.410", 50);
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     assert_null(view_look_for(&diagnosis, "more_threads_than_cpus"));
     assert_false(diagnosis_is_bad(&diagnosis));
-    diagnosis_free(&diagnosis);
     topo_free(&machine.topo);
 }
 
@@ -94,11 +92,10 @@ TEST(a_gain_is_what_fewer_threads_can_use)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct machine machine;
         plant_n_teams(&machine, cases[i].n, "lib/libopencv_core.so.410", cases[i].spins);
-        struct diagnosis diagnosis = view_judge(&machine);
+        AUTO(diagnosis) diagnosis = view_judge(&machine);
         const struct found *found = view_look_for(&diagnosis, "more_threads_than_cpus");
         const double times = found ? found->gain.times : 0;
         assert_float_equal(times, cases[i].times, 0.01);
-        diagnosis_free(&diagnosis);
         topo_free(&machine.topo);
     }
 }
@@ -117,7 +114,7 @@ TEST(a_team_that_sleeps_at_barriers_is_a_crowd)
     machine.processes[0].spins = 600;
     for (unsigned cpu = 0; cpu < CPUS; cpu++)
         view_occupy(&machine, cpu, 9.8);
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     assert_string_equal(diagnosis.all[0].finding.id, "more_threads_than_cpus");
     assert_non_null(strstr(diagnosis.all[0].finding.sentence, "4 runnable threads share 1 CPU"));
     diagnosis_free(&diagnosis);
@@ -128,7 +125,6 @@ TEST(a_team_that_sleeps_at_barriers_is_a_crowd)
     assert_int_equal(found->finding.severity, FINDING_NOTE);
     assert_non_null(
         strstr(found->finding.sentence, "mostly because it has more threads than CPUs"));
-    diagnosis_free(&diagnosis);
     /* A helper that is seldom busy does not belong to the team. */
     machine.processes[0].ntasks = 1;
     machine.tasks[0][0].wait_s = 5;
@@ -152,7 +148,7 @@ TEST(a_spinning_team_leaves_room_for_single_threads)
     WORDS(&machine.processes[0], "prep\0all");
     for (unsigned cpu = 0; cpu < CPUS; cpu++)
         view_occupy(&machine, cpu, 9.8);
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     const struct found *found = &diagnosis.all[0];
     assert_string_equal(found->finding.id, "more_threads_than_cpus");
     assert_string_equal(found->finding.command, "OMP_NUM_THREADS=3 prep all");
@@ -162,7 +158,6 @@ TEST(a_spinning_team_leaves_room_for_single_threads)
     machine.processes[0].spins = 200; /* too few spinning samples: these threads compute */
     diagnosis = view_judge(&machine);
     assert_null(view_look_for(&diagnosis, "more_threads_than_cpus"));
-    diagnosis_free(&diagnosis);
 }
 
 /* Others that want more than all CPUs, or compute in teams of their own, do not hide a team that
@@ -183,13 +178,12 @@ TEST(others_do_not_dilute_a_team_that_spins)
         (void)snprintf(machine.tasks[0][1].from, VIEW_FROM_MAX, "lib/libgomp.so.1");
         for (unsigned cpu = 0; cpu < CPUS; cpu++)
             view_occupy(&machine, cpu, 9.9);
-        struct diagnosis diagnosis = view_judge(&machine);
+        AUTO(diagnosis) diagnosis = view_judge(&machine);
         const struct found *found = &diagnosis.all[0];
         assert_string_equal(found->finding.id, "more_threads_than_cpus");
         assert_int_equal(found->npids, 1);
         assert_float_equal(found->cost, 0.9, 1e-9);
         assert_string_equal(found->finding.command, "OMP_NUM_THREADS=1 prep all");
-        diagnosis_free(&diagnosis);
     }
 }
 
@@ -228,13 +222,12 @@ TEST(without_a_variable_they_start_on_fewer_cpus)
     for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++) {
         struct machine machine;
         plant_teams(&machine, from[i], 900);
-        struct diagnosis diagnosis = view_judge(&machine);
+        AUTO(diagnosis) diagnosis = view_judge(&machine);
         assert_string_equal(diagnosis.all[0].finding.id, "more_threads_than_cpus");
         assert_string_equal(diagnosis.all[0].finding.command,
                             "taskset -c 0-1 python3 train.py & taskset -c 2-3 python3 train.py");
         assert_non_null(strstr(diagnosis.all[0].finding.sentence,
                                "If it counts its CPUs, the command suffices."));
-        diagnosis_free(&diagnosis);
         topo_free(&machine.topo);
     }
 }
@@ -259,13 +252,12 @@ TEST(without_a_look_the_kind_decides)
             if (cases[i].is_passive)
                 set(&machine, w, passive, sizeof(passive));
         }
-        struct diagnosis diagnosis = view_judge(&machine);
+        AUTO(diagnosis) diagnosis = view_judge(&machine);
         const struct found *found = view_look_for(&diagnosis, "more_threads_than_cpus");
         assert_non_null(found);
         assert_int_equal(found->finding.severity, cases[i].severity);
         assert_true(isnan(found->gain.times));
         assert_non_null(strstr(found->finding.sentence, "Its gain is not known."));
-        diagnosis_free(&diagnosis);
         topo_free(&machine.topo);
     }
 }
@@ -277,9 +269,8 @@ TEST(few_samples_are_no_sign)
         struct machine machine;
         plant_teams(&machine, "bin/python3.11", 0);
         machine.processes[0].samples = machine.processes[1].samples = samples;
-        struct diagnosis diagnosis = view_judge(&machine);
+        AUTO(diagnosis) diagnosis = view_judge(&machine);
         assert_int_equal(view_look_for(&diagnosis, "more_threads_than_cpus") != NULL, !samples);
-        diagnosis_free(&diagnosis);
         topo_free(&machine.topo);
     }
 }
@@ -469,7 +460,7 @@ TEST(workers_of_one_script_start_apart)
     plant_teams(&machine, "lib/libgomp.so.1", 940);
     for (size_t w = 0; w < 2; w++)
         set(&machine, w, ranks[w], sizeof("LOCAL_RANK=0"));
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     assert_string_equal(diagnosis.all[0].finding.command,
                         "OMP_NUM_THREADS=2 LOCAL_RANK=0 python3 train.py & "
                         "OMP_NUM_THREADS=2 LOCAL_RANK=1 python3 train.py");
@@ -483,7 +474,6 @@ TEST(workers_of_one_script_start_apart)
     assert_non_null(strstr(diagnosis.all[0].finding.command, "LOCAL_RANK=0"));
     assert_null(strstr(diagnosis.all[0].finding.command, "LOCAL_RANK=1"));
     assert_non_null(strstr(diagnosis.all[0].finding.sentence, "1 more is not listed"));
-    diagnosis_free(&diagnosis);
     topo_free(&machine.topo);
 }
 
@@ -557,7 +547,7 @@ TEST(an_idle_cpu_is_given_before_fewer_are_run)
         view_add_task(&machine, w, 0, 3.3, 6.7);
     }
     view_occupy(&machine, 0, 10);
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     const struct found *found = &diagnosis.all[0];
     assert_string_equal(found->finding.id, "masks_overlap");
     assert_string_equal(found->finding.command,
@@ -572,7 +562,6 @@ TEST(an_idle_cpu_is_given_before_fewer_are_run)
     found = view_look_for(&diagnosis, "masks_overlap");
     assert_non_null(found);
     assert_int_equal(found->finding.severity, FINDING_NOTE);
-    diagnosis_free(&diagnosis);
 }
 
 /* Workers with two threads of libgomp each, all on CPU 0 of four; `spins` of 1000 samples spin. */
@@ -647,11 +636,10 @@ TEST(only_a_context_spins_for_a_gpu)
         }
         if (way == 3)
             view_use_gpu(&machine, 0, 0);
-        struct diagnosis diagnosis = view_judge(&machine);
+        AUTO(diagnosis) diagnosis = view_judge(&machine);
         unsigned n = 0;
         for (size_t i = 0; i < diagnosis.n; i++)
             n += strcmp(diagnosis.all[i].finding.id, "spin_wait") == 0;
         assert_int_equal(n, expected[way]);
-        diagnosis_free(&diagnosis);
     }
 }

@@ -55,16 +55,14 @@ TEST(what_is_printed_is_bound)
     machine.view.nnodes = 1;
     machine.view.node_cpus[0] = view_range(0, 3);
     plant_two_on_one(&machine, 0, 0, 1);
-    struct diagnosis diagnosis = view_judge(&machine);
-    struct cure_plan plan = decide(&diagnosis, false);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
+    ENDED_BY(cure_free) struct cure_plan plan = decide(&diagnosis, false);
     const struct found *found = view_look_for(&diagnosis, "masks_overlap");
     assert_non_null(found);
     assert_int_equal(found->cure, CURE_BIND);
     assert_int_equal(plan.binds.n, 2);
     expect_command_bound(&machine, &plan, found->finding.command);
     assert_int_equal(plan.nother, 0);
-    cure_free(&plan);
-    diagnosis_free(&diagnosis);
     topo_free(&machine.topo);
 }
 
@@ -78,18 +76,16 @@ TEST(teams_that_need_fewer_threads_are_not_bound)
     spin(&machine, 1, MASK_ALL);
     for (unsigned cpu = 0; cpu < CPUS; cpu++)
         view_occupy(&machine, cpu, 9.9);
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     for (int tries = 0; tries < 2; tries++) {
-        struct cure_plan plan = decide(&diagnosis, tries);
+        ENDED_BY(cure_free) struct cure_plan plan = decide(&diagnosis, tries);
         char text[200];
         assert_int_equal(plan.binds.n, 0);
         assert_int_equal(plan.nother, 1);
         assert_string_equal(plan.other[0]->finding.id, "more_threads_than_cpus");
         assert_string_equal(cure_format_other(plan.other[0], text, sizeof(text)),
                             "a start with 'export OMP_NUM_THREADS=2'");
-        cure_free(&plan);
     }
-    diagnosis_free(&diagnosis);
     topo_free(&machine.topo);
 }
 
@@ -104,8 +100,8 @@ TEST(each_job_has_its_own_cure)
     spin(&machine, 3, MASK_HIGH);
     view_occupy(&machine, 2, 9.9);
     view_occupy(&machine, 3, 9.9);
-    struct diagnosis diagnosis = view_judge(&machine);
-    struct cure_plan plan = decide(&diagnosis, false);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
+    ENDED_BY(cure_free) struct cure_plan plan = decide(&diagnosis, false);
     const struct found *found = view_look_for(&diagnosis, "masks_overlap");
     assert_non_null(found);
     expect_command_bound(&machine, &plan, found->finding.command);
@@ -114,8 +110,6 @@ TEST(each_job_has_its_own_cure)
     assert_int_equal(plan.nother, 1);
     assert_string_equal(plan.other[0]->finding.id, "more_threads_than_cpus");
     assert_true(cure_names(plan.other[0], 102) && !cure_names(plan.other[0], 100));
-    cure_free(&plan);
-    diagnosis_free(&diagnosis);
     topo_free(&machine.topo);
 }
 
@@ -126,18 +120,16 @@ TEST(a_note_is_tried_and_not_applied)
     view_plant(&machine, 2);
     view_plant_topo(&machine, "node:2 core:2 pu:1");
     plant_two_on_one(&machine, 0, MASK_LOW, 4);
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     const struct finding *note = &view_look_for(&diagnosis, "masks_overlap")->finding;
     assert_int_equal(note->severity, FINDING_NOTE);
     assert_true(note->command[0] && strstr(note->sentence, "--verify"));
-    struct cure_plan plan = decide(&diagnosis, false);
+    ENDED_BY(cure_free) struct cure_plan plan = decide(&diagnosis, false);
     assert_int_equal(plan.binds.n, 0);
     assert_true(plan.is_unsure);
     cure_free(&plan);
     plan = decide(&diagnosis, true);
     assert_int_equal(plan.binds.n, 2);
-    cure_free(&plan);
-    diagnosis_free(&diagnosis);
     topo_free(&machine.topo);
 }
 
@@ -150,13 +142,11 @@ TEST(healthy_processes_are_left_alone)
         view_add_task(&machine, w, (int)w, 9.9, 0.1);
         view_occupy(&machine, (unsigned)w, 10);
     }
-    struct diagnosis diagnosis = view_judge(&machine);
-    struct cure_plan plan = decide(&diagnosis, true);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
+    ENDED_BY(cure_free) struct cure_plan plan = decide(&diagnosis, true);
     assert_int_equal(plan.binds.n, 0);
     assert_int_equal(plan.nother, 0);
     assert_false(plan.is_unsure);
-    cure_free(&plan);
-    diagnosis_free(&diagnosis);
 }
 
 static struct found make_found(enum cure cure, enum finding_severity severity, int pid,
@@ -187,9 +177,8 @@ TEST(only_some_cures_forbid_a_binding)
         struct found all[] = {make_found(CURE_BIND, FINDING_BAD, 100, &bind),
                               make_found(cases[i].other, cases[i].severity, cases[i].pid, NULL)};
         const struct diagnosis diagnosis = {.n = 2, .all = all};
-        struct cure_plan plan = decide(&diagnosis, false);
+        ENDED_BY(cure_free) struct cure_plan plan = decide(&diagnosis, false);
         assert_int_equal(plan.binds.n, cases[i].nbinds);
-        cure_free(&plan);
     }
 }
 
@@ -202,18 +191,16 @@ TEST(an_unknown_gain_is_tried_and_not_applied)
         plant_two_on_one(&machine, 0, 0, is_busy ? 4 : 1);
         for (size_t w = 0; w < 2; w++)
             machine.processes[w].parent_mask = 0;
-        struct diagnosis diagnosis = view_judge(&machine);
+        AUTO(diagnosis) diagnosis = view_judge(&machine);
         const struct found *found = view_look_for(&diagnosis, "inherited_mask");
         assert_non_null(found);
         assert_int_equal(isnan(found->gain.times), is_busy);
-        struct cure_plan plan = decide(&diagnosis, false);
+        ENDED_BY(cure_free) struct cure_plan plan = decide(&diagnosis, false);
         assert_int_equal(plan.binds.n, is_busy ? 0 : 2);
         assert_int_equal(plan.is_unsure, is_busy);
         cure_free(&plan);
         plan = decide(&diagnosis, true);
         assert_int_equal(plan.binds.n, 2);
-        cure_free(&plan);
-        diagnosis_free(&diagnosis);
     }
 }
 
@@ -225,9 +212,8 @@ TEST(a_process_is_bound_once)
     struct found all[] = {make_found(CURE_BIND, FINDING_BAD, 100, &one),
                           make_found(CURE_BIND, FINDING_BAD, 100, &other)};
     const struct diagnosis diagnosis = {.n = 2, .all = all};
-    struct cure_plan plan = decide(&diagnosis, false);
+    ENDED_BY(cure_free) struct cure_plan plan = decide(&diagnosis, false);
     assert_int_equal(plan.binds.n, 1);
     assert_true(bitset_equal(&plan.binds.all[0].cpus, &low));
     assert_int_equal(plan.nother, 1);
-    cure_free(&plan);
 }

@@ -57,7 +57,7 @@ TEST(ranks_that_poll_for_each_other_are_named)
 {
     struct machine machine;
     plant_ranks(&machine, 3, MPIRUN, OPEN_MPI, 970, 10);
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     const struct found *found = &diagnosis.all[0];
     assert_string_equal(found->finding.id, "ranks_poll");
     assert_int_equal(found->finding.severity, FINDING_BAD);
@@ -72,7 +72,6 @@ TEST(ranks_that_poll_for_each_other_are_named)
                            "3 ranks share 2 CPUs (0-1), and poll for 96% of their CPU time"));
     assert_false(has_words(&diagnosis, "same total"));
     assert_null(view_look_for(&diagnosis, "masks_overlap"));
-    diagnosis_free(&diagnosis);
 }
 
 /* They lose little if they yield, have a CPU each, or compute. */
@@ -84,12 +83,11 @@ TEST(ranks_that_do_not_lose_are_left_alone)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct machine machine;
         plant_ranks(&machine, cases[i].n, MPIRUN, OPEN_MPI, cases[i].spins, cases[i].calls);
-        struct diagnosis diagnosis = view_judge(&machine);
+        AUTO(diagnosis) diagnosis = view_judge(&machine);
         assert_null(view_look_for(&diagnosis, "ranks_poll"));
         if (diagnosis_is_bad(&diagnosis))
             fail_msg("%s", diagnosis.all[0].finding.sentence);
         assert_int_equal(has_words(&diagnosis, "same total"), cases[i].spins == 100);
-        diagnosis_free(&diagnosis);
     }
 }
 
@@ -99,10 +97,9 @@ TEST(the_busiest_rank_limits_the_gain)
     struct machine machine;
     plant_ranks(&machine, 3, MPIRUN, OPEN_MPI, 990, 0);
     machine.processes[2].spins = 0;
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     assert_true(fabs(diagnosis.all[0].gain.times - 10 / 6.6) < 1e-9);
     assert_null(diagnosis.all[0].gain.at_least);
-    diagnosis_free(&diagnosis);
 }
 
 /* Without a known setting, the launcher's own line has fewer ranks; no line if it does not name
@@ -125,11 +122,10 @@ TEST(launchers_start_fewer_ranks)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct machine machine;
         plant_ranks(&machine, 3, cases[i].launcher, cases[i].settings, 900, 0);
-        struct diagnosis diagnosis = view_judge(&machine);
+        AUTO(diagnosis) diagnosis = view_judge(&machine);
         assert_string_equal(diagnosis.all[0].finding.id, "ranks_poll");
         assert_string_equal(diagnosis.all[0].finding.command, cases[i].command);
         assert_int_equal(diagnosis.all[0].env_changes.n, 0);
-        diagnosis_free(&diagnosis);
     }
 }
 
@@ -164,14 +160,13 @@ TEST(a_job_is_known_by_its_environment_too)
             machine.processes[r + 1].settings_size = cases[i].settings[r].size;
             machine.processes[r + 1].parent = cases[i].is_one_parent ? 100 : 200 + (int)r;
         }
-        struct diagnosis diagnosis = view_judge(&machine);
+        AUTO(diagnosis) diagnosis = view_judge(&machine);
         const struct found *found = view_look_for(&diagnosis, "ranks_poll");
         assert_int_equal(found ? found->npids : 0, cases[i].npids);
         if (cases[i].npids == 2)
             assert_non_null(strstr(found->finding.sentence, "2 ranks share 2 CPUs (0-1) with 1 "
                                                             "other that polls, and poll for 90%"));
         assert_false(has_words(&diagnosis, "same total"));
-        diagnosis_free(&diagnosis);
     }
 }
 
@@ -194,7 +189,7 @@ TEST(without_samples_their_mpi_decides)
             machine.processes[r].samples = 0;
             machine.about[r].libraries = cases[i].libraries;
         }
-        struct diagnosis diagnosis = view_judge(&machine);
+        AUTO(diagnosis) diagnosis = view_judge(&machine);
         const struct found *found = view_look_for(&diagnosis, "ranks_poll");
         assert_int_equal(found != NULL, cases[i].is_named);
         if (found) {
@@ -203,7 +198,6 @@ TEST(without_samples_their_mpi_decides)
         } else
             assert_true(has_words(&diagnosis, "No samples show"));
         assert_false(has_words(&diagnosis, "same total"));
-        diagnosis_free(&diagnosis);
     }
 }
 
@@ -214,9 +208,8 @@ TEST(others_take_their_share_of_the_gain)
     plant_ranks(&machine, 3, MPIRUN, OPEN_MPI, 600, 0);
     for (size_t r = 1; r <= 3; r++)
         machine.tasks[r][0].oncpu_s = 2.2;
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     assert_true(diagnosis.all[0].gain.times > 1.3 && diagnosis.all[0].gain.times <= 1.5);
-    diagnosis_free(&diagnosis);
 }
 
 /* Ranks that poll beside a process of another kind: only they are named, with their own share. */
@@ -227,10 +220,9 @@ TEST(others_do_not_dilute_a_job)
     machine.processes[3].settings_size = machine.processes[3].spins = 0;
     for (size_t r = 1; r <= 2; r++)
         machine.tasks[r][0] = (struct view_task){.mask = 0, .oncpu_s = 1, .wait_s = 9};
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     const struct found *found = view_look_for(&diagnosis, "ranks_poll");
     assert_non_null(found);
     assert_int_equal(found->npids, 2);
     assert_float_equal(found->cost, 0.9, 1e-9);
-    diagnosis_free(&diagnosis);
 }

@@ -54,7 +54,7 @@ static void plant(struct machine *machine)
 
 static double lower(const struct machine *machine, char *command, size_t size)
 {
-    struct checker checker;
+    ENDED_BY(checker_close) struct checker checker;
     struct rivals rivals;
     struct err err;
     char footnote[FOOTNOTE_MAX] = "";
@@ -64,7 +64,6 @@ static double lower(const struct machine *machine, char *command, size_t size)
     rivals_find(&checker, 0, &rivals);
     double freed_s =
         rivals_lower(&machine->view, &rivals, footnote, sizeof(footnote), command, size);
-    checker_close(&checker);
     return freed_s;
 }
 
@@ -217,7 +216,7 @@ TEST(the_gain_is_that_of_the_part_that_gives_way)
     put_in(&machine, 2, ROOT, 8);
     machine.processes[1].uid = 5; /* stays, and takes a part */
     machine.view.is_root = false;
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     const struct found *found = view_look_for(&diagnosis, "run_queue");
     assert_non_null(found);
     assert_string_equal(found->finding.command, "echo 19 > /proc/102/autogroup");
@@ -225,5 +224,4 @@ TEST(the_gain_is_that_of_the_part_that_gives_way)
     expect_near(found->gain.most, (5 + freed_s) / 5);
     expect_near(found->gain.times, 1 / (1 - freed_s * 5 / (5 + rest_s) / 10));
     assert_non_null(strstr(found->finding.sentence, "1.5x to 1.8x as fast"));
-    diagnosis_free(&diagnosis);
 }

@@ -49,7 +49,7 @@ TEST(nested_pools_get_a_thread_a_call)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct machine machine;
         plant_nested(&machine, cases[i].callers, cases[i].own, cases[i].spins);
-        struct diagnosis diagnosis = view_judge(&machine);
+        AUTO(diagnosis) diagnosis = view_judge(&machine);
         const struct found *found = view_look_for(&diagnosis, "more_threads_than_cpus");
         assert_int_equal(found != NULL, cases[i].is_found);
         if (found) {
@@ -58,7 +58,6 @@ TEST(nested_pools_get_a_thread_a_call)
             assert_true(isnan(found->gain.times)); /* callers have waits of their own */
             assert_non_null(strstr(found->finding.sentence, "3 threads call OpenBLAS"));
         }
-        diagnosis_free(&diagnosis);
     }
 }
 
@@ -83,7 +82,7 @@ TEST(few_callers_of_a_pool_that_spins)
         machine.processes[0].spins = cases[i].spins;
         for (unsigned cpu = 0; cpu < 3; cpu++)
             view_occupy(&machine, cpu, 9.8);
-        struct diagnosis diagnosis = view_judge(&machine);
+        AUTO(diagnosis) diagnosis = view_judge(&machine);
         const struct found *found = view_look_for(&diagnosis, "more_threads_than_cpus");
         assert_int_equal(found != NULL, cases[i].is_found);
         if (found) {
@@ -93,7 +92,6 @@ TEST(few_callers_of_a_pool_that_spins)
             assert_true(isnan(found->gain.times));
             assert_non_null(strstr(found->finding.sentence, "2 callers then use 2 of 3 CPUs"));
         }
-        diagnosis_free(&diagnosis);
     }
 }
 
@@ -248,7 +246,7 @@ TEST(inner_teams_that_come_and_go_are_named)
         machine.processes[0].turnover = turnover;
         SET(&machine.processes[0], command, "./job");
         SET(&machine.processes[0], settings, "OMP_NESTED=TRUE");
-        struct diagnosis diagnosis = view_judge(&machine);
+        AUTO(diagnosis) diagnosis = view_judge(&machine);
         const struct found *found = view_look_for(&diagnosis, "openmp_settings");
         assert_int_equal(found != NULL, turnover > 0);
         if (found)
@@ -257,7 +255,6 @@ TEST(inner_teams_that_come_and_go_are_named)
         SET(&machine.processes[0], settings, "OMP_NESTED=TRUE\0OMP_MAX_ACTIVE_LEVELS=1");
         diagnosis = view_judge(&machine);
         assert_null(view_look_for(&diagnosis, "openmp_settings"));
-        diagnosis_free(&diagnosis);
     }
 }
 
@@ -283,7 +280,7 @@ static void plant_quota(struct machine *machine, double quota, const char *from,
 /* The setting is the command, and to lift the quota a remark; "" = no team is found. */
 static void expect_quota(struct machine *machine, const char *command)
 {
-    struct diagnosis diagnosis = view_judge(machine);
+    AUTO(diagnosis) diagnosis = view_judge(machine);
     const struct found *team = view_look_for(&diagnosis, "team_over_quota"),
                        *stopped = view_look_for(&diagnosis, "throttled");
     assert_non_null(stopped);
@@ -299,7 +296,6 @@ static void expect_quota(struct machine *machine, const char *command)
     } else
         assert_string_equal(stopped->finding.command,
                             "echo max | sudo tee /sys/fs/cgroup/a/cpu.max");
-    diagnosis_free(&diagnosis);
 }
 
 TEST(go_under_a_quota)
@@ -388,7 +384,7 @@ TEST(threads_that_leave_the_mask_of_their_process)
 {
     struct machine machine;
     plant_escape(&machine);
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     const struct found *found = &diagnosis.all[0];
     assert_string_equal(found->finding.id, "mask_escape");
     assert_string_equal(found->finding.command, "");
@@ -397,7 +393,6 @@ TEST(threads_that_leave_the_mask_of_their_process)
     assert_true(found->gain.times > 1.3 && found->gain.times < 1 / 0.65);
     assert_null(view_look_for(&diagnosis, "more_threads_than_cpus"));
     assert_null(view_look_for(&diagnosis, "masks_overlap"));
-    diagnosis_free(&diagnosis);
 }
 
 /* Two threads get a smaller part of the CPUs than four do, beside others that want them too. */
@@ -408,10 +403,9 @@ TEST(fewer_threads_gain_less_beside_others)
     for (size_t w = 0; w < 2; w++)
         for (size_t t = 0; t < 2; t++)
             machine.tasks[w][t].oncpu_s *= 0.6;
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     assert_string_equal(diagnosis.all[0].finding.id, "mask_escape");
     assert_float_equal(diagnosis.all[0].gain.times, 1.13, 0.01);
-    diagnosis_free(&diagnosis);
 }
 
 /* Threads in their mask, bound on request, bound one by one, or alone where they went. */
@@ -430,9 +424,8 @@ TEST(threads_that_stay_are_left_alone)
             machine.view.nprocesses = 1;
             machine.tasks[0][1].wait_s = 0.1;
         }
-        struct diagnosis diagnosis = view_judge(&machine);
+        AUTO(diagnosis) diagnosis = view_judge(&machine);
         assert_null(view_look_for(&diagnosis, "mask_escape"));
-        diagnosis_free(&diagnosis);
     }
 }
 

@@ -41,12 +41,11 @@ static bool end(void *arg)
 TEST_IN_DIR(restart_takes_what_a_job_reports_as_it_ends)
 {
     static char text[256];
-    struct meter meter = {.n = 1};
+    AUTO(meter) meter = {.n = 1};
     struct err err = {.msg = ""};
     (void)snprintf(text, sizeof(text), "lines:%s/log", fixture_dir);
     fixture_put("/log", "");
     assert_int_equal(metric_parse(text, false, &meter.all[0], &err), 0);
     assert_int_equal(metric_begin(&meter.all[0], &err), 0);
     assert_int_equal(meter_await(&meter, 0, end, NULL, NULL, &err), 0);
-    meter_free(&meter);
 }

@@ -16,9 +16,8 @@ TEST(workers_on_cpus_of_their_own_have_no_finding)
     }
     for (unsigned cpu = 0; cpu < CPUS; cpu++)
         view_occupy(&machine, cpu, 9.9);
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     assert_int_equal(diagnosis.n, 0);
-    diagnosis_free(&diagnosis);
 }
 
 /* Two processes of one thread each on a large machine: they share all CPUs, and neither waits. */
@@ -28,9 +27,8 @@ TEST(masks_that_overlap_without_waiting_are_no_finding)
     view_plant(&machine, 2);
     view_add_task(&machine, 0, MASK_ALL, 9.9, 0.05);
     view_add_task(&machine, 1, MASK_ALL, 9.9, 0.05);
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     assert_int_equal(diagnosis.n, 0);
-    diagnosis_free(&diagnosis);
 }
 
 TEST(who_may_not_bind_others_is_told_to_ask_root)
@@ -43,12 +41,11 @@ TEST(who_may_not_bind_others_is_told_to_ask_root)
     for (size_t w = 0; w < 2; w++)
         for (int t = 0; t < 4; t++)
             view_add_task(&machine, w, MASK_ALL, 5, 5);
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     const struct found *found = view_look_for(&diagnosis, "masks_overlap");
     assert_non_null(found);
     assert_string_equal(found->finding.command,
                         "taskset -acp 0-1 100 && sudo taskset -acp 2-3 101");
-    diagnosis_free(&diagnosis);
     topo_free(&machine.topo);
 }
 
@@ -91,13 +88,12 @@ TEST(blame_is_split_as_the_cpu_was)
     view_add_task(&machine, 0, 2, 2.5, 7.5);
     view_occupy(&machine, 3, 10);
     view_occupy(&machine, 2, 10);
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     const struct found *found = view_look_for(&diagnosis, "run_queue");
     assert_non_null(found);
     assert_string_equal(found->finding.evidence,
                         "own threads 33%, others 67%, quota 0.00%, hypervisor 0.00%");
     assert_float_equal(found->cost, 0.75, 1e-9);
-    diagnosis_free(&diagnosis);
 }
 
 TEST(no_thread_waits_for_itself)
@@ -107,19 +103,18 @@ TEST(no_thread_waits_for_itself)
     machine.processes[0].mask = 2;
     view_add_task(&machine, 0, 2, 7.5, 2.5);
     view_occupy(&machine, 2, 10);
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     const struct found *found = view_look_for(&diagnosis, "run_queue");
     assert_non_null(found);
     assert_string_equal(found->finding.evidence,
                         "own threads 0.00%, others 100%, quota 0.00%, hypervisor 0.00%");
-    diagnosis_free(&diagnosis);
 }
 
 /* Under lxcfs CPU 2 has another number, so its times are unknown. Still both wait. */
 TEST(on_a_cpu_without_times_those_that_are_watched_are_to_blame)
 {
     struct machine machine;
-    struct checker checker;
+    ENDED_BY(checker_close) struct checker checker;
     struct err err;
     char wait_cause[32];
     view_plant(&machine, 2);
@@ -132,7 +127,6 @@ TEST(on_a_cpu_without_times_those_that_are_watched_are_to_blame)
     assert_int_equal(checker_open(&machine.view, &checker, &err), 0);
     check_format_cause(&checker, 0, wait_cause, sizeof(wait_cause));
     assert_string_equal(wait_cause, "101 python3");
-    checker_close(&checker);
 }
 
 struct away {
@@ -173,13 +167,12 @@ static void expect_away_of(const struct away *away, const char *command)
                                                  .cpu_s = 5,
                                                  .cgroup = {-1, -1, -1}};
     machine.view.nprocesses = 2;
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     const struct found *found = view_look_for(&diagnosis, "run_queue");
     assert_non_null(found);
     assert_string_equal(found->finding.command, command);
     if (away->expected)
         assert_non_null(strstr(found->finding.sentence, away->expected));
-    diagnosis_free(&diagnosis);
 }
 
 static void expect_away(int mask, uint64_t gpus, bool everywhere, const char *command)
@@ -258,14 +251,13 @@ TEST(renice_is_told_where_it_helps)
                                                      .cpu_s = 5,
                                                      .cgroup = {-1, -1, -1}};
         machine.view.nprocesses = 2;
-        struct diagnosis diagnosis = view_judge(&machine);
+        AUTO(diagnosis) diagnosis = view_judge(&machine);
         const struct found *found = view_look_for(&diagnosis, "run_queue");
         assert_non_null(found);
         assert_string_equal(found->finding.command,
                             way ? "" : "renice -n 19 -p $(ls /proc/900/task)");
         assert_true((strstr(found->finding.sentence, "backup (900, real-time)") != NULL) ==
                     (way == 1));
-        diagnosis_free(&diagnosis);
     }
 }
 
@@ -285,7 +277,7 @@ TEST(quota_and_hypervisor_are_blamed)
     machine.view.ncgroups = 1;
     machine.processes[0].cgroup[CGROUP_CPU] = 0;
     machine.cpus[2] = (struct view_cpu){.os_cpu = 2, .user_s = 2, .steal_s = 2, .idle_s = 6};
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     const struct found *queue = view_look_for(&diagnosis, "run_queue");
     assert_non_null(queue);
     assert_string_equal(queue->finding.evidence,
@@ -293,7 +285,6 @@ TEST(quota_and_hypervisor_are_blamed)
     const struct found *throttled = view_look_for(&diagnosis, "throttled");
     assert_non_null(throttled);
     assert_non_null(strstr(throttled->finding.command, "/sys/fs/cgroup/a/cpu.max"));
-    diagnosis_free(&diagnosis);
 }
 
 /* Four threads on two CPUs: each CPU was stopped for 80% of the time while two threads waited on
@@ -315,7 +306,7 @@ TEST(quota_that_was_used_up_is_to_blame)
     machine.processes[0].cgroup[CGROUP_CPU] = 0;
     view_occupy(&machine, 0, 8);
     view_occupy(&machine, 1, 8);
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     const struct found *queue = view_look_for(&diagnosis, "run_queue");
     assert_non_null(queue);
     assert_non_null(strstr(queue->finding.sentence, "mostly because of the quota of its cgroup"));
@@ -323,7 +314,6 @@ TEST(quota_that_was_used_up_is_to_blame)
     /* The report does not recommend two sizes for the team. */
     assert_non_null(
         strstr(view_look_for(&diagnosis, "team_over_quota")->finding.sentence, "Start it with 1."));
-    diagnosis_free(&diagnosis);
 }
 
 /* Four threads under a quota of `quota` CPUs, which stops them now and then. */
@@ -342,9 +332,8 @@ static bool is_over(double quota)
                                          .throttled_s = 1};
     machine.view.ncgroups = 1;
     machine.processes[0].cgroup[CGROUP_CPU] = 0;
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     bool is_reported = view_look_for(&diagnosis, "team_over_quota") != NULL;
-    diagnosis_free(&diagnosis);
     return is_reported;
 }
 
@@ -361,11 +350,10 @@ TEST(idle_beside_names_the_mask_of_the_process)
     view_add_task(&machine, 0, 1, 5, 5);
     view_add_task(&machine, 0, 1, 5, 5);
     view_occupy(&machine, 1, 10);
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     const struct found *found = view_look_for(&diagnosis, "idle_beside_queue");
     assert_non_null(found);
     assert_string_equal(found->finding.command, "taskset -acp 0-3 100");
-    diagnosis_free(&diagnosis);
 }
 
 TEST(far_from_its_gpu)
@@ -374,7 +362,7 @@ TEST(far_from_its_gpu)
     view_plant(&machine, 1);
     view_add_task(&machine, 0, MASK_HIGH, 9, 0);
     view_use_gpu(&machine, 0, 0);
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     const struct found *found = view_look_for(&diagnosis, "far_from_gpu");
     assert_non_null(found);
     assert_true(isnan(found->cost));
@@ -384,7 +372,6 @@ TEST(far_from_its_gpu)
     machine.tasks[0][0].mask = MASK_LOW; /* the state after the command */
     diagnosis = view_judge(&machine);
     assert_int_equal(diagnosis.n, 0);
-    diagnosis_free(&diagnosis);
 }
 
 /* A process that drives GPUs of both nodes is near one of them, on any CPU. */
@@ -395,9 +382,8 @@ TEST(near_one_of_its_gpus)
     view_add_task(&machine, 0, MASK_HIGH, 9, 0);
     view_use_gpu(&machine, 0, 0);
     view_use_gpu(&machine, 0, 1);
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     assert_int_equal(diagnosis.n, 0);
-    diagnosis_free(&diagnosis);
 }
 
 TEST(cpuset_without_cpus_of_the_gpu)
@@ -410,10 +396,9 @@ TEST(cpuset_without_cpus_of_the_gpu)
         .path = "/sys/fs/cgroup/a", .parent = -1, .quota_cpus = NAN, .cpus = view_range(2, 3)};
     machine.view.ncgroups = 1;
     machine.processes[0].cgroup[CGROUP_CPUSET] = 0;
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     assert_non_null(view_look_for(&diagnosis, "shut_out_of_gpu"));
     assert_null(view_look_for(&diagnosis, "far_from_gpu"));
-    diagnosis_free(&diagnosis);
 }
 
 TEST(pages_on_another_node)
@@ -425,7 +410,7 @@ TEST(pages_on_another_node)
     machine.about[0].mems = view_range(0, 1);
     machine.about[0].node_bytes[0] = UINT64_C(3) << 30;
     machine.about[0].node_bytes[1] = UINT64_C(1) << 30;
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     const struct found *found = view_look_for(&diagnosis, "far_pages");
     assert_non_null(found);
     assert_string_equal(found->finding.evidence, "75% of its memory (3 GiB) is not on node 1");
@@ -434,7 +419,6 @@ TEST(pages_on_another_node)
     machine.about[0].node_bytes[0] = 1 << 20;
     diagnosis = view_judge(&machine);
     assert_int_equal(diagnosis.n, 0);
-    diagnosis_free(&diagnosis);
 }
 
 /* Of a node without memory, or whose memory it may not use, nothing can be moved to its threads. */
@@ -448,7 +432,7 @@ TEST(pages_of_a_node_without_memory)
         machine.about[0].pages_known = true;
         machine.about[0].mems = view_range(0, (unsigned)!refused);
         machine.about[0].node_bytes[0] = UINT64_C(3) << 30;
-        struct diagnosis diagnosis = view_judge(&machine);
+        AUTO(diagnosis) diagnosis = view_judge(&machine);
         const struct found *found = view_look_for(&diagnosis, "far_pages");
         assert_non_null(found);
         assert_string_equal(found->finding.evidence,
@@ -458,7 +442,6 @@ TEST(pages_of_a_node_without_memory)
         view_add_task(&machine, 0, MASK_LOW, 9, 0); /* its memory is near some of its threads */
         diagnosis = view_judge(&machine);
         assert_null(view_look_for(&diagnosis, "far_pages"));
-        diagnosis_free(&diagnosis);
     }
 }
 
@@ -473,7 +456,7 @@ TEST(pages_on_a_node_without_cpus)
     machine.about[0].mems = view_range(0, 2);
     machine.about[0].node_bytes[1] = UINT64_C(1) << 30;
     machine.about[0].node_bytes[2] = UINT64_C(60) << 30;
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     assert_int_equal(diagnosis.n, 0);
     diagnosis_free(&diagnosis);
     machine.about[0].node_bytes[0] = UINT64_C(3) << 30;
@@ -482,7 +465,6 @@ TEST(pages_on_a_node_without_cpus)
     assert_non_null(found);
     assert_string_equal(found->finding.evidence, "75% of its memory (3 GiB) is not on node 1");
     assert_string_equal(found->finding.command, "migratepages 100 0 1");
-    diagnosis_free(&diagnosis);
 }
 
 /* A launcher that only waits leads no processes; a worker leads its loaders. */
@@ -508,14 +490,13 @@ TEST(what_costs_most_comes_first)
     machine.processes[0].settings_size = sizeof(settings);
     view_add_task(&machine, 0, 1, 5, 5);
     view_add_task(&machine, 0, 1, 5, 5);
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     assert_int_equal(diagnosis.n, 2);
     for (size_t i = 1; i < diagnosis.n; i++)
         assert_true(diagnosis.all[i - 1].finding.severity >= diagnosis.all[i].finding.severity);
     assert_string_equal(diagnosis.all[0].finding.id, "idle_beside_queue");
     assert_string_equal(diagnosis.all[1].finding.id, "debugging");
     assert_string_equal(diagnosis.all[1].finding.command, "unset PYTHONDEVMODE");
-    diagnosis_free(&diagnosis);
 }
 
 /* Without schedstat run-queue waits are unknown, so no finding may follow from them. */
@@ -526,7 +507,6 @@ TEST(unknown_waits_are_no_finding)
     machine.view.has_schedstat = false;
     for (size_t w = 0; w < 2; w++)
         view_add_task(&machine, w, MASK_ALL, 9, NAN);
-    struct diagnosis diagnosis = view_judge(&machine);
+    AUTO(diagnosis) diagnosis = view_judge(&machine);
     assert_int_equal(diagnosis.n, 0);
-    diagnosis_free(&diagnosis);
 }

@@ -59,13 +59,12 @@ static bool has_line(const struct fixture *fixture, const char *begin)
 
 static struct finding advise(const struct fixture *fixture, unsigned planned_workers)
 {
-    struct analysis analysis;
+    AUTO(analysis) analysis;
     assert_int_equal(analysis_make(&fixture->result, &analysis, NULL), 0);
     const struct arm *of = fixture->result.arms;
     while (of->planned_workers != planned_workers || of->is_baseline)
         of++;
     const struct finding advice = advice_make(&analysis, of);
-    analysis_free(&analysis);
     return advice;
 }
 
@@ -96,7 +95,7 @@ TEST_WITHIN(table_color_is_only_color, set_up, tear_down)
 {
     struct fixture *f = *state;
     fixture_demo(&f->result);
-    char *plain = strdup(print(f, false));
+    FREED char *plain = strdup(print(f, false));
     assert_non_null(strchr(print(f, true), '\033'));
     char *to = f->text;
     for (const char *from = f->text; *from;) {
@@ -107,7 +106,6 @@ TEST_WITHIN(table_color_is_only_color, set_up, tear_down)
     }
     *to = '\0';
     assert_string_equal(f->text, plain);
-    free(plain);
 }
 
 /* Placements that differ less than their rounds: the best has the highest median, and no more is

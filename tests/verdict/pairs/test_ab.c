@@ -301,7 +301,7 @@ TEST_WITHIN(ab_variant_is_a_parameter, set_up, tear_down)
 TEST_WITHIN(ab_is_in_the_verdict, set_up, tear_down)
 {
     struct fixture *f = *state;
-    struct verdict verdict;
+    AUTO(verdict) verdict;
     struct topo topo = {0};
     struct err err = {0};
     size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
@@ -314,19 +314,17 @@ TEST_WITHIN(ab_is_in_the_verdict, set_up, tear_down)
         assert_null(strstr(verdict.findings.all[i].id, "placement"));
     }
     assert_true(reported);
-    verdict_free(&verdict);
 }
 
 static void expect_advice(const struct fixture *f, const char *advice)
 {
-    struct verdict verdict;
+    AUTO(verdict) verdict;
     struct topo topo = {0};
     struct err err = {0};
     assert_int_equal(verdict_make(&f->result, &topo, &verdict, &err), 0);
     assert_string_equal(verdict.findings.all[0].id, "comparison");
     if (!strstr(verdict.findings.all[0].sentence, advice))
         fail_msg("no '%s' in: %s", advice, verdict.findings.all[0].sentence);
-    verdict_free(&verdict);
 }
 
 /* Without a verdict, the first finding has the option that leads to one. */
