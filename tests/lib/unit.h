@@ -27,8 +27,8 @@
     }                                                                                              \
     static void test_##name(__attribute__((unused)) void **state)
 
-/* BEFORE_TESTS { ... }, once a file: returns 0, or the exit code to end with; 77 = the tests cannot
- * run here. */
+/* BEFORE_TESTS { ... }, once a file: returns 0, or the exit code to end with. */
+enum { UNIT_SKIPPED = 77 }; /* the tests cannot run here */
 #define BEFORE_TESTS                                                                               \
     static int before_tests(void);                                                                 \
     __attribute__((constructor)) static void add_before(void)                                      \
