@@ -394,7 +394,7 @@ static void report_gain(const struct basis *basis, struct finding *advice)
     /* Beside two busy loops on 16 CPUs 13x, without them 8.3x: load slows a team that spins most.
      */
     if (evidence_is_disturbed(&recommendation->gain))
-        text_add(advice->sentence, " Without that load the gain may be smaller.");
+        text_add(advice->sentence, " Without that load the gain is not known: it may be smaller.");
     add_other(basis, advice);
     if (recommendation->arm == recommendation->best)
         add_simpler(basis, advice);

@@ -89,7 +89,7 @@ static void measure_round(struct tuned *tuned, step_ms_of *step_ms, took_s_of *t
 static void measure_for(struct tuned *tuned, step_ms_of *step_ms, took_s_of *took_s)
 {
     struct result *result = &tuned->result;
-    struct analysis analysis = {0};
+    AUTO(analysis) analysis = {0};
     struct err err = {0};
     uint64_t chance = 1;
     while (result->rounds_done < result->rounds_planned) {
@@ -99,7 +99,6 @@ static void measure_for(struct tuned *tuned, step_ms_of *step_ms, took_s_of *too
         assert_int_equal(tune_next(&tuned->tune, &analysis, result, &err), 0);
     }
     tune_judge(&tuned->tune, &analysis, &tuned->findings);
-    analysis_free(&analysis);
 }
 
 static double a_second(const struct arm *arm)
@@ -736,26 +735,22 @@ TEST(tune_makes_fewer_fresh_rounds_where_they_take_longer)
 TEST(tune_prints_settings_at_80_columns)
 {
     struct tuned tuned = {0};
-    struct analysis analysis = {0};
-    char *text = NULL;
+    AUTO(analysis) analysis = {0};
+    FREED char *text = NULL;
     size_t size = 0;
     begin(&tuned, "package:1 core:8 pu:1");
     measure(&tuned, sized_is_near);
     assert_int_equal(analysis_make(&tuned.result, &analysis, NULL), 0);
     FILE *out = open_memstream(&text, &size);
-    struct doc doc = {0};
+    AUTO(doc) doc = {0};
     tune_add_to_doc(&analysis, &doc);
     doc_print(&doc, out, false, true);
-    doc_free(&doc);
     (void)fclose(out);
     assert_non_null(strstr(text, "\nfresh rounds "));
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
         assert_true(strcspn(line, "\n") < 80);
-    json_t *json = tune_to_json(&analysis);
+    json_auto_t *json = tune_to_json(&analysis);
     assert_true(json_array_size(json) >= 17 + 3);
-    json_decref(json);
-    free(text);
-    analysis_free(&analysis);
     end(&tuned);
 }
 
