@@ -179,6 +179,17 @@ void dims_part(const struct bench *bench, const struct dims *at, unsigned part,
         (void)snprintf(value, DIMS_KEY_MAX, "%s", put_value(dim, at->of[part].at));
 }
 
+bool dims_has_name(const struct bench *bench, const struct dims *at, const char *name)
+{
+    char own[DIMS_KEY_MAX], value[DIMS_KEY_MAX];
+    for (unsigned part = 0; part < at->n; part++) {
+        dims_part(bench, at, part, own, value);
+        if (strcmp(own, name) == 0)
+            return true;
+    }
+    return false;
+}
+
 const char *dims_value(const struct bench *bench, const struct dims *at, unsigned dim)
 {
     char name[DIMS_KEY_MAX], value[DIMS_KEY_MAX];

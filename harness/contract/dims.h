@@ -81,6 +81,8 @@ const char *dim_name(const struct bench *bench, unsigned dim);
 enum dim_kind dim_kind(const struct bench *bench, unsigned dim);
 
 bool dims_has(const struct dims *at, unsigned dim);
+/* The same by the name of a part, declared or not. */
+bool dims_has_name(const struct bench *bench, const struct dims *at, const char *name);
 
 /* The number along that dimension, also if it is a text; NaN for none or a label. */
 double dims_number(const struct bench *bench, const struct dims *at, unsigned dim);

@@ -105,9 +105,13 @@ int dose_parse(const char *text, struct dose *dose, struct err *err)
     return n < 0 ? n : 0;
 }
 
-char *dose_format(const struct dose *dose)
+const char *dose_format_level(const struct dose *dose)
 {
     bool share = dose_is_share(dose->kind);
-    return str_fmt("%s=%.4g%s", dose_names[dose->kind], share ? 100 * dose->level : dose->level,
-                   share ? "%" : "");
+    return str_fmt("%.4g%s", share ? 100 * dose->level : dose->level, share ? "%" : "");
+}
+
+const char *dose_format(const struct dose *dose)
+{
+    return str_fmt("%s=%s", dose_names[dose->kind], dose_format_level(dose));
 }

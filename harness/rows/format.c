@@ -23,22 +23,12 @@ static bool has_other_planned_workers(const struct result *result, const struct 
     return false;
 }
 
-static bool is_dimension(const struct bench *bench, const struct dims *at, const char *name)
-{
-    char own[DIMS_KEY_MAX], value[DIMS_KEY_MAX];
-    for (unsigned part = 0; at && part < at->n; part++) {
-        dims_part(bench, at, part, own, value);
-        if (strcmp(own, name) == 0)
-            return true;
-    }
-    return false;
-}
-
 static void append_params(const struct result *result, const struct arm *arm, const struct dims *at,
                           const char **text)
 {
     for (const struct opt *opt = arm->bench->opts; opt && opt->name; opt++)
-        if (!is_dimension(arm->bench, at, opt->name) && arm_option_differs(result, arm, opt))
+        if (!(at && dims_has_name(arm->bench, at, opt->name)) &&
+            arm_option_differs(result, arm, opt))
             str_add(text, ", ", "%s %s", opt->name, opt_format_value(opt, arm->params));
 }
 

@@ -8,6 +8,7 @@
 
 #include "harness/lib/base/array.h"
 #include "harness/lib/base/str.h"
+#include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/rows/metric.h"
 
@@ -55,47 +56,29 @@ static const struct arm_rounds *rounds_of(const struct maker *maker)
     return &maker->rounds->arms[maker->arm];
 }
 
-/* Whether the key has a value for that name. */
-static bool key_has(const char *key, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *at = key; at; at = strchr(at, ';')) {
-        at += *at == ';';
-        if (strncmp(at, name, length) == 0 && at[length] == '=')
-            return true;
-    }
-    return false;
-}
+#define put(params, ...) text_append((params), ROW_PARAMS_MAX, ";", __VA_ARGS__)
 
-void row_put_params(const struct result *result, const struct arm *arm, const char *key,
+void row_put_params(const struct result *result, const struct arm *arm, const struct dims *at,
                     char params[static ROW_PARAMS_MAX])
 {
-    const size_t size = ROW_PARAMS_MAX;
-    size_t used = 0;
-    params[0] = '\0';
-    for (const struct opt *opt = arm->bench->opts; opt && opt->name && used < size; opt++) {
-        if (key_has(key, opt->name))
-            continue;
-        const char *value = opt_format_value(opt, arm->params);
-        used += (size_t)snprintf(params + used, size - used, "%s=%s;", opt->name, value);
-    }
-    if (used < size)
-        used += (size_t)snprintf(params + used, size - used, "slots=%u", arm->planned_workers);
     unsigned behind = arm_background(arm);
-    char *dose = dose_format(&arm->dose);
-    dose[strcspn(dose, "=")] = ':';
-    if (used < size && result_has_doses(result))
-        used += (size_t)snprintf(params + used, size - used, ";dose=%s",
-                                 dose_is_idle(&arm->dose) ? "none" : dose);
-    else if (used < size && result->background && behind)
-        used += (size_t)snprintf(params + used, size - used, ";background=%s:%u",
-                                 result->background->name, behind);
-    else if (used < size && result->background)
-        used += (size_t)snprintf(params + used, size - used, ";background=none");
-    if (used < size && arm->variant)
-        used += (size_t)snprintf(params + used, size - used, ";variant=%s", arm->variant->name);
-    if (used < size && key[0])
-        (void)snprintf(params + used, size - used, ";%s", key);
+    params[0] = '\0';
+    for (const struct opt *opt = arm->bench->opts; opt && opt->name; opt++)
+        if (!dims_has_name(arm->bench, at, opt->name))
+            put(params, "%s=%s", opt->name, opt_format_value(opt, arm->params));
+    put(params, "slots=%u", arm->planned_workers);
+    if (result_has_doses(result) && dose_is_idle(&arm->dose))
+        put(params, "dose=none");
+    else if (result_has_doses(result))
+        put(params, "dose=%s:%s", dose_names[arm->dose.kind], dose_format_level(&arm->dose));
+    else if (result->background && behind)
+        put(params, "background=%s:%u", result->background->name, behind);
+    else if (result->background)
+        put(params, "background=none");
+    if (arm->variant)
+        put(params, "variant=%s", arm->variant->name);
+    if (at->n)
+        put(params, "%s", dims_format(arm->bench, at));
 }
 
 const char *row_key(const char *params)
@@ -112,15 +95,6 @@ const char *row_key(const char *params)
                !strncmp(at, "variant=", strlen("variant="));
     }
     return at;
-}
-
-bool row_params_have(const char *params, const char *part)
-{
-    size_t length = strlen(part);
-    for (const char *at = params; (at = strstr(at, part)) && length; at++)
-        if ((at == params || at[-1] == ';') && (!at[length] || at[length] == ';'))
-            return true;
-    return !length;
 }
 
 const char *row_role(const struct arm *arm)
@@ -156,7 +130,7 @@ static void describe(const struct maker *maker, const struct round_value *value,
     };
     (void)snprintf(row->unit, sizeof(row->unit), "%s", value->unit);
     (void)snprintf(row->run_id, sizeof(row->run_id), "%s", result->run_id);
-    row_put_params(result, arm, dims_format(arm->bench, &value->dims), row->params);
+    row_put_params(result, arm, &value->dims, row->params);
     (void)snprintf(row->reason, sizeof(row->reason), "%s", rounds_of(maker)->reason);
 }
 

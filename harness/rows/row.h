@@ -116,13 +116,11 @@ bool metric_is_gating(const struct bench *bench, const char *metric, const struc
  * variant=NAME in an ab, and the key. A name appears once: a parameter that the key names is left
  * out.
  */
-void row_put_params(const struct result *result, const struct arm *arm, const char *key,
+void row_put_params(const struct result *result, const struct arm *arm, const struct dims *at,
                     char params[static ROW_PARAMS_MAX]);
 
 /* The start of the key in a params column: the end of the text if it has no key. */
 const char *row_key(const char *params);
-/* Whether params, or a key, contain a whole part such as "slots=2"; always true for "". */
-bool row_params_have(const char *params, const char *part);
 
 /* "foreground", "baseline" or "canary". */
 const char *row_role(const struct arm *arm);

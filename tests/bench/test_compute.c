@@ -267,7 +267,7 @@ TEST(compute_busy_team_runs_on_every_cpu)
     scan_machine_init(&machine);
     struct err err = {0};
     struct bench_ctx ctx = {.machine = &machine, .err = &err};
-    struct busy_team busy = {0};
+    ENDED_BY(busy_team_close) struct busy_team busy = {0};
     assert_int_equal(busy_team_open(&busy, &ctx), 0);
     assert_true(isnan(busy_team_share(&busy)));
     for (int i = 0; i < 3; i++) {
@@ -278,7 +278,6 @@ TEST(compute_busy_team_runs_on_every_cpu)
     }
     double share = busy_team_share(&busy);
     assert_true(share > 0 && share <= 1.05);
-    busy_team_close(&busy);
     busy_team_close(&busy);
 }
 

@@ -16,7 +16,7 @@ static const char *const none[] = {NULL};
 
 TEST(switch_on_one_cpu)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     scan_run(&scan, &bench_context_switch, &lonely, none, 0.2);
     /* pipe and futex on one CPU and on two, yield on one: by threads and processes, four sizes. */
     assert_int_equal(scan_count(&scan, "round_trip"), (2 * 2 + 1) * 2 * 4);
@@ -35,7 +35,6 @@ TEST(switch_on_one_cpu)
     assert_string_equal(
         scan_reason(&scan, "round_trip", "how=pipe;between=threads;cpus=two;size=0"),
         "there is only one CPU to use");
-    scan_end(&scan);
 }
 
 /* Load on the machine may delay any of these, but not every time. */
@@ -44,7 +43,7 @@ TEST(switch_sees_the_working_set)
     static const char *const pairs[] = {"how=pipe", "between=threads", "cpus=one", NULL};
     bool seen = false;
     for (int tries = 0; tries < PATIENCE && !seen; tries++) {
-        struct scan scan;
+        ENDED_BY(scan_end) struct scan scan;
         scan_run(&scan, &bench_context_switch, &machine, pairs, 0.1);
         assert_int_equal(scan_count(&scan, "round_trip"), 4);
         double large =
@@ -52,7 +51,6 @@ TEST(switch_sees_the_working_set)
         double bare = scan_value(&scan, "round_trip", "how=pipe;between=threads;cpus=one;size=0");
         double touch = scan_value(&scan, "touch", "size=4194304");
         seen = large > bare + touch;
-        scan_end(&scan);
     }
     assert_true(seen);
 }
@@ -60,7 +58,7 @@ TEST(switch_sees_the_working_set)
 TEST(switch_across_cpus)
 {
     static const char *const pairs[] = {"cpus=two", "size=16K", NULL};
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     if (machine.ncpus < 2)
         skip();
     scan_run(&scan, &bench_context_switch, &machine, pairs, 0.1);
@@ -69,7 +67,6 @@ TEST(switch_across_cpus)
                 0.05);
     assert_int_equal(scan_count(&scan, "direct_cost"), 0);
     assert_int_equal(scan_count(&scan, "cache_cost"), 0);
-    scan_end(&scan);
 }
 
 TEST(switch_refuses_yields_across_cpus)

@@ -24,7 +24,7 @@ static double value_of(const struct scan *scan, const char *metric, unsigned cpu
 TEST(cpu_speed_of_every_cpu)
 {
     static const char *const none[] = {NULL};
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     scan_run(&scan, &bench_cpu_speed, &machine, none, 0.05);
     assert_int_equal(scan_count(&scan, "cpu_rate"), machine.ncpus);
     assert_int_equal(scan_count(&scan, "cpu_copy"), machine.ncpus);
@@ -32,14 +32,13 @@ TEST(cpu_speed_of_every_cpu)
         assert_true(value_of(&scan, "cpu_rate", i, "") > 0);
         assert_true(value_of(&scan, "cpu_copy", i, "") > 0);
     }
-    scan_end(&scan);
 }
 
 /* Both states are measured, and their difference is what it is. */
 TEST(idle_exit_of_every_cpu)
 {
     static const char *const none[] = {NULL};
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     scan_run(&scan, &bench_idle_exit, &machine, none, 0.2);
     assert_int_equal(scan_count(&scan, "idle_exit"), machine.ncpus);
     for (unsigned i = 0; i < machine.ncpus; i++) {
@@ -48,7 +47,6 @@ TEST(idle_exit_of_every_cpu)
         assert_true(idle >= 0 && busy >= 0);
         assert_true(value_of(&scan, "idle_exit", i, "") == idle - busy);
     }
-    scan_end(&scan);
 }
 
 AROUND_TESTS(find_machine, NULL)

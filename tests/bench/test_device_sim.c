@@ -56,7 +56,7 @@ static uint64_t run_batches(struct device_queue *queue, unsigned count)
 /* The best of many tries takes `model_ns`: the machine may be busy, the model never early. */
 static void assert_takes(const struct device_config *config, unsigned count, uint64_t model_ns)
 {
-    struct device_queue queue;
+    ENDED_BY(device_close) struct device_queue queue;
     uint64_t best_ns = UINT64_MAX;
     open_queue(&queue, config);
     for (int tries = 0; tries < PATIENCE && best_ns >= model_ns + model_ns / 2; tries++) {
@@ -65,7 +65,6 @@ static void assert_takes(const struct device_config *config, unsigned count, uin
         best_ns = took_ns < best_ns ? took_ns : best_ns;
     }
     assert_true(best_ns < model_ns + model_ns / 2);
-    device_close(&queue);
 }
 
 TEST(device_sim_one_batch_takes_transfer_and_work)
@@ -87,22 +86,20 @@ TEST(device_sim_link_limits_when_it_is_slower)
 
 TEST(device_sim_engines_rest_between_late_batches)
 {
-    struct device_queue queue;
+    ENDED_BY(device_close) struct device_queue queue;
     open_queue(&queue, &slow);
     (void)run_batches(&queue, 3);
     assert_true(run_batches(&queue, 1) >= transfer_ns + work_ns);
-    device_close(&queue);
 }
 
 /* CPU time of submitting and waiting for one batch of 20 ms. */
 static uint64_t cpu_of_one_batch(const struct device_config *config)
 {
-    struct device_queue queue;
+    ENDED_BY(device_close) struct device_queue queue;
     open_queue(&queue, config);
     uint64_t start_ns = clock_thread_cpu_ns();
     (void)run_batches(&queue, 1);
     uint64_t used_ns = clock_thread_cpu_ns() - start_ns;
-    device_close(&queue);
     return used_ns;
 }
 
@@ -171,7 +168,7 @@ TEST(device_sim_blocking_wait_asks_to_be_on_time)
 /* Counts how much longer than asked the sleeps took; nothing if it spins or is too late. */
 TEST(device_sim_counts_its_sleeps)
 {
-    struct device_queue queue;
+    ENDED_BY(device_close) struct device_queue queue;
     struct device_config config = slow;
     open_queue(&queue, &config);
     uint64_t took_ns = 0;
@@ -187,7 +184,6 @@ TEST(device_sim_counts_its_sleeps)
     open_queue(&queue, &config);
     (void)run_batches(&queue, 1);
     assert_true(device_slept(&queue).asked_ns == 0 && device_slept(&queue).over_ns == 0);
-    device_close(&queue);
 }
 
 TEST(device_sim_spinning_wait_burns_cpu)
@@ -226,7 +222,7 @@ TEST(device_host_buffers_are_on_their_node)
     if (memory_node_try(0, NULL))
         skip();
     for (size_t i = 0; i < 3; i++) {
-        struct device_queue queue;
+        ENDED_BY(device_close) struct device_queue queue;
         struct device_config config = slow;
         config.os_node = cases[i].os_node;
         open_queue(&queue, &config);
@@ -234,28 +230,25 @@ TEST(device_host_buffers_are_on_their_node)
             assert_int_equal(policy_of(device_host_buffer(&queue, s)), cases[i].policy);
         double share = device_host_share(&queue);
         assert_true(isnan(cases[i].share) ? isnan(share) : share == cases[i].share);
-        device_close(&queue);
     }
 }
 
 TEST(device_sim_computes_nothing)
 {
-    struct device_queue queue;
+    ENDED_BY(device_close) struct device_queue queue;
     open_queue(&queue, &slow);
     assert_false(device_computes(&queue));
-    device_close(&queue);
     device_close(&queue);
 }
 
 TEST(device_none_is_refused_with_a_reason)
 {
-    struct device_queue queue;
+    ENDED_BY(device_close) struct device_queue queue;
     struct device_config config = slow;
     struct err err = {0};
     config.kind = DEVICE_NONE;
     assert_int_equal(device_open(&queue, &config, &err), -ENOTSUP);
     assert_string_not_equal(err.msg, "");
-    device_close(&queue);
 }
 
 TEST(device_sim_too_large_a_batch_is_an_error)

@@ -1,16 +1,10 @@
 /* The fixed kernel on real GPUs: right results, and the same number of clock cycles each time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 
 #include "kernels/gpu/gpu_canary.h"
 #include "tests/lib/fixture_gpu.h"
+#include "tests/lib/unit.h"
 
-enum { SKIPPED = 77, RUNS = 50 };
+enum { RUNS = 50 };
 
 static struct bench_machine machine;
 
@@ -20,9 +14,8 @@ static void assert_good(int rc, const char *msg)
         fail_msg("%s", msg);
 }
 
-static void test_gpu_canary_takes_as_many_cycles_each_time(void **state)
+TEST(gpu_canary_takes_as_many_cycles_each_time)
 {
-    (void)state;
     struct err err = {0};
     for (unsigned i = 0; i < machine.ngpus; i++) {
         struct gpu_canary *gpu;
@@ -44,9 +37,8 @@ static void test_gpu_canary_takes_as_many_cycles_each_time(void **state)
     }
 }
 
-static void test_gpu_canary_unknown_address_is_an_error(void **state)
+TEST(gpu_canary_unknown_address_is_an_error)
 {
-    (void)state;
     struct gpu_canary *gpu;
     struct err err = {0};
     assert_true(gpu_canary_open("ffff:ff:1f.0", &gpu, &err) < 0);
@@ -54,11 +46,7 @@ static void test_gpu_canary_unknown_address_is_an_error(void **state)
     gpu_canary_close(gpu);
 }
 
-int main(void)
+BEFORE_TESTS
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpu_canary_takes_as_many_cycles_each_time),
-        cmocka_unit_test(test_gpu_canary_unknown_address_is_an_error),
-    };
-    return fixture_find_gpus(&machine) ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;
+    return fixture_find_gpus(&machine) ? 0 : UNIT_SKIPPED;
 }

@@ -3,27 +3,15 @@
  * and as graphs; the check must find wrong results. Exits 77 with fewer than two GPUs or without
  * NCCL.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <cuda_runtime_api.h>
+#include <errno.h>
+#include <math.h>
 
 #include "bench/collective/collective.h"
 #include "bench/collective/collective_points.h"
 #include "bench/registry.h"
 #include "kernels/collective/gpu_collective.h"
-
-enum { SKIPPED = 77 };
+#include "tests/lib/unit.h"
 
 enum { GPUS_MAX = 16, TIMES = 32, BUFFER_BYTES = 8 << 20 };
 
@@ -122,18 +110,16 @@ static void check_all_of(struct collective_call call, unsigned ranks)
         }
 }
 
-static void test_gpu_collective_all_operations_and_types_are_right(void **state)
+TEST(gpu_collective_all_operations_and_types_are_right)
 {
-    (void)state;
     for (enum collective_op op = 0; op < COLLECTIVE_OPS; op++)
         for (enum collective_type type = 0; type < COLLECTIVE_TYPES; type++)
             check_all_of((struct collective_call){.op = op, .type = type}, gpus);
 }
 
 /* Sums are tested above. fp8 is left out if NCCL or a GPU does not support it. */
-static void test_gpu_collective_all_reductions_are_right(void **state)
+TEST(gpu_collective_all_reductions_are_right)
 {
-    (void)state;
     for (enum collective_op op = 0; op < COLLECTIVE_OPS; op++)
         for (enum collective_type type = 0; type < COLLECTIVE_TYPES; type++)
             for (enum collective_redop redop = COLLECTIVE_PROD;
@@ -142,9 +128,8 @@ static void test_gpu_collective_all_reductions_are_right(void **state)
                              gpus);
 }
 
-static void test_gpu_collective_registered_buffers_are_right(void **state)
+TEST(gpu_collective_registered_buffers_are_right)
 {
-    (void)state;
     (void)teardown(NULL);
     int rc = open_all(gpus, true);
     if (rc == -ENOTSUP)
@@ -160,9 +145,8 @@ static void test_gpu_collective_registered_buffers_are_right(void **state)
     assert_good(open_all(gpus, false));
 }
 
-static void test_gpu_collective_graphs_are_right(void **state)
+TEST(gpu_collective_graphs_are_right)
 {
-    (void)state;
     struct collective_call small = {.type = COLLECTIVE_FLOAT, .graph = true};
     for (enum collective_op op = 0; op < COLLECTIVE_OPS; op++)
         check_all_of((struct collective_call){.op = op, .type = COLLECTIVE_FLOAT, .graph = true},
@@ -175,9 +159,8 @@ static void test_gpu_collective_graphs_are_right(void **state)
 }
 
 /* Numbers of ranks that are no power of two, if there are enough GPUs. */
-static void test_gpu_collective_fewer_ranks_are_right(void **state)
+TEST(gpu_collective_fewer_ranks_are_right)
 {
-    (void)state;
     if (gpus < 3)
         skip();
     (void)teardown(NULL);
@@ -188,9 +171,8 @@ static void test_gpu_collective_fewer_ranks_are_right(void **state)
     assert_good(open_all(gpus, false));
 }
 
-static void test_gpu_collective_check_finds_one_wrong_element(void **state)
+TEST(gpu_collective_check_finds_one_wrong_element)
 {
-    (void)state;
     static const struct collective_call call = {
         .op = COLLECTIVE_ALLREDUCE, .type = COLLECTIVE_FLOAT, .count = 100000, .bytes = 400000};
     struct gpu_collective_verdict verdict;
@@ -208,9 +190,8 @@ static void test_gpu_collective_check_finds_one_wrong_element(void **state)
 }
 
 /* An operation that did not happen leaves poison; an old result belongs to another repetition. */
-static void test_gpu_collective_check_finds_nothing_done(void **state)
+TEST(gpu_collective_check_finds_nothing_done)
 {
-    (void)state;
     for (enum collective_type type = 0; type < COLLECTIVE_TYPES; type++) {
         const struct collective_call call = {.op = COLLECTIVE_ALLTOALL,
                                              .type = type,
@@ -228,9 +209,8 @@ static void test_gpu_collective_check_finds_nothing_done(void **state)
     }
 }
 
-static void test_gpu_collective_times_add_up(void **state)
+TEST(gpu_collective_times_add_up)
 {
-    (void)state;
     static const struct collective_call call = {
         .op = COLLECTIVE_ALLREDUCE, .type = COLLECTIVE_FLOAT, .count = 1 << 20, .bytes = 4 << 20};
     float busy_us[GPUS_MAX * TIMES], period_us[GPUS_MAX * TIMES];
@@ -246,9 +226,8 @@ static void test_gpu_collective_times_add_up(void **state)
 }
 
 /* The whole benchmark, through the contract: one worker drives all GPUs. */
-static void test_gpu_collective_scan_runs(void **state)
+TEST(gpu_collective_scan_runs)
 {
-    (void)state;
     static struct bench_machine machine = {.ncpus = 1};
     static struct value_log values;
     _Alignas(16) char params[BENCH_PARAMS_MAX] = {0};
@@ -277,37 +256,21 @@ static void test_gpu_collective_scan_runs(void **state)
         assert_true(isfinite(values.value[i].value) && values.value[i].value >= 0);
 }
 
-static bool find_gpus(void)
+BEFORE_TESTS
 {
     int count = 0, version;
     if (cudaGetDeviceCount(&count) != cudaSuccess || count < 2) {
         (void)printf("SKIP: needs two GPUs\n");
-        return false;
+        return UNIT_SKIPPED;
     }
     gpus = count < GPUS_MAX ? (unsigned)count : GPUS_MAX;
     for (unsigned k = 0; k < gpus; k++)
         if (cudaDeviceGetPCIBusId(pci_bdf[k], sizeof(pci_bdf[k]), (int)k) != cudaSuccess)
-            return false;
+            return UNIT_SKIPPED;
     if (gpu_collective_load(&version, &err) == 0)
-        return true;
+        return 0;
     (void)printf("SKIP: needs a GPU: %s\n", err.msg);
-    return false;
+    return UNIT_SKIPPED;
 }
 
-int main(void)
-{
-    if (!find_gpus())
-        return SKIPPED;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpu_collective_all_operations_and_types_are_right),
-        cmocka_unit_test(test_gpu_collective_all_reductions_are_right),
-        cmocka_unit_test(test_gpu_collective_registered_buffers_are_right),
-        cmocka_unit_test(test_gpu_collective_graphs_are_right),
-        cmocka_unit_test(test_gpu_collective_fewer_ranks_are_right),
-        cmocka_unit_test(test_gpu_collective_check_finds_one_wrong_element),
-        cmocka_unit_test(test_gpu_collective_check_finds_nothing_done),
-        cmocka_unit_test(test_gpu_collective_times_add_up),
-        cmocka_unit_test(test_gpu_collective_scan_runs),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+AROUND_TESTS(setup, teardown)

@@ -1,17 +1,8 @@
 /* Copies on GPUs: every kind arrives intact, and the check finds those that do not. Exits 77
  * without a GPU. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "bench/common/memory.h"
@@ -23,8 +14,7 @@
 #include "kernels/gpu/gpu_common.h"
 #include "tests/lib/fixture_gpu.h"
 #include "tests/lib/fixture_scan.h"
-
-enum { SKIPPED = 77 };
+#include "tests/lib/unit.h"
 
 enum { BYTES = 8 << 20, WORDS = BYTES / 8, HOST_SALT = 500 };
 
@@ -128,9 +118,8 @@ static void assert_arrives(struct rig *rig, const struct gpu_copy_flow *flow, ui
     assert_int_equal(check(rig, flow, salt + 1), -EBADMSG);
 }
 
-static void test_gpu_copy_host_copies_arrive(void **state)
+TEST(gpu_copy_host_copies_arrive)
 {
-    (void)state;
     struct rig rig;
     rig_open(&rig);
     for (unsigned gpu = 0; gpu < machine.ngpus; gpu++)
@@ -142,9 +131,8 @@ static void test_gpu_copy_host_copies_arrive(void **state)
     rig_close(&rig);
 }
 
-static void test_gpu_copy_pageable_and_combined_copies_arrive(void **state)
+TEST(gpu_copy_pageable_and_combined_copies_arrive)
 {
-    (void)state;
     struct rig rig;
     void *combined = NULL;
     rig_open(&rig);
@@ -168,9 +156,8 @@ static void test_gpu_copy_pageable_and_combined_copies_arrive(void **state)
     rig_close(&rig);
 }
 
-static void test_gpu_copy_pairs_arrive(void **state)
+TEST(gpu_copy_pairs_arrive)
 {
-    (void)state;
     struct rig rig;
     if (machine.ngpus < 2)
         skip();
@@ -192,9 +179,8 @@ static void test_gpu_copy_pairs_arrive(void **state)
 }
 
 /* All GPUs in both directions; more flows than that on one GPU are refused. */
-static void test_gpu_copy_flows_at_once_arrive(void **state)
+TEST(gpu_copy_flows_at_once_arrive)
 {
-    (void)state;
     struct rig rig;
     struct gpu_copy_flow flow[GPU_COPY_GPUS + 1];
     struct gpu_copy_progress progress[3];
@@ -213,9 +199,8 @@ static void test_gpu_copy_flows_at_once_arrive(void **state)
 }
 
 /* One flipped byte, on either side, at the start, in the middle and at the very end. */
-static void test_gpu_copy_check_finds_one_wrong_byte(void **state)
+TEST(gpu_copy_check_finds_one_wrong_byte)
 {
-    (void)state;
     static const size_t words[] = {0, 1, WORDS / 2 + 3, WORDS - 1};
     struct rig rig;
     char want[64];
@@ -241,9 +226,8 @@ static void test_gpu_copy_check_finds_one_wrong_byte(void **state)
 }
 
 /* Sizes that are no multiple of what the threads of a grid copy at once. */
-static void test_gpu_copy_kernel_copies_odd_sizes(void **state)
+TEST(gpu_copy_kernel_copies_odd_sizes)
 {
-    (void)state;
     static const size_t sizes[] = {64, 4096, 65600, (size_t)64 * 15625, BYTES - 64};
     struct rig rig;
     rig_open(&rig);
@@ -261,9 +245,8 @@ static void test_gpu_copy_kernel_copies_odd_sizes(void **state)
     rig_close(&rig);
 }
 
-static void test_gpu_copy_time_grows_with_copies(void **state)
+TEST(gpu_copy_time_grows_with_copies)
 {
-    (void)state;
     struct rig rig;
     rig_open(&rig);
     for (int kernel = 0; kernel < 2; kernel++) {
@@ -277,9 +260,8 @@ static void test_gpu_copy_time_grows_with_copies(void **state)
     rig_close(&rig);
 }
 
-static void test_gpu_copy_latency_is_positive_and_checked(void **state)
+TEST(gpu_copy_latency_is_positive_and_checked)
 {
-    (void)state;
     struct rig rig;
     double ns[100];
     rig_open(&rig);
@@ -302,9 +284,8 @@ static double chase(struct rig *rig, unsigned gpu, void *memory, uint64_t seed)
 }
 
 /* Chases through all memory that a GPU reaches; copies work afterwards. */
-static void test_gpu_copy_chases_through_all_that_is_reached(void **state)
+TEST(gpu_copy_chases_through_all_that_is_reached)
 {
-    (void)state;
     struct rig rig;
     double ns;
     rig_open(&rig);
@@ -322,9 +303,8 @@ static void test_gpu_copy_chases_through_all_that_is_reached(void **state)
     rig_close(&rig);
 }
 
-static void test_gpu_copy_too_large_is_no_memory(void **state)
+TEST(gpu_copy_too_large_is_no_memory)
 {
-    (void)state;
     struct rig rig = {0};
     assert_int_equal(open_gpus(&rig, 1, (size_t)1 << 44), -ENOMEM);
     assert_null(rig.copy);
@@ -337,9 +317,8 @@ static void test_gpu_copy_too_large_is_no_memory(void **state)
     rig_close(&rig);
 }
 
-static void test_gpu_copy_unknown_address_is_no_device(void **state)
+TEST(gpu_copy_unknown_address_is_no_device)
 {
-    (void)state;
     const char *nowhere = "ffff:ff:1f.0";
     struct gpu_copy *copy;
     unsigned failed;
@@ -366,19 +345,18 @@ static int time_blocking_launches(void)
 }
 
 /* CUDA reads the variable when it starts, so this runs the program once more. */
-static void test_gpu_copy_blocking_launches_are_no_timing(void **state)
+TEST(gpu_copy_blocking_launches_are_no_timing)
 {
-    (void)state;
     char self[4096] = "", command[4200];
     assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
-    (void)snprintf(command, sizeof(command), "CUDA_LAUNCH_BLOCKING=1 '%s' blocking", self);
+    (void)snprintf(command, sizeof(command),
+                   "CUDA_LAUNCH_BLOCKING=1 CONTEND_TEST_BLOCKS=1 '%s' test_gpu_copy", self);
     assert_int_equal(system(command), 0);
 }
 
 /* A GPU without an address is left out; the other buffers keep their places. */
-static void test_gpu_copy_opens_without_one(void **state)
+TEST(gpu_copy_opens_without_one)
 {
-    (void)state;
     const char *pci_bdf[2] = {NULL, machine.gpus[0].pci_bdf};
     struct rig rig = {0};
     unsigned failed;
@@ -398,9 +376,8 @@ static void assert_bandwidth(const struct scan *scan, const char *key)
 }
 
 /* The benchmark as a worker runs it, on this machine's GPUs. */
-static void test_gpu_copy_scan_measures_every_point(void **state)
+TEST(gpu_copy_scan_measures_every_point)
 {
-    (void)state;
     static struct copy_point points[1 << 14];
     static struct scan scan;
     struct copy_shape shape = {0};
@@ -435,32 +412,11 @@ static void test_gpu_copy_scan_measures_every_point(void **state)
     scan_end(&scan);
 }
 
-int main(int argc, char **argv)
+BEFORE_TESTS
 {
-    struct err why = {0};
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpu_copy_host_copies_arrive),
-        cmocka_unit_test(test_gpu_copy_pageable_and_combined_copies_arrive),
-        cmocka_unit_test(test_gpu_copy_pairs_arrive),
-        cmocka_unit_test(test_gpu_copy_flows_at_once_arrive),
-        cmocka_unit_test(test_gpu_copy_check_finds_one_wrong_byte),
-        cmocka_unit_test(test_gpu_copy_kernel_copies_odd_sizes),
-        cmocka_unit_test(test_gpu_copy_time_grows_with_copies),
-        cmocka_unit_test(test_gpu_copy_latency_is_positive_and_checked),
-        cmocka_unit_test(test_gpu_copy_chases_through_all_that_is_reached),
-        cmocka_unit_test(test_gpu_copy_too_large_is_no_memory),
-        cmocka_unit_test(test_gpu_copy_unknown_address_is_no_device),
-        cmocka_unit_test(test_gpu_copy_opens_without_one),
-        cmocka_unit_test(test_gpu_copy_blocking_launches_are_no_timing),
-        cmocka_unit_test(test_gpu_copy_scan_measures_every_point),
-    };
-    if (gpu_count(&why) == 0) {
-        (void)printf("SKIP: needs a GPU: %s\n", why.msg);
-        return SKIPPED;
-    }
-    if (fixture_find_gpus(&machine) == 0)
-        return SKIPPED;
-    if (argc > 1 && strcmp(argv[1], "blocking") == 0)
-        return time_blocking_launches();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    if (!fixture_find_gpus(&machine))
+        return UNIT_SKIPPED;
+    if (getenv("CONTEND_TEST_BLOCKS"))
+        exit(time_blocking_launches());
+    return 0;
 }

@@ -1,11 +1,4 @@
 /* Copies that wait for their turn, and a dose of h2d on links without other load and beside it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <math.h>
@@ -13,7 +6,6 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench/registry.h"
@@ -21,8 +13,9 @@
 #include "harness/lib/sys/clock.h"
 #include "kernels/gpu/copy/gpu_upload.h"
 #include "tests/lib/fixture_gpu.h"
+#include "tests/lib/unit.h"
 
-enum { SKIPPED = 77, MOST = 1 << 20, COPIED = 16 << 20 };
+enum { MOST = 1 << 20, COPIED = 16 << 20 };
 
 static struct bench_machine machine;
 
@@ -40,9 +33,8 @@ static void assert_good(int rc, const char *msg)
         fail_msg("%s", msg);
 }
 
-static void test_gpu_dose_copies_arrive_in_order(void **state)
+TEST(gpu_dose_copies_arrive_in_order)
 {
-    (void)state;
     struct err err = {0};
     struct gpu_upload *upload;
     size_t bytes = 0;
@@ -85,9 +77,8 @@ static double hold_a_second(double level, double *other_rate)
     return sum / 10;
 }
 
-static void test_gpu_dose_is_held_on_idle_links(void **state)
+TEST(gpu_dose_is_held_on_idle_links)
 {
-    (void)state;
     static const double levels[] = {0.9, 0.7, 0.4, 1};
     double other_rate;
     for (size_t k = 0; k < sizeof(levels) / sizeof(levels[0]); k++)
@@ -95,9 +86,8 @@ static void test_gpu_dose_is_held_on_idle_links(void **state)
 }
 
 /* The dose knows the link's own rate, although it never has the link for itself. */
-static void test_gpu_dose_leaves_its_share_to_another_process(void **state)
+TEST(gpu_dose_leaves_its_share_to_another_process)
 {
-    (void)state;
     double alone, beside;
     atomic_store(&other->state, OTHER_COPIES);
     for (unsigned ms = 0; ms < 30000 && !atomic_load(&other->copied); ms++)
@@ -139,13 +129,8 @@ static int copy_all_the_time(void)
     return 0;
 }
 
-int main(void)
+BEFORE_TESTS
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpu_dose_copies_arrive_in_order),
-        cmocka_unit_test(test_gpu_dose_is_held_on_idle_links),
-        cmocka_unit_test(test_gpu_dose_leaves_its_share_to_another_process),
-    };
     other = mmap(NULL, sizeof(*other), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (other == MAP_FAILED)
         return 1;
@@ -155,11 +140,7 @@ int main(void)
         return 1;
     if (child == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        return copy_all_the_time();
+        exit(copy_all_the_time());
     }
-    int rc = SKIPPED;
-    if (fixture_find_gpus(&machine) > 0)
-        rc = cmocka_run_group_tests(tests, NULL, NULL);
-    atomic_store(&other->state, OTHER_ENDS);
-    return waitpid(child, NULL, 0) == child ? rc : 1;
+    return fixture_find_gpus(&machine) ? 0 : UNIT_SKIPPED;
 }

@@ -1,23 +1,14 @@
 /* Launches are counted, waits return when the GPU is done, and the scan emits every way to wait. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "bench/registry.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/gpu/gpu_launch.h"
 #include "tests/lib/fixture_gpu.h"
 #include "tests/lib/fixture_scan.h"
-
-enum { SKIPPED = 77 };
+#include "tests/lib/unit.h"
 
 static struct bench_machine machine;
 
@@ -27,9 +18,8 @@ static void assert_good(int rc, const char *msg)
         fail_msg("%s", msg);
 }
 
-static void test_gpu_launch_counts_what_ran(void **state)
+TEST(gpu_launch_counts_what_ran)
 {
-    (void)state;
     struct err err = {0};
     for (unsigned i = 0; i < machine.ngpus; i++) {
         struct gpu_launch *gpu;
@@ -49,9 +39,8 @@ static void test_gpu_launch_counts_what_ran(void **state)
 }
 
 /* With each flag, and after any other. */
-static void test_gpu_launch_wait_lasts_as_long_as_the_gpu(void **state)
+TEST(gpu_launch_wait_lasts_as_long_as_the_gpu)
 {
-    (void)state;
     static const enum gpu_wait waits[] = {GPU_WAIT_BLOCK, GPU_WAIT_SPIN, GPU_WAIT_YIELD,
                                           GPU_WAIT_BLOCK};
     struct gpu_launch *gpu;
@@ -71,9 +60,8 @@ static void test_gpu_launch_wait_lasts_as_long_as_the_gpu(void **state)
     gpu_launch_close(gpu);
 }
 
-static void test_gpu_launch_unknown_address_is_no_device(void **state)
+TEST(gpu_launch_unknown_address_is_no_device)
 {
-    (void)state;
     struct gpu_launch *gpu;
     struct err err = {0};
     assert_int_equal(gpu_launch_open("ffff:ff:1f.0", &gpu, &err), -ENODEV);
@@ -94,9 +82,8 @@ static double latency(const struct scan *scan, const char *what, const char *wai
     return us;
 }
 
-static void test_gpu_launch_scan_emits_every_way(void **state)
+TEST(gpu_launch_scan_emits_every_way)
 {
-    (void)state;
     static struct scan scan;
     static const char *const loads[] = {"idle", "busy"};
     scan_run(&scan, &bench_gpu_launch, &machine, (const char *[]){NULL}, 2.0);
@@ -125,15 +112,7 @@ static void test_gpu_launch_scan_emits_every_way(void **state)
     scan_end(&scan);
 }
 
-int main(void)
+BEFORE_TESTS
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpu_launch_counts_what_ran),
-        cmocka_unit_test(test_gpu_launch_wait_lasts_as_long_as_the_gpu),
-        cmocka_unit_test(test_gpu_launch_unknown_address_is_no_device),
-        cmocka_unit_test(test_gpu_launch_scan_emits_every_way),
-    };
-    if (fixture_find_gpus(&machine) == 0)
-        return SKIPPED;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return fixture_find_gpus(&machine) ? 0 : UNIT_SKIPPED;
 }

@@ -1,17 +1,8 @@
 /* Products of every type against the reference. Exits 77 without a GPU or cuBLASLt. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
-#include <math.h>
-#include <string.h>
 
 #include <cuda_runtime_api.h>
+#include <errno.h>
+#include <math.h>
 
 #include "bench/gpu/gpu_sensors.h"
 #include "bench/registry.h"
@@ -20,8 +11,7 @@
 #include "tests/lib/fixture_gpu.h"
 #include "tests/lib/fixture_product.h"
 #include "tests/lib/fixture_scan.h"
-
-enum { SKIPPED = 77 };
+#include "tests/lib/unit.h"
 
 static struct bench_machine machine;
 static struct err err;
@@ -131,9 +121,8 @@ static void check_type(unsigned device, enum matmul_type type, size_t n)
     gpu_matmul_close(gpu);
 }
 
-static void test_gpu_matmul_types_agree_with_reference(void **state)
+TEST(gpu_matmul_types_agree_with_reference)
 {
-    (void)state;
     static const size_t sizes[] = {256, 1040, 4096};
     for (unsigned device = 0; device < machine.ngpus; device++)
         for (int type = 0; type < MATMUL_TYPES; type++)
@@ -177,9 +166,8 @@ static void check_the_check(enum matmul_type type, size_t n)
     gpu_matmul_close(gpu);
 }
 
-static void test_gpu_matmul_check_finds_one_wrong_entry(void **state)
+TEST(gpu_matmul_check_finds_one_wrong_entry)
 {
-    (void)state;
     static const size_t sizes[] = {256, 1040, 8192};
     for (int type = 0; type < MATMUL_TYPES; type++)
         for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
@@ -218,9 +206,8 @@ static bool check_shape(enum matmul_type type, struct matmul_shape shape)
 
 /* Sizes that all differ; a vector; long and short sums; sizes that are multiples of nothing. Only
  * fp8 and int8 may lack a layout or a tiny shape. */
-static void test_gpu_matmul_shapes_and_layouts_agree_with_reference(void **state)
+TEST(gpu_matmul_shapes_and_layouts_agree_with_reference)
 {
-    (void)state;
     static const struct matmul_shape shapes[] = {
         {272, 400, 1040, MATMUL_TN}, {4096, 16, 512, MATMUL_TN}, {16, 1040, 2048, MATMUL_TN},
         {1024, 1, 4096, MATMUL_TN},  {528, 272, 16, MATMUL_TN},  {257, 131, 1001, MATMUL_TN}};
@@ -241,9 +228,8 @@ static void test_gpu_matmul_shapes_and_layouts_agree_with_reference(void **state
             }
 }
 
-static void test_gpu_matmul_too_large_is_no_memory(void **state)
+TEST(gpu_matmul_too_large_is_no_memory)
 {
-    (void)state;
     struct gpu_matmul *gpu;
     const struct gpu_matmul_config config = config_of(0, MATMUL_FP64, matmul_square(1 << 20));
     assert_int_equal(gpu_matmul_open(&config, &gpu, &err), -ENOMEM);
@@ -251,9 +237,8 @@ static void test_gpu_matmul_too_large_is_no_memory(void **state)
     check_type(0, MATMUL_FP32, 256);
 }
 
-static void test_gpu_matmul_scan_emits_rates_and_readings(void **state)
+TEST(gpu_matmul_scan_emits_rates_and_readings)
 {
-    (void)state;
     static struct scan scan;
     unsigned groups = machine.ngpus > 1 ? 2 : 1;
     scan_run(&scan, &bench_gpu_matmul, &machine, (const char *[]){"n=4096", NULL}, 2.4);
@@ -282,9 +267,8 @@ static void test_gpu_matmul_scan_emits_rates_and_readings(void **state)
 }
 
 /* One row for each type that can have the shape, and one with the reason for each that cannot. */
-static void test_gpu_matmul_scan_skips_what_a_type_cannot_have(void **state)
+TEST(gpu_matmul_scan_skips_what_a_type_cannot_have)
 {
-    (void)state;
     static struct scan scan;
     scan_run(&scan, &bench_gpu_matmul, &machine,
              (const char *[]){"n=1001", "m=2050", "k=515", "layout=nt", NULL}, 1);
@@ -299,9 +283,8 @@ static void test_gpu_matmul_scan_skips_what_a_type_cannot_have(void **state)
 }
 
 /* If NVML answers at all, it reports the clock of a working GPU. */
-static void test_gpu_matmul_sensors_read_something(void **state)
+TEST(gpu_matmul_sensors_read_something)
 {
-    (void)state;
     struct gpu_sensors sensors;
     struct gpu_reading reading;
     if (gpu_sensors_open(&sensors, machine.gpus[0].pci_bdf, &err)) {
@@ -317,22 +300,11 @@ static void test_gpu_matmul_sensors_read_something(void **state)
     assert_false(reading.temperature_c < 0 || reading.temperature_c > 130);
 }
 
-int main(void)
+BEFORE_TESTS
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpu_matmul_types_agree_with_reference),
-        cmocka_unit_test(test_gpu_matmul_check_finds_one_wrong_entry),
-        cmocka_unit_test(test_gpu_matmul_shapes_and_layouts_agree_with_reference),
-        cmocka_unit_test(test_gpu_matmul_too_large_is_no_memory),
-        cmocka_unit_test(test_gpu_matmul_scan_emits_rates_and_readings),
-        cmocka_unit_test(test_gpu_matmul_scan_skips_what_a_type_cannot_have),
-        cmocka_unit_test(test_gpu_matmul_sensors_read_something),
-    };
-    if (fixture_find_gpus(&machine) == 0)
-        return SKIPPED;
-    if (gpu_matmul_load(&err)) {
+    if (fixture_find_gpus(&machine) && !gpu_matmul_load(&err))
+        return 0;
+    if (machine.ngpus)
         (void)printf("SKIP: needs a GPU: %s\n", err.msg);
-        return SKIPPED;
-    }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return UNIT_SKIPPED;
 }

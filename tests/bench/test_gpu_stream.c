@@ -1,22 +1,13 @@
 /* Every operation in every shape, every element checked; wrong elements are found. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "bench/registry.h"
 #include "kernels/gpu/gpu_stream.h"
 #include "tests/lib/fixture_gpu.h"
 #include "tests/lib/fixture_scan.h"
-
-enum { SKIPPED = 77 };
+#include "tests/lib/unit.h"
 
 enum { BYTES = 7 * GPU_STREAM_GRAIN, ELEMENTS = BYTES / 8 };
 
@@ -54,9 +45,8 @@ static double run(struct gpu_stream *gpu, enum gpu_stream_op op, unsigned shape,
     return seconds;
 }
 
-static void test_gpu_stream_shapes_compute_their_operation(void **state)
+TEST(gpu_stream_shapes_compute_their_operation)
 {
-    (void)state;
     for (unsigned i = 0; i < machine.ngpus; i++) {
         struct gpu_stream *gpu = open_gpu(i, BYTES);
         for (int op = 0; op < GPU_STREAM_OPS; op++)
@@ -75,9 +65,8 @@ static void test_gpu_stream_shapes_compute_their_operation(void **state)
 }
 
 /* The values are whole numbers up to 2^24, so nearly all results differ. */
-static void test_gpu_stream_check_tells_operations_apart(void **state)
+TEST(gpu_stream_check_tells_operations_apart)
 {
-    (void)state;
     struct gpu_stream *gpu = open_gpu(0, BYTES);
     for (int ran = 0; ran < GPU_STREAM_OPS; ran++) {
         assert_good(gpu_stream_poison(gpu, &err)); /* a read leaves most of the poison */
@@ -89,9 +78,8 @@ static void test_gpu_stream_check_tells_operations_apart(void **state)
     gpu_stream_close(gpu);
 }
 
-static void test_gpu_stream_time_grows_with_passes(void **state)
+TEST(gpu_stream_time_grows_with_passes)
 {
-    (void)state;
     struct gpu_stream *gpu = open_gpu(0, (uint64_t)256 << 20);
     (void)run(gpu, GPU_STREAM_COPY, 4, 20);
     double ten_s = run(gpu, GPU_STREAM_COPY, 4, 10), hundred_s = run(gpu, GPU_STREAM_COPY, 4, 100);
@@ -112,9 +100,8 @@ static void test_gpu_stream_time_grows_with_passes(void **state)
     gpu_stream_close(gpu);
 }
 
-static void test_gpu_stream_refuses_what_it_cannot_do(void **state)
+TEST(gpu_stream_refuses_what_it_cannot_do)
 {
-    (void)state;
     struct gpu_stream *gpu;
     struct gpu_stream_config config = {.pci_bdf = machine.gpus[0].pci_bdf, .bytes = 12345};
     assert_int_equal(gpu_stream_open(&config, &gpu, &err), -EINVAL);
@@ -129,9 +116,8 @@ static void test_gpu_stream_refuses_what_it_cannot_do(void **state)
     gpu_stream_close(gpu);
 }
 
-static void test_gpu_stream_scan_emits_every_operation(void **state)
+TEST(gpu_stream_scan_emits_every_operation)
 {
-    (void)state;
     static struct scan scan;
     static const char *const keys[] = {
         "op=copy;via=kernel;with=alone;gpu=0", "op=scale;via=kernel;with=alone;gpu=0",
@@ -151,16 +137,7 @@ static void test_gpu_stream_scan_emits_every_operation(void **state)
     scan_end(&scan);
 }
 
-int main(void)
+BEFORE_TESTS
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpu_stream_shapes_compute_their_operation),
-        cmocka_unit_test(test_gpu_stream_check_tells_operations_apart),
-        cmocka_unit_test(test_gpu_stream_time_grows_with_passes),
-        cmocka_unit_test(test_gpu_stream_refuses_what_it_cannot_do),
-        cmocka_unit_test(test_gpu_stream_scan_emits_every_operation),
-    };
-    if (fixture_find_gpus(&machine) == 0)
-        return SKIPPED;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return fixture_find_gpus(&machine) ? 0 : UNIT_SKIPPED;
 }

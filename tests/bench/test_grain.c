@@ -47,7 +47,7 @@ TEST(regions_divide_all_steps)
 TEST(grain_alone)
 {
     static const unsigned works_us[] = {4, 16, 64, 256, 1024, 4096};
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     double before_us = 0;
     machine.ncpus = machine.ncpus > 2 ? 2 : machine.ncpus;
     scan_run(&scan, &bench_grain, &machine, none, 0.5);
@@ -63,13 +63,12 @@ TEST(grain_alone)
         before_us = time_us > before_us ? time_us : before_us;
     }
     assert_true(before_us >= 0.25 * 4096 / machine.ncpus);
-    scan_end(&scan);
 }
 
 /* A point has no value if its region does not fit several times into its slice. */
 TEST(grain_leaves_long_regions_out)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     scan_run(&scan, &bench_grain, &machine, none, 0.02);
     assert_true(isnan(scan_value(&scan, "region_time", "us=16384")));
     scan_end(&scan);
@@ -77,7 +76,6 @@ TEST(grain_leaves_long_regions_out)
     scan.ctx.budget_s = 1e-9;
     assert_int_equal(bench_open(&bench_grain, &scan.ctx), 0);
     assert_int_equal(bench_grain.scan(&scan.ctx), -ENOTSUP);
-    scan_end(&scan);
 }
 
 /* No thread passes a barrier before all threads have arrived. */
@@ -113,7 +111,7 @@ TEST(barrier_holds_until_all_have_come)
 /* The time of the only region size, 64 us, in a team of plain threads. */
 static double own_team_us(const char *wait, unsigned threads)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     unsigned least_team = 0;
     double time_us = NAN;
     int rc = scan_probe(&scan, &bench_grain, &machine, (const char *const[]){wait, "us=64", NULL});
@@ -128,7 +126,6 @@ static double own_team_us(const char *wait, unsigned threads)
     assert_int_equal(least_team, threads);
     assert_true(scan_count(&scan, "region_time") <= 1);
     time_us = scan_value(&scan, "region_time", "us=64");
-    scan_end(&scan);
     return time_us;
 }
 
@@ -157,12 +154,11 @@ TEST(grain_with_more_threads_than_cpus)
 /* A requested size that does not fit is not replaced by smaller ones. */
 TEST(grain_of_one_size_that_does_not_fit)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     assert_int_equal(
         scan_try(&scan, &bench_grain, &machine, (const char *const[]){"us=262144", NULL}, 0.02),
         -ENOTSUP);
     assert_string_equal(scan.err.msg, "too little time for a slice");
-    scan_end(&scan);
 }
 
 BEFORE_TESTS

@@ -101,11 +101,10 @@ TEST_IN_DIR(limits_ends_what_stands_still)
 /* A refusal has a reason, and nothing is left behind. */
 TEST(limits_says_why_not)
 {
-    struct scan scan;
-    struct groups groups;
+    ENDED_BY(scan_end) struct scan scan;
+    ENDED_BY(groups_close) struct groups groups;
     struct err err = {0};
     bool may = !groups_open(&groups, &err) && !groups_enable(&groups, "cpu", &err);
-    groups_close(&groups);
     if (may)
         skip();
     int rc = scan_try(&scan, &bench_cgroup, &machine, pairs, 0.2);
@@ -114,7 +113,6 @@ TEST(limits_says_why_not)
         assert_true(strlen(scan.err.msg) > 10);
     else
         assert_true(scan_count(&scan, "limit_rate") > 0);
-    scan_end(&scan);
 }
 
 BEFORE_TESTS

@@ -120,7 +120,7 @@ TEST(mem_bandwidth_every_kernel)
 
 TEST(mem_bandwidth_one_kernel)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     const char *const pairs[] = {"size=64K",  "op=triad", "stores=plain",
                                  "threads=1", "pages=4k", NULL};
     scan_run(&scan, &bench_mem_bandwidth, &machine, pairs, 0.01);
@@ -129,13 +129,12 @@ TEST(mem_bandwidth_one_kernel)
     assert_cached(&scan, "bandwidth", "op=triad;stores=plain;threads=1");
     assert_cached(&scan, "bandwidth_best", "op=triad;stores=plain;threads=1");
     assert_true(value_at(&scan, "page_share", "pages=4k") == 1);
-    scan_end(&scan);
 }
 
 /* The array is twice the cache that one thread reaches, though the machine has two such caches. */
 TEST(mem_bandwidth_of_memory_is_not_doubted)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     static struct bench_machine two;
     const char *const pairs[] = {"size=64M", "op=read", "threads=1", NULL};
     two = machine;
@@ -144,12 +143,11 @@ TEST(mem_bandwidth_of_memory_is_not_doubted)
     scan_run(&scan, &bench_mem_bandwidth, &two, pairs, 0.01);
     assert_positive(value_at(&scan, "bandwidth", "op=read;stores=none;threads=1"));
     assert_null(scan_reason(&scan, "bandwidth", "op=read;stores=none;threads=1"));
-    scan_end(&scan);
 }
 
 TEST(mem_bandwidth_check_finds_a_wrong_element)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     const char *const pairs[] = {"size=1000K", NULL};
     scan_run(&scan, &bench_mem_bandwidth, &machine, pairs, 0.01);
     static const size_t places[] = {0, 777, 1000 * KIB / 8 - 1};
@@ -167,7 +165,6 @@ TEST(mem_bandwidth_check_finds_a_wrong_element)
             *at = kept;
             assert_int_equal(scan.bench->check(&scan.ctx), 0);
         }
-    scan_end(&scan);
 }
 
 TEST(mem_bandwidth_refuses)
@@ -191,7 +188,7 @@ TEST(mem_bandwidth_refuses)
 /* 4 KiB, 6 KiB, ... 256 KiB: two sizes an octave. */
 TEST(mem_latency_every_size)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     const char *const pairs[] = {"max=256K", NULL};
     scan_run(&scan, &bench_mem_latency, &machine, pairs, 0.1);
     size_t huge = scan_value(&scan, "page_share", "pages=thp") >= 0.9;
@@ -210,14 +207,13 @@ TEST(mem_latency_every_size)
     assert_int_equal(scan_count(&scan, "tlb_cost"), huge || pool ? 13 : 0);
     assert_int_equal((int)value_at(&scan, "cache_size_reported", "level=3"), 32 * MIB);
     assert_int_equal((int)value_at(&scan, "cache_size_reported", "level=1"), 32 * KIB);
-    scan_end(&scan);
 }
 
 /* If a lap takes longer than its slice, the scan says so: caches still hold the start of the last
  * pass in order. */
 TEST(mem_latency_says_what_was_walked)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     scan_run(&scan, &bench_mem_latency, &machine, (const char *const[]){"max=4M", "pages=4k", NULL},
              0.001);
     assert_true(value_at(&scan, "walked_share", "size=%u;pages=4k", 4 * MIB) < 1);
@@ -225,7 +221,6 @@ TEST(mem_latency_says_what_was_walked)
     scan_run(&scan, &bench_mem_latency, &machine, (const char *const[]){"max=4K", "pages=4k", NULL},
              0.1);
     assert_true(value_at(&scan, "walked_share", "size=%u;pages=4k", 4 * KIB) == 1);
-    scan_end(&scan);
 }
 
 /* Sizes are whole lines, each once, for any ends of the range. */
@@ -241,19 +236,18 @@ TEST(mem_latency_odd_ranges)
         {"min=6145", "max=12289", 3, 6144, 12288}, {"min=8192", "max=8256", 2, 8192, 8256},
     };
     for (int i = 0; i < 6; i++) {
-        struct scan scan;
+        ENDED_BY(scan_end) struct scan scan;
         const char *const pairs[] = {ranges[i].min, ranges[i].max, "pages=4k", NULL};
         scan_run(&scan, &bench_mem_latency, &machine, pairs, 0.001);
         assert_int_equal(scan_count(&scan, "latency"), ranges[i].sizes);
         assert_positive(value_at(&scan, "latency", "size=%u;pages=4k", ranges[i].first));
         assert_positive(value_at(&scan, "latency", "size=%u;pages=4k", ranges[i].last));
-        scan_end(&scan);
     }
 }
 
 TEST(mem_latency_check_finds_a_broken_chain)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     const char *const pairs[] = {"max=64K", "pages=4k", NULL};
     scan_run(&scan, &bench_mem_latency, &machine, pairs, 0.01);
     struct chase_line *memory = buffer_of(&scan), *kept = memory[5].next;
@@ -265,7 +259,6 @@ TEST(mem_latency_check_finds_a_broken_chain)
     memory[5].next = memory[900].next;
     memory[900].next = kept;
     assert_check_fails(&scan, "the chain of 1024 lines (4k pages) is not one cycle");
-    scan_end(&scan);
 }
 
 TEST(mem_latency_refuses)
@@ -283,7 +276,7 @@ TEST(mem_latency_refuses)
 
 static void run_loaded(const char *how, const char *inject)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     const char *const pairs[] = {"size=1M", inject, NULL};
     if (machine.ncpus < 2)
         skip();
@@ -310,7 +303,6 @@ static void run_loaded(const char *how, const char *inject)
     struct chase_line *memory = buffer_of(&scan);
     memory[5].next = memory;
     assert_check_fails(&scan, " of 16384 leads outside the chain, or where another does");
-    scan_end(&scan);
 }
 
 TEST(loaded_latency_reads)
@@ -348,7 +340,7 @@ static bool has_numa_calls(void)
 
 TEST(numa_matrix_one_node)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     const char *const pairs[] = {"size=4M", NULL};
     static struct bench_machine unnamed;
     if (!has_numa_calls())
@@ -365,13 +357,12 @@ TEST(numa_matrix_one_node)
     assert_cached(&scan, "node_latency", "from=0;to=0");
     assert_true(value_at(&scan, "pages_on_node", "to=0") == 1);
     assert_int_equal((int)value_at(&scan, "node_bytes", "to=0"), 4 * MIB);
-    scan_end(&scan);
 }
 
 /* All CPUs belong to another node, whose memory may not be used. */
 TEST(numa_matrix_nodes_without_cpus_have_no_from)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     static struct bench_machine bare;
     const char *const pairs[] = {"size=2M", NULL};
     if (!has_numa_calls())
@@ -383,7 +374,6 @@ TEST(numa_matrix_nodes_without_cpus_have_no_from)
     assert_int_equal(scan_count(&scan, "node_bandwidth"), 0);
     assert_int_equal(scan_count(&scan, "node_latency"), 0);
     assert_int_equal(scan_count(&scan, "pages_on_node"), 1);
-    scan_end(&scan);
 }
 
 TEST(numa_matrix_refuses)

@@ -89,7 +89,7 @@ static void assert_balanced(const struct pairs_plan *plan, unsigned a, unsigned 
 TEST(pairs_plan_balances_any_three)
 {
     for (unsigned n = 3; n <= 33; n += 5) {
-        struct pairs_plan plan;
+        AUTO(pairs_plan) plan;
         assert_true(pairs_plan_init(&plan, n, 1, n));
         assert_int_equal(plan.runs, pairs_runs(n));
         for (unsigned a = 0; a < n; a++)
@@ -97,7 +97,6 @@ TEST(pairs_plan_balances_any_three)
                 for (unsigned c = 0; c < n; c++)
                     if (a != b && b != c && a != c)
                         assert_balanced(&plan, a, b, c);
-        pairs_plan_free(&plan);
     }
 }
 
@@ -119,7 +118,7 @@ static void synthesise(const struct pairs_plan *plan, float *rates)
 
 TEST(pairs_slowdown_finds_siblings_although_all_have_one)
 {
-    struct pairs_plan plan;
+    AUTO(pairs_plan) plan;
     assert_true(pairs_plan_init(&plan, CPUS, 3, 1));
     float *rates = calloc((size_t)plan.passes * plan.runs * CPUS, sizeof(*rates));
     assert_non_null(rates);
@@ -133,19 +132,17 @@ TEST(pairs_slowdown_finds_siblings_although_all_have_one)
                 assert_true(fabs(slowdown - 1) < 0.02);
         }
     free(rates);
-    pairs_plan_free(&plan);
 }
 
 TEST(pairs_slowdown_without_rates_is_unknown)
 {
-    struct pairs_plan plan;
+    AUTO(pairs_plan) plan;
     assert_true(pairs_plan_init(&plan, 2, 1, 1));
     float rates[64];
     assert_true(plan.runs * 2 <= 64);
     for (unsigned i = 0; i < plan.runs * 2; i++)
         rates[i] = i % 2 ? NAN : 1.0f;
     assert_true(isnan(pairs_slowdown(&plan, rates, 0, 1)));
-    pairs_plan_free(&plan);
 }
 
 TEST(pairs_probe_refuses_one_cpu_and_too_many)
@@ -281,7 +278,7 @@ static bool all_pairs_slow_down(const struct scan *scan)
 
 TEST(core_to_core_every_pair)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     if (machine.ncpus < 2)
         skip();
     machine.ncpus = machine.ncpus > 4 ? 4 : machine.ncpus;
@@ -294,13 +291,12 @@ TEST(core_to_core_every_pair)
     double least = scan_value(&scan, "pair_latency_min", key);
     assert_true(least > 5 && least <= latency); /* ns; a cache line cannot be transferred faster */
     assert_true(latency < 1e6);
-    scan_end(&scan);
 }
 
 /* Two threads on one CPU cannot both run: no reply, so no value, and no hang. */
 TEST(core_to_core_silence_has_no_value)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     static struct bench_machine crowded;
     const char *const none[] = {NULL};
     crowded = machine;
@@ -309,19 +305,17 @@ TEST(core_to_core_silence_has_no_value)
     scan_run(&scan, &bench_core_to_core, &crowded, none, 0.01);
     assert_int_equal(scan_count(&scan, "pair_latency"), 0);
     assert_int_equal(scan_count(&scan, "pair_latency_min"), 0);
-    scan_end(&scan);
 }
 
 TEST(smt_pairs_every_pair)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     if (machine.ncpus < 2)
         skip();
     machine.ncpus = machine.ncpus > 4 ? 4 : machine.ncpus;
     run_until(&scan, &bench_smt_pairs, 0.3, all_pairs_slow_down);
     assert_int_equal(scan_count(&scan, "pair_slowdown"), pairs_count(machine.ncpus));
     assert_true(first_slowdown(&scan) > 0.3 && first_slowdown(&scan) < 4);
-    scan_end(&scan);
 }
 
 BEFORE_TESTS

@@ -77,12 +77,11 @@ TEST(read_path_one_part)
 {
     static const char *const pairs[] = {"where=tmp", "size=8M",   "files=8",    "checkpoint=1M",
                                         "part=seq",  "how=pread", "cache=warm", NULL};
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     scan_run(&scan, &bench_read_path, &machine, pairs, 0.05);
     assert_int_equal(scan_count(&scan, "read_speed"), 1);
     assert_int_equal(scan_count(&scan, "write_speed") + scan_count(&scan, "shared_speed"), 0);
     assert_true(scan_value(&scan, "cached_share", "how=pread;order=seq;cache=warm") > 0.97);
-    scan_end(&scan);
 }
 
 TEST(read_path_in_memory)
@@ -92,7 +91,7 @@ TEST(read_path_in_memory)
     if (place_open_directory(&place, "/dev/shm", &err) || !place.memory ||
         place.free_bytes < (uint64_t)256 << 20)
         skip();
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     assert_int_equal(setenv("TMPDIR", "/dev/shm", 1), 0);
     scan_run(&scan, &bench_read_path, &machine, small, 0.3);
     assert_int_equal(setenv("TMPDIR", fixture_dir, 1), 0);
@@ -102,7 +101,6 @@ TEST(read_path_in_memory)
         strstr(scan_reason(&scan, "read_speed", "how=pread;order=seq;cache=none"), "in memory"));
     assert_non_null(strstr(scan_reason(&scan, "write_speed", "how=direct"), "in memory"));
     expect_read(&scan, "how=mmap;order=seq;cache=warm", false);
-    scan_end(&scan);
 }
 
 TEST(read_path_refuses)
@@ -188,7 +186,7 @@ static struct data make(unsigned nfiles, uint64_t file_bytes)
 
 TEST(data_in_the_page_cache)
 {
-    struct data data = make(1, FILE_BYTES);
+    AUTO(data) data = make(1, FILE_BYTES);
     struct err err;
     assert_int_equal(data_warm(&data, &err), 0);
     assert_true(data_cached(&data) >= 1);
@@ -200,7 +198,6 @@ TEST(data_in_the_page_cache)
         (void)usleep(10000);
     }
     assert_int_equal(cold, !memory);
-    data_free(&data);
 }
 
 static void drawn(uint32_t *order, size_t n)
@@ -230,7 +227,7 @@ static void read_all(const struct io_reader_plan *plan)
 TEST(reader_reads_all_once)
 {
     uint32_t order[BLOCKS], file_order[FILES];
-    struct data whole = make(1, FILE_BYTES), files = make(FILES, BLOCK);
+    AUTO(data) whole = make(1, FILE_BYTES), files = make(FILES, BLOCK);
     drawn(order, BLOCKS);
     drawn(file_order, FILES);
     for (unsigned way = 0; way < READ_WAYS; way++) {
@@ -245,8 +242,6 @@ TEST(reader_reads_all_once)
         plan.nunits = FILES;
         read_all(&plan);
     }
-    data_free(&files);
-    data_free(&whole);
 }
 
 TEST(reader_sees_a_wrong_byte)

@@ -16,7 +16,7 @@ TEST(serve_overload_ends_and_says_so)
 {
     static const char *const pairs[] = {
         "rows=8", "cols=64", "sim_work_us=1000", "rate=2000", "arrival=poisson", "load=500", NULL};
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     scan_run(&scan, &bench_serve, &machine, pairs, 0.5);
     assert_true(scan_value(&scan, "serve_offered", "arrival=poisson;load=500") > 9000);
     assert_true(scan_value(&scan, "serve_achieved", "arrival=poisson;load=500") < 510);
@@ -27,7 +27,6 @@ TEST(serve_overload_ends_and_says_so)
     /* Half of the requests arrived more than half the counted time before the end. */
     assert_true(scan_value(&scan, "serve_latency", "arrival=poisson;load=500;stat=p50") > 100);
     assert_true(isnan(scan_value(&scan, "serve_saturation", "arrival=poisson")));
-    scan_end(&scan);
 }
 
 static void check_point(const struct scan *scan, const char *pattern, int load)
@@ -52,7 +51,7 @@ TEST(serve_sweeps_loads_of_both_patterns)
 {
     static const char *const pairs[] = {SMALL, "rate=1000", NULL};
     static const char *const patterns[] = {"poisson", "bursts"};
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     scan_run(&scan, &bench_serve, &machine, pairs, 4.5);
     for (int p = 0; p < 2; p++) {
         char key[32];
@@ -66,7 +65,6 @@ TEST(serve_sweeps_loads_of_both_patterns)
         assert_true(fabs(rate - 10 * load) < 1e-6);
     }
     assert_int_equal(scan_count(&scan, "serve_offered"), 8);
-    scan_end(&scan);
 }
 
 /*
@@ -77,7 +75,7 @@ TEST(serve_sweeps_loads_of_both_patterns)
 TEST(serve_percentiles_need_requests_above_them)
 {
     static const char *const pairs[] = {SMALL, "rate=1000", "load=100", "arrival=poisson", NULL};
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     scan_run(&scan, &bench_serve, &machine, pairs, 0.5);
     assert_true(isnan(scan_value(&scan, "serve_latency", "arrival=poisson;load=100;stat=p99.9")));
     const char *why = scan_reason(&scan, "serve_latency", "arrival=poisson;load=100;stat=p99.9");
@@ -87,7 +85,6 @@ TEST(serve_percentiles_need_requests_above_them)
     assert_true(scan_value(&scan, "serve_latency", "arrival=poisson;load=100;stat=p99") > 0);
     assert_non_null(scan_reason(&scan, "serve_latency", "arrival=poisson;load=100;stat=p99"));
     assert_true(scan_value(&scan, "serve_latency", "arrival=poisson;load=100;stat=max") > 0);
-    scan_end(&scan);
 }
 
 TEST(serve_advises_time_for_ten_requests_above)
@@ -111,13 +108,12 @@ TEST(serve_saturation_beyond_the_loads_is_a_bound)
     } cases[] = {{"limit=1us", "at most", 20}, {"limit=3600s", "at least", 100}};
     for (int i = 0; i < 2; i++) {
         const char *const pairs[] = {SMALL, "rate=1000", "arrival=poisson", cases[i].limit, NULL};
-        struct scan scan;
+        ENDED_BY(scan_end) struct scan scan;
         scan_run(&scan, &bench_serve, &machine, pairs, 1);
         assert_true(scan_value(&scan, "serve_saturation", "arrival=poisson") == cases[i].load);
         const char *why = scan_reason(&scan, "serve_saturation", "arrival=poisson");
         assert_non_null(why);
         assert_non_null(strstr(why, cases[i].why));
-        scan_end(&scan);
     }
 }
 
@@ -125,13 +121,12 @@ TEST(serve_saturation_beyond_the_loads_is_a_bound)
 TEST(serve_measures_what_one_does_alone)
 {
     static const char *const pairs[] = {SMALL, "arrival=poisson", "load=1000", NULL};
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     scan_run(&scan, &bench_serve, &machine, pairs, 1);
     double alone = scan_value(&scan, "serve_alone", "");
     assert_true(alone > 0 && alone < 10000); /* 100 us of the model's work */
     assert_true(fabs(scan_value(&scan, "serve_limit", "") * alone - 10000) < 1e-6);
     assert_true(scan_value(&scan, "serve_offered", "arrival=poisson;load=1000") > alone);
-    scan_end(&scan);
 }
 
 /* Bins of one load: 20 ms each of the 0.4 s that count. */
@@ -139,7 +134,7 @@ TEST(serve_tells_the_latest_of_each_bin)
 {
     static const char *const pairs[] = {SMALL,      "rate=1000", "load=50", "arrival=bursts",
                                         "bin=20ms", "burst=2",   NULL};
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     scan_run(&scan, &bench_serve, &machine, pairs, 0.75);
     double most_ms = scan_value(&scan, "serve_latency", "arrival=bursts;load=50;stat=max");
     double worst_ms = 0;
@@ -154,17 +149,15 @@ TEST(serve_tells_the_latest_of_each_bin)
     assert_true(worst_ms == most_ms);
     assert_int_equal(scan_count(&scan, "serve_worst"), bins);
     assert_true(bins >= 10 && bins <= 20);
-    scan_end(&scan);
 }
 
 TEST(serve_refuses_more_requests_than_it_keeps)
 {
     static const char *const pairs[] = {SMALL, "rate=1000000", "load=1000", "arrival=poisson",
                                         NULL};
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     assert_int_equal(scan_try(&scan, &bench_serve, &machine, pairs, 1), -E2BIG);
     assert_non_null(strstr(scan.err.msg, "measure for less time"));
-    scan_end(&scan);
 }
 
 /* mpirun may have started workers on another host, with another clock. */

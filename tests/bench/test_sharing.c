@@ -23,7 +23,7 @@ TEST(share_counts_one_byte)
 /* The slow-down of the shared line. */
 static double run_layouts(void)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     scan_run(&scan, &bench_false_sharing, &machine, none, 0.3);
     size_t settings = machine.ncpus == 2 ? 1 : 2;
     assert_int_equal(scan_count(&scan, "write_rate"), 3 * settings);
@@ -33,7 +33,6 @@ static double run_layouts(void)
     assert_true(same > 0 && padded > 0);
     assert_true(isnan(scan_value(&scan, "slowdown_vs_padded", "layout=padded;threads=2")));
     double slowdown = scan_value(&scan, "slowdown_vs_padded", "layout=same;threads=2");
-    scan_end(&scan);
     return slowdown;
 }
 

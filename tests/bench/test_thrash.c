@@ -261,7 +261,7 @@ static void find(struct thrash_cells *cells, const struct bench_machine *wide,
 TEST(cells_go_up_to_all_cpus)
 {
     static struct bench_machine wide;
-    struct thrash_cells cells;
+    AUTO(thrash_cells) cells;
     wide = machine;
     wide.ncpus = 64;
     for (unsigned i = 0; i < 64; i++)
@@ -290,7 +290,6 @@ TEST(cells_go_up_to_all_cpus)
     wide.ncaches = 0;
     find(&cells, &wide, (struct thrash_scope){VICTIMS, AGGRESSOR_STREAM, WHERE_ALL, 0});
     assert_int_equal(cells.n, 0);
-    thrash_cells_free(&cells);
 }
 
 /* Two cores with siblings under one L3, one core under another, one in another node. */
@@ -300,7 +299,7 @@ TEST(cells_know_places)
     static const struct bench_cpu places[] = {
         {.core = 0}, {.core = 0},           {.core = 1},
         {.core = 1}, {.core = 2, .llc = 1}, {.core = 3, .llc = 2, .os_node = 1}};
-    struct thrash_cells cells;
+    AUTO(thrash_cells) cells;
     wide = machine;
     wide.ncpus = 6;
     memcpy(wide.cpus, places, sizeof(places));
@@ -311,7 +310,6 @@ TEST(cells_know_places)
         assert_int_equal(most_at(&cells, (enum where)where), 1);
         assert_int_equal(cells.candidates[where][0], cpus[where]);
     }
-    thrash_cells_free(&cells);
 }
 
 static double value_of(const struct scan *scan, const char *metric, const char *victim,
@@ -353,7 +351,7 @@ static void run(const char *victim, const char *aggressor, double budget_s, stru
 
 TEST(cache_thrash_of_each_victim)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     static const char *const victims[] = {"victim=l2", "victim=l3"};
     for (unsigned i = 0; i < 2; i++) {
         run(victims[i], "aggressor=stream", 0.05, &scan);
@@ -368,7 +366,6 @@ TEST(cache_thrash_of_each_victim)
     run("victim=l2", "aggressor=l1", 0.05, &scan);
     assert_cell(&scan, "l2", "l1");
     assert_int_equal((int)scan_value(&scan, "aggressor_bytes", "aggressor=l1"), 16 << 10);
-    scan_end(&scan);
 }
 
 /* Each is one value, or says why not. */
@@ -383,7 +380,7 @@ static void assert_value_or_reason(const struct scan *scan, const char *metric, 
 static void assert_turns(const char *victim)
 {
     static struct bench_machine one;
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     char param[32], key[64];
     (void)snprintf(param, sizeof(param), "victim=%s", victim);
     (void)snprintf(key, sizeof(key), "victim=%s;aggressor=stream;where=turns;n=1", victim);
@@ -399,7 +396,6 @@ static void assert_turns(const char *victim)
     if (!isnan(scan_value(&scan, "refill", key)))
         assert_true(scan_value(&scan, "turn", key) > 0);
     assert_int_equal(scan_count(&scan, "victim_slowdown"), 0);
-    scan_end(&scan);
 }
 
 TEST(cache_thrash_in_turns_on_one_cpu)
@@ -411,18 +407,17 @@ TEST(cache_thrash_in_turns_on_one_cpu)
 /* A round has a whole cell or nothing of it. */
 TEST(cache_thrash_leaves_cells_to_other_rounds)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     run("victim=l2", "aggressor=all", 0, &scan);
     assert_int_equal(scan_count(&scan, "victim_slowdown"), 1);
     assert_int_equal(scan_count(&scan, "victim_alone"), 1);
     assert_int_equal((int)scan_value(&scan, "cells_left", ""), 2);
-    scan_end(&scan);
 }
 
 /* If the victim's lap is shorter than the aggressors' pass, the slowdown is absent, not 1. */
 TEST(cache_thrash_out_of_reach)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     uint64_t l3_bytes = machine.caches[0].size_bytes;
     machine.caches[0].size_bytes = 256 << 20;
     run("size=256K", "aggressor=stream", 0.05, &scan);
@@ -432,7 +427,6 @@ TEST(cache_thrash_out_of_reach)
     assert_true(value_of(&scan, "caches_brought", "l3", "stream") < 2);
     assert_true(value_of(&scan, "victim_time", "l3", "stream") > 0);
     assert_int_equal((int)scan_value(&scan, "victim_bytes", "victim=l3"), 256 << 10);
-    scan_end(&scan);
 }
 
 TEST(cache_thrash_refuses)

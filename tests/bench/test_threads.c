@@ -11,7 +11,7 @@ static const char *const small[] = {"rows=256", "cols=64", NULL};
 /* Teams of 1, 2, 4 up to four times the CPUs; each rate agrees with the time of a batch. */
 TEST(threads_alone)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     unsigned most = 4 * machine.ncpus;
     scan_run(&scan, &bench_threads, &machine, small, 0.3);
     for (unsigned threads = 1; threads <= most; threads *= 2) {
@@ -23,14 +23,13 @@ TEST(threads_alone)
         assert_true(fabs(rate * step_us - 256e6) < 1);
     }
     assert_int_equal(scan_count(&scan, "threads_rate"), scan_count(&scan, "threads_step"));
-    scan_end(&scan);
 }
 
 /* The setting is a team that no other team beats by 3%. The cliff is the first larger team with
  * less than half the rate of a smaller one. */
 TEST(threads_finds_the_setting)
 {
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     scan_run(&scan, &bench_threads, &machine, small, 0.3);
     double setting = scan_value(&scan, "threads_best", "workers=1"), best = 0, own = 0;
     double cliff = NAN;
@@ -45,7 +44,6 @@ TEST(threads_finds_the_setting)
     assert_true(own >= 0.97 * best);
     double reported = scan_value(&scan, "threads_cliff", "workers=1");
     assert_true(isnan(cliff) ? isnan(reported) : reported == cliff);
-    scan_end(&scan);
 }
 
 BEFORE_TESTS

@@ -37,7 +37,7 @@ static void expect_point(const struct scan *scan, const char *policy, const char
 static void expect_all(const struct bench_machine *on)
 {
     static const char *const none[] = {NULL};
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     bool fifo = scan_may_be_fifo();
     scan_run(&scan, &bench_wakeup_latency, on, none, 0.3);
     expect_point(&scan, "other", "idle");
@@ -53,7 +53,6 @@ static void expect_all(const struct bench_machine *on)
         assert_non_null(strstr(why, "refuses"));
         assert_int_equal(scan_count(&scan, "skipped"), 4);
     }
-    scan_end(&scan);
 }
 
 TEST(wakeups_on_all_cpus)
@@ -71,24 +70,22 @@ TEST(wakeups_that_are_late)
 {
     static const char *const all[] = {"policy=other", "load=idle", "late=1us", NULL};
     static const char *const nobody[] = {"policy=other", "load=idle", "late=10s", NULL};
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     scan_run(&scan, &bench_wakeup_latency, &machine, all, 0.1);
     assert_true(scan_value(&scan, "late_share", "policy=other;load=idle") > 0);
     scan_end(&scan);
     scan_run(&scan, &bench_wakeup_latency, &machine, nobody, 0.1);
     assert_true(scan_value(&scan, "late_share", "policy=other;load=idle") == 0);
     assert_int_equal(scan_count(&scan, "late_queued"), 0);
-    scan_end(&scan);
 }
 
 TEST(wakeups_of_one_kind)
 {
     static const char *const pairs[] = {"policy=other", "load=idle", "interval=200us", NULL};
-    struct scan scan;
+    ENDED_BY(scan_end) struct scan scan;
     scan_run(&scan, &bench_wakeup_latency, &machine, pairs, 0.1);
     expect_point(&scan, "other", "idle");
     assert_int_equal(scan_count(&scan, "wakeup_latency"), 3);
-    scan_end(&scan);
 }
 
 BEFORE_TESTS

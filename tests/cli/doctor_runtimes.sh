@@ -93,19 +93,25 @@ if [ -n "$group" ] && command -v javac >/dev/null && command -v java >/dev/null;
     ran=$((ran + 1))
     cat >"$scratch/Spin.java" <<'END'
 public class Spin {
-    public static void main(String[] arguments) {
+    public static void main(String[] arguments) throws Exception {
         for (int i = 1; i < Runtime.getRuntime().availableProcessors(); i++)
             new Thread(() -> { for (long n = 0; ; n++); }).start();
+        new java.io.File(arguments[0]).createNewFile();
         for (long n = 0; ; n++);
     }
 }
 END
     javac -d "$scratch" "$scratch/Spin.java" || fail "javac"
     quota 20
-    plant "${within[@]}" java -XX:ActiveProcessorCount=8 -cp "$scratch" Spin
-    advises team_over_quota "java -XX:ActiveProcessorCount=1 -cp $scratch Spin" "${faulty[0]}"
+    plant_jvm() { # plant_jvm [OPTION]: returns when it spins, which takes long under the quota
+        rm -f "$scratch/spins"
+        plant "${within[@]}" java "$@" -cp "$scratch" Spin "$scratch/spins"
+        wait_for 300 test -e "$scratch/spins" || fail "the JVM does not start"
+    }
+    plant_jvm -XX:ActiveProcessorCount=8
+    advises team_over_quota "java -XX:ActiveProcessorCount=1 -cp $scratch Spin $scratch/spins" "${faulty[0]}"
     end_faults
-    plant "${within[@]}" java -cp "$scratch" Spin
+    plant_jvm
     healthy team_over_quota "${faulty[0]}"
 fi
 [ "$ran" -gt 0 ] || echo "left out: OpenBLAS, Go and the JVM are not here, or no cgroup can be made"

@@ -21,9 +21,6 @@ trap clear_away EXIT
 group_is() { # group_is STATE
     [ "$(cat "$group/freezer.state")" = "$1" ]
 }
-is_over() {
-    ! kill -0 "$run" 2>/dev/null
-}
 one_round() { # on disk
     [ "$(wc -l 2>/dev/null < "$out/rounds.csv" || echo 0)" -gt 1 ]
 }
@@ -43,7 +40,7 @@ hold() {
     wait_for 60 caught 2>/dev/null || fail "no worker is held"
 }
 end() { # end CODE PATTERN
-    wait_for 200 is_over || { fail "it hangs: $(cat "$out.log")" && kill -KILL "$run"; }
+    wait_for 200 ended "$run" || { fail "it hangs: $(cat "$out.log")" && kill -KILL "$run"; }
     wait "$run"
     code=$?
     [ "$code" = "$1" ] || fail "exit $code, expected $1: $(cat "$out.log")"

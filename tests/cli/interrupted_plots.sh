@@ -15,13 +15,10 @@ export DRAWING=$scratch/drawing TMPDIR=$scratch/tmp
 is_drawing() {
     [ "$(wc -l 2>/dev/null <"$DRAWING")" = 2 ]
 }
-is_over() { # is_over PID
-    ! kill -0 "$1" 2>/dev/null || [[ $(cat "/proc/$1/stat" 2>/dev/null) == *") Z "* ]]
-}
 none_draws() {
     local pid
     for pid in $(cat "$DRAWING"); do
-        is_over "$pid" || return 1
+        ended "$pid" || return 1
     done
 }
 
@@ -35,7 +32,7 @@ interrupted() {
     wait_for 60 is_drawing || fail "nothing is drawn: $(cat "$out.log")"
     from=$SECONDS
     kill -"$signal" "$run"
-    wait_for 120 is_over "$run" || kill -KILL "$run"
+    wait_for 120 ended "$run" || kill -KILL "$run"
     wait "$run" 2>/dev/null
     code=$?
     [ "$code" = 130 ] || fail "SIG$signal: exit $code, expected 130: $* $(cat "$out.log")"

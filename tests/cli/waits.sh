@@ -3,7 +3,6 @@
 . tests/lib/cli.sh
 . tests/lib/faulty.sh
 runs_or_ended() { [ -e "$scratch/runs" ] || ended "$1"; }
-ended() { ! kill -0 "$1" 2>/dev/null; }
 
 # ends SIGNAL COMMAND...: sends the signal once the user's command runs; checks that contend ends with 130, and all of it.
 ends() {

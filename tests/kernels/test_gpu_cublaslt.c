@@ -3,19 +3,11 @@
  * (tests/lib/fake_cublaslt.c): no GPU is needed. Libraries are found once a process, so each case
  * runs this program again.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "kernels/matmul/gpu_matmul.h"
+#include "tests/lib/unit.h"
 
 /* Declared in kernels/matmul/cublaslt.cuh. */
 int cublaslt_start(void **handle);
@@ -72,8 +64,8 @@ static void expect(int status_of_own, int status_of_other, int status, int versi
     build(own(), status_of_own);
     build(other(), status_of_other);
     (void)snprintf(command, sizeof(command),
-                   "env -u CONTEND_CUBLASLT -u CUDA_HOME -u CUDA_PATH LD_LIBRARY_PATH='%s' '%s' "
-                   "show",
+                   "env -u CONTEND_CUBLASLT -u CUDA_HOME -u CUDA_PATH LD_LIBRARY_PATH='%s' "
+                   "CONTEND_TEST_SHOWS=1 '%s' test_gpu_cublaslt",
                    folder, self);
     FILE *child = popen(command, "r");
     assert_non_null(child);
@@ -85,41 +77,36 @@ static void expect(int status_of_own, int status_of_other, int status, int versi
     assert_string_equal(line, said);
 }
 
-static void test_cublaslt_that_works_is_kept(void **state)
+TEST(cublaslt_that_works_is_kept)
 {
-    (void)state;
     expect(0, 0, 0, own());
 }
 
-static void test_cublaslt_that_does_not_start_is_followed_by_another(void **state)
+TEST(cublaslt_that_does_not_start_is_followed_by_another)
 {
-    (void)state;
     expect(NOT_INITIALIZED, 0, 0, other());
 }
 
-static void test_cublaslt_without_memory_is_not_replaced(void **state)
+TEST(cublaslt_without_memory_is_not_replaced)
 {
-    (void)state;
     expect(ALLOC_FAILED, 0, ALLOC_FAILED, own());
 }
 
-int main(int argc, char **argv)
+static int remove_folder(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cublaslt_that_works_is_kept),
-        cmocka_unit_test(test_cublaslt_that_does_not_start_is_followed_by_another),
-        cmocka_unit_test(test_cublaslt_without_memory_is_not_replaced),
-    };
-    if (argc > 1 && strcmp(argv[1], "show") == 0)
-        return show();
-    if (readlink("/proc/self/exe", self, sizeof(self) - 1) <= 0 || !mkdtemp(folder))
-        return 1;
-    int rc = cmocka_run_group_tests(tests, NULL, NULL);
+    (void)state;
     for (int major = 11; major <= own() || major <= 13; major++) {
         char path[64];
         (void)snprintf(path, sizeof(path), "%s/libcublasLt.so.%d", folder, major);
         (void)unlink(path);
     }
-    (void)rmdir(folder);
-    return rc;
+    return rmdir(folder);
+}
+AROUND_TESTS(NULL, remove_folder)
+
+BEFORE_TESTS
+{
+    if (getenv("CONTEND_TEST_SHOWS"))
+        exit(show());
+    return readlink("/proc/self/exe", self, sizeof(self) - 1) <= 0 || !mkdtemp(folder);
 }

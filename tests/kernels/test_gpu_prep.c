@@ -1,23 +1,15 @@
 /* Preprocessing on the GPU against the CPU's reference, every value. Exits 77 without a GPU. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "kernels/gpu/gpu_common.h"
 #include "kernels/gpu/gpu_ref.h"
 #include "kernels/gpu/gpu_step.h"
 #include "kernels/prep/prep.h"
 #include "kernels/prep/prep_ref.h"
+#include "tests/lib/unit.h"
 
-enum { SKIPPED = 77, PAGE = 4096 };
+enum { PAGE = 4096 };
 
 static const struct prep_params shapes[] = {
     {.rows = 2048,
@@ -102,9 +94,8 @@ static void assert_passes(const struct prep_params *shape, const float *smoothed
     free(weights);
 }
 
-static void test_gpu_prep_agrees_with_the_reference(void **state)
+TEST(gpu_prep_agrees_with_the_reference)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
         const struct prep_gpu_params prep = prep_gpu_params_of(&shapes[i]);
         size_t bytes[PREP_GPU_ARRAYS];
@@ -143,9 +134,8 @@ static void test_gpu_prep_agrees_with_the_reference(void **state)
 
 /* Any GPU that runs this program does more than 1 TFLOP/s and 50 GB/s, and less than 1000 times
  * that. */
-static void test_gpu_prep_peak_is_that_of_a_gpu(void **state)
+TEST(gpu_prep_peak_is_that_of_a_gpu)
 {
-    (void)state;
     float *host = allocate(PAGE);
     const struct gpu_step_config config = {
         .rows = 8, .cols = 8, .slots = 1, .work = 1, .pinned = true, .host = &host};
@@ -162,16 +152,11 @@ static void test_gpu_prep_peak_is_that_of_a_gpu(void **state)
     free(host);
 }
 
-int main(void)
+BEFORE_TESTS
 {
-    struct err err = {0};
-    if (gpu_count(&err) <= 0) {
-        (void)printf("SKIP: needs a GPU: %s\n", err.msg);
-        return SKIPPED;
-    }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpu_prep_agrees_with_the_reference),
-        cmocka_unit_test(test_gpu_prep_peak_is_that_of_a_gpu),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    struct err why = {0};
+    if (gpu_count(&why) > 0)
+        return 0;
+    (void)printf("SKIP: needs a GPU: %s\n", why.msg);
+    return UNIT_SKIPPED;
 }

@@ -1,22 +1,14 @@
 /* The GPU's part against the double-precision reference, every value. Exits 77 without a GPU. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "kernels/gpu/gpu_common.h"
 #include "kernels/gpu/gpu_ref.h"
 #include "kernels/gpu/gpu_step.h"
+#include "tests/lib/unit.h"
 
-enum { SKIPPED = 77, SLOTS = 3, PAGE = 4096 };
+enum { SLOTS = 3, PAGE = 4096 };
 
 struct job {
     struct gpu_step *gpu;
@@ -103,9 +95,8 @@ static void assert_whole_result(struct job *job, unsigned slot)
     assert_row(job, slot, 0, gpu_step_result(job->gpu, slot));
 }
 
-static void test_gpu_step_shapes_agree_with_reference(void **state)
+TEST(gpu_step_shapes_agree_with_reference)
 {
-    (void)state;
     static const struct gpu_step_config configs[] = {
         {.rows = 256, .cols = 128, .slots = 1, .work = 1, .pinned = true},
         {.rows = 1, .cols = 1, .slots = 1, .work = 1, .pinned = true},
@@ -129,9 +120,8 @@ static const struct gpu_step_config deep = {
     .rows = 200, .cols = 96, .slots = 3, .work = 2, .pinned = true};
 
 /* Three batches in flight keep their results apart, also when slots are reused. */
-static void test_gpu_step_slots_in_flight_keep_their_results(void **state)
+TEST(gpu_step_slots_in_flight_keep_their_results)
 {
-    (void)state;
     struct job job;
     job_open(&job, &deep);
     for (size_t round = 0; round < 3; round++) {
@@ -149,9 +139,8 @@ static void test_gpu_step_slots_in_flight_keep_their_results(void **state)
     job_close(&job);
 }
 
-static void test_gpu_step_poison_reaches_the_result(void **state)
+TEST(gpu_step_poison_reaches_the_result)
 {
-    (void)state;
     struct job job;
     job_open(&job, &deep);
     fill(&job, 0, 1);
@@ -181,18 +170,16 @@ static uint64_t busy_of_work(unsigned work)
     return best_ns;
 }
 
-static void test_gpu_step_busy_time_grows_with_work(void **state)
+TEST(gpu_step_busy_time_grows_with_work)
 {
-    (void)state;
     uint64_t one_ns = busy_of_work(1), sixteen_ns = busy_of_work(16);
     print_message("4096 x 512: 1 pass %.1f us, 16 passes %.1f us\n", (double)one_ns / 1e3,
                   (double)sixteen_ns / 1e3);
     assert_true(sixteen_ns > 8 * one_ns);
 }
 
-static void test_gpu_step_unknown_address_is_no_device(void **state)
+TEST(gpu_step_unknown_address_is_no_device)
 {
-    (void)state;
     struct gpu_step *gpu;
     struct gpu_step_config config = deep;
     struct err err = {0};
@@ -203,9 +190,8 @@ static void test_gpu_step_unknown_address_is_no_device(void **state)
     assert_non_null(strstr(err.msg, "ffff:ff:1f.0"));
 }
 
-static void test_gpu_step_too_large_a_batch_is_no_memory(void **state)
+TEST(gpu_step_too_large_a_batch_is_no_memory)
 {
-    (void)state;
     struct gpu_step *gpu;
     struct gpu_step_config config = deep;
     struct err err = {0};
@@ -222,20 +208,11 @@ static void test_gpu_step_too_large_a_batch_is_no_memory(void **state)
     job_close(&job);
 }
 
-int main(void)
+BEFORE_TESTS
 {
     struct err why = {0};
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpu_step_shapes_agree_with_reference),
-        cmocka_unit_test(test_gpu_step_slots_in_flight_keep_their_results),
-        cmocka_unit_test(test_gpu_step_poison_reaches_the_result),
-        cmocka_unit_test(test_gpu_step_busy_time_grows_with_work),
-        cmocka_unit_test(test_gpu_step_unknown_address_is_no_device),
-        cmocka_unit_test(test_gpu_step_too_large_a_batch_is_no_memory),
-    };
-    if (gpu_count(&why) == 0) {
-        (void)printf("SKIP: needs a GPU: %s\n", why.msg);
-        return SKIPPED;
-    }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    if (gpu_count(&why) > 0)
+        return 0;
+    (void)printf("SKIP: needs a GPU: %s\n", why.msg);
+    return UNIT_SKIPPED;
 }

@@ -3,22 +3,15 @@
  * alone (tests/lib/fake_matmul.h): the arguments are right, and the check finds every kind of wrong
  * product.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "kernels/matmul/gpu_matmul.h"
 #include "tests/lib/fake_gpus.h"
 #include "tests/lib/fake_matmul.h"
 #include "tests/lib/fixture_product.h"
+#include "tests/lib/unit.h"
 
 /* Two groups of columns, the second incomplete; aligned for fp8; all sizes differ. */
 enum { M = 32, N = 80, K = 64 };
@@ -73,9 +66,8 @@ static void assert_entries(struct gpu_matmul *gpu, enum matmul_type type,
         }
 }
 
-static void test_layouts_wrong_products_are_found(void **state)
+TEST(layouts_wrong_products_are_found)
 {
-    (void)state;
     for (int type = 0; type < MATMUL_TYPES; type++)
         for (int layout = 0; layout < MATMUL_LAYOUTS; layout++) {
             const struct matmul_shape shape = {M, N, K, (enum matmul_layout)layout};
@@ -104,9 +96,8 @@ static void assert_matrix(const struct fake_matrix *matrix, size_t rows, size_t 
     assert_int_equal(matrix->type, type);
 }
 
-static void test_layouts_are_told_as_blas_has_them(void **state)
+TEST(layouts_are_told_as_blas_has_them)
 {
-    (void)state;
     static const struct {
         enum matmul_layout layout;
         bool a_transposed, b_transposed;
@@ -130,9 +121,8 @@ static void test_layouts_are_told_as_blas_has_them(void **state)
 }
 
 /* int8 (CUDA_R_8I): sums, scales and C are int32, CUBLAS_COMPUTE_32I and CUDA_R_32I. */
-static void test_layouts_int8_is_told_as_such(void **state)
+TEST(layouts_int8_is_told_as_such)
 {
-    (void)state;
     struct gpu_matmul *gpu = must_open(MATMUL_INT8, (struct matmul_shape){12, 5, 8, MATMUL_TN});
     assert_int_equal(fake_matmul.compute, 72);
     assert_int_equal(fake_matmul.scale, 10);
@@ -144,9 +134,8 @@ static void test_layouts_int8_is_told_as_such(void **state)
     gpu_matmul_close(gpu);
 }
 
-static void test_layouts_that_a_type_lacks_are_not_supported(void **state)
+TEST(layouts_that_a_type_lacks_are_not_supported)
 {
-    (void)state;
     static const struct {
         enum matmul_type type;
         struct matmul_shape shape;
@@ -172,9 +161,8 @@ static void test_layouts_that_a_type_lacks_are_not_supported(void **state)
 }
 
 /* Sizes that are multiples of nothing, a single entry, and a vector. */
-static void test_layouts_odd_shapes_are_multiplied(void **state)
+TEST(layouts_odd_shapes_are_multiplied)
 {
-    (void)state;
     static const struct matmul_shape shapes[] = {{37, 67, 71, MATMUL_NN},
                                                  {37, 67, 71, MATMUL_TT},
                                                  {1, 1, 1, MATMUL_NT},
@@ -189,18 +177,10 @@ static void test_layouts_odd_shapes_are_multiplied(void **state)
     }
 }
 
-int main(void)
+BEFORE_TESTS
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layouts_wrong_products_are_found),
-        cmocka_unit_test(test_layouts_are_told_as_blas_has_them),
-        cmocka_unit_test(test_layouts_int8_is_told_as_such),
-        cmocka_unit_test(test_layouts_that_a_type_lacks_are_not_supported),
-        cmocka_unit_test(test_layouts_odd_shapes_are_multiplied),
-    };
-    if (gpu_matmul_load(&err)) {
-        (void)printf("%s\n", err.msg);
-        return 1;
-    }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    if (!gpu_matmul_load(&err))
+        return 0;
+    (void)printf("%s\n", err.msg);
+    return 1;
 }

@@ -254,7 +254,7 @@ TEST(prep_reference_moments_by_hand)
 
 TEST(prep_reference_finds_one_wrong_value)
 {
-    struct job job;
+    ENDED_BY(job_close) struct job job;
     struct prep_diff diff;
     job_open(&job, &small);
     job.params.isa = prep_isa_best();
@@ -283,7 +283,6 @@ TEST(prep_reference_finds_one_wrong_value)
         assert_int_equal(prep_ref_check_block(&job.params, job.x, &job.out, 3, &one, &diff),
                          first == 2 ? -EBADMSG : 0);
     }
-    job_close(&job);
 }
 
 /* One NaN affects its own column within its block, and nothing else. */
@@ -314,7 +313,7 @@ static void count_mark(void *arg)
 TEST(prep_every_thread_marks_every_region)
 {
     _Atomic unsigned marks = 0;
-    struct job job;
+    ENDED_BY(job_close) struct job job;
     job_open(&job, &small);
     job.params.isa = prep_isa_best();
     job.params.threads = 3;
@@ -323,7 +322,6 @@ TEST(prep_every_thread_marks_every_region)
     assert_int_equal(prep_regions(&job.params), 4 * PREP_STAGES);
     prep_run(&job.params, job.x, &job.out);
     assert_int_equal(marks, 4 * PREP_STAGES * 3);
-    job_close(&job);
 }
 
 TEST(prep_result_does_not_depend_on_the_team)
@@ -372,7 +370,7 @@ TEST(prep_shares_are_who_works)
                                  .alpha = 0.1f,
                                  .threads = TEAM,
                                  .isa = &isa};
-    struct job job;
+    ENDED_BY(job_close) struct job job;
     job_open(&job, &params);
     seen.first = job.x;
     prep_run(&params, job.x, &job.out);
@@ -384,5 +382,4 @@ TEST(prep_shares_are_who_works)
                 assert_int_equal(seen.thread[block * BLOCK + row], thread);
         }
     assert_int_equal(noted, ROWS);
-    job_close(&job);
 }

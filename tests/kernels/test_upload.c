@@ -1,17 +1,11 @@
 /* Copies to GPUs that are threads (tests/lib/fake_gpus.h): their order, and that the check finds
  * one that did not arrive. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
-#include <string.h>
 
 #include "kernels/gpu/copy/gpu_upload.h"
 #include "tests/lib/fake_gpus.h"
+#include "tests/lib/unit.h"
 
 enum { MOST = 1 << 16 };
 
@@ -31,9 +25,8 @@ static int queue(struct gpu_upload *upload, size_t bytes)
     return gpu_upload_queue(upload, bytes, &err);
 }
 
-static void test_pieces_arrive_in_order(void **state)
+TEST(pieces_arrive_in_order)
 {
-    (void)state;
     struct gpu_upload *upload = must_open();
     size_t bytes = 0;
     float took_ms = -1;
@@ -53,9 +46,8 @@ static void test_pieces_arrive_in_order(void **state)
     gpu_upload_close(upload);
 }
 
-static void test_pieces_have_a_size(void **state)
+TEST(pieces_have_a_size)
 {
-    (void)state;
     struct gpu_upload *upload = must_open();
     assert_int_equal(queue(upload, 4), -EINVAL);
     assert_int_equal(queue(upload, MOST + 8), -EINVAL);
@@ -67,9 +59,8 @@ static void test_pieces_have_a_size(void **state)
 }
 
 /* The first one, and one after which the GPU holds an older piece. */
-static void test_check_finds_a_piece_that_did_not_arrive(void **state)
+TEST(check_finds_a_piece_that_did_not_arrive)
 {
-    (void)state;
     for (int lost = 0; lost <= GPU_UPLOAD_DEPTH; lost += GPU_UPLOAD_DEPTH) {
         struct gpu_upload *upload = must_open();
         size_t bytes;
@@ -85,9 +76,8 @@ static void test_check_finds_a_piece_that_did_not_arrive(void **state)
     }
 }
 
-static void test_unusable_gpu_is_an_error(void **state)
+TEST(unusable_gpu_is_an_error)
 {
-    (void)state;
     struct gpu_upload *upload;
     fake_gpus_reset();
     fake_gpus.closed_gpu = 1;
@@ -96,15 +86,4 @@ static void test_unusable_gpu_is_an_error(void **state)
     assert_int_equal(gpu_upload_open("0000:ff:00.0", MOST, &upload, &err), -ENODEV);
     assert_null(upload);
     gpu_upload_close(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pieces_arrive_in_order),
-        cmocka_unit_test(test_pieces_have_a_size),
-        cmocka_unit_test(test_check_finds_a_piece_that_did_not_arrive),
-        cmocka_unit_test(test_unusable_gpu_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

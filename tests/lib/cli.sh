@@ -115,6 +115,10 @@ wait_for() {
     done
 }
 
+ended() { # ended PID: has no such process, or is a zombie
+    ! kill -0 "$1" 2>/dev/null || grep -qs '^State:.Z' "/proc/$1/status"
+}
+
 # retry COMMAND...: repeats until one success a check that a busy machine may disturb (tests/lib/patience.h).
 retry() {
     local _

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+struct machine machine;
+struct diagnosis diagnosis;
+
 struct bitset view_range(unsigned first, unsigned last)
 {
     struct bitset set = {0};
@@ -13,47 +16,48 @@ struct bitset view_range(unsigned first, unsigned last)
     return set;
 }
 
-void view_plant(struct machine *machine, size_t workers)
+void view_plant(size_t workers)
 {
-    *machine = (struct machine){0};
-    struct view *view = &machine->view;
+    topo_free(&machine.topo);
+    machine = (struct machine){0};
+    struct view *view = &machine.view;
     for (unsigned cpu = 0; cpu < CPUS; cpu++) {
-        machine->masks[cpu] = view_range(cpu, cpu);
-        machine->cpus[cpu] = (struct view_cpu){.os_cpu = cpu, .idle_s = WALL_S};
+        machine.masks[cpu] = view_range(cpu, cpu);
+        machine.cpus[cpu] = (struct view_cpu){.os_cpu = cpu, .idle_s = WALL_S};
     }
-    machine->masks[MASK_LOW] = view_range(0, 1);
-    machine->masks[MASK_HIGH] = view_range(2, 3);
-    machine->masks[MASK_ALL] = view_range(0, 3);
+    machine.masks[MASK_LOW] = view_range(0, 1);
+    machine.masks[MASK_HIGH] = view_range(2, 3);
+    machine.masks[MASK_ALL] = view_range(0, 3);
     *view = (struct view){.wall_s = WALL_S,
                           .has_schedstat = true,
-                          .masks = machine->masks,
+                          .masks = machine.masks,
                           .nmasks = MASK_ALL + 1,
                           .online = view_range(0, 3),
-                          .cpus = machine->cpus,
+                          .cpus = machine.cpus,
                           .ncpus = CPUS,
-                          .processes = machine->processes,
+                          .processes = machine.processes,
                           .nprocesses = workers,
-                          .cgroups = &machine->group,
+                          .cgroups = &machine.group,
                           .nnodes = 2};
     view->node_cpus[0] = view_range(0, 1);
     view->node_cpus[1] = view_range(2, 3);
     for (size_t w = 0; w < workers; w++)
-        machine->processes[w] = (struct view_process){.pid = 100 + (int)w,
-                                                      .parent = 1,
-                                                      .name = "worker",
-                                                      .state = 'R',
-                                                      .watched = true,
-                                                      .weight = 1024,
-                                                      .mask = MASK_ALL,
-                                                      .parent_mask = MASK_ALL,
-                                                      .tasks = machine->tasks[w],
-                                                      .about = &machine->about[w],
-                                                      .cgroup = {-1, -1, -1}};
+        machine.processes[w] = (struct view_process){.pid = 100 + (int)w,
+                                                     .parent = 1,
+                                                     .name = "worker",
+                                                     .state = 'R',
+                                                     .watched = true,
+                                                     .weight = 1024,
+                                                     .mask = MASK_ALL,
+                                                     .parent_mask = MASK_ALL,
+                                                     .tasks = machine.tasks[w],
+                                                     .about = &machine.about[w],
+                                                     .cgroup = {-1, -1, -1}};
 }
 
-void view_add_task(struct machine *machine, size_t worker, int mask, double oncpu_s, double wait_s)
+void view_add_task(size_t worker, int mask, double oncpu_s, double wait_s)
 {
-    struct view_process *process = &machine->processes[worker];
+    struct view_process *process = &machine.processes[worker];
     process->tasks[process->ntasks] = (struct view_task){.tid = process->pid + (int)process->ntasks,
                                                          .mask = mask,
                                                          .oncpu_s = oncpu_s,
@@ -63,17 +67,17 @@ void view_add_task(struct machine *machine, size_t worker, int mask, double oncp
     process->cpu_s += oncpu_s;
 }
 
-void view_occupy(struct machine *machine, unsigned cpu, double busy_s)
+void view_occupy(unsigned cpu, double busy_s)
 {
-    machine->cpus[cpu].user_s = busy_s;
-    machine->cpus[cpu].idle_s = WALL_S - busy_s;
+    machine.cpus[cpu].user_s = busy_s;
+    machine.cpus[cpu].idle_s = WALL_S - busy_s;
 }
 
-const struct found *view_look_for(const struct diagnosis *diagnosis, const char *id)
+const struct found *view_look_for(const char *id)
 {
-    for (size_t i = 0; i < diagnosis->n; i++)
-        if (strcmp(diagnosis->all[i].finding.id, id) == 0)
-            return &diagnosis->all[i];
+    for (size_t i = 0; i < diagnosis.n; i++)
+        if (strcmp(diagnosis.all[i].finding.id, id) == 0)
+            return &diagnosis.all[i];
     return NULL;
 }
 
@@ -130,37 +134,36 @@ static void assert_changes_something(const struct view *view, const struct found
             fail_msg("%s was set already", found->env_changes.settings[i]);
 }
 
-struct diagnosis view_judge(const struct machine *machine)
+void view_judge(void)
 {
-    struct diagnosis diagnosis = {0};
+    diagnosis_free(&diagnosis);
     struct err err;
-    assert_int_equal(diagnosis_make(&machine->view, &diagnosis, &err), 0);
+    assert_int_equal(diagnosis_make(&machine.view, &diagnosis, &err), 0);
     for (size_t i = 0; i < diagnosis.n; i++) {
         const struct found *found = &diagnosis.all[i];
-        assert_changes_something(&machine->view, found, found->finding.command);
-        assert_changes_something(&machine->view, found, found->finding.sentence);
+        assert_changes_something(&machine.view, found, found->finding.command);
+        assert_changes_something(&machine.view, found, found->finding.sentence);
     }
-    return diagnosis;
 }
 
-void view_plant_topo(struct machine *machine, const char *synthetic)
+void view_plant_topo(const char *synthetic)
 {
     struct err err;
     const struct topo_options options = {.xml = synthetic};
-    assert_int_equal(topo_load(&options, &machine->topo, &err), 0);
-    machine->host = (struct host){.topo = &machine->topo};
-    machine->host.a_second = (struct host_counts){NAN, NAN, NAN, NAN};
-    machine->view.host = &machine->host;
+    assert_int_equal(topo_load(&options, &machine.topo, &err), 0);
+    machine.host = (struct host){.topo = &machine.topo};
+    machine.host.a_second = (struct host_counts){NAN, NAN, NAN, NAN};
+    machine.view.host = &machine.host;
 }
 
-void view_use_gpu(struct machine *machine, size_t worker, unsigned gpu)
+void view_use_gpu(size_t worker, unsigned gpu)
 {
-    struct view *view = &machine->view;
+    struct view *view = &machine.view;
     for (unsigned g = 0; g < 2; g++) {
         view->gpus[g].cpus = view->node_cpus[g];
         (void)snprintf(view->gpus[g].pci_bdf, sizeof(view->gpus[g].pci_bdf), "0000:0%u:00.0",
                        g + 1);
     }
     view->ngpus = 2;
-    machine->processes[worker].gpus |= UINT64_C(1) << gpu;
+    machine.processes[worker].gpus |= UINT64_C(1) << gpu;
 }

@@ -8,7 +8,7 @@
 
 enum { CPUS = 4, WORKERS_MOST = 4, WALL_S = 10 };
 
-struct machine {
+extern struct machine {
     struct view view;
     struct view_process processes[WORKERS_MOST];
     struct view_task tasks[WORKERS_MOST][4];
@@ -18,27 +18,28 @@ struct machine {
     struct view_cgroup group;
     struct host host; /* of view_plant_topo */
     struct topo topo;
-};
+} machine;
 enum { MASK_LOW = CPUS, MASK_HIGH, MASK_ALL };
 
 struct bitset view_range(unsigned first, unsigned last);
 
 /* All CPUs are idle; the processes have the pids 100, 101, ... */
-void view_plant(struct machine *machine, size_t workers);
+void view_plant(size_t workers);
 
-/* Adds a topology, in hwloc's synthetic notation. Free machine->topo. */
-void view_plant_topo(struct machine *machine, const char *synthetic);
+/* Adds a topology, in hwloc's synthetic notation. */
+void view_plant_topo(const char *synthetic);
 
 /* Add a thread to a worker, and set what a CPU did. */
-void view_add_task(struct machine *machine, size_t worker, int mask, double oncpu_s, double wait_s);
-void view_occupy(struct machine *machine, unsigned cpu, double busy_s);
+void view_add_task(size_t worker, int mask, double oncpu_s, double wait_s);
+void view_occupy(unsigned cpu, double busy_s);
 
 /* The worker uses GPU `gpu` (0 or 1), which is near the node of the same number. */
-void view_use_gpu(struct machine *machine, size_t worker, unsigned gpu);
+void view_use_gpu(size_t worker, unsigned gpu);
 
-/* Fails if a finding prints a command that would change nothing. Free with diagnosis_free. */
-struct diagnosis view_judge(const struct machine *machine);
+/* Makes the diagnosis. Fails if a finding prints a command that would change nothing. */
+extern struct diagnosis diagnosis;
+void view_judge(void);
 /* The first finding of that id; NULL if there is none. */
-const struct found *view_look_for(const struct diagnosis *diagnosis, const char *id);
+const struct found *view_look_for(const char *id);
 
 #endif

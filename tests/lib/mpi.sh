@@ -31,9 +31,6 @@ pids() {
 first_round() { # first_round LOG
     grep -qs 'round 1 of' "$1"
 }
-ended() { # ended PID
-    ! kill -0 "$1" 2>/dev/null
-}
 
 # check_collective DIR RANKS: checks that there are rows of device mpi, each with a bus bandwidth above 0.
 check_collective() {

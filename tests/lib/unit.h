@@ -27,8 +27,8 @@
     }                                                                                              \
     static void test_##name(__attribute__((unused)) void **state)
 
-/* BEFORE_TESTS { ... }, once a file: returns 0, or the exit code to end with; 77 = the tests cannot
- * run here. */
+/* BEFORE_TESTS { ... }, once a file: returns 0, or the exit code to end with. */
+enum { UNIT_SKIPPED = 77 }; /* the tests cannot run here */
 #define BEFORE_TESTS                                                                               \
     static int before_tests(void);                                                                 \
     __attribute__((constructor)) static void add_before(void)                                      \
@@ -43,6 +43,15 @@
     {                                                                                              \
         unit_around(__FILE__, setup, teardown);                                                    \
     }
+
+/* Of a local variable that a function, or TYPE_free, or free ends with its block. */
+#define ENDED_BY(function) __attribute__((cleanup(function)))
+#define AUTO(type) ENDED_BY(type##_free) struct type
+#define FREED ENDED_BY(unit_free_pointer)
+static inline void unit_free_pointer(void *pointer)
+{
+    free(*(void **)pointer);
+}
 
 /* Called by constructors before main, in the order of the tests in a file. */
 void unit_add(const char *file, struct CMUnitTest test);

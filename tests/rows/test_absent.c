@@ -75,9 +75,9 @@ static void emit_round(struct arm *arm, unsigned round)
 
 TEST(absent_values_are_rows_with_their_reason)
 {
-    struct result result;
-    struct analysis analysis = {0};
-    struct findings findings = {0};
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(analysis) analysis = {0};
+    AUTO(findings) findings = {0};
     struct err err;
     fixture_result_init(&result);
     size_t index = fixture_add_arm(&result, PLACE_NONE, 1, false);
@@ -110,9 +110,6 @@ TEST(absent_values_are_rows_with_their_reason)
     assert_int_equal(findings.all[0].severity, FINDING_BAD);
     assert_string_equal(findings.all[0].sentence, "failed: GPU 1 (0000:08:00.0): it broke");
     assert_int_equal(findings.all[1].severity, FINDING_NOTE);
-    findings_free(&findings);
-    analysis_free(&analysis);
-    fixture_result_free(&result);
 }
 
 /* In both rounds one of two values comes from caches; the second round as a whole was disturbed. */
@@ -138,9 +135,9 @@ static void make_doubtful(struct result *result, bool disturbed)
 
 static void check_doubtful(bool disturbed, const char *cached, const char *other, size_t nfindings)
 {
-    struct result result;
-    struct analysis analysis = {0};
-    struct findings findings = {0};
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(analysis) analysis = {0};
+    AUTO(findings) findings = {0};
     struct err err;
     char buf[256];
     make_doubtful(&result, disturbed);
@@ -165,9 +162,6 @@ static void check_doubtful(bool disturbed, const char *cached, const char *other
     const struct finding *last = &findings.all[nfindings - 1];
     assert_int_equal(last->severity, FINDING_DOUBT);
     assert_string_equal(last->sentence, "noisy: arrays of 1 MiB below twice the cache");
-    findings_free(&findings);
-    analysis_free(&analysis);
-    fixture_result_free(&result);
 }
 
 TEST(absent_doubtful_values_are_noisy_rows)
@@ -181,8 +175,8 @@ TEST(absent_doubtful_values_are_noisy_rows)
 TEST(absent_doubt_of_a_team_without_load_is_told)
 {
     struct bench team = scan;
-    struct result result;
-    struct analysis analysis = {0};
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(analysis) analysis = {0};
     struct err err;
     team.gang = true;
     fixture_result_init(&result);
@@ -196,16 +190,14 @@ TEST(absent_doubt_of_a_team_without_load_is_told)
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
     const struct row *row = find(&analysis.rows, "size=1");
     assert_string_equal(row_doubt(row, &analysis.rounds.arms[0]), "at least");
-    analysis_free(&analysis);
-    fixture_result_free(&result);
 }
 
 /* Two arms have values with a common reason; the first arm also has a value with its own reason. */
 TEST(absent_values_of_several_arms_share_a_finding)
 {
-    struct result result;
-    struct analysis analysis = {0};
-    struct findings findings = {0};
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(analysis) analysis = {0};
+    AUTO(findings) findings = {0};
     struct err err;
     const struct err missing = {.code = -ENOTSUP, .msg = "GPU 2 is too old"};
     fixture_result_init(&result);
@@ -227,9 +219,6 @@ TEST(absent_values_of_several_arms_share_a_finding)
     assert_string_equal(findings.all[0].subject, "scan, none; sized");
     assert_string_equal(findings.all[0].sentence, "skipped: GPU 2 is too old");
     assert_string_equal(findings.all[1].subject, "scan, none");
-    findings_free(&findings);
-    analysis_free(&analysis);
-    fixture_result_free(&result);
 }
 
 /* More values than the log has room for reasons; all of them share two reasons. */

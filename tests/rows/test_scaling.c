@@ -29,7 +29,7 @@ static void make(struct result *result)
 
 TEST(scaling_orders_counts_and_knows_what_could_not_be_had)
 {
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     struct scaling scaling;
     make(&result);
     assert_true(scaling_read(&result, &scaling));
@@ -42,12 +42,11 @@ TEST(scaling_orders_counts_and_knows_what_could_not_be_had)
         for (size_t p = 0; p < 2; p++)
             assert_int_equal(scaling.arm[c][p], arms[c][p]);
     }
-    fixture_result_free(&result);
 }
 
 TEST(scaling_needs_two_counts_and_one_run)
 {
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     struct scaling scaling;
     fixture_result_init(&result);
     add(&result, PLACE_NONE, 2, false, 20);
@@ -57,14 +56,13 @@ TEST(scaling_needs_two_counts_and_one_run)
     assert_true(scaling_read(&result, &scaling));
     result.purpose = PURPOSE_TUNE;
     assert_false(scaling_read(&result, &scaling));
-    fixture_result_free(&result);
 }
 
 TEST(scaling_is_told_as_a_table_and_as_what_is_enough)
 {
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     make(&result);
-    char *text = fixture_print(&result, false);
+    FREED char *text = fixture_print(&result, false);
     static const char *const lines[] = {
         "items/s of all workers, and efficiency, by their number\n",
         "workers    none  effic.  partition  effic.\n",
@@ -82,6 +80,4 @@ TEST(scaling_is_told_as_a_table_and_as_what_is_enough)
                       "efficiency 100%; 2 reach 98% of that.") ||
         !strstr(text, "place --workers 2 --placement partition"))
         fail_msg("%s", text);
-    free(text);
-    fixture_result_free(&result);
 }

@@ -8,8 +8,8 @@
 static struct evidence compare(const double *slow_ms, const double *fast_ms, unsigned rounds,
                                bool is_swapped)
 {
-    struct result result;
-    struct analysis analysis;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(analysis) analysis;
     fixture_result_init(&result);
     size_t slow = fixture_add_arm(&result, PLACE_NONE, 2, false);
     size_t fast = fixture_add_arm(&result, PLACE_PARTITION, 2, false);
@@ -21,8 +21,6 @@ static struct evidence compare(const double *slow_ms, const double *fast_ms, uns
     assert_int_equal(analysis_make(&result, &analysis, NULL), 0);
     const struct evidence evidence = is_swapped ? evidence_of_rates(&analysis, (int)fast, slow)
                                                 : evidence_of_rates(&analysis, (int)slow, fast);
-    analysis_free(&analysis);
-    fixture_result_free(&result);
     return evidence;
 }
 

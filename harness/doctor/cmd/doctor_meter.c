@@ -129,12 +129,13 @@ int meter_await(struct meter *meter, double until_s, bool (*alive)(void *arg), v
 {
     struct err why = {.msg = "it reported nothing"};
     for (;;) {
+        const bool runs = alive(arg); /* comes first: a job that ends may have reported before */
         size_t nready = 0;
         for (size_t i = 0; i < meter->n; i++)
             nready += !metric_look(&meter->all[i], &why) && metric_has_progress(&meter->all[i]);
         if (nready == meter->n)
             return 0;
-        if (!alive(arg))
+        if (!runs)
             return err_set(err, -ECHILD, "the job ended before it reported its speed (%.120s)",
                            why.msg);
         if (clock_now_s() >= until_s)

@@ -52,7 +52,8 @@ static int add_last_line(const struct doctor_verify *verify, int rc, struct err 
 
 int doctor_verify_check_job(const struct doctor_verify *verify, int rc, struct err *err)
 {
-    if (!verify->options->restart || doctor_launch_runs(&verify->job) || rc == -EINTR)
+    const bool runs = rc != -ESRCH && doctor_launch_runs(&verify->job);
+    if (!verify->options->restart || runs || rc == -EINTR)
         return rc;
     return add_last_line(
         verify,

@@ -67,7 +67,8 @@ typedef int doctor_set(struct doctor_verify *verify, bool changed, struct err *e
 int doctor_verify_pairs(struct doctor_verify *verify, struct reader *reader, doctor_set *set,
                         struct err *err);
 int doctor_verify_restart(struct doctor_verify *verify, struct reader *reader, struct err *err);
-/* Checks a block that ended with rc: -ECHILD if the job that was started has ended, else rc. */
+/* Checks a block that ended with rc: -ECHILD if the job that was started has ended (with rc -ESRCH,
+ * it has), else rc. */
 int doctor_verify_check_job(const struct doctor_verify *verify, int rc, struct err *err);
 
 #endif

@@ -8,44 +8,41 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/machine/facts/openmp.h"
 
-/* Kinds whose value is one text; add_change handles the others. */
-static const struct kind {
-    const char *name;
-    size_t offset; /* of a const char * in struct variant */
-} single[] = {
-    {"placement", offsetof(struct variant, placement)},
-    {"before", offsetof(struct variant, before)},
-    {"after", offsetof(struct variant, after)},
-    {"check", offsetof(struct variant, check)},
-    {"build", offsetof(struct variant, build)},
-};
-static const char kinds[] =
+static const struct opt kinds[] = {
+    OPT_TEXTS("env", variant, env, NULL, NULL),
+    OPT_TEXTS("unset", variant, env, NULL, NULL),
+    OPT_TEXTS("param", variant, params, NULL, NULL),
+    OPT_TEXT("placement", variant, placement, NULL, NULL, NULL),
+    OPT_INT("threads", variant, plan.threads, NULL, 1, VARIANT_THREADS_MAX, NULL, NULL),
+    OPT_DOUBLE("cpu-max", variant, cpu_max, NULL, 0.01, VARIANT_THREADS_MAX, NULL, NULL),
+    OPT_TEXTS("lib", variant, env, NULL, NULL),
+    OPT_TEXT("before", variant, before, NULL, NULL, NULL),
+    OPT_TEXT("after", variant, after, NULL, NULL, NULL),
+    OPT_TEXT("check", variant, check, NULL, NULL, NULL),
+    OPT_TEXT("build", variant, build, NULL, NULL, NULL),
+    {.name = NULL}};
+static const char kind_names[] =
     "env, unset, param, placement, threads, cpu-max, lib, before, after, check, build";
-
-static bool is_named(const char *text, size_t length, const char *name)
-{
-    return length == strlen(name) && !strncmp(text, name, length);
-}
 
 static struct variant *find_or_add(struct variants *variants, const char *text, size_t length,
                                    struct err *err)
 {
-    if (!length || length >= VARIANT_NAME_MAX) {
-        (void)err_set(err, -EINVAL, "variant '%.80s': a name has 1 to %d characters", text,
-                      VARIANT_NAME_MAX - 1);
+    const char *wrong = NULL;
+    if (!length || length >= VARIANT_NAME_MAX)
+        wrong = "has 1 to 31 characters";
+    for (size_t i = 0; i < length && !wrong; i++)
+        if (!isalnum((unsigned char)text[i]) && !strchr("_-+.", text[i]))
+            wrong = "is of letters, digits, '_', '-', '+' and '.'";
+    if (wrong) {
+        (void)err_set(err, -EINVAL, "variant '%.80s': a name %s", text, wrong);
         return NULL;
     }
-    for (size_t i = 0; i < length; i++)
-        if (!isalnum((unsigned char)text[i]) && !strchr("_-+.", text[i])) {
-            (void)err_set(err, -EINVAL,
-                          "variant '%.80s': a name is of letters, digits, '_', '-', '+' and '.'",
-                          text);
-            return NULL;
-        }
     for (size_t i = 0; i < variants->n; i++)
-        if (is_named(text, length, variants->all[i].name))
+        if (strlen(variants->all[i].name) == length &&
+            !strncmp(text, variants->all[i].name, length))
             return &variants->all[i];
     if (variants->n == VARIANTS_MAX) {
         (void)err_set(err, -EINVAL, "variant '%.80s' is one too many (at most %d)", text,
@@ -57,131 +54,70 @@ static struct variant *find_or_add(struct variants *variants, const char *text, 
     return variant;
 }
 
-static int add_text(struct opt_texts *texts, const char *text, const char *value, struct err *err)
-{
-    if (texts->n == OPT_TEXTS_MOST)
-        return err_set(err, -EINVAL, "variant '%.80s' is one change too many", text);
-    texts->text[texts->n++] = value;
-    return 0;
-}
-
-static int add_pair(struct opt_texts *pairs, const char *text, const char *value, struct err *err)
-{
-    if (!strchr(value, '=') || value[0] == '=')
-        return err_set(err, -EINVAL, "variant '%.80s': '%.60s' is not of the form NAME=VALUE", text,
-                       value);
-    return add_text(pairs, text, value, err);
-}
-
 /* The variable by which bench/ finds the library. */
 #define LIBRARY_VARIABLE "CONTEND_LIBNCCL="
 
-static int add_library(struct variant *variant, const char *text, const char *value,
-                       struct err *err)
+/* Makes a variable of nccl=PATH. */
+static int take_library(struct variant *variant, const char **value, struct err *err)
 {
     static const char nccl[] = "nccl=";
-    if (strncmp(value, nccl, strlen(nccl)) != 0 || !value[strlen(nccl)])
-        return err_set(err, -EINVAL, "variant '%.80s': known is lib:nccl=PATH", text);
+    if (strncmp(*value, nccl, strlen(nccl)) != 0 || !(*value)[strlen(nccl)])
+        return err_set(err, -EINVAL, "known is lib:nccl=PATH");
     if (variant->library[0])
-        return err_set(err, -EINVAL, "variant '%s' has two of 'lib'", variant->name);
+        return err_set(err, -EINVAL, "has two of 'lib'");
     int length = snprintf(variant->library, sizeof(variant->library), LIBRARY_VARIABLE "%s",
-                          value + strlen(nccl));
-    if (length < 0 || (size_t)length >= sizeof(variant->library))
-        return err_set(err, -ENAMETOOLONG, "variant '%.80s': too long a path", text);
-    return add_pair(&variant->env, text, variant->library, err);
+                          *value + strlen(nccl));
+    *value = variant->library;
+    return length < 0 || (size_t)length >= sizeof(variant->library)
+               ? err_set(err, -ENAMETOOLONG, "too long a path")
+               : 0;
 }
 
-static int add_single(struct variant *variant, const char *text, size_t length, const char *value,
-                      struct err *err)
-{
-    for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++) {
-        if (!is_named(text, length, single[i].name))
-            continue;
-        const char **field = (const char **)(void *)((char *)variant + single[i].offset);
-        if (*field)
-            return err_set(err, -EINVAL, "variant '%s' has two of '%s'", variant->name,
-                           single[i].name);
-        *field = value;
-        return 0;
-    }
-    return err_set(err, -EINVAL, "variant '%s': unknown kind '%.*s'; known: %s", variant->name,
-                   (int)(length < 40 ? length : 40), text, kinds);
-}
-
-static int set_threads(struct variant *variant, const char *text, const char *value,
-                       const char *end_at, struct err *err)
-{
-    char *end = NULL;
-    unsigned long threads = isdigit((unsigned char)value[0]) ? strtoul(value, &end, 10) : 0;
-    if (variant->threads)
-        return err_set(err, -EINVAL, "variant '%s' has two of 'threads'", variant->name);
-    if (threads < 1 || threads > VARIANT_THREADS_MAX || !strchr(end_at, *end))
-        return err_set(err, -EINVAL, "variant '%.80s': threads is a number from 1 to %d", text,
-                       VARIANT_THREADS_MAX);
-    variant->threads = (unsigned)threads;
-    return 0;
-}
-
-/* The plan follows a variable that sets the size of teams. A list has a size for each level. */
-static int add_env(struct variant *variant, const char *text, const char *value, struct err *err)
+static int set(struct variant *variant, const char *kind, const char *value, struct err *err)
 {
     static const char team[] = "OMP_NUM_THREADS=", outside[] = OPENMP_NOT_FOR_WORKERS "=";
-    if (!strncmp(value, outside, strlen(outside)))
+    const bool is_env = !strcmp(kind, "env");
+    const struct opt *opt = opts_find(kinds, kind);
+    char threads[32];
+    if (!opt)
+        return err_set(err, -EINVAL, "unknown kind '%.40s'; known: %s", kind, kind_names);
+    const unsigned bit = 1u << (opt - kinds);
+    if (opt->kind != OPT_TEXTS && variant->given & bit)
+        return err_set(err, -EINVAL, "has two of '%s'", kind);
+    variant->given |= bit;
+    if ((is_env || !strcmp(kind, "param")) && (!strchr(value, '=') || value[0] == '='))
+        return err_set(err, -EINVAL, "'%.60s' is not of the form NAME=VALUE", value);
+    if (!strcmp(kind, "unset") && strchr(value, '='))
+        return err_set(err, -EINVAL, "unset takes a name, such as OMP_PROC_BIND");
+    if (is_env && !strncmp(value, outside, strlen(outside)))
         return err_set(err, -EINVAL,
-                       "variant '%.80s': " OPENMP_NOT_FOR_WORKERS
-                       " binds threads outside of their placement; use placement:NAME",
-                       text);
-    int rc = add_pair(&variant->env, text, value, err);
-    if (rc || strncmp(value, team, strlen(team)) != 0)
+                       OPENMP_NOT_FOR_WORKERS
+                       " binds threads outside of their placement; use placement:NAME");
+    int rc = strcmp(kind, "lib") ? 0 : take_library(variant, &value, err);
+    if (!rc)
+        rc = opt_set(opt, variant, value, err);
+    if (rc || !is_env || strncmp(value, team, strlen(team)) != 0)
         return rc;
-    return set_threads(variant, text, value + strlen(team), ",", err);
-}
-
-static int add_unset(struct variant *variant, const char *text, const char *value, struct err *err)
-{
-    if (strchr(value, '='))
-        return err_set(err, -EINVAL, "variant '%.80s': unset takes a name, such as OMP_PROC_BIND",
-                       text);
-    return add_text(&variant->env, text, value, err);
-}
-
-static int set_cpu_max(struct variant *variant, const char *text, const char *value,
-                       struct err *err)
-{
-    char *end;
-    double cpus = strtod(value, &end);
-    if (variant->cpu_max > 0)
-        return err_set(err, -EINVAL, "variant '%s' has two of 'cpu-max'", variant->name);
-    if (!(cpus >= 0.01 && cpus <= VARIANT_THREADS_MAX) || *end)
-        return err_set(err, -EINVAL, "variant '%.80s': cpu-max is a number of CPUs, such as 0.5",
-                       text);
-    variant->cpu_max = cpus;
-    return 0;
+    /* The plan follows a variable that sets the size of teams. A list has a size for each level. */
+    value += strlen(team);
+    text_set(threads, "%.*s", (int)strcspn(value, ","), value);
+    return set(variant, "threads", threads, err);
 }
 
 /* Adds the change that follows "NAME=". */
 static int add_change(struct variant *variant, const char *text, const char *change,
                       struct err *err)
 {
-    size_t length = strcspn(change, ":");
+    const size_t length = strcspn(change, ":");
+    char kind[41];
+    struct err why;
     if (!change[length] || !change[length + 1])
         return err_set(err, -EINVAL,
                        "variant '%.80s' is not of the form NAME=KIND:VALUE; kinds: %s", text,
-                       kinds);
-    const char *value = change + length + 1;
-    if (is_named(change, length, "env"))
-        return add_env(variant, text, value, err);
-    if (is_named(change, length, "param"))
-        return add_pair(&variant->params, text, value, err);
-    if (is_named(change, length, "threads"))
-        return set_threads(variant, text, value, "", err);
-    if (is_named(change, length, "unset"))
-        return add_unset(variant, text, value, err);
-    if (is_named(change, length, "cpu-max"))
-        return set_cpu_max(variant, text, value, err);
-    if (is_named(change, length, "lib"))
-        return add_library(variant, text, value, err);
-    return add_single(variant, change, length, value, err);
+                       kind_names);
+    text_set(kind, "%.*s", (int)(length < 40 ? length : 40), change);
+    int rc = set(variant, kind, change + length + 1, &why);
+    return rc ? err_set(err, rc, "variant '%.80s': %s", text, why.msg) : 0;
 }
 
 int variants_parse(const struct opt_texts *texts, struct variants *variants, struct err *err)
@@ -235,4 +171,61 @@ bool variants_any_build(const struct variants *variants)
         if (variants->all[i].build)
             return true;
     return false;
+}
+
+#define FRESH "fresh."
+#define CORES "cores-"
+
+void variant_put_name(struct variant *variant, enum placement placement, unsigned workers)
+{
+    const struct plan_options *plan = &variant->plan;
+    const long long reserve = plan->reserve - variant->fewer;
+    if (plan->cores_each) {
+        text_set(variant->name, CORES "%lld", (long long)plan->cores_each);
+        return;
+    }
+    text_set(variant->name, "%s%s", variant->is_fresh ? FRESH : "",
+             placement_infos[placement].name);
+    if (plan->threads)
+        text_add(variant->name, "+%lldt", (long long)plan->threads);
+    if (reserve)
+        text_add(variant->name, "+r%lld", reserve);
+    if (plan->wait)
+        text_add(variant->name, "+%s", plan_wait_choices[plan->wait]);
+    if (workers)
+        text_add(variant->name, "+%uw", workers);
+    if (variant->fewer)
+        text_add(variant->name, "-%u", variant->fewer);
+}
+
+void variant_take_name(struct variant *variant, enum placement placement, const char *name)
+{
+    struct plan_options *plan = &variant->plan;
+    text_set(variant->name, "%s", name);
+    variant->is_fresh = !strncmp(name, FRESH, strlen(FRESH));
+    if (!strncmp(name, CORES, strlen(CORES)))
+        plan->cores_each = strtoll(name + strlen(CORES), NULL, 10);
+    name = variant_setting(variant);
+    const size_t length = strlen(placement_infos[placement].name);
+    if (strncmp(name, placement_infos[placement].name, length) != 0)
+        return;
+    for (const char *at = name + length; *at; at += 1 + strcspn(at + 1, "+-")) {
+        char *end;
+        const bool is_reserve = at[1] == 'r';
+        const long long number = strtoll(at + 1 + is_reserve, &end, 10);
+        if (*at == '-')
+            variant->fewer = (unsigned)number;
+        else if (is_reserve)
+            plan->reserve = number;
+        else if (*end == 't')
+            plan->threads = number;
+        else if (*end != 'w')
+            plan->wait = 1;
+    }
+    plan->reserve += variant->fewer;
+}
+
+const char *variant_setting(const struct variant *variant)
+{
+    return variant->name + (variant->is_fresh ? strlen(FRESH) : 0);
 }

@@ -330,8 +330,8 @@ static int add_part(struct parts *parts, size_t index, const struct variant *var
     request.bench = bench;
     request.params = params;
     request.variant = variant;
-    if (variant && variant->threads)
-        request.plan.threads = variant->threads;
+    if (variant && variant->plan.threads)
+        request.plan.threads = (unsigned)variant->plan.threads;
     if (variant && variant->cpu_max > 0)
         request.cpu_max = variant->cpu_max;
     return plan_part(parts->options, topo, part, &request, result, err);
@@ -375,9 +375,7 @@ static int add_parts(const struct bench *const *benches, const struct run_option
     int rc = background_parse_dose(options, &parts.request.dose, err);
     if (!rc)
         rc = plan_options_apply(&options->plan, &parts.request.plan, err);
-    if (!rc)
-        (void)plan_options_format(&options->plan, result->plan_options,
-                                  sizeof(result->plan_options));
+    result->plan = options->plan;
     if (!rc && !variants)
         rc = add_variant(&parts, 0, NULL, err);
     for (size_t v = 0; variants && !rc && v < variants->n; v++)

@@ -101,15 +101,30 @@ char *text_one_line(char *text)
     return text;
 }
 
-bool text_has_word(const char *list, char between, const char *word)
+static bool has(const char *list, char between, const char *word, size_t length)
 {
-    size_t length = strlen(word);
     for (const char *at = list; at; at = strchr(at, between)) {
         at += *at == between;
         if (strncmp(at, word, length) == 0 && (at[length] == between || !at[length]))
             return true;
     }
     return false;
+}
+
+bool text_has_word(const char *list, char between, const char *word)
+{
+    return has(list, between, word, strlen(word));
+}
+
+bool text_has_words(const char *list, char between, const char *words)
+{
+    while (words && *words) {
+        const char *end = strchrnul(words, between);
+        if (!has(list, between, words, (size_t)(end - words)))
+            return false;
+        words = end + (*end == between);
+    }
+    return true;
 }
 
 size_t text_utf8_length(const char *text)

@@ -40,6 +40,8 @@ void text_append(char *buf, size_t size, const char *separator, const char *fmt,
 
 /* True if a list with `between` as separator has the word: "cpuset cpu io", "cpu,cpuacct". */
 bool text_has_word(const char *list, char between, const char *word);
+/* True if it has each word of `words`, a list of the same kind; always for "". */
+bool text_has_words(const char *list, char between, const char *words);
 
 /* Length of the UTF-8 sequence at the start of text (RFC 3629), 1 for ""; 0 = malformed. */
 size_t text_utf8_length(const char *text);

@@ -7,6 +7,7 @@
 
 #include "harness/lib/base/str.h"
 #include "harness/lib/base/text.h"
+#include "harness/rows/format.h"
 
 enum { LABEL_MOST = 30 };
 
@@ -170,10 +171,9 @@ const char *lines_format_label(const struct figure_data *data, const struct line
         str_add(&text, ", ", "%s", arm->variant->name);
     if (has_several_benches(data->result))
         str_add(&text, ", ", "%s", arm->bench->name);
-    for (const struct opt *opt = arm->bench->opts; opt && opt->name; opt++) {
-        if (arm_option_differs(data->result, arm, opt))
-            str_add(&text, ", ", "%s %s", opt->name, opt_format_value(opt, arm->params));
-    }
+    const char *params = format_params(data->result, arm);
+    if (params[0])
+        str_add(&text, ", ", "%s", params);
     return text;
 }
 

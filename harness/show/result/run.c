@@ -49,7 +49,7 @@ static void add_held(const struct analysis *analysis, struct doc *doc)
     if (low <= high)
         doc_text(doc, "dose held: %s to %s",
                  dose_format(&(struct dose){dose->kind, round(1e3 * low) / 1e3}),
-                 strchr(dose_format(&(struct dose){dose->kind, round(1e3 * high) / 1e3}), '=') + 1);
+                 dose_format_level(&(struct dose){dose->kind, round(1e3 * high) / 1e3}));
 }
 
 static const struct arm *arm_at(const struct block *block, size_t i)

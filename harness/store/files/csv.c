@@ -108,10 +108,11 @@ static void put_exact(double value, FILE *out)
 }
 
 /* The columns that all lines of an arm begin with, up to the key. */
-static void put_arm(const struct result *result, const struct arm *arm, const char *key, FILE *out)
+static void put_arm(const struct result *result, const struct arm *arm, const struct dims *at,
+                    FILE *out)
 {
     char params[ROW_PARAMS_MAX];
-    row_put_params(result, arm, key, params);
+    row_put_params(result, arm, at, params);
     csv_put_text(result->run_id, out);
     (void)fputc(',', out);
     csv_put_text(result->scenario, out);
@@ -126,7 +127,7 @@ static void put_value(const struct analysis *analysis, size_t arm, const struct 
 {
     char reason[300];
     const struct arm *of = &analysis->result->arms[arm];
-    put_arm(analysis->result, of, dims_format(of->bench, &value->dims), out);
+    put_arm(analysis->result, of, &value->dims, out);
     (void)fprintf(out, "%s,", value->metric);
     csv_put_text(value->unit, out);
     (void)fprintf(out, ",%s,", value->better);
@@ -209,7 +210,7 @@ static void put_samples(const struct result *result, const struct arm *arm,
     const struct worker_result *of = &observation->workers[worker];
     char params[ROW_PARAMS_MAX];
     uint64_t iter = 0;
-    row_put_params(result, arm, "", params);
+    row_put_params(result, arm, &NO_DIMS, params);
     for (size_t i = 0; i < of->nsamples; i++) {
         const struct sample *sample = &of->samples[i];
         bool censored = of->censored && i + 1 == of->nsamples;

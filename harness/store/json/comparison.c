@@ -69,16 +69,16 @@ static json_t *from_variant(const void *of, size_t i)
 {
     const struct variant *variant = &((const struct variants *)of)->all[i];
     const struct variant_state *state = &((const struct variants *)of)->state[i];
-    return json_value_object("name:t env:o params:o placement:t threads:n cpu_max:r before:t "
-                             "after:t check:t build:t read_back:o",
-                             variant->name,
-                             json_value_array(&variant->env, variant->env.n, text_at),
-                             json_value_array(&variant->params, variant->params.n, text_at),
-                             variant->placement, variant->threads ? (int)variant->threads : -1,
-                             variant->cpu_max > 0 ? variant->cpu_max : (double)NAN, variant->before,
-                             variant->after, variant->check, variant->build,
-                             json_value_object("initial:T during:T final:T", state->initial,
-                                               state->during, state->final));
+    return json_value_object(
+        "name:t env:o params:o placement:t threads:n cpu_max:r before:t "
+        "after:t check:t build:t read_back:o",
+        variant->name, json_value_array(&variant->env, variant->env.n, text_at),
+        json_value_array(&variant->params, variant->params.n, text_at), variant->placement,
+        variant->plan.threads ? (int)variant->plan.threads : -1,
+        variant->cpu_max > 0 ? variant->cpu_max : (double)NAN, variant->before, variant->after,
+        variant->check, variant->build,
+        json_value_object("initial:T during:T final:T", state->initial, state->during,
+                          state->final));
 }
 
 json_t *variants_to_json(const struct variants *variants)

@@ -16,7 +16,7 @@ static const char *const unit_names[] = {"gpu=", "rank=", "src=", "dst=", "from=
 
 static bool has_part(const char *key, const char *part)
 {
-    return row_params_have(fleet_key_column(key, FLEET_PARAMS), part);
+    return text_has_words(fleet_key_column(key, FLEET_PARAMS), ';', part);
 }
 
 /* True if the machine has no figure with that part. */

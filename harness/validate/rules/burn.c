@@ -44,7 +44,7 @@ static struct series series_of(const struct facts *facts, const char *metric, co
         const struct facts_value *value = &probe->values[i];
         const char *time = strstr(value->key, "time=");
         if (strcmp(value->metric, metric) != 0 || !time || isnan(value->value) ||
-            !row_params_have(value->key, part) || !row_params_have(value->key, unit))
+            !text_has_words(value->key, ';', part) || !text_has_words(value->key, ';', unit))
             continue;
         series.value[series.n++] = value->value;
         series.end_s = fmax(series.end_s, atof(time + strlen("time=")));
@@ -292,7 +292,7 @@ static bool judge_gpus(struct checks *checks, const struct facts *later)
         const struct facts_probe *probe = &checks->facts->probes[PROBE_BURN];
         for (size_t v = 0; v < probe->n; v++)
             if (strcmp(probe->values[v].metric, "burn_replays") == 0 &&
-                row_params_have(probe->values[v].key, key))
+                text_has_words(probe->values[v].key, ';', key))
                 any |= report_gain(checks, unit, "PCIe replays", 0, probe->values[v].value,
                                    OUTCOME_WARN);
     }

@@ -41,8 +41,8 @@ static double measured(const struct number *number, const struct unit *unit)
         (void)snprintf(gpu, sizeof(gpu), "gpu=%d", unit->facts->topo->gpus[unit->i].cuda_ordinal);
     for (size_t i = 0; i < probe->n; i++)
         if (strcmp(probe->values[i].metric, number->metric) == 0 &&
-            row_params_have(probe->values[i].key, number->part) &&
-            row_params_have(probe->values[i].key, gpu))
+            text_has_words(probe->values[i].key, ';', number->part) &&
+            text_has_words(probe->values[i].key, ';', gpu))
             most = fmax(most, probe->values[i].value);
     return most;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/lib/base/str.h"
+#include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/machine/topo/topo_gpu.h"
 #include "harness/rows/row.h"
@@ -72,20 +73,6 @@ bool machine_known_is_text(const struct machine_known *known)
     return known->text;
 }
 
-/* True if the key has each of the parts; both are divided by ';'. */
-static bool has_parts(const char *key, const char *parts)
-{
-    const char *part;
-    for (; *parts; parts += *parts == ';') {
-        size_t length = strcspn(parts, ";");
-        part = str_fmt("%.*s", (int)length, parts);
-        if (!row_params_have(key, part))
-            return false;
-        parts += length;
-    }
-    return true;
-}
-
 /* The best value measured on a GPU, or (gpu NULL) on the machine; NaN = none. */
 static double best(const struct facts_probe *probe, const struct machine_fact *fact,
                    const char *gpu)
@@ -93,8 +80,8 @@ static double best(const struct facts_probe *probe, const struct machine_fact *f
     double value = NAN;
     for (size_t i = 0; i < probe->n; i++) {
         const struct facts_value *one = &probe->values[i];
-        if (strcmp(one->metric, fact->metric) == 0 && has_parts(one->key, fact->key) &&
-            (!gpu || row_params_have(one->key, gpu)))
+        if (strcmp(one->metric, fact->metric) == 0 && text_has_words(one->key, ';', fact->key) &&
+            text_has_words(one->key, ';', gpu))
             value = isnan(fact->least) ? fmin(value, one->value) : fmax(value, one->value);
     }
     return value;

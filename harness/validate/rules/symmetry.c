@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/machine/topo/topo_gpu.h"
 #include "harness/rows/row.h"
@@ -89,7 +90,7 @@ static size_t collect(const struct checks *checks, const struct alike *alike,
         const struct facts_value *value = &probe->values[i];
         int id = id_in_key(value->key, alike->unit);
         if (strcmp(value->metric, alike->metric) != 0 || id < 0 || isnan(value->value) ||
-            !row_params_have(value->key, alike->part))
+            !text_has_words(value->key, ';', alike->part))
             continue;
         size_t at = 0;
         while (at < n && values[at].id != id)

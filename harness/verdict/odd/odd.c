@@ -81,7 +81,7 @@ void doses_find(const struct analysis *analysis, struct findings *findings)
     const char *under =
         result->purpose == PURPOSE_DOSE ? placement_infos[worst->placement].name : arm_name(worst);
     text_set(finding.sentence, "The dose of %s was not held under %s: %s.",
-             dose_format(&worst->dose), under, strchr(dose_format(&held), '=') + 1);
+             dose_format(&worst->dose), under, dose_format_level(&held));
     add_reason(worst, row->median, &finding);
     text_set(finding.evidence,
              "%u of the configurations with a dose; range of its rounds %.3g to %.3g", n, row->min,

@@ -93,7 +93,7 @@ static const char *put_params(const struct arm_pair *arm_pair, const struct dims
     const struct variant *const both[] = {plain.variant,
                                           arm_at(arm_pair, arm_pair->other)->variant};
     plain.variant = NULL;
-    row_put_params(arm_pair->analysis->result, &plain, dims_format(plain.bench, at), text);
+    row_put_params(arm_pair->analysis->result, &plain, at, text);
     for (size_t v = 0; v < 2; v++)
         for (size_t i = 0; i < both[v]->params.n; i++)
             drop(text, both[v]->params.text[i]);

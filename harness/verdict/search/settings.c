@@ -57,71 +57,36 @@ static int parse_counts(const char *name, const char *text, int64_t least, struc
 
 static int parse_waits(const char *text, struct counts *counts, struct err *err)
 {
-    for (const char *at = text; counts->n < 2; at++) {
-        size_t length = strcspn(at, ","), wait = 0;
-        while (plan_wait_choices[wait] && (strlen(plan_wait_choices[wait]) != length ||
-                                           strncmp(plan_wait_choices[wait], at, length) != 0))
-            wait++;
-        if (!plan_wait_choices[wait])
-            break;
-        counts->count[counts->n++] = (int64_t)wait;
-        at += length;
-        if (!*at)
-            return 0;
-    }
-    return err_set(err, -EINVAL, "wait '%.60s' is not a list of auto and passive", text);
-}
-
-static void add_count(struct counts *counts, int64_t count)
-{
-    counts->count[counts->n++] = count;
+    size_t length = 0;
+    for (int64_t wait = 0; plan_wait_choices[wait]; wait++)
+        if (text_has_word(text, ',', plan_wait_choices[wait])) {
+            counts->count[counts->n++] = wait;
+            length += strlen(plan_wait_choices[wait]) + 1;
+        }
+    return length == strlen(text) + 1
+               ? 0
+               : err_set(err, -EINVAL, "wait '%.60s' is not a list of auto and passive", text);
 }
 
 static int read_lists(const struct settings_tried *lists, struct space *space, struct err *err)
 {
-    int rc = 0;
-    if (lists->threads) {
-        rc = parse_counts("threads", lists->threads, 1, &space->threads, err);
-    } else {
-        add_count(&space->threads, 0);
-        add_count(&space->threads, HALF);
-    }
-    if (!rc && lists->reserve) {
+    const unsigned cores = space->topo->ncores;
+    space->threads = (struct counts){2, {0, HALF}};
+    space->reserve = (struct counts){cores >= 32 ? 3 : 2, {0, 1, cores / 16}};
+    space->wait = (struct counts){2, {0, 1}};
+    int rc = lists->threads ? parse_counts("threads", lists->threads, 1, &space->threads, err) : 0;
+    if (!rc && lists->reserve)
         rc = parse_counts("reserve", lists->reserve, 0, &space->reserve, err);
-    } else if (!rc) {
-        add_count(&space->reserve, 0);
-        add_count(&space->reserve, 1);
-        if (space->topo->ncores >= 32)
-            add_count(&space->reserve, space->topo->ncores / 16);
-    }
-    if (!rc && lists->wait) {
-        rc = parse_waits(lists->wait, &space->wait, err);
-    } else if (!rc) {
-        add_count(&space->wait, 0);
-        add_count(&space->wait, 1);
-    }
-    return rc;
-}
-
-static void put_name(const struct space *space, struct setting *setting)
-{
-    char *name = setting->variant.name;
-    enum { SIZE = sizeof(setting->variant.name) };
-    text_append(name, SIZE, "", "%s", placement_infos[setting->placement].name);
-    if (setting->plan.threads)
-        text_append(name, SIZE, "", "+%lldt", (long long)setting->plan.threads);
-    if (setting->plan.reserve)
-        text_append(name, SIZE, "", "+r%lld", (long long)setting->plan.reserve);
-    if (setting->plan.wait)
-        text_append(name, SIZE, "", "+%s", plan_wait_choices[setting->plan.wait]);
-    if (space->many_counts)
-        text_append(name, SIZE, "", "+%uw", setting->workers);
+    if (rc || !lists->wait)
+        return rc;
+    space->wait.n = 0;
+    return parse_waits(lists->wait, &space->wait, err);
 }
 
 /* A worker's threads if only the placement sets them; 0 = not possible. */
 static int64_t usual_threads(const struct space *space, const struct setting *setting)
 {
-    struct plan_options plan_options = setting->plan;
+    struct plan_options plan_options = setting->variant.plan;
     struct plan plan;
     struct plan_request request = space->request->plan;
     int64_t threads = 0;
@@ -156,20 +121,21 @@ static void add_candidate(struct space *space, enum placement placement, unsigne
                           const int64_t change[3])
 {
     struct setting setting = {
-        .placement = placement, .workers = workers, .plan = space->tried->common};
+        .placement = placement, .workers = workers, .variant.plan = space->tried->common};
+    struct plan_options *plan = &setting.variant.plan;
     if (space->n == SETTINGS_MOST) {
         space->nleft++;
         return;
     }
-    setting.plan.reserve = change[1];
-    setting.plan.wait = (int)change[2];
+    plan->reserve = change[1];
+    plan->wait = (int)change[2];
     int64_t usual = change[0] ? usual_threads(space, &setting) : 0;
-    setting.plan.threads = change[0] == HALF ? usual / 2 : change[0];
-    if (change[0] == HALF && !setting.plan.threads)
+    plan->threads = change[0] == HALF ? usual / 2 : change[0];
+    if (change[0] == HALF && !plan->threads)
         return;
-    setting.team_doublings = count_doublings(setting.plan.threads, usual);
-    put_name(space, &setting);
-    setting.effort = recommend_effort(placement, setting.variant.name);
+    setting.team_doublings = count_doublings(plan->threads, usual);
+    variant_put_name(&setting.variant, placement, space->many_counts ? workers : 0);
+    setting.effort = recommend_effort(placement, &setting.variant);
     space->candidates[space->n++] = setting;
 }
 
@@ -241,7 +207,8 @@ void settings_remove(struct settings *settings, size_t at, struct result *result
 
 static int count_changes(const struct setting *setting)
 {
-    return (setting->plan.threads != 0) + (setting->plan.reserve != 0) + (setting->plan.wait != 0);
+    return (setting->variant.plan.threads != 0) + (setting->variant.plan.reserve != 0) +
+           (setting->variant.plan.wait != 0);
 }
 
 bool settings_is_changed(const struct setting *setting)
@@ -253,7 +220,7 @@ bool settings_is_changed(const struct setting *setting)
  * change. */
 bool settings_adds_to(const struct setting *setting, const struct setting *other)
 {
-    const struct plan_options *plan = &setting->plan, *less = &other->plan;
+    const struct plan_options *plan = &setting->variant.plan, *less = &other->variant.plan;
     int differ = (!plan->threads != !less->threads) + (plan->reserve != less->reserve) +
                  (plan->wait != less->wait);
     return setting->placement == other->placement && setting->workers == other->workers &&
@@ -289,7 +256,7 @@ int settings_add_one(const struct topo *topo, const struct arms_request *request
     one.workers = &added->workers;
     one.nworkers = 1;
     one.optional = &optional;
-    int rc = plan_options_apply(&added->plan, &one.plan, err);
+    int rc = plan_options_apply(&added->variant.plan, &one.plan, err);
     if (!rc)
         rc = arms_add(topo, &one, result, err);
     settings->n += !rc;
@@ -343,12 +310,4 @@ void settings_free(struct settings *settings)
 {
     free(settings->all);
     *settings = (struct settings){0};
-}
-
-char *settings_command(const struct result *result, const struct setting *setting, char *buf,
-                       size_t size)
-{
-    char options[300];
-    return advice_place(result, setting->workers, setting->placement,
-                        plan_options_format(&setting->plan, options, sizeof(options)), buf, size);
 }

@@ -23,7 +23,7 @@ static void assert_expands(const struct topo *topo, const char *word, const char
 
 TEST(sources_words_are_of_the_machine)
 {
-    struct topo topo;
+    AUTO(topo) topo;
     load("package:1 l3:1(size=134217728) core:4 pu:2", &topo);
     assert_expands(&topo, "--rounds=3", "--rounds=3");
     assert_expands(&topo, "threads={cpus}", "threads=8");
@@ -32,13 +32,12 @@ TEST(sources_words_are_of_the_machine)
     topo_free(&topo);
     load("package:1 core:2 pu:1", &topo);
     assert_expands(&topo, "max={beyond}", "max=256M");
-    topo_free(&topo);
 }
 
 TEST(source_runs_need_what_they_use)
 {
     const struct source_run half = {.needs_half = true}, gpu = {.needs_gpu = true};
-    struct topo topo;
+    AUTO(topo) topo;
     load("package:1 core:3 pu:1", &topo);
     assert_non_null(strstr(source_not_here(&half, &topo, false), "fewer than 4"));
     assert_string_equal(source_not_here(&gpu, &topo, false), "there is no GPU");
@@ -46,7 +45,6 @@ TEST(source_runs_need_what_they_use)
     topo_free(&topo);
     load("package:1 core:4 pu:1", &topo);
     assert_string_equal(source_not_here(&half, &topo, false), "");
-    topo_free(&topo);
 }
 
 TEST(source_runs_fit_their_time)

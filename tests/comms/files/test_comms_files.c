@@ -15,10 +15,9 @@ static int write_links(unsigned n, struct err *err)
 
 static void assert_links(const char *want)
 {
-    char *text = fixture_read("links.csv", NULL);
+    FREED char *text = fixture_read("links.csv", NULL);
     assert_non_null(text);
     assert_string_equal(text, want);
-    free(text);
 }
 
 TEST_IN_DIR(links_replace_those_of_an_earlier_command)

@@ -53,11 +53,10 @@ static struct findings judged(void)
 /* Expects `id` as the only finding; "" = none. */
 static void expect(const char *id)
 {
-    struct findings findings = judged();
+    AUTO(findings) findings = judged();
     assert_int_equal(findings.n, id[0] != '\0');
     if (findings.n)
         assert_string_equal(findings.all[0].id, id);
-    findings_free(&findings);
 }
 
 TEST(good_logs_have_no_finding)
@@ -90,11 +89,10 @@ TEST(ranks)
 
 static void expect_severity(size_t at, const char *id, enum finding_severity severity)
 {
-    struct findings findings = judged();
+    AUTO(findings) findings = judged();
     assert_true(findings.n > at);
     assert_string_equal(findings.all[at].id, id);
     assert_int_equal(findings.all[at].severity, severity);
-    findings_free(&findings);
 }
 
 /* Copies of logs may be from different moments unless their processes ended. */

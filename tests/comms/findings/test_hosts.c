@@ -16,7 +16,7 @@ static void settle(const char *const machines[LOGS], const char *counted, const 
     struct comms_counters counters = {.n = 1, .counted = &one};
     struct comms_port joined = {.host = ""};
     struct comms_ports ports = {.n = 1, .port = &joined};
-    struct findings found = {0};
+    AUTO(findings) found = {0};
     struct err err;
     for (size_t i = 0; i < LOGS; i++) {
         const char *end = strchr(machines[i], '=');
@@ -36,7 +36,6 @@ static void settle(const char *const machines[LOGS], const char *counted, const 
     for (size_t i = 0; i < found.n; i++)
         (void)snprintf(findings + strlen(findings), 200 - strlen(findings), "%.40s %.40s;",
                        found.all[i].id, found.all[i].subject);
-    findings_free(&found);
 }
 
 static void check(const char *const machines[LOGS], const char *counted, const char *port,

@@ -41,12 +41,11 @@ static void make(const struct comms_communicator *communicator, struct comms_arr
 
 static size_t count_findings(const struct comms_arrival *arrival)
 {
-    struct findings findings = {0};
+    AUTO(findings) findings = {0};
     struct err err;
     struct findings_about about = {&findings, &err, "it"};
     comms_arrival_judge(arrival, &about);
     size_t n = findings.n;
-    findings_free(&findings);
     return n;
 }
 
@@ -54,7 +53,7 @@ TEST(arrival_names_who_is_late_and_who_waited)
 {
     struct comms_communicator communicator =
         communicator_of((unsigned[]){0, 200, 50}, (unsigned[]){300, 100, 250});
-    struct comms_arrival arrival;
+    AUTO(comms_arrival) arrival;
     make(&communicator, &arrival);
     assert_int_equal(arrival.calls, CALLS - 1); /* the first call does not count */
     assert_int_equal(arrival.span_ns, (CALLS - 2) * 1000000 + 200000);
@@ -66,7 +65,6 @@ TEST(arrival_names_who_is_late_and_who_waited)
     assert_int_equal(arrival.rank[1].waited_ns, 0);
     assert_true(fabs(comms_arrival_waited(&arrival) - 350.0 / 650.0) < 1e-9);
     assert_int_equal(count_findings(&arrival), 1);
-    comms_arrival_free(&arrival);
 }
 
 /* Always last within one process: the ranks take turns, unless sometimes another rank is last. */
@@ -76,8 +74,8 @@ TEST(arrival_tells_turns_from_lateness)
     for (int c = 0; c < 2; c++) {
         struct comms_communicator communicator =
             communicator_of((unsigned[]){0, 200, 50}, (unsigned[]){300, 100, 250});
-        struct comms_arrival arrival;
-        struct findings findings = {0};
+        AUTO(comms_arrival) arrival;
+        AUTO(findings) findings = {0};
         struct err err;
         for (uint32_t r = 0; r < RANKS; r++) {
             present[r].log = &logs[0];
@@ -100,8 +98,6 @@ TEST(arrival_tells_turns_from_lateness)
         comms_arrival_judge(&arrival, &about);
         assert_int_equal(findings.n, 1);
         assert_string_equal(findings.all[0].id, ids[c]);
-        findings_free(&findings);
-        comms_arrival_free(&arrival);
     }
 }
 
@@ -110,13 +106,12 @@ TEST(arrival_lets_trifles_be)
 {
     struct comms_communicator communicator =
         communicator_of((unsigned[]){0, 5, 0}, (unsigned[]){300, 100, 0});
-    struct comms_arrival arrival;
+    AUTO(comms_arrival) arrival;
     make(&communicator, &arrival);
     assert_int_equal(arrival.rank[1].last, CALLS - 1);
     assert_int_equal(arrival.timed, 0);
     assert_true(isnan(comms_arrival_waited(&arrival)));
     assert_int_equal(count_findings(&arrival), 0);
-    comms_arrival_free(&arrival);
 }
 
 /* Always last, but no rank waits: the GPUs had work queued. */
@@ -124,10 +119,9 @@ TEST(arrival_lets_lateness_be_that_costs_nothing)
 {
     struct comms_communicator communicator =
         communicator_of((unsigned[]){0, 500, 0}, (unsigned[]){100, 100, 101});
-    struct comms_arrival arrival;
+    AUTO(comms_arrival) arrival;
     make(&communicator, &arrival);
     assert_int_equal(count_findings(&arrival), 0);
-    comms_arrival_free(&arrival);
 }
 
 /* Calls that a rank lacks are left out; clocks of two machines are not compared. */
@@ -135,7 +129,7 @@ TEST(arrival_compares_the_same_calls_by_one_clock)
 {
     struct comms_communicator communicator =
         communicator_of((unsigned[]){0, 200, 50}, (unsigned[]){1, 1, 1});
-    struct comms_arrival arrival;
+    AUTO(comms_arrival) arrival;
     events[1][7].sequence = 1000;
     logs[2].nevents = 30;
     make(&communicator, &arrival);
@@ -145,7 +139,6 @@ TEST(arrival_compares_the_same_calls_by_one_clock)
     make(&communicator, &arrival);
     assert_int_equal(arrival.calls, 0);
     assert_int_equal(count_findings(&arrival), 0);
-    comms_arrival_free(&arrival);
 }
 
 TEST(line_speed_is_that_of_nccl_tests)

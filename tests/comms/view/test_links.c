@@ -32,12 +32,11 @@ static int parse(const char *text, struct comms_ports *ports, struct err *err)
 
 static void lay(const char *text, struct comms_links *links)
 {
-    struct comms_ports ports = {0};
+    AUTO(comms_ports) ports = {0};
     const struct comms_timeline timeline = {.span_ns = 2000000000};
     struct err err;
     assert_int_equal(parse(text, &ports, &err), 0);
     assert_int_equal(comms_links_make(&total, &ports, &timeline, links, &err), 0);
-    comms_ports_free(&ports);
 }
 
 static uint64_t bytes_over(const struct comms_links *links, const char *called)
@@ -51,7 +50,7 @@ static uint64_t bytes_over(const struct comms_links *links, const char *called)
 /* NVLink if there is one, else PCIe, and the network between hosts; a busy slow link is hotter. */
 TEST(pairs_take_the_shortest_way)
 {
-    struct comms_links links;
+    AUTO(comms_links) links;
     memset(wire, 0, sizeof(wire));
     wire[0 * GPUS + 1] = 40000000000; /* NVLink: 0.4 s */
     wire[0 * GPUS + 2] = 31500000000; /* PCIe: 1 s */
@@ -68,12 +67,11 @@ TEST(pairs_take_the_shortest_way)
     assert_int_equal(links.unknown_bytes, 5);
     assert_string_equal(comms_call_link(&total, &links.link[0]), "PCIe into GPU 2");
     assert_true(fabs(comms_link_share(&links, &links.link[0]) - 0.5) < 1e-6);
-    comms_links_free(&links);
 }
 
 TEST(a_switch_is_passed_out_and_in)
 {
-    struct comms_links links;
+    AUTO(comms_links) links;
     memset(wire, 0, sizeof(wire));
     wire[0 * GPUS + 1] = 10;
     wire[2 * GPUS + 1] = 20;
@@ -84,18 +82,16 @@ TEST(a_switch_is_passed_out_and_in)
     assert_int_equal(bytes_over(&links, "NVLink into GPU 1, from the switch"), 30);
     for (size_t i = 0; i < links.n; i++)
         assert_true(isnan(comms_link_share(&links, &links.link[i])) == (links.link[i].gbps <= 0));
-    comms_links_free(&links);
 }
 
 TEST(nothing_is_guessed_without_links)
 {
-    struct comms_links links;
+    AUTO(comms_links) links;
     memset(wire, 0, sizeof(wire));
     wire[0 * GPUS + 1] = 10;
     lay(COMMS_PORTS_COLUMNS "\n", &links);
     assert_int_equal(links.n, 0);
     assert_int_equal(links.unknown_bytes, 10);
-    comms_links_free(&links);
 }
 
 TEST(bad_links_are_refused_by_line)

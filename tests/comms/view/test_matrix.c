@@ -34,7 +34,7 @@ TEST(matrix_follows_the_order_of_nccl)
     struct comms_communicator communicator =
         communicator_of(4, 1, COMMS_ALL_GATHER, COMMS_RING, 101);
     communicator.order = (struct comms_order){2, rings};
-    struct comms_matrix matrix;
+    AUTO(comms_matrix) matrix;
     struct err err;
     assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), 0);
     assert_int_equal(matrix.how, COMMS_FROM_NCCL);
@@ -43,7 +43,6 @@ TEST(matrix_follows_the_order_of_nccl)
     assert_int_equal(matrix.bytes[0 * 4 + 3], 3 * 50);
     assert_int_equal(matrix.bytes[0 * 4 + 1], 0);
     assert_int_equal(matrix.calls[0 * 4 + 2], 2);
-    comms_matrix_free(&matrix);
 }
 
 /* Three channels over two rings: two channels share a direction. */
@@ -52,7 +51,7 @@ TEST(matrix_shares_bytes_over_channels)
     static uint32_t rings[] = {0, 2, 1, 3, 3, 1, 2, 0};
     struct comms_communicator communicator =
         communicator_of(4, 1, COMMS_ALL_GATHER, COMMS_RING, 300);
-    struct comms_matrix matrix;
+    AUTO(comms_matrix) matrix;
     struct err err;
     communicator.order = (struct comms_order){2, rings};
     for (size_t i = 0; i < communicator.ndone; i++)
@@ -60,7 +59,6 @@ TEST(matrix_shares_bytes_over_channels)
     assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), 0);
     assert_int_equal(matrix.bytes[0 * 4 + 2], 3 * 200);
     assert_int_equal(matrix.bytes[0 * 4 + 3], 3 * 100);
-    comms_matrix_free(&matrix);
 }
 
 TEST(matrix_adds_the_flags_of_protocols_to_the_wire)
@@ -72,14 +70,13 @@ TEST(matrix_adds_the_flags_of_protocols_to_the_wire)
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
         struct comms_communicator communicator =
             communicator_of(2, 1, COMMS_ALL_REDUCE, COMMS_RING, 120);
-        struct comms_matrix matrix;
+        AUTO(comms_matrix) matrix;
         struct err err;
         for (size_t i = 0; i < communicator.ndone; i++)
             communicator.done[i].count.key.proto = cases[c].proto;
         assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), 0);
         assert_int_equal(matrix.bytes[1], 120);
         assert_int_equal(matrix.wire[1], cases[c].wire);
-        comms_matrix_free(&matrix);
     }
 }
 
@@ -95,7 +92,7 @@ TEST(matrix_tells_what_flags_small_sends_may_have)
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
         struct comms_communicator communicator =
             communicator_of(2, 1, cases[c].func, cases[c].algo, 3 * cases[c].size);
-        struct comms_matrix matrix;
+        AUTO(comms_matrix) matrix;
         struct err err;
         for (uint32_t i = 0; i < 2; i++) {
             communicator.done[i].count.key.peer = 1 - (int32_t)i;
@@ -104,7 +101,6 @@ TEST(matrix_tells_what_flags_small_sends_may_have)
         assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), 0);
         assert_int_equal(matrix.wire[1], 3 * cases[c].size);
         assert_int_equal(matrix.flags[1], cases[c].flags);
-        comms_matrix_free(&matrix);
     }
 }
 
@@ -153,14 +149,13 @@ TEST(ring_sums_are_exact)
     for (uint32_t n = 2; n <= RANKS_MOST; n++) {
         struct comms_communicator communicator =
             communicator_of(n, 1, COMMS_ALL_REDUCE, COMMS_RING, 1000003);
-        struct comms_matrix matrix;
+        AUTO(comms_matrix) matrix;
         struct err err;
         uint64_t sum = 0;
         assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), 0);
         for (size_t i = 0; i < (size_t)n * n; i++)
             sum += matrix.bytes[i];
         assert_int_equal(sum, 2ull * (n - 1) * 1000003);
-        comms_matrix_free(&matrix);
     }
 }
 
@@ -188,21 +183,19 @@ TEST(matrix_guesses_nothing)
     for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
         struct comms_communicator communicator =
             communicator_of(4, 1, unknown[i][0], unknown[i][1], 100);
-        struct comms_matrix matrix;
+        AUTO(comms_matrix) matrix;
         struct err err;
         assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), 0);
         assert_int_equal(matrix.unknown_calls, 8);
         assert_int_equal(matrix.unknown_bytes, 400);
         for (size_t cell = 0; cell < 16; cell++)
             assert_int_equal(matrix.bytes[cell], 0);
-        comms_matrix_free(&matrix);
     }
     /* Copies between nodes have no formula either. */
     struct comms_communicator communicator =
         communicator_of(4, 2, COMMS_ALL_GATHER, COMMS_COPY_ENGINE, 100);
-    struct comms_matrix matrix;
+    AUTO(comms_matrix) matrix;
     struct err err;
     assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), 0);
     assert_int_equal(matrix.unknown_calls, 8);
-    comms_matrix_free(&matrix);
 }

@@ -9,7 +9,7 @@
 /* A graph with `rings` rings and as many trees, each followed by `more`. */
 static bool parse(unsigned rings, const char *more, struct comms_graph *graph)
 {
-    struct strbuf text = {0};
+    AUTO(strbuf) text = {0};
     strbuf_adds(&text, "<graphs version=\"1\">");
     for (unsigned id = 0; id < 2; id++) {
         strbuf_addf(&text, "<graph id=\"%u\" nchannels=\"1\">", id);
@@ -19,7 +19,6 @@ static bool parse(unsigned rings, const char *more, struct comms_graph *graph)
     }
     strbuf_adds(&text, "</graphs>");
     bool good = comms_graph_parse(text.text, graph);
-    strbuf_free(&text);
     return good;
 }
 

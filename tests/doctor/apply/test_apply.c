@@ -305,19 +305,18 @@ TEST_IN_DIR(apply_locks_out_a_second_contend)
 TEST_IN_DIR(apply_plans_on_idle_cpus)
 {
     for (int busy = 0; busy < 2; busy++) {
-        struct machine machine;
         const struct view_process *leads[2];
-        struct plan plan = {0};
+        AUTO(plan) plan = {0};
         struct err err;
         struct bitset dealt = {0}, expected = view_range(2, 3);
         const struct bitset low = view_range(0, 1);
-        view_plant(&machine, 2);
-        view_plant_topo(&machine, "node:2 core:2 pu:1");
+        view_plant(2);
+        view_plant_topo("node:2 core:2 pu:1");
         for (size_t w = 0; w < 2; w++) {
             machine.processes[w].mask = MASK_LOW;
-            view_add_task(&machine, w, MASK_LOW, 9, 1);
-            view_occupy(&machine, (unsigned)w, WALL_S);
-            view_occupy(&machine, (unsigned)w + 2, busy ? WALL_S : 0);
+            view_add_task(w, MASK_LOW, 9, 1);
+            view_occupy((unsigned)w, WALL_S);
+            view_occupy((unsigned)w + 2, busy ? WALL_S : 0);
         }
         if (busy)
             bitset_and(&expected, affinity_at_start());
@@ -328,8 +327,6 @@ TEST_IN_DIR(apply_plans_on_idle_cpus)
         for (size_t w = 0; w < 2; w++)
             bitset_or(&dealt, &plan.workers[w].cpus);
         assert_true(bitset_equal(&dealt, &expected));
-        plan_free(&plan);
-        topo_free(&machine.topo);
     }
 }
 
@@ -337,21 +334,20 @@ TEST_IN_DIR(apply_plans_on_idle_cpus)
 TEST_IN_DIR(apply_plans_near_gpus)
 {
     static const char *const placements[] = {"partition", "gpu-local"};
-    struct machine machine;
     struct topo_gpu gpus[2] = {{.pci_bdf = "0000:01:00.0", .node = 0, .cuda_ordinal = -1},
                                {.pci_bdf = "0000:02:00.0", .node = 1, .cuda_ordinal = -1}};
     struct err err;
-    view_plant(&machine, 2);
-    view_plant_topo(&machine, "node:2 core:2 pu:1");
+    view_plant(2);
+    view_plant_topo("node:2 core:2 pu:1");
     for (size_t w = 0; w < 2; w++)
-        view_add_task(&machine, w, MASK_ALL, 9, 1);
-    view_use_gpu(&machine, 0, 1);
-    view_use_gpu(&machine, 1, 0);
+        view_add_task(w, MASK_ALL, 9, 1);
+    view_use_gpu(0, 1);
+    view_use_gpu(1, 0);
     machine.topo.gpus = gpus;
     machine.topo.ngpus = 2;
     for (int i = 0; i < 2; i++) {
         const struct view_process *leads[2];
-        struct plan plan = {0};
+        AUTO(plan) plan = {0};
         assert_int_equal(apply_find_leads(&machine.view, leads), 2);
         assert_int_equal(
             apply_plan(&machine.view, &machine.topo, leads, 2, placements[i], &plan, &err), 0);
@@ -361,17 +357,14 @@ TEST_IN_DIR(apply_plans_near_gpus)
             assert_true(bitset_equal(&plan.workers[w].cpus, &near));
             assert_int_equal(plan.workers[w].gpu, leads[w]->pid == 100);
         }
-        plan_free(&plan);
     }
     machine.processes[0].gpus = 0;
     const struct view_process *leads[2];
-    struct plan plan = {0};
+    AUTO(plan) plan = {0};
     assert_int_equal(apply_find_leads(&machine.view, leads), 2);
     assert_int_equal(apply_plan(&machine.view, &machine.topo, leads, 2, "gpu-local", &plan, &err),
                      -EINVAL);
     assert_string_equal(err.msg, "which GPU worker 1 uses is not known");
-    plan_free(&plan);
     machine.topo.gpus = NULL;
     machine.topo.ngpus = 0;
-    topo_free(&machine.topo);
 }

@@ -38,7 +38,7 @@ static double last_of(struct metric *metric)
 /* Lines before the block do not count; empty lines are no steps. */
 TEST_IN_DIR(metric_counts_lines_of_a_log)
 {
-    struct metric metric;
+    AUTO(metric) metric;
     struct err err;
     char path[256], next[256];
     (void)snprintf(path, sizeof(path), "%s/at 10:00.log", fixture_dir);
@@ -65,12 +65,11 @@ TEST_IN_DIR(metric_counts_lines_of_a_log)
     open_metric(&metric, "lines:", path, ":^step");
     add(path, "ae", "step 1\nloss\nstep 2\n");
     assert_int_equal((int)last_of(&metric), 2);
-    metric_free(&metric);
 }
 
 TEST_IN_DIR(metric_takes_numbers_of_a_log)
 {
-    struct metric metric;
+    AUTO(metric) metric;
     struct err err;
     char path[256];
     (void)snprintf(path, sizeof(path), "%s/log", fixture_dir);
@@ -86,12 +85,11 @@ TEST_IN_DIR(metric_takes_numbers_of_a_log)
     assert_true(last_of(&metric) == 0.25);
     add(path, "ae", "0 it/s\n");
     assert_int_equal(metric_look(&metric, &err), -EINVAL);
-    metric_free(&metric);
 }
 
 TEST_IN_DIR(metric_asks_commands)
 {
-    struct metric metric;
+    AUTO(metric) metric;
     struct err err;
     char path[256];
     (void)snprintf(path, sizeof(path), "%s/count", fixture_dir);
@@ -112,13 +110,12 @@ TEST_IN_DIR(metric_asks_commands)
     assert_int_equal(metric_look(&metric, &err), -EINVAL);
     add(path, "we", "nan\n");
     assert_int_equal(metric_look(&metric, &err), -EINVAL);
-    metric_free(&metric);
 }
 
 /* A command that closes its output and lives was waited for without end. */
 TEST_IN_DIR(metric_ends_commands_that_stay)
 {
-    struct metric metric;
+    AUTO(metric) metric;
     struct err err;
     struct signals signals = {.fd = -1};
     open_metric(&metric, "rate:echo 5; exec >&-; sleep 1000", "", "");
@@ -126,7 +123,6 @@ TEST_IN_DIR(metric_ends_commands_that_stay)
     signals.interrupted = SIGTERM;
     metric.signals = &signals;
     assert_int_equal(metric_look(&metric, &err), -EINTR);
-    metric_free(&metric);
 }
 
 TEST_IN_DIR(metric_refuses_what_is_no_metric)
@@ -144,15 +140,14 @@ TEST_IN_DIR(metric_refuses_what_is_no_metric)
         {"rate: ", "no command"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct metric metric;
+        AUTO(metric) metric;
         struct err err = {.msg = ""};
         assert_int_equal(metric_parse(cases[i].text, false, &metric, &err), -EINVAL);
         if (!strstr(err.msg, cases[i].why))
             fail_msg("%s: %s", cases[i].text, err.msg);
-        metric_free(&metric);
     }
     /* Reading a pipe would take data from its real reader. */
-    struct metric metric;
+    AUTO(metric) metric;
     struct err err;
     char path[256], text[300];
     (void)snprintf(path, sizeof(path), "%s/pipe", fixture_dir);
@@ -160,5 +155,4 @@ TEST_IN_DIR(metric_refuses_what_is_no_metric)
     (void)snprintf(text, sizeof(text), "lines:%s", path);
     assert_int_equal(metric_parse(text, false, &metric, &err), 0);
     assert_int_equal(metric_begin(&metric, &err), -EINVAL);
-    metric_free(&metric);
 }

@@ -26,7 +26,7 @@ TEST(ab_takes_each_variable_that_doctor_sets)
         const struct variant *variant = parse(change);
         assert_int_equal(variant->env.n, 1);
         assert_string_equal(variant->env.text[0], change + strlen("b=env:"));
-        threads = threads || variant->threads == 3;
+        threads = threads || variant->plan.threads == 3;
     }
     assert_true(n > 10 && threads);
 }

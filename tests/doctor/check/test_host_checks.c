@@ -260,7 +260,7 @@ static void plant_topo(const char *text, struct topo *topo)
 
 TEST_WITHIN(host_shared_cores, set_up, tear_down)
 {
-    struct topo topo;
+    AUTO(topo) topo;
     plant_topo("package:1 l3:1 core:4 pu:2", &topo);
     assert_calm(); /* one core for each thread */
     planted.view.nnodes = 1;
@@ -283,12 +283,11 @@ TEST_WITHIN(host_shared_cores, set_up, tear_down)
     plant_topo("package:1 l3:1 core:2 pu:2", &topo);
     bitset_parse("1,3", &planted.masks[1], NULL);
     assert_null(diagnose("shared_cores"));
-    topo_free(&topo);
 }
 
 TEST_WITHIN(host_gpus, set_up, tear_down)
 {
-    struct topo topo;
+    AUTO(topo) topo;
     struct err err;
     struct gpu_health health;
     const struct topo_options options = {.xml = "package:1 core:8 pu:1",
@@ -321,7 +320,6 @@ TEST_WITHIN(host_gpus, set_up, tear_down)
     planted.host.log.nevents = 2;
     planted.host.log.events = events; /* one event is older than an hour */
     assert_non_null(strstr(diagnose("gpu_xid")->finding.sentence, "Xid 79"));
-    topo_free(&topo);
 }
 
 TEST_WITHIN(host_hung, set_up, tear_down)

@@ -109,7 +109,7 @@ static void make(const pid_t *pids, size_t n, struct live *live)
 
 TEST_WITHIN(live_trees, set_up, NULL)
 {
-    struct live live;
+    AUTO(live) live;
     const double busy[] = {NAN, 0.5};
     make(NULL, 0, &live);
     assert_int_equal(live.nworkers, 2);
@@ -126,12 +126,11 @@ TEST_WITHIN(live_trees, set_up, NULL)
     live_set_gpus(&live, busy, 2);
     assert_true(isnan(one->gpu_busy) && other->gpu_busy == 0.5);
     assert_true(fabs(live.busy - 0.525) < 1e-9 && live.own == 0.001);
-    live_free(&live);
 }
 
 TEST_WITHIN(live_named_processes, set_up, NULL)
 {
-    struct live live;
+    AUTO(live) live;
     const pid_t pids[] = {101};
     planted.tasks[1].oncpu_s = planted.tasks[1].wait_s =
         0; /* named on the command line, so shown although it is idle */
@@ -142,12 +141,11 @@ TEST_WITHIN(live_named_processes, set_up, NULL)
     live_free(&live);
     make(NULL, 0, &live);
     assert_int_equal(live.workers[0].nprocesses, 1);
-    live_free(&live);
 }
 
 TEST_WITHIN(live_because_of_another, set_up, NULL)
 {
-    struct live live;
+    AUTO(live) live;
     planted.tasks[0] = planted.tasks[1] = (struct view_task){.tid = 100,
                                                              .mask = 0,
                                                              .oncpu_s = 0.1,
@@ -158,12 +156,11 @@ TEST_WITHIN(live_because_of_another, set_up, NULL)
     planted.processes[0].cpu_s = planted.processes[1].cpu_s = 0.1;
     make(NULL, 0, &live);
     assert_string_equal(live.workers[0].wait_cause, "200 other");
-    live_free(&live);
 }
 
 static char *drawn(const struct live_style *style)
 {
-    struct live live;
+    AUTO(live) live;
     char *text = NULL;
     size_t size = 0;
     make(NULL, 0, &live);
@@ -171,13 +168,12 @@ static char *drawn(const struct live_style *style)
     assert_non_null(out);
     live_print(&live, style, out);
     (void)fclose(out);
-    live_free(&live);
     return text;
 }
 
 TEST_WITHIN(top_as_text, set_up, NULL)
 {
-    char *text = drawn(&(struct live_style){.line_end = "\n"});
+    FREED char *text = drawn(&(struct live_style){.line_end = "\n"});
     assert_string_equal(
         text, "2 workers, 4 CPUs 52% busy, 0% stolen, load 3.0, pressure 25%, own 0.10%\n"
               "     PID NAME             THR    ON QUEUE BLOCK MOVES QUOTA  GPU BECAUSE OF\n"
@@ -188,7 +184,6 @@ TEST_WITHIN(top_as_text, set_up, NULL)
               "     100 .#\n"
               "     200 ...+\n"
               " workers .1.1\n");
-    free(text);
 }
 
 static unsigned count_lines(const char *text)
@@ -211,7 +206,7 @@ TEST_WITHIN(top_fits_any_terminal, set_up, NULL)
             free(text);
         }
     /* One mark for two CPUs shows the busier one. */
-    char *text = drawn(&(struct live_style){.columns = 11, .line_end = "\n"});
+    FREED char *text = drawn(&(struct live_style){.columns = 11, .line_end = "\n"});
     assert_non_null(strstr(text, "     100 #\n"));
     assert_non_null(strstr(text, "     200 .+\n"));
     free(text);
@@ -221,19 +216,16 @@ TEST_WITHIN(top_fits_any_terminal, set_up, NULL)
     free(text);
     text = drawn(&(struct live_style){.line_end = "\n", .rows = 4});
     assert_non_null(strstr(text, "and 2 more"));
-    free(text);
 }
 
 TEST_WITHIN(top_as_json, set_up, NULL)
 {
-    struct live live;
+    AUTO(live) live;
     make(NULL, 0, &live);
-    json_t *json = live_to_json(&live);
+    json_auto_t *json = live_to_json(&live);
     assert_non_null(json);
     const json_t *one = json_array_get(json_object_get(json, "workers"), 0);
     assert_int_equal(json_integer_value(json_object_get(one, "pid")), 100);
     assert_true(json_is_null(json_object_get(one, "throttled")));
     assert_true(json_real_value(json_object_get(json_object_get(one, "used"), "1")) > 0.8);
-    json_decref(json);
-    live_free(&live);
 }

@@ -14,19 +14,19 @@ struct words {
 
 /* `n` ranks on a machine of two CPUs, both busy; `spins` and `calls` of 1000 samples each. Process
  * 0 is what started them. */
-static void plant_ranks(struct machine *machine, unsigned n, struct words launcher,
-                        struct words settings, unsigned spins, unsigned calls)
+static void plant_ranks(unsigned n, struct words launcher, struct words settings, unsigned spins,
+                        unsigned calls)
 {
     static char job[] = "./job";
-    view_plant(machine, n + 1);
-    machine->view.online = view_range(0, 1);
-    machine->view.ncpus = 2;
-    machine->processes[0].mask = MASK_LOW;
-    machine->processes[0].command = launcher.text;
-    machine->processes[0].command_size = launcher.size;
+    view_plant(n + 1);
+    machine.view.online = view_range(0, 1);
+    machine.view.ncpus = 2;
+    machine.processes[0].mask = MASK_LOW;
+    machine.processes[0].command = launcher.text;
+    machine.processes[0].command_size = launcher.size;
     for (size_t r = 1; r <= n; r++) {
-        struct view_process *rank = &machine->processes[r];
-        view_add_task(machine, r, MASK_LOW, 19.8 / n, 10 - 19.8 / n);
+        struct view_process *rank = &machine.processes[r];
+        view_add_task(r, MASK_LOW, 19.8 / n, 10 - 19.8 / n);
         rank->mask = rank->parent_mask = MASK_LOW;
         rank->parent = 100;
         rank->command = job;
@@ -38,26 +38,25 @@ static void plant_ranks(struct machine *machine, unsigned n, struct words launch
         rank->calls = calls;
     }
     for (unsigned cpu = 0; cpu < 2; cpu++)
-        view_occupy(machine, cpu, 9.9);
+        view_occupy(cpu, 9.9);
 }
 
 #define MPIRUN OF("/opt/bin/mpirun.openmpi\0-n\0003\0./my job")
 #define OPEN_MPI OF("OMPI_COMM_WORLD_SIZE=3\0OMPI_COMM_WORLD_RANK=0\0OMPI_MCA_mpi_oversubscribe=0")
 
-static bool has_words(const struct diagnosis *diagnosis, const char *words)
+static bool has_words(const char *words)
 {
     bool has = false;
-    for (size_t i = 0; i < diagnosis->n; i++)
-        has |= strstr(diagnosis->all[i].finding.sentence, words) != NULL;
+    for (size_t i = 0; i < diagnosis.n; i++)
+        has |= strstr(diagnosis.all[i].finding.sentence, words) != NULL;
     return has;
 }
 
 /* As four ranks on two CPUs, which did 1/37 of the work of two. */
 TEST(ranks_that_poll_for_each_other_are_named)
 {
-    struct machine machine;
-    plant_ranks(&machine, 3, MPIRUN, OPEN_MPI, 970, 10);
-    struct diagnosis diagnosis = view_judge(&machine);
+    plant_ranks(3, MPIRUN, OPEN_MPI, 970, 10);
+    view_judge();
     const struct found *found = &diagnosis.all[0];
     assert_string_equal(found->finding.id, "ranks_poll");
     assert_int_equal(found->finding.severity, FINDING_BAD);
@@ -70,9 +69,8 @@ TEST(ranks_that_poll_for_each_other_are_named)
     assert_non_null(found->gain.at_least);
     assert_non_null(strstr(found->finding.sentence,
                            "3 ranks share 2 CPUs (0-1), and poll for 96% of their CPU time"));
-    assert_false(has_words(&diagnosis, "same total"));
-    assert_null(view_look_for(&diagnosis, "masks_overlap"));
-    diagnosis_free(&diagnosis);
+    assert_false(has_words("same total"));
+    assert_null(view_look_for("masks_overlap"));
 }
 
 /* They lose little if they yield, have a CPU each, or compute. */
@@ -82,27 +80,23 @@ TEST(ranks_that_do_not_lose_are_left_alone)
         unsigned n, spins, calls;
     } cases[] = {{3, 560, 520}, {2, 970, 10}, {3, 100, 10}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct machine machine;
-        plant_ranks(&machine, cases[i].n, MPIRUN, OPEN_MPI, cases[i].spins, cases[i].calls);
-        struct diagnosis diagnosis = view_judge(&machine);
-        assert_null(view_look_for(&diagnosis, "ranks_poll"));
+        plant_ranks(cases[i].n, MPIRUN, OPEN_MPI, cases[i].spins, cases[i].calls);
+        view_judge();
+        assert_null(view_look_for("ranks_poll"));
         if (diagnosis_is_bad(&diagnosis))
             fail_msg("%s", diagnosis.all[0].finding.sentence);
-        assert_int_equal(has_words(&diagnosis, "same total"), cases[i].spins == 100);
-        diagnosis_free(&diagnosis);
+        assert_int_equal(has_words("same total"), cases[i].spins == 100);
     }
 }
 
 /* No gain beyond the rank that computes most, such as the one that the others wait for. */
 TEST(the_busiest_rank_limits_the_gain)
 {
-    struct machine machine;
-    plant_ranks(&machine, 3, MPIRUN, OPEN_MPI, 990, 0);
+    plant_ranks(3, MPIRUN, OPEN_MPI, 990, 0);
     machine.processes[2].spins = 0;
-    struct diagnosis diagnosis = view_judge(&machine);
+    view_judge();
     assert_true(fabs(diagnosis.all[0].gain.times - 10 / 6.6) < 1e-9);
     assert_null(diagnosis.all[0].gain.at_least);
-    diagnosis_free(&diagnosis);
 }
 
 /* Without a known setting, the launcher's own line has fewer ranks; no line if it does not name
@@ -123,13 +117,11 @@ TEST(launchers_start_fewer_ranks)
         {OF("slurmstepd: [7.0]"), OF("SLURM_JOB_ID=7\0SLURM_PROCID=0"), "srun --ntasks=2 ./job"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct machine machine;
-        plant_ranks(&machine, 3, cases[i].launcher, cases[i].settings, 900, 0);
-        struct diagnosis diagnosis = view_judge(&machine);
+        plant_ranks(3, cases[i].launcher, cases[i].settings, 900, 0);
+        view_judge();
         assert_string_equal(diagnosis.all[0].finding.id, "ranks_poll");
         assert_string_equal(diagnosis.all[0].finding.command, cases[i].command);
         assert_int_equal(diagnosis.all[0].env_changes.n, 0);
-        diagnosis_free(&diagnosis);
     }
 }
 
@@ -157,21 +149,19 @@ TEST(a_job_is_known_by_its_environment_too)
         {{OF("A="), OF("A="), OF("A=")}, false, 0},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct machine machine;
-        plant_ranks(&machine, 3, OF("bash"), OF(""), 900, 0);
+        plant_ranks(3, OF("bash"), OF(""), 900, 0);
         for (size_t r = 0; r < 3; r++) {
             machine.processes[r + 1].settings = cases[i].settings[r].text;
             machine.processes[r + 1].settings_size = cases[i].settings[r].size;
             machine.processes[r + 1].parent = cases[i].is_one_parent ? 100 : 200 + (int)r;
         }
-        struct diagnosis diagnosis = view_judge(&machine);
-        const struct found *found = view_look_for(&diagnosis, "ranks_poll");
+        view_judge();
+        const struct found *found = view_look_for("ranks_poll");
         assert_int_equal(found ? found->npids : 0, cases[i].npids);
         if (cases[i].npids == 2)
             assert_non_null(strstr(found->finding.sentence, "2 ranks share 2 CPUs (0-1) with 1 "
                                                             "other that polls, and poll for 90%"));
-        assert_false(has_words(&diagnosis, "same total"));
-        diagnosis_free(&diagnosis);
+        assert_false(has_words("same total"));
     }
 }
 
@@ -188,49 +178,43 @@ TEST(without_samples_their_mpi_decides)
                  {LIBRARY_MPI, OF("OMPI_COMM_WORLD_RANK=0\0OMPI_MCA_mpi_yield_when_idle=1"), false},
                  {0, OPEN_MPI, false}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct machine machine;
-        plant_ranks(&machine, 3, MPIRUN, cases[i].settings, 0, 0);
+        plant_ranks(3, MPIRUN, cases[i].settings, 0, 0);
         for (size_t r = 1; r <= 3; r++) {
             machine.processes[r].samples = 0;
             machine.about[r].libraries = cases[i].libraries;
         }
-        struct diagnosis diagnosis = view_judge(&machine);
-        const struct found *found = view_look_for(&diagnosis, "ranks_poll");
+        view_judge();
+        const struct found *found = view_look_for("ranks_poll");
         assert_int_equal(found != NULL, cases[i].is_named);
         if (found) {
             assert_int_equal(found->finding.severity, FINDING_DOUBT);
             assert_true(isnan(found->gain.times));
         } else
-            assert_true(has_words(&diagnosis, "No samples show"));
-        assert_false(has_words(&diagnosis, "same total"));
-        diagnosis_free(&diagnosis);
+            assert_true(has_words("No samples show"));
+        assert_false(has_words("same total"));
     }
 }
 
 /* Processes that take two thirds of the CPUs would take as much of what polling leaves. */
 TEST(others_take_their_share_of_the_gain)
 {
-    struct machine machine;
-    plant_ranks(&machine, 3, MPIRUN, OPEN_MPI, 600, 0);
+    plant_ranks(3, MPIRUN, OPEN_MPI, 600, 0);
     for (size_t r = 1; r <= 3; r++)
         machine.tasks[r][0].oncpu_s = 2.2;
-    struct diagnosis diagnosis = view_judge(&machine);
+    view_judge();
     assert_true(diagnosis.all[0].gain.times > 1.3 && diagnosis.all[0].gain.times <= 1.5);
-    diagnosis_free(&diagnosis);
 }
 
 /* Ranks that poll beside a process of another kind: only they are named, with their own share. */
 TEST(others_do_not_dilute_a_job)
 {
-    struct machine machine;
-    plant_ranks(&machine, 3, OF("bash"), OF("RANK=0\0WORLD_SIZE=2"), 900, 0);
+    plant_ranks(3, OF("bash"), OF("RANK=0\0WORLD_SIZE=2"), 900, 0);
     machine.processes[3].settings_size = machine.processes[3].spins = 0;
     for (size_t r = 1; r <= 2; r++)
         machine.tasks[r][0] = (struct view_task){.mask = 0, .oncpu_s = 1, .wait_s = 9};
-    struct diagnosis diagnosis = view_judge(&machine);
-    const struct found *found = view_look_for(&diagnosis, "ranks_poll");
+    view_judge();
+    const struct found *found = view_look_for("ranks_poll");
     assert_non_null(found);
     assert_int_equal(found->npids, 2);
     assert_float_equal(found->cost, 0.9, 1e-9);
-    diagnosis_free(&diagnosis);
 }

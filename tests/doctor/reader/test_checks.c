@@ -7,61 +7,53 @@
 
 TEST(workers_on_cpus_of_their_own_have_no_finding)
 {
-    struct machine machine;
-    view_plant(&machine, 2);
+    view_plant(2);
     for (size_t w = 0; w < 2; w++) {
         machine.processes[w].mask = machine.processes[w].parent_mask = w ? MASK_HIGH : MASK_LOW;
         for (int t = 0; t < 2; t++)
-            view_add_task(&machine, w, w ? MASK_HIGH : MASK_LOW, 9.8, 0.1);
+            view_add_task(w, w ? MASK_HIGH : MASK_LOW, 9.8, 0.1);
     }
     for (unsigned cpu = 0; cpu < CPUS; cpu++)
-        view_occupy(&machine, cpu, 9.9);
-    struct diagnosis diagnosis = view_judge(&machine);
+        view_occupy(cpu, 9.9);
+    view_judge();
     assert_int_equal(diagnosis.n, 0);
-    diagnosis_free(&diagnosis);
 }
 
 /* Two processes of one thread each on a large machine: they share all CPUs, and neither waits. */
 TEST(masks_that_overlap_without_waiting_are_no_finding)
 {
-    struct machine machine;
-    view_plant(&machine, 2);
-    view_add_task(&machine, 0, MASK_ALL, 9.9, 0.05);
-    view_add_task(&machine, 1, MASK_ALL, 9.9, 0.05);
-    struct diagnosis diagnosis = view_judge(&machine);
+    view_plant(2);
+    view_add_task(0, MASK_ALL, 9.9, 0.05);
+    view_add_task(1, MASK_ALL, 9.9, 0.05);
+    view_judge();
     assert_int_equal(diagnosis.n, 0);
-    diagnosis_free(&diagnosis);
 }
 
 TEST(who_may_not_bind_others_is_told_to_ask_root)
 {
-    struct machine machine;
-    view_plant(&machine, 2);
-    view_plant_topo(&machine, "node:2 core:2 pu:1");
+    view_plant(2);
+    view_plant_topo("node:2 core:2 pu:1");
     machine.view.uid = machine.processes[0].uid = 1000;
     machine.processes[1].uid = 1001;
     for (size_t w = 0; w < 2; w++)
         for (int t = 0; t < 4; t++)
-            view_add_task(&machine, w, MASK_ALL, 5, 5);
-    struct diagnosis diagnosis = view_judge(&machine);
-    const struct found *found = view_look_for(&diagnosis, "masks_overlap");
+            view_add_task(w, MASK_ALL, 5, 5);
+    view_judge();
+    const struct found *found = view_look_for("masks_overlap");
     assert_non_null(found);
     assert_string_equal(found->finding.command,
                         "taskset -acp 0-1 100 && sudo taskset -acp 2-3 101");
-    diagnosis_free(&diagnosis);
-    topo_free(&machine.topo);
 }
 
 /* Hidden processes are reported once, with the CPU time that was not attributed; the verdict is not
  * "no problem". */
 TEST(what_is_hidden_is_told)
 {
-    struct machine machine;
     char unread[DOCTOR_UNREAD_MAX];
     const struct diagnosis none = {0};
-    view_plant(&machine, 1);
-    view_occupy(&machine, 0, 10);
-    view_occupy(&machine, 1, 5);
+    view_plant(1);
+    view_occupy(0, 10);
+    view_occupy(1, 5);
     machine.processes[0].cpu_s = 5;
     assert_float_equal(view_unattributed_s(&machine.view), 10, 1e-9);
     assert_string_equal(doctor_format_unread(&machine.view, unread, sizeof(unread)), "");
@@ -84,54 +76,49 @@ TEST(what_is_hidden_is_told)
  * process and for the other thread. */
 TEST(blame_is_split_as_the_cpu_was)
 {
-    struct machine machine;
-    view_plant(&machine, 1);
+    view_plant(1);
     machine.processes[0].mask = 2;
-    view_add_task(&machine, 0, 2, 2.5, 7.5);
-    view_add_task(&machine, 0, 2, 2.5, 7.5);
-    view_occupy(&machine, 3, 10);
-    view_occupy(&machine, 2, 10);
-    struct diagnosis diagnosis = view_judge(&machine);
-    const struct found *found = view_look_for(&diagnosis, "run_queue");
+    view_add_task(0, 2, 2.5, 7.5);
+    view_add_task(0, 2, 2.5, 7.5);
+    view_occupy(3, 10);
+    view_occupy(2, 10);
+    view_judge();
+    const struct found *found = view_look_for("run_queue");
     assert_non_null(found);
     assert_string_equal(found->finding.evidence,
                         "own threads 33%, others 67%, quota 0.00%, hypervisor 0.00%");
     assert_float_equal(found->cost, 0.75, 1e-9);
-    diagnosis_free(&diagnosis);
 }
 
 TEST(no_thread_waits_for_itself)
 {
-    struct machine machine;
-    view_plant(&machine, 1);
+    view_plant(1);
     machine.processes[0].mask = 2;
-    view_add_task(&machine, 0, 2, 7.5, 2.5);
-    view_occupy(&machine, 2, 10);
-    struct diagnosis diagnosis = view_judge(&machine);
-    const struct found *found = view_look_for(&diagnosis, "run_queue");
+    view_add_task(0, 2, 7.5, 2.5);
+    view_occupy(2, 10);
+    view_judge();
+    const struct found *found = view_look_for("run_queue");
     assert_non_null(found);
     assert_string_equal(found->finding.evidence,
                         "own threads 0.00%, others 100%, quota 0.00%, hypervisor 0.00%");
-    diagnosis_free(&diagnosis);
 }
 
 /* Under lxcfs CPU 2 has another number, so its times are unknown. Still both wait. */
 TEST(on_a_cpu_without_times_those_that_are_watched_are_to_blame)
 {
-    struct machine machine;
-    struct checker checker;
+    ENDED_BY(checker_close) struct checker checker;
     struct err err;
-    view_plant(&machine, 2);
+    const char *wait_cause;
+    view_plant(2);
     machine.view.ncpus = 1;
     for (size_t w = 0; w < 2; w++) {
         machine.processes[w].mask = 2;
-        view_add_task(&machine, w, 2, 4, 6.1);
+        view_add_task(w, 2, 4, 6.1);
         (void)snprintf(machine.processes[w].name, VIEW_NAME_MAX, "python3");
     }
     assert_int_equal(checker_open(&machine.view, &checker, &err), 0);
-    const char *wait_cause = check_format_cause(&checker, 0);
+    wait_cause = check_format_cause(&checker, 0);
     assert_string_equal(wait_cause, "101 python3");
-    checker_close(&checker);
 }
 
 struct away {
@@ -147,17 +134,16 @@ struct away {
 /* One worker on CPU 2, and `backup`, which is not watched, in its way; `away` says what differs. */
 static void expect_away_of(const struct away *away, const char *command)
 {
-    struct machine machine;
     const bool everywhere = away->everywhere;
-    view_plant(&machine, 1);
+    view_plant(1);
     machine.view.uid = away->user;
     machine.view.is_root = away->is_root;
     machine.processes[0].mask = everywhere ? MASK_ALL : 2;
-    view_add_task(&machine, 0, 2, 5, 5);
+    view_add_task(0, 2, 5, 5);
     if (everywhere)
-        view_add_task(&machine, 0, MASK_ALL, 9, 1);
+        view_add_task(0, MASK_ALL, 9, 1);
     for (unsigned cpu = everywhere ? 0 : 2; cpu < (everywhere ? CPUS : 3); cpu++)
-        view_occupy(&machine, cpu, 10);
+        view_occupy(cpu, 10);
     machine.processes[1] = (struct view_process){.pid = 900,
                                                  .parent = 1,
                                                  .name = "backup",
@@ -172,13 +158,12 @@ static void expect_away_of(const struct away *away, const char *command)
                                                  .cpu_s = 5,
                                                  .cgroup = {-1, -1, -1}};
     machine.view.nprocesses = 2;
-    struct diagnosis diagnosis = view_judge(&machine);
-    const struct found *found = view_look_for(&diagnosis, "run_queue");
+    view_judge();
+    const struct found *found = view_look_for("run_queue");
     assert_non_null(found);
     assert_string_equal(found->finding.command, command);
     if (away->expected)
         assert_non_null(strstr(found->finding.sentence, away->expected));
-    diagnosis_free(&diagnosis);
 }
 
 static void expect_away(int mask, uint64_t gpus, bool everywhere, const char *command)
@@ -238,12 +223,11 @@ TEST(whose_is_in_the_way_is_told)
 /* Linux has a niceness for each thread. Real-time threads ignore it, and its maximum is 19. */
 TEST(renice_is_told_where_it_helps)
 {
-    struct machine machine;
     for (int way = 0; way < 3; way++) {
-        view_plant(&machine, 1);
-        view_add_task(&machine, 0, MASK_ALL, 9, 9);
+        view_plant(1);
+        view_add_task(0, MASK_ALL, 9, 9);
         for (unsigned cpu = 0; cpu < CPUS; cpu++)
-            view_occupy(&machine, cpu, 10);
+            view_occupy(cpu, 10);
         machine.processes[1] = (struct view_process){.pid = 900,
                                                      .parent = 1,
                                                      .name = "backup",
@@ -257,23 +241,21 @@ TEST(renice_is_told_where_it_helps)
                                                      .cpu_s = 5,
                                                      .cgroup = {-1, -1, -1}};
         machine.view.nprocesses = 2;
-        struct diagnosis diagnosis = view_judge(&machine);
-        const struct found *found = view_look_for(&diagnosis, "run_queue");
+        view_judge();
+        const struct found *found = view_look_for("run_queue");
         assert_non_null(found);
         assert_string_equal(found->finding.command,
                             way ? "" : "renice -n 19 -p $(ls /proc/900/task)");
         assert_true((strstr(found->finding.sentence, "backup (900, real-time)") != NULL) ==
                     (way == 1));
-        diagnosis_free(&diagnosis);
     }
 }
 
 TEST(quota_and_hypervisor_are_blamed)
 {
-    struct machine machine;
-    view_plant(&machine, 1);
+    view_plant(1);
     machine.processes[0].mask = 2;
-    view_add_task(&machine, 0, 2, 2, 8);
+    view_add_task(0, 2, 2, 8);
     machine.group = (struct view_cgroup){.path = "/sys/fs/cgroup/a",
                                          .parent = -1,
                                          .v2 = true,
@@ -284,25 +266,23 @@ TEST(quota_and_hypervisor_are_blamed)
     machine.view.ncgroups = 1;
     machine.processes[0].cgroup[CGROUP_CPU] = 0;
     machine.cpus[2] = (struct view_cpu){.os_cpu = 2, .user_s = 2, .steal_s = 2, .idle_s = 6};
-    struct diagnosis diagnosis = view_judge(&machine);
-    const struct found *queue = view_look_for(&diagnosis, "run_queue");
+    view_judge();
+    const struct found *queue = view_look_for("run_queue");
     assert_non_null(queue);
     assert_string_equal(queue->finding.evidence,
                         "own threads 0.00%, others 0.00%, quota 50%, hypervisor 50%");
-    const struct found *throttled = view_look_for(&diagnosis, "throttled");
+    const struct found *throttled = view_look_for("throttled");
     assert_non_null(throttled);
     assert_non_null(strstr(throttled->finding.command, "/sys/fs/cgroup/a/cpu.max"));
-    diagnosis_free(&diagnosis);
 }
 
 /* Four threads on two CPUs: each CPU was stopped for 80% of the time while two threads waited on
  * it. Other processes on these CPUs are not to blame. */
 TEST(quota_that_was_used_up_is_to_blame)
 {
-    struct machine machine;
-    view_plant(&machine, 1);
+    view_plant(1);
     for (int t = 0; t < 4; t++)
-        view_add_task(&machine, 0, MASK_LOW, 0.5, 9.5);
+        view_add_task(0, MASK_LOW, 0.5, 9.5);
     machine.group = (struct view_cgroup){.path = "/sys/fs/cgroup/a",
                                          .parent = -1,
                                          .v2 = true,
@@ -312,26 +292,23 @@ TEST(quota_that_was_used_up_is_to_blame)
                                          .throttled_s = 16};
     machine.view.ncgroups = 1;
     machine.processes[0].cgroup[CGROUP_CPU] = 0;
-    view_occupy(&machine, 0, 8);
-    view_occupy(&machine, 1, 8);
-    struct diagnosis diagnosis = view_judge(&machine);
-    const struct found *queue = view_look_for(&diagnosis, "run_queue");
+    view_occupy(0, 8);
+    view_occupy(1, 8);
+    view_judge();
+    const struct found *queue = view_look_for("run_queue");
     assert_non_null(queue);
     assert_non_null(strstr(queue->finding.sentence, "mostly because of the quota of its cgroup"));
     assert_non_null(strstr(queue->finding.evidence, "quota 96%"));
     /* The report does not recommend two sizes for the team. */
-    assert_non_null(
-        strstr(view_look_for(&diagnosis, "team_over_quota")->finding.sentence, "Start it with 1."));
-    diagnosis_free(&diagnosis);
+    assert_non_null(strstr(view_look_for("team_over_quota")->finding.sentence, "Start it with 1."));
 }
 
 /* Four threads under a quota of `quota` CPUs, which stops them now and then. */
 static bool is_over(double quota)
 {
-    struct machine machine;
-    view_plant(&machine, 1);
+    view_plant(1);
     for (int t = 0; t < 4; t++)
-        view_add_task(&machine, 0, MASK_LOW, 8, 1);
+        view_add_task(0, MASK_LOW, 8, 1);
     machine.group = (struct view_cgroup){.path = "/sys/fs/cgroup/a",
                                          .parent = -1,
                                          .v2 = true,
@@ -341,9 +318,8 @@ static bool is_over(double quota)
                                          .throttled_s = 1};
     machine.view.ncgroups = 1;
     machine.processes[0].cgroup[CGROUP_CPU] = 0;
-    struct diagnosis diagnosis = view_judge(&machine);
-    bool is_reported = view_look_for(&diagnosis, "team_over_quota") != NULL;
-    diagnosis_free(&diagnosis);
+    view_judge();
+    bool is_reported = view_look_for("team_over_quota") != NULL;
     return is_reported;
 }
 
@@ -355,177 +331,154 @@ TEST(team_over_quota_is_larger_than_it)
 
 TEST(idle_beside_names_the_mask_of_the_process)
 {
-    struct machine machine;
-    view_plant(&machine, 1);
-    view_add_task(&machine, 0, 1, 5, 5);
-    view_add_task(&machine, 0, 1, 5, 5);
-    view_occupy(&machine, 1, 10);
-    struct diagnosis diagnosis = view_judge(&machine);
-    const struct found *found = view_look_for(&diagnosis, "idle_beside_queue");
+    view_plant(1);
+    view_add_task(0, 1, 5, 5);
+    view_add_task(0, 1, 5, 5);
+    view_occupy(1, 10);
+    view_judge();
+    const struct found *found = view_look_for("idle_beside_queue");
     assert_non_null(found);
     assert_string_equal(found->finding.command, "taskset -acp 0-3 100");
-    diagnosis_free(&diagnosis);
 }
 
 TEST(far_from_its_gpu)
 {
-    struct machine machine;
-    view_plant(&machine, 1);
-    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
-    view_use_gpu(&machine, 0, 0);
-    struct diagnosis diagnosis = view_judge(&machine);
-    const struct found *found = view_look_for(&diagnosis, "far_from_gpu");
+    view_plant(1);
+    view_add_task(0, MASK_HIGH, 9, 0);
+    view_use_gpu(0, 0);
+    view_judge();
+    const struct found *found = view_look_for("far_from_gpu");
     assert_non_null(found);
     assert_true(isnan(found->cost));
     assert_string_equal(found->finding.command, "taskset -acp 0-1 100");
-    assert_null(view_look_for(&diagnosis, "shut_out_of_gpu"));
-    diagnosis_free(&diagnosis);
+    assert_null(view_look_for("shut_out_of_gpu"));
     machine.tasks[0][0].mask = MASK_LOW; /* the state after the command */
-    diagnosis = view_judge(&machine);
+    view_judge();
     assert_int_equal(diagnosis.n, 0);
-    diagnosis_free(&diagnosis);
 }
 
 /* A process that drives GPUs of both nodes is near one of them, on any CPU. */
 TEST(near_one_of_its_gpus)
 {
-    struct machine machine;
-    view_plant(&machine, 1);
-    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
-    view_use_gpu(&machine, 0, 0);
-    view_use_gpu(&machine, 0, 1);
-    struct diagnosis diagnosis = view_judge(&machine);
+    view_plant(1);
+    view_add_task(0, MASK_HIGH, 9, 0);
+    view_use_gpu(0, 0);
+    view_use_gpu(0, 1);
+    view_judge();
     assert_int_equal(diagnosis.n, 0);
-    diagnosis_free(&diagnosis);
 }
 
 TEST(cpuset_without_cpus_of_the_gpu)
 {
-    struct machine machine;
-    view_plant(&machine, 1);
-    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
-    view_use_gpu(&machine, 0, 0);
+    view_plant(1);
+    view_add_task(0, MASK_HIGH, 9, 0);
+    view_use_gpu(0, 0);
     machine.group = (struct view_cgroup){
         .path = "/sys/fs/cgroup/a", .parent = -1, .quota_cpus = NAN, .cpus = view_range(2, 3)};
     machine.view.ncgroups = 1;
     machine.processes[0].cgroup[CGROUP_CPUSET] = 0;
-    struct diagnosis diagnosis = view_judge(&machine);
-    assert_non_null(view_look_for(&diagnosis, "shut_out_of_gpu"));
-    assert_null(view_look_for(&diagnosis, "far_from_gpu"));
-    diagnosis_free(&diagnosis);
+    view_judge();
+    assert_non_null(view_look_for("shut_out_of_gpu"));
+    assert_null(view_look_for("far_from_gpu"));
 }
 
 TEST(pages_on_another_node)
 {
-    struct machine machine;
-    view_plant(&machine, 1);
-    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
+    view_plant(1);
+    view_add_task(0, MASK_HIGH, 9, 0);
     machine.about[0].pages_known = true;
     machine.about[0].mems = view_range(0, 1);
     machine.about[0].node_bytes[0] = UINT64_C(3) << 30;
     machine.about[0].node_bytes[1] = UINT64_C(1) << 30;
-    struct diagnosis diagnosis = view_judge(&machine);
-    const struct found *found = view_look_for(&diagnosis, "far_pages");
+    view_judge();
+    const struct found *found = view_look_for("far_pages");
     assert_non_null(found);
     assert_string_equal(found->finding.evidence, "75% of its memory (3 GiB) is not on node 1");
     assert_string_equal(found->finding.command, "migratepages 100 0 1");
-    diagnosis_free(&diagnosis);
     machine.about[0].node_bytes[0] = 1 << 20;
-    diagnosis = view_judge(&machine);
+    view_judge();
     assert_int_equal(diagnosis.n, 0);
-    diagnosis_free(&diagnosis);
 }
 
 /* Of a node without memory, or whose memory it may not use, nothing can be moved to its threads. */
 TEST(pages_of_a_node_without_memory)
 {
-    struct machine machine;
     for (int refused = 0; refused < 2; refused++) {
-        view_plant(&machine, 1);
-        view_add_task(&machine, 0, MASK_HIGH, 9, 0);
+        view_plant(1);
+        view_add_task(0, MASK_HIGH, 9, 0);
         machine.view.memory_nodes = view_range(0, (unsigned)refused);
         machine.about[0].pages_known = true;
         machine.about[0].mems = view_range(0, (unsigned)!refused);
         machine.about[0].node_bytes[0] = UINT64_C(3) << 30;
-        struct diagnosis diagnosis = view_judge(&machine);
-        const struct found *found = view_look_for(&diagnosis, "far_pages");
+        view_judge();
+        const struct found *found = view_look_for("far_pages");
         assert_non_null(found);
         assert_string_equal(found->finding.evidence,
                             "it runs on node 1, and its memory (3 GiB) is on node 0");
         assert_string_equal(found->finding.command, "taskset -acp 0-1 100");
-        diagnosis_free(&diagnosis);
-        view_add_task(&machine, 0, MASK_LOW, 9, 0); /* its memory is near some of its threads */
-        diagnosis = view_judge(&machine);
-        assert_null(view_look_for(&diagnosis, "far_pages"));
-        diagnosis_free(&diagnosis);
+        view_add_task(0, MASK_LOW, 9, 0); /* its memory is near some of its threads */
+        view_judge();
+        assert_null(view_look_for("far_pages"));
     }
 }
 
 /* A GPU's memory is a node without CPUs; pages that the GPU fetched should stay there. */
 TEST(pages_on_a_node_without_cpus)
 {
-    struct machine machine;
-    view_plant(&machine, 1);
-    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
+    view_plant(1);
+    view_add_task(0, MASK_HIGH, 9, 0);
     machine.view.nnodes = 3;
     machine.about[0].pages_known = true;
     machine.about[0].mems = view_range(0, 2);
     machine.about[0].node_bytes[1] = UINT64_C(1) << 30;
     machine.about[0].node_bytes[2] = UINT64_C(60) << 30;
-    struct diagnosis diagnosis = view_judge(&machine);
+    view_judge();
     assert_int_equal(diagnosis.n, 0);
-    diagnosis_free(&diagnosis);
     machine.about[0].node_bytes[0] = UINT64_C(3) << 30;
-    diagnosis = view_judge(&machine);
-    const struct found *found = view_look_for(&diagnosis, "far_pages");
+    view_judge();
+    const struct found *found = view_look_for("far_pages");
     assert_non_null(found);
     assert_string_equal(found->finding.evidence, "75% of its memory (3 GiB) is not on node 1");
     assert_string_equal(found->finding.command, "migratepages 100 0 1");
-    diagnosis_free(&diagnosis);
 }
 
 /* A launcher that only waits leads no processes; a worker leads its loaders. */
 TEST(busy_parents_lead)
 {
-    struct machine machine;
-    view_plant(&machine, 3);
+    view_plant(3);
     machine.processes[1].parent = 100;
     machine.processes[2].parent = 101;
-    view_add_task(&machine, 0, MASK_ALL, 0.01, 0);
-    view_add_task(&machine, 1, MASK_ALL, 9, 0);
-    view_add_task(&machine, 2, MASK_ALL, 9, 0);
+    view_add_task(0, MASK_ALL, 0.01, 0);
+    view_add_task(1, MASK_ALL, 9, 0);
+    view_add_task(2, MASK_ALL, 9, 0);
     assert_ptr_equal(view_lead(&machine.view, &machine.processes[2]), &machine.processes[1]);
     assert_ptr_equal(view_lead(&machine.view, &machine.processes[1]), &machine.processes[1]);
 }
 
 TEST(what_costs_most_comes_first)
 {
-    struct machine machine;
     static char settings[] = "PYTHONDEVMODE=1";
-    view_plant(&machine, 1);
+    view_plant(1);
     machine.processes[0].settings = settings;
     machine.processes[0].settings_size = sizeof(settings);
-    view_add_task(&machine, 0, 1, 5, 5);
-    view_add_task(&machine, 0, 1, 5, 5);
-    struct diagnosis diagnosis = view_judge(&machine);
+    view_add_task(0, 1, 5, 5);
+    view_add_task(0, 1, 5, 5);
+    view_judge();
     assert_int_equal(diagnosis.n, 2);
     for (size_t i = 1; i < diagnosis.n; i++)
         assert_true(diagnosis.all[i - 1].finding.severity >= diagnosis.all[i].finding.severity);
     assert_string_equal(diagnosis.all[0].finding.id, "idle_beside_queue");
     assert_string_equal(diagnosis.all[1].finding.id, "debugging");
     assert_string_equal(diagnosis.all[1].finding.command, "unset PYTHONDEVMODE");
-    diagnosis_free(&diagnosis);
 }
 
 /* Without schedstat run-queue waits are unknown, so no finding may follow from them. */
 TEST(unknown_waits_are_no_finding)
 {
-    struct machine machine;
-    view_plant(&machine, 2);
+    view_plant(2);
     machine.view.has_schedstat = false;
     for (size_t w = 0; w < 2; w++)
-        view_add_task(&machine, w, MASK_ALL, 9, NAN);
-    struct diagnosis diagnosis = view_judge(&machine);
+        view_add_task(w, MASK_ALL, 9, NAN);
+    view_judge();
     assert_int_equal(diagnosis.n, 0);
-    diagnosis_free(&diagnosis);
 }

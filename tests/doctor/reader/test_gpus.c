@@ -8,7 +8,7 @@
 /* The GPUs of this child's parent. */
 static int read_gpus(uint64_t *gpus)
 {
-    struct reader reader;
+    ENDED_BY(reader_close) struct reader reader;
     struct err err;
     size_t users;
     CHECK(reader_open("", &reader, &err) == 0);
@@ -17,7 +17,6 @@ static int read_gpus(uint64_t *gpus)
     const struct view_process *parent = view_find(&reader.view, (int)getppid());
     CHECK(parent);
     *gpus = parent->gpus;
-    reader_close(&reader);
     return 0;
 }
 

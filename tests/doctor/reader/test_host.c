@@ -36,7 +36,7 @@ static void put_memory(unsigned refaults, unsigned waited_us, unsigned kills)
 
 TEST_IN_DIR(host_differences)
 {
-    struct host host;
+    AUTO(host) host;
     struct err err;
     bitset_set(&mask, 1);
     put_memory(10, 1000, 3);
@@ -63,12 +63,11 @@ TEST_IN_DIR(host_differences)
     assert_true(host.memories[1].limit_bytes == 1048576);
     assert_true(host.memories[0].used == 0.25 && host.memories[1].used == 0.5);
     assert_true(host.memories[0].scans == 3);
-    host_free(&host);
 }
 
 TEST_IN_DIR(host_version_1)
 {
-    struct host host;
+    AUTO(host) host;
     struct err err;
     (void)snprintf(groups[1].path, sizeof(groups[1].path), "/sys/fs/cgroup/memory/job");
     fixture_put("/sys/fs/cgroup/memory/job/memory.stat", "workingset_refault 8\n");
@@ -81,13 +80,12 @@ TEST_IN_DIR(host_version_1)
     assert_true(host.memories[1].refaults == 5 && host.memories[1].kills == 1);
     assert_true(isnan(host.memories[1].limit_bytes) && isnan(host.memories[1].some));
     assert_true(isnan(host.memories[1].used)); /* also of the machine: no meminfo */
-    host_free(&host);
 }
 
 /* A container sees its own cgroup as the root. */
 TEST_IN_DIR(host_limit_of_a_container)
 {
-    struct host host;
+    AUTO(host) host;
     struct err err;
     worker.cgroup[CGROUP_MEMORY] = 0;
     assert_int_equal(host_mark(&view, NULL, fixture_dir, &host, &err), 0);
@@ -99,5 +97,4 @@ TEST_IN_DIR(host_limit_of_a_container)
     assert_int_equal(host_finish(&view, &host, &err), 0);
     assert_int_equal(host.nmemories, 2);
     assert_true(host.memories[1].used > 0.99);
-    host_free(&host);
 }

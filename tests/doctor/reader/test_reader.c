@@ -100,7 +100,7 @@ static void tick_until_listed(struct reader *reader, pid_t pid, pid_t tid)
 /* As many threads as before, but another one: no thread is listed in place of one that ended. */
 TEST(reader_threads_that_take_turns)
 {
-    struct reader reader;
+    ENDED_BY(reader_close) struct reader reader;
     struct err err;
     int orders[2], tids[2];
     pid_t tid, last = 0;
@@ -123,7 +123,6 @@ TEST(reader_threads_that_take_turns)
         assert_int_equal(write(orders[1], "x", 1), 1);
         assert_int_equal(read(tids[0], &tid, sizeof(tid)), sizeof(tid));
     }
-    reader_close(&reader);
     end(child);
     for (int i = 0; i < 2; i++) {
         (void)close(orders[i]);
@@ -134,7 +133,7 @@ TEST(reader_threads_that_take_turns)
 /* Masks of other processes are read if they ran; those that slept are not queried. */
 TEST(reader_masks_of_others_that_ran)
 {
-    struct reader reader;
+    ENDED_BY(reader_close) struct reader reader;
     struct err err;
     const struct view_process *one;
     int tries = 0;
@@ -152,7 +151,6 @@ TEST(reader_masks_of_others_that_ran)
     one = view_find(&reader.view, asleep);
     assert_non_null(one);
     assert_int_equal(one->mask, -1);
-    reader_close(&reader);
     end(busy);
     end(asleep);
 }
@@ -231,7 +229,7 @@ TEST_IN_DIR(reader_cpus_that_change)
          "cpu4 801 0 0 2 0 0 0 0\n",
          "0 0.1+0.01, 1 0.01+0, 2 0+0.2, 4 0.01+0"},
     };
-    struct reader reader;
+    ENDED_BY(reader_close) struct reader reader;
     struct err err;
     fixture_put("/proc/7/stat", "7 (x) S 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 20 0 1 0 99 0 0 0 0 0 0 0 "
                                 "0 0 0 0 0 0 0 0 17 0 0 0 0");
@@ -244,7 +242,6 @@ TEST_IN_DIR(reader_cpus_that_change)
         expect_cpus(&reader.view, looks[i].cpus);
         reader_roll(&reader);
     }
-    reader_close(&reader);
 }
 
 /* An ELF file of two sections: that of Go's version, and the names. */

@@ -38,7 +38,7 @@ static const struct view_cgroup *cgroup_of(const struct reader *reader, int pid)
 
 TEST_IN_DIR(weights_version_2)
 {
-    struct reader reader;
+    ENDED_BY(reader_close) struct reader reader;
     fixture_put("/proc/stat", "cpu0 1 0 0 0 0 0 0 0 0 0\n");
     fixture_put("/proc/sys/kernel/sched_autogroup_enabled", "1\n");
     fixture_put("/sys/fs/cgroup/cgroup.procs", "");
@@ -58,12 +58,11 @@ TEST_IN_DIR(weights_version_2)
     assert_true(isnan(cgroup_of(&reader, 400)->weight));
     assert_int_equal(view_find(&reader.view, 100)->autogroup, 12);
     assert_true(fabs(view_find(&reader.view, 100)->autogroup_weight / 335 - 1) < 0.02);
-    reader_close(&reader);
 }
 
 TEST_IN_DIR(weights_version_1)
 {
-    struct reader reader;
+    ENDED_BY(reader_close) struct reader reader;
     fixture_put("/proc/stat", "cpu0 1 0 0 0 0 0 0 0 0 0\n");
     fixture_put("/proc/sys/kernel/sched_autogroup_enabled", "0\n");
     fixture_put("/sys/fs/cgroup/cpu/release_agent", "\n"); /* only the root has this file */
@@ -76,5 +75,4 @@ TEST_IN_DIR(weights_version_1)
     assert_true(one->weight == 512);
     assert_true(isnan(reader.view.cgroups[one->parent].weight));
     assert_int_equal(view_find(&reader.view, 100)->autogroup, 0); /* they are switched off */
-    reader_close(&reader);
 }

@@ -26,7 +26,7 @@ static struct arm *one_alone(struct result *result, enum placement placement)
 
 TEST(arms_baselines_have_all_slices_in_turn)
 {
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     struct arm *arm = one_alone(&result, PLACE_PARTITION);
     unsigned first[SLOTS] = {0};
     for (uint64_t seed = 1; seed <= 100; seed++) {
@@ -37,38 +37,34 @@ TEST(arms_baselines_have_all_slices_in_turn)
     for (unsigned slot = 0; slot < SLOTS; slot++)
         assert_true(first[slot] > 0);
     assert_int_equal(arms_slices(arm), SLOTS);
-    fixture_result_free(&result);
 }
 
 TEST(arms_smaller_slices_have_no_turn)
 {
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     struct arm *arm = one_alone(&result, PLACE_PARTITION);
     bitset_clear(&arm->plan.workers[SLOTS - 1].cpus, FIXTURE_CPUS - 1);
     assert_string_equal(turns(arm, 1), "4440");
-    fixture_result_free(&result);
 }
 
 /* Unpinned workers differ only in their GPUs, and two workers may share a GPU. */
 TEST(arms_equal_slices_have_one_turn)
 {
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     struct arm *arm = one_alone(&result, PLACE_NONE);
     assert_string_equal(turns(arm, 1), "<000");
     for (unsigned slot = 0; slot < SLOTS; slot++)
         arm->plan.workers[slot].gpu = (int)(slot % 3);
     assert_string_equal(turns(arm, 1), "4440");
-    fixture_result_free(&result);
 }
 
 TEST(arms_only_baselines_take_turns)
 {
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     fixture_result_init(&result);
     size_t arm = fixture_add_arm(&result, PLACE_PARTITION, SLOTS, false);
     assert_string_equal(turns(&result.arms[arm], 1), "<000");
     assert_int_equal(arms_slices(&result.arms[arm]), 1);
-    fixture_result_free(&result);
 }
 
 /* All baselines of `none` are one; those of `same` and `partition` share the first slice. */
@@ -84,8 +80,8 @@ TEST(arms_same_slices_are_measured_once)
                                          .workers = workers,
                                          .nworkers = 2,
                                          .baselines = true};
-    struct topo topo = {0};
-    struct result result = {0};
+    AUTO(topo) topo = {0};
+    ENDED_BY(arms_free) struct result result = {0};
     struct err err = {0};
     if (topo_load(&options, &topo, &err) || arms_add(&topo, &request, &result, &err))
         fail_msg("%s", err.msg);
@@ -95,8 +91,6 @@ TEST(arms_same_slices_are_measured_once)
             arm->is_baseline && arm->placement == PLACE_NONE && arm->planned_workers == 4;
         assert_int_equal(arm->same_as, repeats ? 1 : -1);
     }
-    arms_free(&result);
-    topo_free(&topo);
 }
 
 /* Baselines run on the idle machine, also those of one worker: under a dose a worker is not
@@ -114,8 +108,8 @@ TEST(arms_have_a_dose_but_baselines)
                                    .nworkers = 2,
                                    .baselines = true,
                                    .dose = {DOSE_CPU, 0.2}};
-    struct topo topo = {0};
-    struct result result = {0};
+    AUTO(topo) topo = {0};
+    ENDED_BY(arms_free) struct result result = {0};
     struct err err = {0};
     if (topo_load(&options, &topo, &err) || arms_add(&topo, &request, &result, &err))
         fail_msg("%s", err.msg);
@@ -138,6 +132,4 @@ TEST(arms_have_a_dose_but_baselines)
     assert_int_equal(result.narms, 3);
     assert_int_equal(result.arms[1].plan.nworkers, 2);
     assert_null(result_dose(&result));
-    arms_free(&result);
-    topo_free(&topo);
 }

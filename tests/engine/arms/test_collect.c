@@ -11,7 +11,7 @@
 /* The status of a round of two workers, of which the second waited in the run queue for `share`. */
 static enum status judge(enum placement placement, unsigned threads, double share, const char *why)
 {
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     fixture_result_init(&result);
     size_t arm = fixture_add_arm(&result, placement, 2, false);
     struct observation *round = fixture_add_even_round(&result, arm, 0, 10, 4);
@@ -21,7 +21,6 @@ static enum status judge(enum placement placement, unsigned threads, double shar
     collect_waits(&result.arms[arm], round);
     enum status status = round->status;
     assert_string_equal(round->reason, why);
-    fixture_result_free(&result);
     return status;
 }
 
@@ -128,7 +127,7 @@ TEST(collect_reads_nothing_beyond_a_report)
 /* The status of a round with a GPU that heat throttled for that share of the time. */
 static enum status judge_heat(double heat, const char *why)
 {
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     fixture_result_init(&result);
     size_t arm = fixture_add_arm(&result, PLACE_PARTITION, 2, false);
     struct observation *round = fixture_add_even_round(&result, arm, 0, 10, 4);
@@ -140,7 +139,6 @@ static enum status judge_heat(double heat, const char *why)
     collect_verdict(round);
     enum status status = round->status;
     assert_string_equal(round->reason, why);
-    fixture_result_free(&result);
     return status;
 }
 

@@ -238,8 +238,8 @@ static void spread_with(struct rank *rank, bool background_as_workers)
                                          .nworkers = 1,
                                          .background_as_workers = background_as_workers,
                                          .plan = {.background = 1}};
-    struct topo topo = {0};
-    struct result result = {0};
+    AUTO(topo) topo = {0};
+    ENDED_BY(arms_free) struct result result = {0};
     (void)pthread_mutex_lock(&post_office); /* hwloc is not thread-safe */
     rank->rc = topo_load(&options, &topo, &rank->err);
     (void)pthread_mutex_unlock(&post_office);
@@ -260,8 +260,6 @@ static void spread_with(struct rank *rank, bool background_as_workers)
         (void)snprintf(rank->text + used, sizeof(rank->text) - used, "; %u slots, own %u at %u",
                        result.arms[0].planned_workers, n, n ? first : 0);
     }
-    arms_free(&result);
-    topo_free(&topo);
 }
 
 static void spread(struct rank *rank)
@@ -280,7 +278,7 @@ static void join_gpus(struct rank *rank)
     const struct arm arm = {
         .bench = &team, .workers = RANKS, .planned_workers = RANKS, .plan = {.nworkers = RANKS}};
     const struct job_readings readings = {0};
-    struct observation out = {.nworkers = 1, .ngpus = rank->number == 2 ? 2 : 1};
+    AUTO(observation) out = {.nworkers = 1, .ngpus = rank->number == 2 ? 2 : 1};
     out.workers = calloc(1, sizeof(*out.workers));
     out.gpus = calloc(2, sizeof(*out.gpus));
     assert_true(out.workers && out.gpus);
@@ -293,7 +291,6 @@ static void join_gpus(struct rank *rank)
         (void)snprintf(rank->text + used, sizeof(rank->text) - used, "%s of %s: %d; ",
                        out.gpus[i].pci_bdf, out.gpus[i].host, out.gpus[i].xid);
     }
-    observation_free(&out);
 }
 
 TEST(job_joins_what_gpus_met)
@@ -325,7 +322,7 @@ static void join_readings(struct rank *rank, const struct job_readings *readings
                             .workers = RANKS,
                             .planned_workers = RANKS,
                             .plan = {.workers = planned, .nworkers = RANKS}};
-    struct observation out = {.nworkers = 1};
+    AUTO(observation) out = {.nworkers = 1};
     for (unsigned r = 0; r < RANKS; r++)
         bitset_set(&planned[r].cpus, r);
     out.workers = calloc(1, sizeof(*out.workers));
@@ -336,7 +333,6 @@ static void join_readings(struct rank *rank, const struct job_readings *readings
     if (rank->number == 0)
         (void)snprintf(rank->text, sizeof(rank->text), "%s, %.2f foreign: %s",
                        status_name(out.status), out.foreign_cpu, out.reason);
-    observation_free(&out);
 }
 
 /* Only rank 1 shares its CPU with another process, which would hardly show in the whole machine's

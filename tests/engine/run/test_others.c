@@ -13,7 +13,7 @@
 TEST(others_are_the_largest_and_not_ours)
 {
     struct result result = {.nothers = 0};
-    struct others others;
+    ENDED_BY(others_end) struct others others;
     const pid_t child = fork();
     if (!child) {
         for (uint64_t from_ns = clock_now_ns(); clock_now_ns() - from_ns < 100000000;)
@@ -34,7 +34,6 @@ TEST(others_are_the_largest_and_not_ours)
         assert_true(result.others[i].share >= RESULT_OTHERS_LEAST && result.others[i].command[0]);
         assert_true(!i || result.others[i].share <= result.others[i - 1].share);
     }
-    others_end(&others);
     (void)kill(child, SIGKILL);
     (void)waitpid(child, NULL, 0);
 }
@@ -43,10 +42,9 @@ TEST(others_are_the_largest_and_not_ours)
 TEST(others_count_from_the_begin)
 {
     struct result result = {.nothers = 0};
-    struct others others;
+    ENDED_BY(others_end) struct others others;
     others_begin(&others);
     others.at_ns -= (uint64_t)1000 * 1000000000;
     others_note(&others, &result);
     assert_int_equal(result.nothers, 0);
-    others_end(&others);
 }

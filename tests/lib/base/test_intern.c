@@ -12,7 +12,7 @@ static uint32_t add(struct intern *intern, const char *text)
 
 TEST(numbers_follow_each_other)
 {
-    struct intern intern = {0};
+    AUTO(intern) intern = {0};
     assert_int_equal(intern_find(&intern, "a", 1), INTERN_NONE);
     assert_int_equal(add(&intern, "a"), 0);
     assert_int_equal(add(&intern, ""), 1);
@@ -21,12 +21,11 @@ TEST(numbers_follow_each_other)
     assert_string_equal(intern_text(&intern, 1), "");
     assert_int_equal(intern_find(&intern, "ab", 1), 0);
     assert_int_equal(intern_find(&intern, "ab", 2), INTERN_NONE);
-    intern_free(&intern);
 }
 
 TEST(many_keep_their_numbers)
 {
-    struct intern intern = {0};
+    AUTO(intern) intern = {0};
     char text[32];
     for (uint32_t i = 0; i < 20000; i++) {
         (void)snprintf(text, sizeof(text), "string %u", i);
@@ -37,5 +36,4 @@ TEST(many_keep_their_numbers)
         assert_int_equal(intern_find(&intern, text, strlen(text)), i);
         assert_string_equal(intern_text(&intern, i), text);
     }
-    intern_free(&intern);
 }

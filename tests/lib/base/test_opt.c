@@ -149,7 +149,7 @@ TEST(opt_format_reads_back)
 
 TEST(opt_help_fits_80_columns)
 {
-    char *text = NULL;
+    FREED char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
     for (const struct opt *opt = opts_shown(opts); opt; opt = opts_shown(opt + 1))
@@ -160,7 +160,6 @@ TEST(opt_help_fits_80_columns)
     assert_non_null(strstr(text, "\n  --quiet                 say nothing (0 or 1, default 0)\n"));
     assert_non_null(strstr(text, "  -n, --count N           how many there are (default 4)\n"));
     assert_non_null(strstr(text, "how to wait for the device: spin, block (default\n"));
-    free(text);
     /* A flag on the command line takes no value, unlike a parameter that is 0 or 1. */
     const struct opt flag = {.name = "check", .kind = OPT_FLAG, .help = "look"};
     assert_string_equal(opt_format_help(&flag, OPT_RARE), "look");

@@ -24,23 +24,20 @@ TEST(strbuf_grows)
 TEST(strbuf_fills_its_room_to_the_last_byte)
 {
     for (size_t length = 0; length < 300; length++) {
-        struct strbuf buf = {0};
+        AUTO(strbuf) buf = {0};
         for (size_t i = 0; i < length; i++)
             strbuf_addc(&buf, (char)('a' + i % 26));
         strbuf_addf(&buf, "%s", "end");
         assert_int_equal(buf.length, length + 3);
         assert_int_equal(strlen(buf.text), buf.length);
         assert_string_equal(buf.text + length, "end");
-        strbuf_free(&buf);
     }
 }
 
 TEST(strbuf_empty)
 {
-    struct strbuf buf = {0};
-    char *text = strbuf_take(&buf);
+    AUTO(strbuf) buf = {0};
+    FREED char *text = strbuf_take(&buf);
     assert_string_equal(text, "");
-    free(text);
-    strbuf_free(&buf);
     strbuf_free(NULL);
 }

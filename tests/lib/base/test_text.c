@@ -19,7 +19,7 @@ TEST(percent)
 
 TEST(wrap)
 {
-    char *text = NULL;
+    FREED char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
@@ -33,7 +33,6 @@ TEST(wrap)
                               "terminal\n    are wrapped.\n"
                               "0-1000,1002,1004,1006,1008,1010,1012,1014,1016,1018,1020,1022,1024,"
                               "\n  1026,1028\n");
-    free(text);
 }
 
 TEST(shell_word)

@@ -102,12 +102,11 @@ TEST_IN_DIR(file_of_several_writers_is_always_whole)
         if (!fork())
             write_often(i);
     for (int ended = 0; ended < WRITERS;) {
-        char *text = NULL;
+        FREED char *text = NULL;
         size_t size = 0;
         assert_int_equal(file_read(fixture_dir_fd, "one", TEXT_MOST, &text, &size), 0);
         if (size)
             assert_whole(text, size);
-        free(text);
         ended += waitpid(-1, &status, WNOHANG) > 0;
         assert_int_equal(status, 0);
     }

@@ -27,7 +27,7 @@ ssize_t read(int fd, void *buf, size_t size)
 TEST_IN_DIR(file_read_passes_on_errors)
 {
     static const char all[] = "all of it";
-    char *text = NULL;
+    FREED char *text = NULL;
     size_t size = 0;
     assert_int_equal(file_write(fixture_dir_fd, "file", all, sizeof(all) - 1), 0);
     for (reads_left = 0; reads_left < 3;) {
@@ -39,5 +39,4 @@ TEST_IN_DIR(file_read_passes_on_errors)
     assert_int_equal(file_read(fixture_dir_fd, "file", 100, &text, &size), 0);
     reads_left = -1;
     assert_string_equal(text, all);
-    free(text);
 }

@@ -33,10 +33,10 @@ static void put_server(void)
 TEST_IN_DIR(env_reads_a_server)
 {
     put_server();
-    struct environment env;
+    ENDED_BY(env_free) struct environment env;
     struct env_request request = {.root = fixture_dir, .driver = "580.1"};
     env_gather(&request, &env);
-    json_t *json = env_to_json(&env);
+    json_auto_t *json = env_to_json(&env);
     assert_non_null(json);
     assert_string_equal(text_of(json, "os"), "Debian GNU/Linux 12 (bookworm)");
     assert_string_equal(text_of(json, "cpu_model"), "Fast CPU @ 3 GHz");
@@ -51,18 +51,15 @@ TEST_IN_DIR(env_reads_a_server)
     assert_string_equal(text_of(json, "machine_vendor"), "Some ? Vendor");
     assert_string_equal(text_of(json, "driver"), "580.1");
     assert_true(json_is_null(json_object_get(json, "cuda")));
-    json_decref(json);
-    env_free(&env);
 }
 
 TEST_IN_DIR(env_governors_that_differ_are_mixed)
 {
     put_server();
     fixture_put("/sys/devices/system/cpu/cpufreq/policy2/scaling_governor", "powersave\n");
-    struct environment env;
+    ENDED_BY(env_free) struct environment env;
     env_gather(&(struct env_request){.root = fixture_dir}, &env);
     assert_string_equal(env.governor, "mixed");
-    env_free(&env);
 }
 
 static void put_arm(const char *part)
@@ -79,12 +76,11 @@ static void put_arm(const char *part)
  * and firmware names the hypervisor. */
 static void expect_arm(const char *model, double is_virtual, const char *hypervisor)
 {
-    struct environment env;
+    ENDED_BY(env_free) struct environment env;
     env_gather(&(struct env_request){.root = fixture_dir}, &env);
     assert_string_equal(env.cpu_model, model);
     assert_string_equal(env.hypervisor, hypervisor);
     assert_true(isnan(is_virtual) ? isnan(env.virtual_machine) : env.virtual_machine == is_virtual);
-    env_free(&env);
 }
 
 TEST_IN_DIR(env_reads_a_server_of_arm)
@@ -114,7 +110,7 @@ TEST_IN_DIR(env_takes_the_tightest_cgroup_limit)
     fixture_put("/sys/fs/cgroup/pod/job/memory.max", "3000000\n");
     fixture_put("/sys/fs/cgroup/pod/cpu.max", "250000 100000\n");
     fixture_put("/sys/fs/cgroup/pod/memory.max", "2000000\n");
-    struct environment env;
+    ENDED_BY(env_free) struct environment env;
     env_gather(&(struct env_request){.root = fixture_dir}, &env);
     assert_string_equal(env.cgroup.path, "/pod/job");
     assert_string_equal(env.cgroup.cpu_max, "max 100000");
@@ -125,7 +121,6 @@ TEST_IN_DIR(env_takes_the_tightest_cgroup_limit)
     assert_non_null(strstr(quota, "the time of 2.5 CPUs and allows 3: "));
     assert_false(cgroup_format_quota(&env.cgroup, 2, quota, sizeof(quota)));
     assert_true(env.cgroup.memory_limit_bytes > 1999999 && env.cgroup.memory_limit_bytes < 2000001);
-    env_free(&env);
 }
 
 /* cgroup version 1 names hierarchies by controllers; a container's own cgroup is the root that it
@@ -137,7 +132,7 @@ TEST_IN_DIR(env_reads_cgroups_of_version_1)
     fixture_put("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "400000\n");
     fixture_put("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
     fixture_put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
-    struct environment env;
+    ENDED_BY(env_free) struct environment env;
     env_gather(&(struct env_request){.root = fixture_dir}, &env);
     assert_string_equal(env.cgroup.path, "");
     assert_true(env.cgroup.cpus_limit > 3.9999 && env.cgroup.cpus_limit < 4.0001);
@@ -151,15 +146,13 @@ TEST_IN_DIR(env_reads_cgroups_of_version_1)
     env_gather(&(struct env_request){.root = fixture_dir}, &env);
     assert_true(env.cgroup.cpus_limit > 1.4999 && env.cgroup.cpus_limit < 1.5001);
     assert_true(env.cgroup.memory_limit_bytes > 1999999 && env.cgroup.memory_limit_bytes < 2000001);
-    env_free(&env);
 }
 
 static double mps_here(void)
 {
-    struct environment env;
+    ENDED_BY(env_free) struct environment env;
     env_gather(&(struct env_request){.root = fixture_dir}, &env);
     double mps = env.mps;
-    env_free(&env);
     return mps;
 }
 
@@ -186,9 +179,9 @@ TEST(env_absent_is_null)
     static const char *const keys[] = {"os",           "cpu_model",   "governor",
                                        "boost",        "nccl",        "numa_balancing",
                                        "memory_bytes", "clocksource", "driver"};
-    struct environment env;
+    ENDED_BY(env_free) struct environment env;
     env_gather(&(struct env_request){.root = "/nonexistent"}, &env);
-    json_t *json = env_to_json(&env);
+    json_auto_t *json = env_to_json(&env);
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         assert_true(json_is_null(json_object_get(json, keys[i])));
     json_t *cgroup = json_object_get(json, "cgroup");
@@ -196,8 +189,6 @@ TEST(env_absent_is_null)
     assert_true(json_is_null(json_object_get(cgroup, "path")));
     assert_non_null(text_of(json, "kernel"));
     assert_non_null(text_of(json, "glibc"));
-    json_decref(json);
-    env_free(&env);
 }
 
 TEST(env_keeps_only_variables_that_matter)
@@ -207,17 +198,16 @@ TEST(env_keeps_only_variables_that_matter)
     setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 1);
     setenv("CUBLASLT_LOG_LEVEL", "0", 1);
     setenv("CONTEND_SECRET", "no", 1);
-    struct environment env;
+    ENDED_BY(env_free) struct environment env;
     env_gather(&(struct env_request){0}, &env);
-    json_t *json = env_to_json(&env), *variables = json_object_get(json, "variables");
+    json_auto_t *json = env_to_json(&env);
+    const json_t *variables = json_object_get(json, "variables");
     assert_string_equal(text_of(variables, "OMP_NUM_THREADS"), "4");
     assert_string_equal(text_of(variables, "NCCL_DEBUG"), "bad ?(");
     assert_string_equal(text_of(variables, "CUBLAS_WORKSPACE_CONFIG"), ":4096:8");
     assert_string_equal(text_of(variables, "CUBLASLT_LOG_LEVEL"), "0");
     assert_null(json_object_get(variables, "CONTEND_SECRET"));
     assert_null(json_object_get(variables, "PATH"));
-    json_decref(json);
-    env_free(&env);
     env_free(&env);
     env_free(NULL);
 }

@@ -40,7 +40,7 @@ static void put_device(const char *bdf, const char *vendor, const char *class_co
 
 TEST_IN_DIR(facts_of_the_bus)
 {
-    struct facts facts;
+    AUTO(facts) facts;
     put_device("0000:3b:00.0", "0x10de\n", "0x030200\n", "8\n");
     put_device("0000:18:00.0", "0x15b3\n", "0x020700\n", "16\n");
     put_device("0000:c1:00.0", "0x10de\n", "0x068000\n", "255\n");
@@ -64,12 +64,11 @@ TEST_IN_DIR(facts_of_the_bus)
     assert_int_equal(facts.devices[2].kind, FACTS_NVSWITCH);
     assert_int_equal(facts.devices[2].lanes, -1); /* 255 is no width */
     assert_null(facts_find_device(&facts, "0000:ff:00.0"));
-    facts_free(&facts);
 }
 
 TEST_IN_DIR(facts_of_the_kernel_log)
 {
-    struct facts facts;
+    AUTO(facts) facts;
     fixture_put("/dev/kmsg",
                 "6,100,1500000,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the "
                 "bus.\n SUBSYSTEM=pci\n"
@@ -101,7 +100,6 @@ TEST_IN_DIR(facts_of_the_kernel_log)
     assert_int_equal(facts.events[4].kind, EVENT_OUT_OF_MEMORY);
     assert_int_equal(facts.events[4].count, 2); /* not by a container's limit */
     assert_null(strchr(facts.events[4].line, '\033'));
-    facts_free(&facts);
 }
 
 /* Structures as DSP0134 has them: header, formatted part, strings, an empty string. */
@@ -169,7 +167,7 @@ static void make_tables(struct tables *tables)
 
 TEST_IN_DIR(facts_of_the_firmware)
 {
-    struct facts facts;
+    AUTO(facts) facts;
     struct tables tables = {.n = 0};
     make_tables(&tables);
     put_tables(&tables);
@@ -190,7 +188,6 @@ TEST_IN_DIR(facts_of_the_firmware)
     assert_int_equal(facts.dimms[1].size_mib, 0);
     assert_int_equal(facts.dimms[1].configured_mts, -1);
     assert_int_equal(facts.dimms[2].size_mib, 0x10000);
-    facts_free(&facts);
 }
 
 /* Truncated anywhere, the tables are read up to that place. */
@@ -199,7 +196,7 @@ TEST_IN_DIR(facts_survive_cut_tables)
     struct tables whole = {.n = 0};
     make_tables(&whole);
     for (size_t n = 0; n < whole.n; n++) {
-        struct facts facts;
+        AUTO(facts) facts;
         struct tables cut = whole;
         struct err err;
         cut.n = n;
@@ -207,13 +204,12 @@ TEST_IN_DIR(facts_survive_cut_tables)
         facts_init(&facts);
         assert_int_equal(facts_read_dmi(fixture_dir, &facts, &err), 0);
         assert_true(facts.ndimms <= 3 && facts.nsockets <= 1);
-        facts_free(&facts);
     }
 }
 
 TEST_IN_DIR(facts_of_settings_and_counters)
 {
-    struct facts facts;
+    AUTO(facts) facts;
     fixture_put("/sys/devices/system/cpu/present", "0-7\n");
     fixture_put("/sys/devices/system/cpu/online", "0-3,6\n");
     fixture_put("/sys/devices/system/cpu/smt/control", "off\n");
@@ -241,7 +237,6 @@ TEST_IN_DIR(facts_of_settings_and_counters)
     assert_string_equal(facts.edacs[0].name, "CPU0_DIMM_C1");
     assert_int_equal(facts.edacs[0].corrected, 7);
     assert_true(facts.rdma && facts.peermem && facts.container);
-    facts_free(&facts);
 }
 
 static void put_port(const char *port, const char *state, const char *physical, const char *rate)
@@ -262,7 +257,7 @@ static void put_port(const char *port, const char *state, const char *physical, 
 
 TEST_IN_DIR(facts_of_rdma)
 {
-    struct facts facts;
+    AUTO(facts) facts;
     put_port("mlx5_1/ports/1", "1: DOWN\n", "3: Disabled\n", "10 Gb/sec (4X SDR)\n");
     put_port("mlx5_0/ports/2", "4: ACTIVE\n", "5: LinkUp\n", "2.5 Gb/sec (1X SDR)\n");
     put_port("mlx5_0/ports/1", "rubbish\n", "-7: x\n", "fast\n");
@@ -280,12 +275,11 @@ TEST_IN_DIR(facts_of_rdma)
     assert_true(facts.ports[1].symbol_errors == 3);
     assert_string_equal(facts.ports[1].model, "MT_0000000838");
     assert_string_equal(facts.ports[2].model, "MT4129");
-    facts_free(&facts);
 }
 
 TEST_IN_DIR(facts_of_nothing)
 {
-    struct facts facts;
+    AUTO(facts) facts;
     read_all(&facts);
     assert_int_equal(facts.pci, FACTS_ABSENT);
     assert_int_equal(facts.dmi, FACTS_ABSENT);
@@ -294,13 +288,12 @@ TEST_IN_DIR(facts_of_nothing)
     assert_int_equal(facts.cpus_present, -1);
     assert_true(isnan(facts.steal) && isnan(facts.machine_checks) && isnan(facts.shm_bytes));
     assert_false(facts.container || facts.rdma || facts.peermem);
-    facts_free(&facts);
 }
 
 /* Files without permission differ from missing files. */
 TEST_IN_DIR(facts_denied)
 {
-    struct facts facts;
+    AUTO(facts) facts;
     char path[256];
     fixture_put("/sys/firmware/dmi/tables/DMI", "x");
     fixture_put("/dev/kmsg", "x");
@@ -315,7 +308,6 @@ TEST_IN_DIR(facts_denied)
     read_all(&facts);
     assert_int_equal(facts.dmi, FACTS_DENIED);
     assert_int_equal(facts.log, FACTS_DENIED);
-    facts_free(&facts);
 }
 
 /* Merges two readings: the better value counts, "lost" in either one is lost, a failed reading adds

@@ -142,27 +142,24 @@ TEST(key_is_written_without_what_it_hides)
 {
     struct machine_parts parts;
     machine_parts_of(&server, &topo, &parts);
-    json_t *json = machine_to_json(&parts);
-    char *text = json_dumps(json, 0);
+    json_auto_t *json = machine_to_json(&parts);
+    FREED char *text = json_dumps(json, 0);
     assert_non_null(text);
     assert_null(strstr(text, "4c4c4544"));
     assert_null(strstr(text, "0123456789abcdef"));
     assert_null(strstr(text, "GPU-7"));
     assert_non_null(strstr(text, "\"product\": \"Server 2\""));
     assert_non_null(strstr(text, "\"vbios\": \"96.0\""));
-    free(text);
-    json_decref(json);
 }
 
 static void read_uuid(const char *uuid, const char *want)
 {
-    struct environment env;
+    ENDED_BY(env_free) struct environment env;
     fixture_put("/sys/class/dmi/id/product_uuid", uuid);
     env_gather(&(struct env_request){.root = fixture_dir}, &env);
     assert_string_equal(env.machine_uuid, want);
     assert_string_equal(env.machine_board, "B1");
     assert_string_equal(env.machine_id, "0123");
-    env_free(&env);
 }
 
 /* Some boards have no UUID, or all the same. */

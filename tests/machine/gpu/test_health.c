@@ -159,10 +159,9 @@ DRIVER_TEST(gpu_health_survives_garbage,
     CHECK(h.rows_pending == -1 && h.persistence == -1 && h.compute_mode == GPU_MODE_UNKNOWN);
     CHECK(h.mig == -1 && h.nprocesses == 0 && isnan(h.power_w) && isnan(h.clock_max_mhz));
     CHECK(h.nvlink_version == -1 && count(&h) == 0);
-    json_t *json = gpu_health_to_json(&h, "GPU 0");
+    json_auto_t *json = gpu_health_to_json(&h, "GPU 0");
     CHECK(json && json_is_null(json_object_get(json, "power_w")));
     CHECK(json_is_null(json_object_get(json_object_get(json, "pcie"), "width")));
-    json_decref(json);
     return 0;
 }
 
@@ -253,13 +252,12 @@ TEST(gpu_health_survives_absent_calls)
 TEST(gpu_health_json_of_nothing)
 {
     struct gpu_health h;
-    json_t *json = gpu_health_to_json(NULL, "");
+    json_auto_t *json = gpu_health_to_json(NULL, "");
     assert_true(json_is_null(json));
     gpu_health_init(&h);
     json = gpu_health_to_json(&h, "GPU 0");
     assert_true(json_is_null(json_object_get(json, "compute_mode")));
     assert_int_equal(json_array_size(json_object_get(json, "findings")), 0);
-    json_decref(json);
 }
 
 TEST(gpu_driver_and_runtime)

@@ -40,7 +40,7 @@ TEST(topo_synthetic)
 
 TEST(topo_without_caches_has_one_llc_a_package)
 {
-    struct topo topo = fixture_topo("package:3 core:2 pu:1", NULL);
+    AUTO(topo) topo = fixture_topo("package:3 core:2 pu:1", NULL);
     assert_int_equal(topo.nllcs, 3);
     assert_int_equal(topo.llc_level, 0);
     assert_int_equal(fixture_find_cpu(&topo, 5)->llc, 2);
@@ -48,13 +48,12 @@ TEST(topo_without_caches_has_one_llc_a_package)
     topo = fixture_topo("package:1 l2:2 core:2 pu:1", NULL);
     assert_int_equal(topo.nllcs, 2);
     assert_int_equal(topo.llc_level, 2);
-    topo_free(&topo);
 }
 
 TEST(topo_this_machine)
 {
     struct topo_options options = {0};
-    struct topo topo;
+    AUTO(topo) topo;
     struct err err;
     struct bitset allowed = {0};
     assert_int_equal(topo_load(&options, &topo, &err), 0);
@@ -65,7 +64,6 @@ TEST(topo_this_machine)
     for (unsigned i = 0; i < CPU_SETSIZE; i++)
         assert_true(!bitset_test(&allowed, i) || CPU_ISSET(i, &affinity));
     assert_false(bitset_empty(&allowed));
-    topo_free(&topo);
 }
 
 TEST(topo_bad_input)
@@ -157,7 +155,7 @@ TEST(topo_locates_gpus_by_evidence)
         {{-1, -1, -2}, -1, TOPO_UNKNOWN, "virtual machines"},
         {{7, -2, -2}, -1, TOPO_UNKNOWN, "does not list"},
     };
-    struct topo topo = fixture_topo("package:2 numa:1 core:2 pu:1", NULL);
+    AUTO(topo) topo = fixture_topo("package:2 numa:1 core:2 pu:1", NULL);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct topo_gpu gpu = {.node = 5};
         topo_locate_gpu(&topo, &cases[i].evidence, &gpu);
@@ -169,7 +167,6 @@ TEST(topo_locates_gpus_by_evidence)
         else
             assert_string_equal(gpu.note, "");
     }
-    topo_free(&topo);
 }
 
 TEST(topo_throttling_that_is_noise)
@@ -184,7 +181,7 @@ TEST(topo_throttling_that_is_noise)
 
 DRIVER_TEST(topo_probes_a_full_driver, "")
 {
-    struct topo topo;
+    AUTO(topo) topo;
     struct err err;
     CHECK(fixture_load_topo("package:2 numa:1(memory=1GB) core:2 pu:1", &topo, &err) == 0);
     CHECK(topo_probe_gpus(false, &topo, &err) == 0);
@@ -198,7 +195,6 @@ DRIVER_TEST(topo_probes_a_full_driver, "")
     CHECK(!strcmp(topo.gpus[0].vbios, "96.00.1?") && !strcmp(topo.gpus[2].vbios, "96.00.2?"));
     CHECK(!strcmp(topo.gpus[1].uuid, "GPU-a0a0a0a0-a0a0-a0a0-a0a0-a0a0a0a0a0a0"));
     CHECK(topo.gpu_note[0] == '\0');
-    topo_free(&topo);
     return 0;
 }
 
@@ -215,7 +211,7 @@ DRIVER_TEST(topo_reads_the_state_of_a_gpu, "throttle=0x44")
 
 static int check_bare_driver(void)
 {
-    struct topo topo;
+    AUTO(topo) topo;
     struct err err;
     struct gpu_state gpu;
     char version[32];
@@ -223,7 +219,6 @@ static int check_bare_driver(void)
     CHECK(topo_probe_gpus(false, &topo, &err) == 0);
     CHECK(topo.ngpus == 2 && topo.gpus[0].node == -1 && topo.gpus[0].note[0]);
     CHECK(!topo.gpus[0].name[0] && !topo.gpus[0].uuid[0]);
-    topo_free(&topo);
     CHECK(gpu_state_read("beef:08:00.0", &gpu) == 0 && isnan(gpu.clock_mhz));
     CHECK(gpu_driver_version(version, sizeof(version)) == -ENOTSUP && !version[0]);
     return 0;
@@ -231,13 +226,12 @@ static int check_bare_driver(void)
 
 static int check_no_driver(void)
 {
-    struct topo topo;
+    AUTO(topo) topo;
     struct err err;
     struct gpu_state gpu;
     CHECK(fixture_load_topo("package:2 numa:1(memory=1GB) core:2 pu:1", &topo, &err) == 0);
     CHECK(topo_probe_gpus(false, &topo, &err) == 0);
     CHECK(topo.ngpus == 0 && topo.gpu_note[0]);
-    topo_free(&topo);
     CHECK(gpu_state_read("beef:08:00.0", &gpu) == -ENOTSUP && isnan(gpu.temperature_c));
     return 0;
 }
@@ -262,10 +256,10 @@ TEST(topo_survives_no_driver)
 
 TEST(topo_json)
 {
-    struct topo topo = fixture_topo("package:2 numa:1 core:2 pu:2", "01:00.0@1,02:00.0");
+    AUTO(topo) topo = fixture_topo("package:2 numa:1 core:2 pu:2", "01:00.0@1,02:00.0");
     topo.cpus[0].allowed = false;
     (void)snprintf(topo.gpus[1].name, sizeof(topo.gpus[1].name), "\xff");
-    json_t *json = topo_to_json(&topo);
+    json_auto_t *json = topo_to_json(&topo);
     assert_non_null(json);
     json_t *gpus = json_object_get(json, "gpus"), *cpus = json_object_get(json, "cpus");
     assert_string_equal(json_string_value(json_object_get(cpus, "all")), "0-7");
@@ -274,6 +268,4 @@ TEST(topo_json)
     assert_int_equal(json_integer_value(json_object_get(json_array_get(gpus, 0), "node")), 1);
     assert_true(json_is_null(json_object_get(json_array_get(gpus, 1), "node")));
     assert_string_equal(json_string_value(json_object_get(json_array_get(gpus, 1), "name")), "?");
-    json_decref(json);
-    topo_free(&topo);
 }

@@ -25,7 +25,7 @@ static struct topo make(void)
 
 static void expect(const struct topo *topo, const char *all)
 {
-    struct findings findings = {0};
+    AUTO(findings) findings = {0};
     struct err err = {0};
     char found[400] = "";
     size_t used = 0;
@@ -34,7 +34,6 @@ static void expect(const struct topo *topo, const char *all)
         used += (size_t)snprintf(found + used, sizeof(found) - used, "%s%s %s", i ? "; " : "",
                                  findings.all[i].id, findings.all[i].subject);
     assert_string_equal(found, all);
-    findings_free(&findings);
 }
 
 TEST(a_usual_machine_has_none)
@@ -130,8 +129,9 @@ TEST(gpus_of_others_are_counted)
 /* Another machine's GPUs, from an XML file, are not for this machine's workers. */
 TEST(gpus_of_others_are_read)
 {
-    char *xml = fixture_machine_xml(fixture_machine("nps4_eight_gpus")), path[] = "/tmp/XXXXXX.xml";
-    struct topo topo;
+    FREED char *xml = fixture_machine_xml(fixture_machine("nps4_eight_gpus"));
+    char path[] = "/tmp/XXXXXX.xml";
+    AUTO(topo) topo;
     struct err err = {0};
     int fd = mkstemps(path, 4);
     for (char *at = xml; (at = strstr(at, "0302 [10de:")); at++)
@@ -141,8 +141,6 @@ TEST(gpus_of_others_are_read)
     assert_int_equal(topo.ngpus, 0);
     expect(&topo, "other_gpus GPUs");
     assert_int_equal(topo.other_gpus.of[0], 8);
-    topo_free(&topo);
     (void)close(fd);
     (void)unlink(path);
-    free(xml);
 }

@@ -36,9 +36,8 @@ static int load_written(const char *bytes, size_t size, char *path, struct topo 
 static int load_bytes(const char *bytes, size_t size, struct err *err)
 {
     char path[] = "/tmp/contend-test-XXXXXX.xml";
-    struct topo topo;
+    AUTO(topo) topo;
     int rc = load_written(bytes, size, path, &topo, err);
-    topo_free(&topo);
     return rc;
 }
 
@@ -126,15 +125,13 @@ TEST(topo_names_the_version_of_a_newer_file)
 /* Prints the machine, to compare both of hwloc's parsers. */
 static void dump(void *path)
 {
-    struct topo topo;
+    AUTO(topo) topo;
     struct err err;
     char to[64];
     (void)snprintf(to, sizeof(to), "%s.%s", (const char *)path, getenv("HWLOC_LIBXML"));
     assert_int_equal(fixture_load_topo(path, &topo, &err), 0);
-    json_t *json = topo_to_json(&topo);
+    json_auto_t *json = topo_to_json(&topo);
     assert_int_equal(json_dump_file(json, to, JSON_INDENT(1)), 0);
-    json_decref(json);
-    topo_free(&topo);
 }
 
 TEST(topo_is_the_same_by_both_parsers)
@@ -160,7 +157,7 @@ TEST(topo_is_the_same_by_both_parsers)
 
 TEST(topo_heterogeneous_memory)
 {
-    struct topo topo = topo_of("hbm_beside_dram");
+    AUTO(topo) topo = topo_of("hbm_beside_dram");
     assert_int_equal(topo.nnodes, 8);
     assert_int_equal(topo.nllcs, 4);
     for (unsigned i = 0; i < topo.ncpus; i++)
@@ -169,13 +166,12 @@ TEST(topo_heterogeneous_memory)
     assert_string_equal(topo.nodes[hbm].kind, "HBM");
     assert_true(bitset_empty(&topo.nodes[hbm].cpus));
     fixture_assert_list(&topo.nodes[topo_node_index(&topo, 0)].cpus, "0-3,16-19,32-35,48-51");
-    topo_free(&topo);
 }
 
 TEST(topo_hybrid)
 {
     unsigned min, max;
-    struct topo topo = topo_of("hybrid_6p8e");
+    AUTO(topo) topo = topo_of("hybrid_6p8e");
     assert_int_equal(topo.nkinds, 2);
     for (unsigned i = 0; i < topo.ncpus; i++)
         assert_int_equal(topo.cpus[i].kind, topo.cpus[i].os_cpu < 12);
@@ -187,12 +183,11 @@ TEST(topo_hybrid)
     assert_int_equal(topo.caches[1].count, 8);
     assert_string_equal(topo_kind_name(&topo, 1), "performance");
     assert_string_equal(topo_kind_name(&topo, 0), "efficiency");
-    topo_free(&topo);
 }
 
 TEST(topo_three_kinds_of_cores)
 {
-    struct topo topo = topo_of("hybrid_2p8e2lpe");
+    AUTO(topo) topo = topo_of("hybrid_2p8e2lpe");
     assert_int_equal(topo.nkinds, 3);
     assert_int_equal(fixture_find_cpu(&topo, 3)->kind, 2);
     assert_int_equal(fixture_find_cpu(&topo, 11)->kind, 1);
@@ -203,21 +198,19 @@ TEST(topo_three_kinds_of_cores)
     assert_string_equal(topo_kind_name(&topo, 2), "fastest");
     assert_string_equal(topo_kind_name(&topo, 1), "middle");
     assert_string_equal(topo_kind_name(&topo, 0), "slowest");
-    topo_free(&topo);
 }
 
 TEST(topo_kinds_that_differ_little_are_one)
 {
-    struct topo topo = topo_of("fast_and_slow_clusters");
+    AUTO(topo) topo = topo_of("fast_and_slow_clusters");
     assert_int_equal(topo.nkinds, 2);
     for (unsigned i = 0; i < topo.ncpus; i++)
         assert_int_equal(topo.cpus[i].kind, topo.cpus[i].os_cpu / 5 % 2);
-    topo_free(&topo);
 }
 
 TEST(topo_nodes_that_are_not_listed)
 {
-    struct topo topo = topo_of("dies_without_memory");
+    AUTO(topo) topo = topo_of("dies_without_memory");
     assert_int_equal(topo.nnodes, 4);
     for (int node = 0; node < 4; node++) {
         assert_int_equal(topo.nodes[node].os_node, node);
@@ -227,25 +220,23 @@ TEST(topo_nodes_that_are_not_listed)
     }
     fixture_assert_list(&topo.nodes[3].cpus, "24-31,56-63");
     assert_int_equal(topo.gpus[0].node, 1);
-    topo_free(&topo);
 }
 
 TEST(topo_allowed_subset)
 {
     struct bitset set = {0};
-    struct topo topo = topo_of("cgroup_of_four_cores");
+    AUTO(topo) topo = topo_of("cgroup_of_four_cores");
     assert_int_equal(topo.ncpus, 64);
     topo_allowed_cpus(&topo, &set);
     fixture_assert_list(&set, "4-7,36-39");
     assert_true(topo.nodes[0].allowed);
     assert_false(topo.nodes[1].allowed);
-    topo_free(&topo);
 }
 
 TEST(topo_odd_numbers)
 {
     struct bitset set = {0};
-    struct topo topo = topo_of("gaps_in_numbers");
+    AUTO(topo) topo = topo_of("gaps_in_numbers");
     topo_allowed_cpus(&topo, &set);
     fixture_assert_list(&set, "0,2,10,18");
     assert_int_equal(topo.gpus[0].node, -1);
@@ -258,23 +249,21 @@ TEST(topo_odd_numbers)
     topo = topo_of("cpus_1920");
     assert_int_equal(topo.ncpus, 1920);
     assert_int_equal(fixture_find_cpu(&topo, 1919)->package, 15);
-    topo_free(&topo);
 }
 
 TEST(topo_nodes_inside_a_cache)
 {
-    struct topo topo = topo_of("snc4_four_gpus");
+    AUTO(topo) topo = topo_of("snc4_four_gpus");
     assert_int_equal(topo.nnodes, 8);
     assert_int_equal(topo.nllcs, 2);
     assert_int_equal(topo.distances[1], 12);
     assert_int_equal(topo.gpus[3].node, 6);
     fixture_assert_list(&topo.gpus[3].cpus, "84-97,196-209");
-    topo_free(&topo);
 }
 
 TEST(topo_gpus_of_xml)
 {
-    struct topo topo = topo_of("sixteen_gpus");
+    AUTO(topo) topo = topo_of("sixteen_gpus");
     assert_int_equal(topo.ngpus, 16);
     assert_int_equal(topo_visible_gpus(&topo), 16);
     for (unsigned i = 0; i < topo.ngpus; i++) {
@@ -285,5 +274,4 @@ TEST(topo_gpus_of_xml)
     assert_string_equal(topo.gpus[0].pci_bdf, "0000:15:00.0");
     fixture_assert_list(&topo.gpus[15].cpus, "24-25");
     assert_int_equal(topo.distances[1], 21);
-    topo_free(&topo);
 }

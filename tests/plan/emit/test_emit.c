@@ -22,8 +22,8 @@ static const struct machine one_node = {
 static char *emit_for(const struct machine *machine, enum emit_format format,
                       const char *const *words, struct err *err)
 {
-    struct topo topo = fixture_topo(machine->description, machine->gpus);
-    struct plan plan = {0};
+    AUTO(topo) topo = fixture_topo(machine->description, machine->gpus);
+    AUTO(plan) plan = {0};
     struct plan_request request = {.placement = machine->placement,
                                    .workers = machine->workers,
                                    .background = machine->background,
@@ -36,8 +36,6 @@ static char *emit_for(const struct machine *machine, enum emit_format format,
     struct emit_job job = {
         .topo = &topo, .plan = &plan, .words = words, .renumbered = machine->renumbered};
     char *text = emit_text(format, &job, err);
-    plan_free(&plan);
-    topo_free(&topo);
     return text;
 }
 
@@ -139,7 +137,7 @@ TEST(emit_batch_file_holds_no_word_of_a_hostile_command)
 {
     static const char *const words[] = {"./w", "%PATH%", "a\" & del *", "^!", "\r\nexit", NULL};
     struct err err = {0};
-    char *text = emit_for(&two_nodes, EMIT_WSL_BAT, words, &err);
+    FREED char *text = emit_for(&two_nodes, EMIT_WSL_BAT, words, &err);
     assert_non_null(text);
     unsigned lines = 0;
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"), lines++) {
@@ -148,7 +146,6 @@ TEST(emit_batch_file_holds_no_word_of_a_hostile_command)
         assert_true(strspn(line, "\r") == 0 && strchr(line, '\r') == line + strlen(line) - 1);
     }
     assert_int_equal(lines, 14);
-    free(text);
 }
 
 TEST(emit_numbers_gpus_where_the_command_asks)

@@ -31,10 +31,9 @@ static void assert_quoted(void (*quote)(struct strbuf *out, const char *word), c
 {
     struct strbuf out = {0};
     quote(&out, word);
-    char *text = strbuf_take(&out);
+    FREED char *text = strbuf_take(&out);
     if (!text || strcmp(text, quoted) != 0)
         fail_msg("'%s' is quoted as %s, not as %s", word, text ? text : "nothing", quoted);
-    free(text);
 }
 
 TEST(quote_for_each_language)
@@ -51,11 +50,10 @@ TEST(quote_yaml)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct strbuf out = {0};
         assert_int_equal(quote_yaml_arg(&out, cases[i].word), cases[i].yaml != NULL);
-        char *text = strbuf_take(&out);
+        FREED char *text = strbuf_take(&out);
         assert_non_null(text);
         if (cases[i].yaml)
             assert_string_equal(text, cases[i].yaml);
-        free(text);
     }
 }
 
@@ -67,15 +65,13 @@ TEST(quote_base64)
     for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
         struct strbuf out = {0};
         quote_base64(&out, "foobar", i);
-        char *text = strbuf_take(&out);
+        FREED char *text = strbuf_take(&out);
         assert_string_equal(text, vectors[i]);
-        free(text);
     }
     struct strbuf out = {0};
     quote_base64(&out, "\xff\xfe\xfb", 3);
-    char *text = strbuf_take(&out);
+    FREED char *text = strbuf_take(&out);
     assert_string_equal(text, "//77");
-    free(text);
 }
 
 TEST(quote_plain_everywhere)

@@ -11,11 +11,10 @@ static void check(const struct topo *topo, const struct plan_request *request,
                   struct findings *findings)
 {
     struct err err = {0};
-    struct plan plan = {0};
+    AUTO(plan) plan = {0};
     *findings = (struct findings){0};
     if (plan_make_or_skip(topo, request, &plan, &err) || plan_check(topo, &plan, findings, &err))
         fail_msg("%s", err.msg);
-    plan_free(&plan);
 }
 
 /* "ID SUBJECT" of each, joined by "; ". */
@@ -55,18 +54,16 @@ TEST(check_finds_divided_cores_and_workers_over_packages)
         {PLACE_NUMA, 3, 0, ""},
         {PLACE_REMOTE, 3, 0, ""},
     };
-    struct topo topo = fixture_topo("package:2 numa:1 l3:2 core:2 pu:2", NULL);
+    AUTO(topo) topo = fixture_topo("package:2 numa:1 l3:2 core:2 pu:2", NULL);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char found[400];
-        struct findings findings;
+        AUTO(findings) findings;
         struct plan_request request = {.placement = cases[i].placement,
                                        .workers = cases[i].workers,
                                        .background = cases[i].background};
         check(&topo, &request, &findings);
         assert_string_equal(list_findings(&findings, found, sizeof(found)), cases[i].found);
-        findings_free(&findings);
     }
-    topo_free(&topo);
 }
 
 /* Only placements that this machine has are recommended. */
@@ -84,9 +81,9 @@ TEST(check_advises_what_helps)
         {"package:2 numa:1 core:3 pu:1", 1, "CPUs of more than one package:", "numa keeps each"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct findings findings;
+        AUTO(findings) findings;
         struct plan_request request = {.placement = PLACE_PARTITION, .workers = cases[i].workers};
-        struct topo topo = fixture_topo(cases[i].machine, NULL);
+        AUTO(topo) topo = fixture_topo(cases[i].machine, NULL);
         check(&topo, &request, &findings);
         assert_int_equal(findings.n, 1);
         const char *sentence = findings.all[0].sentence;
@@ -94,8 +91,6 @@ TEST(check_advises_what_helps)
             fail_msg("no '%s' in '%s'", cases[i].cpus, sentence);
         if (cases[i].advice ? !strstr(sentence, cases[i].advice) : strchr(sentence, ';') != NULL)
             fail_msg("'%s' is not as '%s'", sentence, cases[i].advice ? cases[i].advice : "");
-        findings_free(&findings);
-        topo_free(&topo);
     }
 }
 
@@ -105,12 +100,11 @@ static void expect(const struct topo *topo, const struct plan_request *request, 
                    const char *sentence)
 {
     char list[400];
-    struct findings findings;
+    AUTO(findings) findings;
     check(topo, request, &findings);
     assert_string_equal(list_findings(&findings, list, sizeof(list)), found);
     if (findings.n && sentence[0])
         assert_string_equal(findings.all[findings.n - 1].sentence, sentence);
-    findings_free(&findings);
 }
 
 TEST(check_finds_slices_over_nodes_of_a_package)
@@ -118,31 +112,29 @@ TEST(check_finds_slices_over_nodes_of_a_package)
     struct plan_request one = {.placement = PLACE_PARTITION, .workers = 1};
     struct plan_request two = {.placement = PLACE_PARTITION, .workers = 2};
     struct plan_request spread = {.placement = PLACE_SPREAD, .workers = 2};
-    struct topo topo = fixture_topo("package:1 numa:2 l3:1 core:4 pu:1", NULL);
+    AUTO(topo) topo = fixture_topo("package:1 numa:2 l3:1 core:4 pu:1", NULL);
     expect(&topo, &one, "worker_over_nodes worker 0",
            "CPUs of more than one NUMA node: memory that the threads of a worker share is far from "
            "some of them; numa keeps each worker inside one node");
     expect(&topo, &two, "", "");
     expect(&topo, &spread, "worker_over_nodes workers 0-1", "");
-    topo_free(&topo);
 }
 
 /* numa is skipped if only one node has allowed memory. */
 TEST(check_advises_no_placement_that_is_skipped)
 {
     struct plan_request request = {.placement = PLACE_PARTITION, .workers = 1};
-    struct topo topo = fixture_topo("package:2 numa:1 core:3 pu:1", NULL);
+    AUTO(topo) topo = fixture_topo("package:2 numa:1 core:3 pu:1", NULL);
     topo.nodes[1].allowed = false;
     expect(&topo, &request, "worker_some_no_memory worker 0; worker_over_packages worker 0",
            "CPUs of more than one package: what the threads of a worker share goes from one to the "
            "other");
-    topo_free(&topo);
 }
 
 TEST(check_finds_gpus_far_from_their_workers)
 {
     struct plan_request request = {.placement = PLACE_PARTITION, .workers = 2};
-    struct topo topo = fixture_topo("package:2 numa:1 core:4 pu:1", "01:00.0@0,02:00.0@0");
+    AUTO(topo) topo = fixture_topo("package:2 numa:1 core:4 pu:1", "01:00.0@0,02:00.0@0");
     expect(&topo, &request, "gpu_far worker 1",
            "GPU 1 is near NUMA node 0, and its CPUs are on node 1; gpu-local gives each worker "
            "CPUs near "
@@ -168,7 +160,6 @@ TEST(check_finds_gpus_far_from_their_workers)
     expect(&topo, &request, "gpu_far workers 0-1",
            "their GPUs are near other NUMA nodes than their CPUs (of worker 0: GPU 0 is near NUMA "
            "node 1, and its CPUs are on node 0); gpu-local gives each worker CPUs near its GPU");
-    topo_free(&topo);
 }
 
 /* CPUs that the request leaves out are intended, and so are the second threads with `cores`. */
@@ -192,16 +183,15 @@ TEST(check_finds_cpus_that_nobody_has)
         {{.placement = PLACE_SAME, .workers = 4}, "", ""},
         {{.placement = PLACE_NONE, .workers = 2}, "", ""},
     };
-    struct topo topo = fixture_topo("package:4 numa:1 core:2 pu:2", NULL);
+    AUTO(topo) topo = fixture_topo("package:4 numa:1 core:2 pu:2", NULL);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         expect(&topo, &cases[i].request, cases[i].found, cases[i].sentence);
-    topo_free(&topo);
 }
 
 TEST(check_finds_teams_of_unlike_cores)
 {
     struct plan_request request = {.placement = PLACE_SPREAD, .workers = 3};
-    struct topo topo = fixture_topo("package:1 l3:2 core:4 pu:1", NULL);
+    AUTO(topo) topo = fixture_topo("package:1 l3:2 core:4 pu:1", NULL);
     expect(&topo, &request, "", "");
     topo.nkinds = 2;
     for (unsigned i = 0; i < 4; i++)
@@ -220,7 +210,6 @@ TEST(check_finds_teams_of_unlike_cores)
            "workers");
     request.background = 1;
     expect(&topo, &request, "", "");
-    topo_free(&topo);
 }
 
 /* CPUs that pcores would not use either give no recommendation; pcores itself has the same
@@ -230,44 +219,39 @@ TEST(check_of_three_kinds_of_cores)
     struct plan_request request = {.placement = PLACE_PCORES, .workers = 3};
     char path[] = "/tmp/contend-test-XXXXXX.xml";
     fixture_machine_write(fixture_machine("hybrid_2p8e2lpe"), path);
-    struct topo topo = fixture_topo(path, NULL);
+    AUTO(topo) topo = fixture_topo(path, NULL);
     expect(&topo, &request, "team_kinds worker 0; workers_unlike workers 1-2; cpus_left CPUs 12-13",
            "");
     request.placement = PLACE_SIZED;
     expect(&topo, &request, "team_kinds workers 0-2",
            "a team's CPUs are of unlike cores: at each barrier the faster ones wait for the slower "
            "ones");
-    topo_free(&topo);
     (void)unlink(path);
 }
 
 TEST(check_finds_cores_outside_of_the_last_level_caches)
 {
     struct plan_request request = {.placement = PLACE_LLC, .workers = 2};
-    struct topo topo = fixture_topo("package:1 l3:3 core:2 pu:1", NULL);
+    AUTO(topo) topo = fixture_topo("package:1 l3:3 core:2 pu:1", NULL);
     topo.nllcs = 2;
     expect(&topo, &request, "cpus_left CPUs 4-5",
            "2 of 6 are in no worker's slice, as their cores are outside of the last-level caches; "
            "partition gives all CPUs to the workers");
-    topo_free(&topo);
 }
 
 /* The CPUs of a job's workers belong to several hosts. */
 TEST(check_leaves_plans_over_several_hosts_alone)
 {
-    struct plan plan = {0};
+    AUTO(plan) plan = {0};
     struct err err = {0};
-    struct findings findings = {0};
+    AUTO(findings) findings = {0};
     struct plan_request request = {.placement = PLACE_PARTITION, .workers = 3};
-    struct topo topo = fixture_topo("package:1 core:2 pu:2", NULL);
+    AUTO(topo) topo = fixture_topo("package:1 core:2 pu:2", NULL);
     assert_int_equal(plan_make(&topo, &request, &plan, &err), 0);
     for (unsigned w = 0; w < plan.nworkers; w++)
         (void)snprintf(plan.workers[w].host, sizeof(plan.workers[w].host), "host%u", w);
     assert_int_equal(plan_check(&topo, &plan, &findings, &err), 0);
     assert_int_equal(findings.n, 0);
-    findings_free(&findings);
-    plan_free(&plan);
-    topo_free(&topo);
 }
 
 /* Workers on a node without memory for them, and teams on isolated CPUs. */
@@ -291,16 +275,14 @@ TEST(check_finds_cpus_that_lack_something)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char buf[400];
-        struct findings findings;
+        AUTO(findings) findings;
         struct plan_request request = {.placement = cases[i].placement,
                                        .workers = cases[i].workers};
-        struct topo topo = fixture_topo("package:1 numa:2 core:4 pu:1", NULL);
+        AUTO(topo) topo = fixture_topo("package:1 numa:2 core:4 pu:1", NULL);
         topo.nodes[1].allowed = !cases[i].refused;
         for (unsigned cpu = 6; cpu < 8 && cases[i].isolated; cpu++)
             bitset_set(&topo.isolated, cpu);
         check(&topo, &request, &findings);
         assert_string_equal(list_findings(&findings, buf, sizeof(buf)), cases[i].found);
-        findings_free(&findings);
-        topo_free(&topo);
     }
 }

@@ -13,7 +13,7 @@ struct machine {
 static void describe(const struct topo *topo, const struct plan_request *request, char *buf,
                      size_t size)
 {
-    struct plan plan = {0};
+    AUTO(plan) plan = {0};
     struct err err = {0};
     size_t used = 0;
     if (plan_make_or_skip(topo, request, &plan, &err))
@@ -24,7 +24,6 @@ static void describe(const struct topo *topo, const struct plan_request *request
                                  bitset_format(&plan.workers[w].cpus),
                                  mem_policy_name(plan.workers[w].mem_policy),
                                  bitset_format(&plan.workers[w].mem_nodes));
-    plan_free(&plan);
 }
 
 static const struct machine two_of_two = {"package:2 numa:2 core:4 pu:2",
@@ -62,12 +61,11 @@ TEST(package_local_shares_the_package_near_node_first)
         struct plan_request request = {.placement = PLACE_PACKAGE_LOCAL,
                                        .workers = cases[i].workers,
                                        .background = cases[i].background};
-        struct topo topo = fixture_topo(cases[i].machine->xml, cases[i].machine->gpus);
+        AUTO(topo) topo = fixture_topo(cases[i].machine->xml, cases[i].machine->gpus);
         if (cases[i].cpus[0])
             assert_int_equal(bitset_parse(cases[i].cpus, &request.cpus, &err), 0);
         describe(&topo, &request, plan, sizeof(plan));
         assert_string_equal(plan, cases[i].plan);
-        topo_free(&topo);
     }
 }
 
@@ -85,11 +83,10 @@ TEST(package_local_is_refused_where_it_would_be_gpu_local)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char plan[1024];
         struct plan_request request = {.placement = PLACE_PACKAGE_LOCAL, .workers = 2};
-        struct topo topo = fixture_topo(cases[i].machine.xml, cases[i].machine.gpus);
+        AUTO(topo) topo = fixture_topo(cases[i].machine.xml, cases[i].machine.gpus);
         describe(&topo, &request, plan, sizeof(plan));
         if (!strstr(plan, cases[i].reason))
             fail_msg("no '%s' in '%s'", cases[i].reason, plan);
-        topo_free(&topo);
     }
 }
 
@@ -102,21 +99,20 @@ TEST(package_local_takes_near_nodes_before_far_ones)
                                            20, 20, 10, 12, 20, 20, 12, 10};
     char plan[1024];
     struct plan_request request = {.placement = PLACE_PACKAGE_LOCAL, .workers = 2};
-    struct topo topo = fixture_topo(one_package.xml, one_package.gpus);
+    AUTO(topo) topo = fixture_topo(one_package.xml, one_package.gpus);
     free(topo.distances);
     topo.distances = malloc(sizeof(distances));
     assert_non_null(topo.distances);
     memcpy(topo.distances, distances, sizeof(distances));
     describe(&topo, &request, plan, sizeof(plan));
     assert_string_equal(plan, "4-7 preferred 2; 0-3 preferred 0");
-    topo_free(&topo);
 }
 
 static void find(const struct topo *topo, const struct plan_request *request, const char *id,
                  char *sentence, size_t size)
 {
-    struct plan plan = {0};
-    struct findings findings = {0};
+    AUTO(plan) plan = {0};
+    AUTO(findings) findings = {0};
     struct err err = {0};
     sentence[0] = '\0';
     if (plan_make(topo, request, &plan, &err) || plan_check(topo, &plan, &findings, &err))
@@ -124,15 +120,13 @@ static void find(const struct topo *topo, const struct plan_request *request, co
     for (size_t i = 0; i < findings.n; i++)
         if (!strcmp(findings.all[i].id, id))
             (void)snprintf(sentence, size, "%s", findings.all[i].sentence);
-    findings_free(&findings);
-    plan_free(&plan);
 }
 
 TEST(package_local_is_advised_where_gpu_local_leaves_cpus)
 {
     char sentence[900];
     struct plan_request request = {.placement = PLACE_GPU_LOCAL, .workers = 3};
-    struct topo topo = fixture_topo(two_of_two.xml, two_of_two.gpus);
+    AUTO(topo) topo = fixture_topo(two_of_two.xml, two_of_two.gpus);
     find(&topo, &request, "cpus_left", sentence, sizeof(sentence));
     assert_string_equal(sentence, "16 of 32 are in no worker's slice, as each is kept inside one "
                                   "NUMA node; package-local gives them to the workers whose GPUs "
@@ -150,7 +144,6 @@ TEST(package_local_is_advised_where_gpu_local_leaves_cpus)
     assert_string_equal(sentence, "16 of 32 are in no worker's slice, as each is kept inside the "
                                   "package of a GPU; partition gives all CPUs to the "
                                   "workers");
-    topo_free(&topo);
 }
 
 TEST(teams_are_no_larger_than_a_quota)
@@ -175,17 +168,15 @@ TEST(teams_are_no_larger_than_a_quota)
         {{.placement = PLACE_NONE, .workers = 2, .cpu_quota = 2}, 8, "plan fewer threads"},
         {{.placement = PLACE_PASSIVE, .workers = 2, .cpu_quota = 2}, 8, "plan fewer threads"},
     };
-    struct topo topo = fixture_topo(eight.xml, eight.gpus);
+    AUTO(topo) topo = fixture_topo(eight.xml, eight.gpus);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char sentence[900];
-        struct plan plan = {0};
+        AUTO(plan) plan = {0};
         struct err err = {0};
         assert_int_equal(plan_make(&topo, &cases[i].request, &plan, &err), 0);
         assert_int_equal(plan.workers[0].threads, cases[i].threads);
-        plan_free(&plan);
         find(&topo, &cases[i].request, "cpu_quota", sentence, sizeof(sentence));
         if (cases[i].says[0] ? !strstr(sentence, cases[i].says) : sentence[0])
             fail_msg("case %zu: '%s', not '%s'", i, sentence, cases[i].says);
     }
-    topo_free(&topo);
 }

@@ -33,11 +33,10 @@ TEST(placeholders_are_replaced)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct err err = {0};
-        char *expanded = placeholders_expand(cases[i].text, &values, &err);
+        FREED char *expanded = placeholders_expand(cases[i].text, &values, &err);
         if (!expanded)
             fail_msg("%s: %s", cases[i].text, err.msg);
         assert_string_equal(expanded, cases[i].expanded);
-        free(expanded);
     }
 }
 
@@ -91,36 +90,31 @@ TEST(placeholders_of_a_plan)
          "{worker} {workers} {threads} {cpus} {node}", "2 2 2 4-5 0"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct topo topo = fixture_topo(cases[i].machine, cases[i].gpus);
+        AUTO(topo) topo = fixture_topo(cases[i].machine, cases[i].gpus);
         const struct plan_request request = {
             .placement = cases[i].placement, .workers = 2, .background = 1};
-        struct plan plan;
+        AUTO(plan) plan;
         struct err err = {0};
-        struct placeholder_values of;
+        struct placeholder_values of = {0};
         assert_int_equal(plan_make(&topo, &request, &plan, &err), 0);
         placeholders_of(&topo, &plan, cases[i].worker, &of);
-        char *expanded = placeholders_expand(cases[i].text, &of, &err);
+        FREED char *expanded = placeholders_expand(cases[i].text, &of, &err);
         if (!expanded)
             fail_msg("case %zu: %s", i, err.msg);
         assert_string_equal(expanded, cases[i].expanded);
-        free(expanded);
-        plan_free(&plan);
-        topo_free(&topo);
     }
 }
 
 /* numactl refuses to bind to a node whose memory is not allowed. */
 TEST(placeholders_name_memory_that_may_be_used)
 {
-    struct topo topo = fixture_topo("package:2 numa:1 core:4 pu:1", NULL);
+    AUTO(topo) topo = fixture_topo("package:2 numa:1 core:4 pu:1", NULL);
     const struct plan_request request = {.placement = PLACE_PARTITION, .workers = 2};
-    struct placeholder_values of;
-    struct plan plan;
+    struct placeholder_values of = {0};
+    AUTO(plan) plan;
     topo.nodes[1].allowed = false;
     assert_int_equal(plan_make(&topo, &request, &plan, NULL), 0);
     placeholders_of(&topo, &plan, 1, &of);
     assert_string_equal(of.cpus, "4-7");
     assert_string_equal(of.node, "0");
-    plan_free(&plan);
-    topo_free(&topo);
 }

@@ -18,7 +18,7 @@ static const char *plan_of(const struct topo *topo, const struct plan_request *r
 {
     static char text[600];
     const char *list;
-    struct plan plan;
+    AUTO(plan) plan;
     struct err err = {0};
     size_t used = 0;
     int rc = plan_make(topo, request, &plan, &err);
@@ -32,7 +32,6 @@ static const char *plan_of(const struct topo *topo, const struct plan_request *r
             list = bitset_format(what == CPUS ? &worker->cpus : &worker->mem_nodes);
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", w ? " | " : "", list);
     }
-    plan_free(&plan);
     return text;
 }
 
@@ -57,9 +56,8 @@ static void check_rows(const struct topo *topo, enum what what, size_t n, const 
 static void check_cpus(const char *machine, const char *gpus, struct plan_request request,
                        const char *plan)
 {
-    struct topo topo = fixture_topo(machine, gpus);
+    AUTO(topo) topo = fixture_topo(machine, gpus);
     check_rows(&topo, CPUS, 1, &(struct row){request, plan});
-    topo_free(&topo);
 }
 
 /* Two packages, each with two caches of two cores with two threads. */
@@ -78,9 +76,8 @@ TEST(plan_slices_of_each_placement)
         {{.placement = PLACE_GPU_LOCAL, .workers = 3}, "8-11 | 0-7 | 12-15"},
         {{.placement = PLACE_REMOTE, .workers = 3}, "8-15 | 0-3 | 4-7"},
     };
-    struct topo topo = fixture_topo("package:2 numa:1 l3:2 core:2 pu:2", "01:00.0@1,02:00.0@0");
+    AUTO(topo) topo = fixture_topo("package:2 numa:1 l3:2 core:2 pu:2", "01:00.0@1,02:00.0@0");
     CHECK_ROWS(&topo, CPUS, rows);
-    topo_free(&topo);
 }
 
 /* Near each worker's GPU as long as nodes, or caches, stay evenly filled: not half of them on the
@@ -91,10 +88,10 @@ TEST(plan_numa_and_llc_are_near_their_gpus)
         {{.placement = PLACE_NUMA, .workers = 4}, "0-3 | 4-7 | 8-11 | 12-15"},
         {{.placement = PLACE_LLC, .workers = 4}, "0-3 | 4-7 | 8-11 | 12-15"},
     };
-    struct topo topo = fixture_topo("package:2 numa:1 l3:1 core:8 pu:1",
-                                    "01:00.0@0,02:00.0@0,03:00.0@1,04:00.0@1");
+    AUTO(topo)
+    topo = fixture_topo("package:2 numa:1 l3:1 core:8 pu:1",
+                        "01:00.0@0,02:00.0@0,03:00.0@1,04:00.0@1");
     CHECK_ROWS(&topo, CPUS, rows);
-    topo_free(&topo);
 }
 
 /* Fewer workers than nodes: they get the nodes of their GPUs, even if one of their cores is
@@ -121,22 +118,20 @@ TEST(plan_llc_leaves_cores_without_one_out)
                                      {{.placement = PLACE_LLC, .workers = 3}, "0 | 2-3 | 1"}};
     static const struct row one[] = {{{.placement = PLACE_LLC, .workers = 3},
                                       "fewer than two last-level caches (L3) have usable CPUs"}};
-    struct topo topo = fixture_topo("package:1 l3:3 core:2 pu:1", NULL);
+    AUTO(topo) topo = fixture_topo("package:1 l3:3 core:2 pu:1", NULL);
     topo.nllcs = 2;
     CHECK_ROWS(&topo, CPUS, two);
     topo.nllcs = 1;
     CHECK_ROWS(&topo, CPUS, one);
-    topo_free(&topo);
 }
 
 /* CPUs of a node without memory use a far node's; no slice mixes them with that node's CPUs. */
 TEST(plan_numa_leaves_cpus_without_memory_out)
 {
     static const struct row rows[] = {{{.placement = PLACE_NUMA, .workers = 2}, "0-1 | 2-3"}};
-    struct topo topo = fixture_topo("package:3 numa:1 core:2 pu:1", NULL);
+    AUTO(topo) topo = fixture_topo("package:3 numa:1 core:2 pu:1", NULL);
     topo.cpus[4].node = topo.cpus[5].node = 0;
     CHECK_ROWS(&topo, CPUS, rows);
-    topo_free(&topo);
 }
 
 /* Fewer workers than GPUs: GPUs of all nodes that have CPUs for them, in order. */
@@ -156,9 +151,10 @@ TEST(plan_takes_gpus_of_all_nodes)
     static const struct row local[] = {
         {{.placement = PLACE_GPU_LOCAL, .workers = 2}, "0-7 | 8-15"}};
     static const struct row unknown[] = {{{.placement = PLACE_PARTITION, .workers = 1}, "0"}};
-    struct topo topo = fixture_topo("package:2 numa:1 core:4 pu:2",
-                                    "01:00.0@0,02:00.0@0,03:00.0@0,04:00.0@0,81:00.0@1,82:00.0@1,"
-                                    "83:00.0@1,84:00.0@1");
+    AUTO(topo)
+    topo = fixture_topo("package:2 numa:1 core:4 pu:2",
+                        "01:00.0@0,02:00.0@0,03:00.0@0,04:00.0@0,81:00.0@1,82:00.0@1,"
+                        "83:00.0@1,84:00.0@1");
     CHECK_ROWS(&topo, GPUS, rows);
     CHECK_ROWS(&topo, CPUS, local); /* workers run on both nodes */
     topo.nodes[1].allowed = false;  /* its memory is not allowed */
@@ -166,7 +162,6 @@ TEST(plan_takes_gpus_of_all_nodes)
     topo.nodes[1].allowed = true;
     topo.gpus[0].node = -1; /* unknown nodes are no reason to take another GPU */
     CHECK_ROWS(&topo, GPUS, unknown);
-    topo_free(&topo);
 }
 
 /* Sets distance(a, b) for all pairs of n nodes. */
@@ -232,9 +227,8 @@ TEST(plan_of_two_kinds_of_cores)
         /* partition gives the first workers all cores of the kind that comes first */
         {{.placement = PLACE_SPREAD, .workers = 2}, "0,2,4,6 | 1,3,5,7"},
     };
-    struct topo topo = hybrid();
+    AUTO(topo) topo = hybrid();
     CHECK_ROWS(&topo, CPUS, rows);
-    topo_free(&topo);
 }
 
 #define MEMORY(where, policy)                                                                      \
@@ -256,19 +250,17 @@ TEST(plan_memory_override)
     static const struct row nearest[] = {{MEMORY(PLACE_PARTITION, MEM_BIND), "1 | 1"},
                                          {MEMORY(PLACE_SPREAD, MEM_PREFERRED), "1 | 1"}};
     static const struct row refused[] = {{MEMORY(PLACE_PARTITION, MEM_BIND), "no NUMA node"}};
-    struct topo topo = fixture_topo("package:2 numa:1 core:2 pu:1", NULL);
+    AUTO(topo) topo = fixture_topo("package:2 numa:1 core:2 pu:1", NULL);
     CHECK_ROWS(&topo, NODES, rows);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct plan plan;
+        AUTO(plan) plan;
         assert_int_equal(plan_make(&topo, &rows[i].request, &plan, NULL), 0);
         assert_int_equal(plan.workers[0].mem_policy, rows[i].request.mem_policy);
-        plan_free(&plan);
     }
     topo.nodes[0].allowed = false;
     CHECK_ROWS(&topo, NODES, nearest);
     topo.nodes[1].allowed = false;
     CHECK_ROWS(&topo, CPUS, refused);
-    topo_free(&topo);
 }
 
 TEST(plan_refuses_with_the_numbers)
@@ -292,18 +284,16 @@ TEST(plan_refuses_with_the_numbers)
         {{.workers = 4000000000, .background = 4000000000}, -EINVAL, "up to 8192"},
         {{.workers = 1}, -EINVAL, "no CPU"}, /* if no CPU is allowed */
     };
-    struct topo topo = fixture_topo("package:2 numa:1 core:2 pu:1", "01:00.0@0");
+    AUTO(topo) topo = fixture_topo("package:2 numa:1 core:2 pu:1", "01:00.0@0");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct plan plan;
+        AUTO(plan) plan;
         struct err err = {0};
         for (unsigned c = 0; c < topo.ncpus; c++)
             topo.cpus[c].allowed = i + 1 < sizeof(cases) / sizeof(cases[0]);
         assert_int_equal(plan_make(&topo, &cases[i].request, &plan, &err), cases[i].code);
         if (!strstr(err.msg, cases[i].says))
             fail_msg("'%s' does not say '%s'", err.msg, cases[i].says);
-        plan_free(&plan);
     }
-    topo_free(&topo);
 }
 
 TEST(plan_skips_with_the_reason)
@@ -317,9 +307,8 @@ TEST(plan_skips_with_the_reason)
         {{.placement = PLACE_REMOTE, .workers = 2}, "one NUMA node"},
         {{.placement = PLACE_PCORES, .workers = 2}, "one kind"},
     };
-    struct topo topo = fixture_topo("package:1 l3:1 core:4 pu:1", NULL);
+    AUTO(topo) topo = fixture_topo("package:1 l3:1 core:4 pu:1", NULL);
     CHECK_ROWS(&topo, CPUS, rows);
-    topo_free(&topo);
 }
 
 /* One thread a core, or a single cache, is no reason to skip a placement if partition makes other
@@ -353,7 +342,7 @@ TEST(plan_cores_each_cuts_slices_by_whole_cores)
 {
     static const char interleaved[] = "package:1 l3:1 core:4 pu:2(indexes=0,4,1,5,2,6,3,7)";
     struct plan_request request = {.placement = PLACE_PARTITION, .workers = 2, .cores_each = 1};
-    struct plan plan;
+    AUTO(plan) plan;
     check_cpus(interleaved, NULL, request, "0,4 | 2,6");
     request.cores_each = PLAN_CORES_ALL;
     check_cpus(interleaved, NULL, request, "0-1,4-5 | 2-3,6-7");
@@ -365,12 +354,10 @@ TEST(plan_cores_each_cuts_slices_by_whole_cores)
     request = (struct plan_request){
         .placement = PLACE_PARTITION, .workers = 2, .cores_each = 2, .passive = true};
     check_cpus("package:1 core:8 pu:2", NULL, request, "0-3 | 8-11");
-    struct topo topo = fixture_topo("package:1 core:8 pu:2", NULL);
+    AUTO(topo) topo = fixture_topo("package:1 core:8 pu:2", NULL);
     assert_int_equal(plan_make(&topo, &request, &plan, NULL), 0);
     assert_int_equal(plan.workers[1].threads, 4);
     assert_true(plan.workers[0].passive && plan.workers[1].passive);
-    plan_free(&plan);
-    topo_free(&topo);
 }
 
 TEST(plan_parses_placements)
@@ -433,15 +420,15 @@ TEST(plan_options_fill_a_request)
 
 TEST(plan_json_has_what_was_read_back)
 {
-    struct plan plan;
+    AUTO(plan) plan;
     struct plan_request request = {.placement = PLACE_NUMA, .workers = 2, .background = 1};
-    struct topo topo = fixture_topo("package:2 numa:1 core:2 pu:1", "01:00.0@0");
+    AUTO(topo) topo = fixture_topo("package:2 numa:1 core:2 pu:1", "01:00.0@0");
     assert_int_equal(plan_make(&topo, &request, &plan, NULL), 0);
     struct worker_result ran[1] = {0};
     bitset_set(&ran[0].cpus_actual, 1);
     bitset_set(&ran[0].mem_nodes_actual, 0);
     struct observation actual = {.nworkers = 1, .workers = ran};
-    json_t *json = plan_to_json(&topo, &plan, &actual, 1);
+    json_auto_t *json = plan_to_json(&topo, &plan, &actual, 1);
     json_t *workers = json_object_get(json, "workers"), *first = json_array_get(workers, 0);
     assert_string_equal(json_string_value(json_object_get(first, "cpus_actual")), "1");
     assert_string_equal(json_string_value(json_object_get(first, "mem_nodes_actual")), "0");
@@ -462,9 +449,6 @@ TEST(plan_json_has_what_was_read_back)
         json_string_value(json_object_get(json_array_get(workers, 0), "cpus_actual")), "1");
     assert_string_equal(
         json_string_value(json_object_get(json_array_get(workers, 1), "cpus_actual")), "7");
-    json_decref(json);
-    plan_free(&plan);
-    topo_free(&topo);
 }
 
 /* Doses run on the workers' CPUs or on the remaining CPUs; placement rules ignore them. */
@@ -478,9 +462,9 @@ TEST(plan_dose_is_beside_the_workers)
                  {DOSE_THROTTLE, "0-5", "0-5"},
                  {DOSE_BANDWIDTH, "0-5", "6-7"},
                  {DOSE_LATENCY, "0,2", "1,3-7"}};
-    struct topo topo = fixture_topo("package:1 core:8 pu:1", NULL);
+    AUTO(topo) topo = fixture_topo("package:1 core:8 pu:1", NULL);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct plan plan;
+        AUTO(plan) plan;
         struct plan_request request = {.placement = PLACE_PARTITION, .workers = 2};
         assert_int_equal(bitset_parse(cases[i].cpus, &request.cpus, NULL), 0);
         assert_int_equal(plan_make(&topo, &request, &plan, NULL), 0);
@@ -492,9 +476,7 @@ TEST(plan_dose_is_beside_the_workers)
         assert_int_equal(dose->threads, bitset_count(&dose->cpus));
         assert_true(dose->background && dose->gpu == -1);
         assert_false(plan_overlaps(&plan) || plan_is_oversubscribed(&plan));
-        plan_free(&plan);
     }
-    topo_free(&topo);
 }
 
 TEST(plan_dose_of_memory_wants_cpus_of_its_own)
@@ -506,15 +488,13 @@ TEST(plan_dose_of_memory_wants_cpus_of_its_own)
                  {"package:1 core:3 pu:1", "such as with --cpus 0"},
                  {"package:1 core:2 pu:1", "2 are allowed: only a dose of cpu"}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct plan plan;
+        AUTO(plan) plan;
         struct err err = {0};
-        struct topo topo = fixture_topo(cases[i].machine, NULL);
+        AUTO(topo) topo = fixture_topo(cases[i].machine, NULL);
         struct plan_request request = {.placement = PLACE_PARTITION, .workers = 2};
         assert_int_equal(plan_make(&topo, &request, &plan, NULL), 0);
         assert_int_equal(plan_add_dose(&topo, DOSE_BANDWIDTH, &plan, &err), -EINVAL);
         if (!strstr(err.msg, cases[i].says))
             fail_msg("'%s' does not say '%s'", err.msg, cases[i].says);
-        plan_free(&plan);
-        topo_free(&topo);
     }
 }

@@ -117,12 +117,11 @@ static void check_golden(const struct golden *golden, const char *machine)
     }
     for (int i = 0; i < 4 && golden->more[i]; i++)
         argv[argc++] = (char *)(uintptr_t)golden->more[i];
-    char *text = run_place(argc, argv);
+    FREED char *text = run_place(argc, argv);
     if (golden->shown == PLANS)
         keep_plans(text);
     (void)snprintf(file, sizeof(file), "plan_%s", golden->name);
     fixture_golden(file, text);
-    free(text);
 }
 
 TEST(plan_golden_files)

@@ -46,9 +46,8 @@ static void check_machine(const struct topo *topo)
 
 static void check_file(const char *path)
 {
-    struct topo topo = fixture_topo(path, NULL);
+    AUTO(topo) topo = fixture_topo(path, NULL);
     check_machine(&topo);
-    topo_free(&topo);
 }
 
 TEST(plan_properties_of_tabled_machines)
@@ -87,9 +86,8 @@ TEST(plan_properties_of_synthetic_machines)
                            1 + packages % 2, 1 + smt % 3, 1 + (packages * smt) % 5, smt);
             (void)snprintf(gpus, sizeof(gpus), "01:00.0@%u,02:00.0@0,03:00.0@%u", packages - 1,
                            packages / 2);
-            struct topo topo = fixture_topo(text, gpus);
+            AUTO(topo) topo = fixture_topo(text, gpus);
             check_machine(&topo);
-            topo_free(&topo);
         }
 }
 
@@ -132,7 +130,7 @@ TEST(plan_properties_of_random_allowed_sets)
     };
     for (size_t m = 0; m < sizeof(machines) / sizeof(machines[0]); m++) {
         struct plan_request request;
-        struct topo topo = fixture_topo(machines[m], "01:00.0,02:00.0,03:00.0,04:00.0");
+        AUTO(topo) topo = fixture_topo(machines[m], "01:00.0,02:00.0,03:00.0,04:00.0");
         const unsigned nllcs = topo.nllcs;
         for (unsigned round = 0; round < 60; round++) {
             disturb(&topo);
@@ -142,28 +140,25 @@ TEST(plan_properties_of_random_allowed_sets)
             random_request(&topo, &request);
             check_all_placements(&topo, request);
         }
-        topo_free(&topo);
     }
 }
 
 TEST(plan_64_workers_on_4096_cpus_in_50_ms)
 {
-    struct topo topo = fixture_topo("package:8 numa:2 l3:8 core:8 pu:4", "01:00.0@0,02:00.0@5");
+    AUTO(topo) topo = fixture_topo("package:8 numa:2 l3:8 core:8 pu:4", "01:00.0@0,02:00.0@5");
     assert_int_equal(topo.ncpus, 4096);
     for (int p = 0; p < PLACEMENTS; p++) {
         struct plan_request request = {.placement = (enum placement)p, .workers = 64};
         uint64_t best_ns = UINT64_MAX;
         for (int i = 0; i < 5; i++) { /* several tries, as the machine may be busy */
-            struct plan plan;
+            AUTO(plan) plan;
             uint64_t start_ns = clock_now_ns();
             assert_int_equal(plan_make(&topo, &request, &plan, NULL), 0);
             uint64_t elapsed_ns = clock_now_ns() - start_ns;
             best_ns = elapsed_ns < best_ns ? elapsed_ns : best_ns;
-            plan_free(&plan);
         }
         if (best_ns > 50000000)
             fail_msg("%s took %.1f ms", placement_infos[p].name, (double)best_ns / 1e6);
         fixture_check_plan(&topo, &request);
     }
-    topo_free(&topo);
 }

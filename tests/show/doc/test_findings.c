@@ -23,7 +23,7 @@ static const struct finding note = {
 /* The printed findings; free the text. */
 static char *print(const struct finding *const *all, size_t n, bool color)
 {
-    struct findings findings = {0};
+    AUTO(findings) findings = {0};
     char *text = NULL;
     size_t size = 0;
     for (size_t i = 0; i < n; i++)
@@ -32,16 +32,14 @@ static char *print(const struct finding *const *all, size_t n, bool color)
     assert_non_null(out);
     doc_print_findings(&findings, out, color);
     assert_int_equal(fclose(out), 0);
-    findings_free(&findings);
     return text;
 }
 
 static void assert_prints(const struct finding *const *all, size_t n, bool color,
                           const char *expected)
 {
-    char *text = print(all, n, color);
+    FREED char *text = print(all, n, color);
     assert_string_equal(text, expected);
-    free(text);
 }
 
 /* The opening tag of the box on a page whose findings about the whole have these severities. */
@@ -53,9 +51,9 @@ static void assert_box(enum finding_severity first, enum finding_severity second
                                    .severity = second,
                                    .sentence = "It may not be.",
                                    .command = "contend info"}};
-    struct findings findings = {0};
-    struct doc doc = {0};
-    char *text = NULL;
+    AUTO(findings) findings = {0};
+    AUTO(doc) doc = {0};
+    FREED char *text = NULL;
     size_t size = 0;
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(findings_add(&findings, &all[i], NULL), 0);
@@ -65,9 +63,6 @@ static void assert_box(enum finding_severity first, enum finding_severity second
     doc_print_html(&doc, out);
     assert_int_equal(fclose(out), 0);
     assert_memory_equal(text, expected, strlen(expected));
-    free(text);
-    doc_free(&doc);
-    findings_free(&findings);
 }
 
 /* A warning below a verdict does not change its colour, an error does. */
@@ -137,7 +132,8 @@ TEST(findings_wrap_sentences_but_no_command)
     fill(full.sentence, sizeof(full.sentence));
     fill(full.command, sizeof(full.command));
     const struct finding *const all[] = {&full};
-    char *text = print(all, 1, false), *line = strtok(text, "\n");
+    FREED char *text = print(all, 1, false);
+    char *line = strtok(text, "\n");
     size_t words = 0, lines = 0;
     assert_non_null(line);
     assert_memory_equal(line, "~ word word ", 12);
@@ -153,7 +149,6 @@ TEST(findings_wrap_sentences_but_no_command)
     assert_memory_equal(line, "  to apply it: ", 15);
     assert_string_equal(line + 15, full.command);
     assert_null(strtok(NULL, "\n"));
-    free(text);
 }
 
 TEST(findings_wrap_the_whole_from_the_margin)
@@ -161,11 +156,10 @@ TEST(findings_wrap_the_whole_from_the_margin)
     struct finding full = {.id = "x"};
     fill(full.sentence, sizeof(full.sentence));
     const struct finding *const all[] = {&full};
-    char *text = print(all, 1, false);
+    FREED char *text = print(all, 1, false);
     assert_int_equal(text[0], '\n');
     for (const char *line = text + 1; *line; line += strcspn(line, "\n") + 1) {
         assert_in_range(strcspn(line, "\n"), 1, COLUMNS);
         assert_int_equal(line[0], 'w');
     }
-    free(text);
 }

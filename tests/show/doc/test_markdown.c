@@ -6,41 +6,36 @@
 
 static void print(const struct findings *findings, FILE *out)
 {
-    struct doc doc = {0};
+    AUTO(doc) doc = {0};
     doc_findings(&doc, findings, DOC_LEADING);
     doc_findings(&doc, findings, DOC_REST);
     doc_print_markdown(&doc, out);
-    doc_free(&doc);
 }
 
 TEST(markdown_says_evidence_once)
 {
-    struct findings findings = {0};
+    AUTO(findings) findings = {0};
     struct finding said = fixture_check("a", OUTCOME_FAIL);
     (void)snprintf(said.sentence, sizeof(said.sentence), "waits (z -50.7)");
     assert_int_equal(findings_add(&findings, &said, NULL), 0);
-    char *text = fixture_printed(print, &findings);
+    FREED char *text = fixture_printed(print, &findings);
     assert_non_null(strstr(text, "z -50.7"));
     assert_null(strstr(strstr(text, "z -50.7") + 1, "z -50.7"));
-    free(text);
-    findings_free(&findings);
 }
 
 TEST(markdown_lists_findings)
 {
-    struct findings findings = {0};
+    AUTO(findings) findings = {0};
     struct finding check = fixture_check("a", OUTCOME_FAIL);
     const struct finding whole = {
         .id = "advice", .sentence = "1. is <b>best</b>.", .command = "contend place\n```"};
     assert_int_equal(findings_add(&findings, &check, NULL), 0);
     assert_int_equal(findings_add(&findings, &whole, NULL), 0);
-    char *text = fixture_printed(print, &findings);
+    FREED char *text = fixture_printed(print, &findings);
     assert_string_equal(text, "\n1\\. is &lt;b&gt;best&lt;/b&gt;.\n"
                               "\n  To apply it:\n\n      contend place ```\n\n"
                               "\n<details><summary>Findings</summary>\n\n"
                               "- **FAIL** GPU 2: too slow (z -50.7)\n"
                               "\n  To apply it:\n\n      contend info\n\n"
                               "\n</details>\n");
-    free(text);
-    findings_free(&findings);
 }

@@ -96,7 +96,7 @@ TEST_WITHIN(dots_say_what_they_are, fixture_make_svg_dir, fixture_remove_svg_dir
 /* A GPU that failed emits only the reason. */
 TEST_WITHIN(dots_name_a_gpu_that_failed, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     fixture_scans_make(&fixture_gpus, "gpu_stream", &result);
     const struct bench *bench = result.arms[0].bench;
     unsigned by_gpu = dim_find(bench, "gpu");
@@ -117,13 +117,12 @@ TEST_WITHIN(dots_name_a_gpu_that_failed, fixture_make_svg_dir, fixture_remove_sv
     fixture_draw(&result, "host");
     fixture_assert_svg_has("gpu_stream", "GPU 2: failed: it fell off the bus");
     assert_int_equal(look("gpu_stream").dots, 7 * 3 * 2);
-    fixture_result_free(&result);
 }
 
 /* Some types lack the first metric. */
 TEST_WITHIN(dots_need_no_metric_of_all, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     fixture_scans_make(&fixture_gpus, "gpu_matmul", &result);
     const struct bench *bench = result.arms[0].bench;
     unsigned by_type = dim_find(bench, "type");
@@ -139,7 +138,6 @@ TEST_WITHIN(dots_need_no_metric_of_all, fixture_make_svg_dir, fixture_remove_svg
     assert_int_equal(look("gpu_matmul").dots, (1 + 4 + 4) * 4 * 2);
     assert_int_equal(look("gpu_matmul").panels, 6);
     fixture_assert_svg_has("gpu_matmul", ">rate of whole numbers (TOP/s)<");
-    fixture_result_free(&result);
 }
 
 TEST(dots_format_has_no_exponent)

@@ -38,20 +38,18 @@ static const struct fixture_machine small = {
 static int plot_result(const struct result *result, const char *host, bool pictures,
                        struct err *err)
 {
-    struct analysis analysis;
+    AUTO(analysis) analysis;
     assert_int_equal(analysis_make(result, &analysis, err), 0);
     figures_remove(fixture_dir_fd); /* as a run does if an earlier run left figures */
     int rc = figures_draw(&analysis, host, pictures, fixture_dir_fd, NULL, err);
-    analysis_free(&analysis);
     return rc;
 }
 
 static int plot(const struct fixture_machine *machine, const char *host, struct err *err)
 {
-    struct result result;
+    ENDED_BY(fixture_plots_free) struct result result;
     fixture_plots_make(machine, &result);
     int rc = plot_result(&result, host, true, err);
-    fixture_plots_free(&result);
     return rc;
 }
 
@@ -66,21 +64,19 @@ static void plot_ok(const struct fixture_machine *machine, const char *host)
 /* Writes the data without the pictures, which take long and show the same. */
 static void write_data(const struct fixture_machine *machine)
 {
-    struct result result;
+    ENDED_BY(fixture_plots_free) struct result result;
     struct err err = {0};
     fixture_plots_make(machine, &result);
     assert_int_equal(plot_result(&result, "host", false, &err), 0);
-    fixture_plots_free(&result);
 }
 
 static void assert_data_has(const char *figure, const char *text)
 {
     size_t size;
-    char *data = (char *)fixture_read_plot(figure, "dat", &size);
+    FREED char *data = (char *)fixture_read_plot(figure, "dat", &size);
     assert_non_null(data);
     if (!strstr(data, text))
         fail_msg("%s.dat does not say '%s'", figure, text);
-    free(data);
 }
 
 TEST_IN_DIR(report_says_what_was_measured)
@@ -169,14 +165,14 @@ TEST_IN_DIR(report_shows_the_rounds_behind_the_headline)
 static void read_lost(const char *figure, char lost[static 8])
 {
     size_t size;
-    char *data = (char *)fixture_read_plot(figure, "dat", &size), *end = NULL;
+    FREED char *data = (char *)fixture_read_plot(figure, "dat", &size);
+    char *end = NULL;
     assert_non_null(data);
     const char *at = strstr(data, "\"none");
     assert_non_null(at);
     assert_non_null(end = strstr(at, "% lost"));
     *end = '\0';
     (void)snprintf(lost, 8, "%s", strrchr(at, ' '));
-    free(data);
 }
 
 TEST_IN_DIR(report_says_one_loss_in_all_figures)
@@ -193,7 +189,7 @@ TEST_IN_DIR(report_says_one_loss_in_all_figures)
 TEST_IN_DIR(report_occupancy_counts_threads)
 {
     static const char map[] = "# map\n";
-    struct result result;
+    ENDED_BY(fixture_plots_free) struct result result;
     struct err err = {0};
     size_t size, crowded = 0;
     fixture_plots_make(&small, &result);
@@ -204,20 +200,19 @@ TEST_IN_DIR(report_occupancy_counts_threads)
             worker->cpu_samples[s].os_cpu = 0;
     }
     assert_int_equal(plot_result(&result, "host", false, &err), 0);
-    char *data = (char *)fixture_read_plot("occupancy", "dat", &size), *at = data;
+    FREED char *data = (char *)fixture_read_plot("occupancy", "dat", &size);
+    char *at = data;
     for (int panel = 0; panel < 4; panel++) /* partition is the last */
         assert_non_null(at = strstr(at, map)), at += strlen(map);
     for (char *end = strchr(at, '\n'); at < end - 1; crowded += strtoul(at, &at, 10) >= 18)
         ;
     assert_in_range(crowded, 200, 250);
-    free(data);
-    fixture_plots_free(&result);
 }
 
 /* A run of a command is no step. */
 TEST_IN_DIR(report_calls_a_run_a_run)
 {
-    struct result result;
+    ENDED_BY(fixture_plots_free) struct result result;
     struct err err = {0};
     fixture_plots_make(&small, &result);
     struct bench command = *result.arms[0].bench;
@@ -228,7 +223,6 @@ TEST_IN_DIR(report_calls_a_run_a_run)
     assert_data_has("loss", "where the time of a run goes");
     assert_data_has("loss", "A bar is the median run of all workers");
     assert_data_has("step_time", "time of each run");
-    fixture_plots_free(&result);
 }
 
 /* The first 0.4 s were imports with few samples. The figure shows the busiest stretch and says
@@ -236,8 +230,8 @@ TEST_IN_DIR(report_calls_a_run_a_run)
 TEST_IN_DIR(report_occupancy_of_a_command_is_its_busiest_stretch)
 {
     const uint64_t imports_ns = 100000000;
-    struct result result;
-    struct analysis analysis;
+    ENDED_BY(fixture_plots_free) struct result result;
+    AUTO(analysis) analysis;
     struct err err = {0};
     size_t size;
     fixture_plots_make(&small, &result);
@@ -260,7 +254,7 @@ TEST_IN_DIR(report_occupancy_of_a_command_is_its_busiest_stretch)
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
     figures_remove(fixture_dir_fd);
     assert_int_equal(figures_draw(&analysis, "", false, fixture_dir_fd, NULL, &err), 0);
-    char *dat = (char *)fixture_read_plot("occupancy", "dat", &size);
+    FREED char *dat = (char *)fixture_read_plot("occupancy", "dat", &size);
     assert_non_null(dat);
     assert_non_null(strstr(dat, "its busiest stretch"));
     const char *from = strstr(dat, " s on\"");
@@ -268,9 +262,6 @@ TEST_IN_DIR(report_occupancy_of_a_command_is_its_busiest_stretch)
     while (strncmp(from, ", from ", 7) != 0)
         from--;
     assert_true(strtod(from + 7, NULL) > 1);
-    free(dat);
-    analysis_free(&analysis);
-    fixture_plots_free(&result);
 }
 
 TEST_WITHIN(report_admits_what_it_does_not_know, fixture_make_svg_dir, fixture_remove_svg_dir)
@@ -309,7 +300,7 @@ TEST_IN_DIR(report_names_every_number_of_workers)
 TEST_IN_DIR(report_tells_parts_of_a_scenario_apart)
 {
     static const int64_t other_params = 4096;
-    struct result result;
+    ENDED_BY(fixture_plots_free) struct result result;
     struct err err = {0};
     fixture_plots_make(&small, &result);
     for (size_t i = 0; i < result.narms; i++)
@@ -320,12 +311,11 @@ TEST_IN_DIR(report_tells_parts_of_a_scenario_apart)
         assert_data_has(figures[i], "none, rows 16384");
         assert_data_has(figures[i], "same, rows 4096");
     }
-    fixture_plots_free(&result);
 }
 
 TEST_IN_DIR(report_gives_the_reason_of_a_failed_arm)
 {
-    struct result result;
+    ENDED_BY(fixture_plots_free) struct result result;
     struct err err = {0};
     fixture_plots_make(&small, &result);
     struct arm *same = &result.arms[4];
@@ -337,7 +327,6 @@ TEST_IN_DIR(report_gives_the_reason_of_a_failed_arm)
     assert_int_equal(plot_result(&result, "host", false, &err), 0);
     for (size_t i = 0; i < 4; i++)
         assert_data_has(figures[i], "failed: worker 1 was killed by signal 9 at 50%");
-    fixture_plots_free(&result);
 }
 
 TEST_IN_DIR(report_without_gnuplot_keeps_the_data)

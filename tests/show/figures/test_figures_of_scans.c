@@ -100,13 +100,12 @@ TEST_WITHIN(scans_latency_curve_marks_caches, fixture_make_svg_dir, fixture_remo
 static size_t count_cells(const char *figure, const char *cell)
 {
     size_t size, n = 0;
-    char *data = (char *)fixture_read_plot(figure, "dat", &size);
+    FREED char *data = (char *)fixture_read_plot(figure, "dat", &size);
     assert_non_null(data);
     char *matrix = strstr(data, "# matrix\n"), *save = NULL;
     assert_non_null(matrix);
     for (char *at = strtok_r(matrix, " \n", &save); at; at = strtok_r(NULL, " \n", &save))
         n += strcmp(at, cell) == 0;
-    free(data);
     return n;
 }
 
@@ -120,9 +119,8 @@ TEST_WITHIN(scans_heat_map_prints_what_has_room, fixture_make_svg_dir, fixture_r
     fixture_draw_scans(&fixture_vm, "core_to_core");
     assert_int_equal(count_cells("core_to_core", "NaN"), 64 * 2 * 2);
     size_t size;
-    char *svg = (char *)fixture_read_plot("core_to_core", "svg", &size);
+    FREED char *svg = (char *)fixture_read_plot("core_to_core", "svg", &size);
     assert_null(strstr(svg, ">1900<"));
-    free(svg);
 }
 
 /* One pair of 2016 took 1900 ns: the other pairs must still differ in colour. */
@@ -132,7 +130,7 @@ TEST_WITHIN(scans_heat_map_is_not_spoilt_by_one_pair, fixture_make_svg_dir, fixt
     fixture_assert_svg_has("core_to_core", "most 1900<");
     fixture_assert_svg_has("core_to_core", "in the colour of its end: 1 of 2016 values<");
     size_t size;
-    char *data = (char *)fixture_read_plot("core_to_core", "dat", &size);
+    FREED char *data = (char *)fixture_read_plot("core_to_core", "dat", &size);
     unsigned lines;
     double low, high;
     const char *numbers = strstr(data, "values\" ");
@@ -141,7 +139,6 @@ TEST_WITHIN(scans_heat_map_is_not_spoilt_by_one_pair, fixture_make_svg_dir, fixt
     assert_int_equal(lines, 64);
     assert_true(low > 20 && low < 24);
     assert_true(high > 84 && high < 100);
-    free(data);
 }
 
 /* The number of values printed in the cells of a figure; a line has column, line, value. */
@@ -150,11 +147,11 @@ static unsigned count_numbers(const char *figure)
     size_t size;
     unsigned n = 0, x, y;
     double value;
-    char *data = (char *)fixture_read_plot(figure, "dat", &size), *save = NULL;
+    FREED char *data = (char *)fixture_read_plot(figure, "dat", &size);
+    char *save = NULL;
     assert_non_null(data);
     for (char *line = strtok_r(data, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
         n += sscanf(line, "%u %u %lf \"", &x, &y, &value) == 3 && value > 0;
-    free(data);
     return n;
 }
 
@@ -224,9 +221,8 @@ TEST_WITHIN(scans_smt_noise_stays_dark, fixture_make_svg_dir, fixture_remove_svg
     machine.siblings = 0;
     fixture_draw_scans(&machine, "smt_pairs");
     size_t size;
-    char *data = (char *)fixture_read_plot("smt_pairs", "dat", &size);
+    FREED char *data = (char *)fixture_read_plot("smt_pairs", "dat", &size);
     assert_non_null(strstr(data, "\" \"\" 64 1 1.5 "));
-    free(data);
 }
 
 TEST_IN_DIR(scans_256_cpus)
@@ -243,25 +239,23 @@ TEST_IN_DIR(scans_256_cpus)
 /* If several placements have the same values, the figure of one names it. */
 TEST_WITHIN(scans_one_of_several_is_named, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     fixture_scans_make(&fixture_server, "mem_bandwidth numa_matrix", &result);
     result.arms[1].bench = result.arms[0].bench;
     result.arms[1].placement = PLACE_PARTITION;
     fixture_draw(&result, "host");
     fixture_assert_svg_has("bandwidth", ">Placement none only. Others are in rows.csv<");
-    fixture_result_free(&result);
 }
 
 /* The value ">11.8<" at the first bar of a figure. */
 static const char *find_first_value(const char *figure, char text[static 32])
 {
     size_t size;
-    char *data = (char *)fixture_read_plot(figure, "dat", &size);
+    FREED char *data = (char *)fixture_read_plot(figure, "dat", &size);
     assert_non_null(data);
     const char *bar = strstr(data, "\n0 0 ");
     assert_non_null(bar);
     assert_int_equal(sscanf(bar, " %*s %*s %*s %*s %*s \"%20[^\"]", text + 1), 1);
-    free(data);
     text[0] = '>';
     return strcat(text, "<");
 }
@@ -283,18 +277,17 @@ TEST_WITHIN(scans_one_round_has_no_intervals, fixture_make_svg_dir, fixture_remo
 
 TEST_WITHIN(scans_say_when_they_are_noisy, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     fixture_scans_make(&fixture_server, "mem_bandwidth", &result);
     result.arms[0].observations[1].status = STATUS_NOISY;
     strcpy(result.arms[0].observations[1].reason, "steal 12%");
     fixture_draw(&result, "host");
     fixture_assert_svg_has("bandwidth", ">noisy: 1 of 3 rounds: steal 12%<");
-    fixture_result_free(&result);
 }
 
 TEST_WITHIN(scans_hostile_text_is_only_text, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     fixture_scans_make(&fixture_vm, "mem_latency cache_thrash", &result);
     struct observation *first = &result.arms[0].observations[0];
     first->workers[0].values[1].dims =
@@ -305,7 +298,6 @@ TEST_WITHIN(scans_hostile_text_is_only_text, fixture_make_svg_dir, fixture_remov
     assert_int_equal(faccessat(fixture_dir_fd, "plots/pwned", F_OK, 0), -1);
     fixture_assert_svg_has("latency_curve", "pages _.system(_touch pwned_)._<");
     fixture_assert_svg_has("latency_curve", "x_; system(_touch pwned_) __touch pwned__");
-    fixture_result_free(&result);
 }
 
 BEFORE_TESTS

@@ -62,7 +62,7 @@ TEST_WITHIN(line_chart_puts_the_knee_on_its_curve, fixture_make_svg_dir, fixture
     fixture_draw_scans(&fixture_vm, "loaded_latency");
     fixture_assert_svg_has("loaded_latency", ">knee 190 GB/s<");
     fixture_assert_svg_has("loaded_latency", ">knee 152 GB/s<");
-    char *data = read_data("loaded_latency");
+    FREED char *data = read_data("loaded_latency");
     const char *crosses = find_block(data, "crosses");
     double x = 0, y = 0;
     for (unsigned line = 0; line < 2; line++) {
@@ -70,7 +70,6 @@ TEST_WITHIN(line_chart_puts_the_knee_on_its_curve, fixture_make_svg_dir, fixture
         assert_true(distance(find_block(data, line ? "line_1" : "line_0"), x, y) < 1e-4);
     }
     assert_false(next_pair(&crosses, &x, &y));
-    free(data);
 }
 
 /* Ticks say neither 1e-06 for small GB/s, nor 1000 us. */
@@ -111,10 +110,9 @@ TEST_WITHIN(line_chart_shows_every_placement, fixture_make_svg_dir, fixture_remo
         (void)snprintf(text, sizeof(text), ">all-reduce, out of place, %s<", names[i]);
         fixture_assert_svg_has("collective_latency", text);
     }
-    char *data = read_data("collective_latency");
+    FREED char *data = read_data("collective_latency");
     assert_int_equal(count_lines(find_block(data, "lines")), 2 * 2 * 6);
     assert_null(strstr(data, "more lines are in rows.csv"));
-    free(data);
 }
 
 /* If there are too many lines, the first lines of each placement stay. */

@@ -141,14 +141,13 @@ TEST_WITHIN(redraw_makes_no_format_of_text, fixture_make_svg_dir, fixture_remove
     assert_int_equal(figures_redraw(fd, NULL, note, names, &err), 0);
     for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
         size_t size;
-        char *svg = (char *)fixture_read_plot(figures[i], "svg", &size);
+        FREED char *svg = (char *)fixture_read_plot(figures[i], "svg", &size);
         assert_non_null(svg);
         size_t texts = 0;
         for (const char *at = svg; (at = strstr(at, ">%s%n%d%99999999f %*d<")); at++)
             texts++;
         /* Title, subtitle, footnote, both axes, and the texts at ticks or in the key. */
         assert_true(texts > 5);
-        free(svg);
     }
     (void)close(fd);
 }

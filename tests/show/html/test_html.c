@@ -64,8 +64,8 @@ TEST(html_of_a_document_alone)
     struct finding verdict = {.severity = FINDING_BAD, .command = "<again>"};
     (void)snprintf(verdict.sentence, sizeof(verdict.sentence), "25%% slower <b>");
     const struct findings findings = {.n = 1, .all = &verdict};
-    struct doc doc = {0};
-    char *text = NULL;
+    AUTO(doc) doc = {0};
+    FREED char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
@@ -79,17 +79,14 @@ TEST(html_of_a_document_alone)
     assert_has(text, "data-name=\"change\">-25.0%</td>");
     assert_null(strstr(text, "<script"));
     assert_null(strchr(text, '\x01'));
-    doc_free(&doc);
-    free(text);
 }
 
 TEST(html_of_two_runs_alone_is_no_verdict)
 {
     const struct html_side sides[] = {side(), side()};
     const struct html_page page = {.nsides = 2, .sides = sides};
-    char *text = print(&page);
+    FREED char *text = print(&page);
     assert_has(text, "Two runs side by side are no verdict");
-    free(text);
 }
 
 TEST(html_embeds_figures_as_images)
@@ -102,13 +99,12 @@ TEST(html_embeds_figures_as_images)
         one.nfigures = 1;
         one.figures = &figure;
         const struct html_page page = {.nsides = 1, .sides = &one};
-        char *text = print(&page);
+        FREED char *text = print(&page);
         char expected[64];
         (void)snprintf(expected, sizeof(expected), "src=\"data:image/svg+xml;base64%s>",
                        encoded[i]);
         assert_has(text, expected);
         assert_has(text, "alt=\"]]&gt;&lt;script&gt;");
-        free(text);
     }
 }
 

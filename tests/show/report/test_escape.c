@@ -7,14 +7,13 @@
 static void assert_escaped(void (*escape)(const char *text, FILE *out), const char *text,
                            const char *expected)
 {
-    char *escaped = NULL;
+    FREED char *escaped = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&escaped, &size);
     assert_non_null(out);
     escape(text, out);
     assert_int_equal(fclose(out), 0);
     assert_string_equal(escaped, expected);
-    free(escaped);
 }
 
 TEST(markup_has_no_tag_quote_or_reference)

@@ -25,8 +25,8 @@ static void assert_has(const char *text, const char *part)
 
 TEST(junit_counts_each_outcome)
 {
-    struct findings findings = fixture_all_outcomes();
-    char *text = fixture_printed(print, &findings);
+    AUTO(findings) findings = fixture_all_outcomes();
+    FREED char *text = fixture_printed(print, &findings);
     assert_has(text, "tests=\"10\" failures=\"2\" errors=\"1\" skipped=\"3\"");
     assert_has(text, " name=\"GPU 2: PASS (busbw)\" time=\"0\"/>");
     assert_has(text, " name=\"GPU 2: WARN (busbw)\" time=\"0\"/>");
@@ -39,24 +39,20 @@ TEST(junit_counts_each_outcome)
     assert_has(text, "<skipped message=\"too slow\">MISSING: too slow\n");
     assert_has(text, "<system-out>GPU 2: WARN: too slow\n");
     assert_has(text, "<skipped message=\"too slow\">UNCLEAR: too slow\n");
-    free(text);
-    findings_free(&findings);
 }
 
 TEST(junit_numbers_those_of_one_name)
 {
-    struct findings findings = {0};
+    AUTO(findings) findings = {0};
     const struct finding other = fixture_check("b", OUTCOME_PASS);
     const struct finding check = fixture_check("a", OUTCOME_PASS);
     assert_int_equal(findings_add(&findings, &check, NULL), 0);
     assert_int_equal(findings_add(&findings, &other, NULL), 0);
     assert_int_equal(findings_add(&findings, &check, NULL), 0);
-    char *text = fixture_printed(print, &findings);
+    FREED char *text = fixture_printed(print, &findings);
     assert_has(text, " name=\"GPU 2: a (busbw)\"");
     assert_has(text, " name=\"GPU 2: b (busbw)\"");
     assert_has(text, " name=\"GPU 2: a (busbw) #2\"");
-    free(text);
-    findings_free(&findings);
 }
 
 static void add_hostile(struct findings *findings, enum finding_outcome outcome)
@@ -87,8 +83,8 @@ TEST_IN_DIR(junit_is_valid_whatever_is_said)
     struct findings none = {0}, findings = fixture_all_outcomes();
     for (int i = 0; i < OUTCOMES; i++)
         add_hostile(&findings, (enum finding_outcome)i);
-    char *empty = fixture_printed(print, &none);
-    char *text = fixture_printed(print_hostile_suite, &findings);
+    FREED char *empty = fixture_printed(print, &none);
+    FREED char *text = fixture_printed(print_hostile_suite, &findings);
     assert_null(strstr(text, "<script"));
     assert_null(strchr(text, '\x01'));
     assert_null(strchr(text, '\xff'));
@@ -96,8 +92,6 @@ TEST_IN_DIR(junit_is_valid_whatever_is_said)
         skip();
     assert_valid(empty);
     assert_valid(text);
-    free(empty);
-    free(text);
     findings_free(&findings);
 }
 

@@ -20,13 +20,11 @@ static void print_without_labels(const struct findings *findings, FILE *out)
 
 static void assert_prints(const struct finding *all, size_t n, const char *expected)
 {
-    struct findings findings = {0};
+    AUTO(findings) findings = {0};
     for (size_t i = 0; i < n; i++)
         assert_int_equal(findings_add(&findings, &all[i], NULL), 0);
-    char *text = fixture_printed(print_without_labels, &findings);
+    FREED char *text = fixture_printed(print_without_labels, &findings);
     assert_string_equal(text, expected);
-    free(text);
-    findings_free(&findings);
 }
 
 #define CHECKS                                                                                     \
@@ -93,8 +91,8 @@ TEST(prometheus_tells_what_failed_from_what_did_not_run)
         [OUTCOME_PASS] = 1,     [OUTCOME_WARN] = 1,    [OUTCOME_FAIL] = 0, [OUTCOME_SKIP] = -1,
         [OUTCOME_ERROR] = 0,    [OUTCOME_FASTER] = 1,  [OUTCOME_SAME] = 1, [OUTCOME_SLOWER] = 0,
         [OUTCOME_UNCLEAR] = -1, [OUTCOME_MISSING] = -1};
-    struct findings findings = fixture_all_outcomes();
-    char *text = fixture_printed(print_without_labels, &findings);
+    AUTO(findings) findings = fixture_all_outcomes();
+    FREED char *text = fixture_printed(print_without_labels, &findings);
     for (int i = 1; i < OUTCOMES; i++) {
         char line[128];
         (void)snprintf(line, sizeof(line), "outcome=\"%s\"} 1\n",
@@ -103,8 +101,6 @@ TEST(prometheus_tells_what_failed_from_what_did_not_run)
         if (!strstr(text, line))
             fail_msg("no '%s' in: %s", line, text);
     }
-    free(text);
-    findings_free(&findings);
 }
 
 static enum finding_outcome verdict;
@@ -128,11 +124,10 @@ TEST(prometheus_has_the_whole_verdict_and_its_time)
                  {OUTCOME_SKIP, "} 0\n"}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         verdict = cases[i].outcome;
-        char *text = fixture_printed(print_verdict, NULL);
+        FREED char *text = fixture_printed(print_verdict, NULL);
         if (!strstr(text, cases[i].line) || !strstr(text, "_seconds{host=\"a\\\"b\",run=\"r1\"} "
                                                           "1767225600\n"))
             fail_msg("no '%s' in: %s", cases[i].line, text);
-        free(text);
     }
 }
 
@@ -153,11 +148,12 @@ static void assert_line_is_whole(const char *line)
 
 TEST(prometheus_labels_stay_labels)
 {
-    struct findings findings = {0};
+    AUTO(findings) findings = {0};
     struct finding check = fixture_check("a", OUTCOME_WARN);
     (void)snprintf(check.subject, sizeof(check.subject), "%s", fixture_hostile);
     assert_int_equal(findings_add(&findings, &check, NULL), 0);
-    char *text = fixture_printed(print, &findings), *rest = NULL;
+    FREED char *text = fixture_printed(print, &findings);
+    char *rest = NULL;
     assert_non_null(strstr(text, ",run=\"r1\","));
     assert_null(strchr(text, '\xff'));
     size_t lines = 0;
@@ -167,6 +163,4 @@ TEST(prometheus_labels_stay_labels)
             lines++;
         }
     assert_int_equal(lines, 4); /* a check, its value and the value's lower bound */
-    free(text);
-    findings_free(&findings);
 }

@@ -24,8 +24,8 @@ enum form { TERMINAL, COLOR, ALL, MARKDOWN, HTML };
 /* The caller frees the text. */
 static char *print(const struct comparison *all, size_t n, enum form form)
 {
-    struct comparisons comparisons = {0};
-    struct doc doc = {0};
+    AUTO(comparisons) comparisons = {0};
+    AUTO(doc) doc = {0};
     char *text = NULL;
     size_t size = 0;
     for (size_t i = 0; i < n; i++)
@@ -41,8 +41,6 @@ static char *print(const struct comparison *all, size_t n, enum form form)
     else
         doc_print(&doc, out, form == COLOR, form == ALL);
     assert_int_equal(fclose(out), 0);
-    doc_free(&doc);
-    comparisons_free(&comparisons);
     return text;
 }
 
@@ -54,12 +52,11 @@ TEST(comparison_table_has_arm_numbers_and_interval)
     large.evidence.ratio = 0.8903;
     large.evidence.low = 0.85;
     large.evidence.high = 0.93;
-    char *text = print(&large, 1, ALL);
+    FREED char *text = print(&large, 1, ALL);
     assert_string_equal(text, "verdict  metric                 base    new  change       interval\n"
                               "pipeline, partition, 2 workers\n"
                               "SLOWER   throughput, items/s  1.05 M  933 k  -11.0%  -15% to -7.0%\n"
                               "          25% slower.\n");
-    free(text);
 }
 
 /*
@@ -87,11 +84,10 @@ TEST(comparison_table_shows_whole_intervals)
         one.evidence.low = all[i].low;
         one.evidence.ratio = all[i].ratio;
         one.evidence.high = all[i].high;
-        char *text = print(&one, 1, TERMINAL);
+        FREED char *text = print(&one, 1, TERMINAL);
         squeeze(text);
         if (!strstr(text, all[i].shown))
             fail_msg("no '%s' in: %s", all[i].shown, text);
-        free(text);
     }
 }
 
@@ -100,14 +96,13 @@ TEST(comparison_table_hides_what_does_not_gate)
     struct comparison two[] = {fixture_slower, fixture_slower};
     two[1].gating = false;
     (void)strcpy(two[1].metric, "helper_cpu");
-    char *text = print(two, 2, TERMINAL);
+    FREED char *text = print(two, 2, TERMINAL);
     assert_null(strstr(text, "helper_cpu"));
     free(text);
     text = print(two, 2, ALL);
     assert_non_null(strstr(text, "helper_cpu"));
     free(text);
     assert_string_equal(text = print(&two[1], 1, TERMINAL), "");
-    free(text);
 }
 
 TEST(comparison_table_explains_and_stays_narrow)
@@ -121,12 +116,11 @@ TEST(comparison_table_explains_and_stays_narrow)
     (void)snprintf(wide.reason, sizeof(wide.reason), "%s",
                    "A long sentence that says why, in more words than fit into one line of a "
                    "terminal, so that it has to be wrapped.");
-    char *text = print(&wide, 1, ALL);
+    FREED char *text = print(&wide, 1, ALL);
     assert_non_null(strstr(text, "so that it has to be"));
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
         assert_true(strcspn(line, "\n") <= COLUMNS);
     assert_null(strstr(text, "\033"));
-    free(text);
 }
 
 TEST(comparison_table_of_one_side_has_no_ratio)
@@ -135,12 +129,11 @@ TEST(comparison_table_of_one_side_has_no_ratio)
     missing.evidence.outcome = OUTCOME_MISSING;
     missing.evidence.other = missing.evidence.ratio = missing.evidence.low = missing.evidence.high =
         (double)NAN;
-    char *text = print(&missing, 1, COLOR);
+    FREED char *text = print(&missing, 1, COLOR);
     assert_non_null(strstr(text, "\033[31mMISSING\033[0m"));
     assert_null(strstr(text, "nan"));
     assert_non_null(strstr(text, " -\n"));
     assert_null(strstr(text, " \n"));
-    free(text);
 }
 
 static struct comparison change(const char *metric, enum finding_outcome outcome, bool gating)
@@ -159,12 +152,11 @@ TEST(comparison_names_each_of_several_variants)
     struct comparison all[] = {change("step_time", OUTCOME_SLOWER, true),
                                change("step_time", OUTCOME_SLOWER, true)};
     (void)snprintf(all[1].other, sizeof(all[1].other), "third");
-    char *text = print(all, 2, MARKDOWN);
+    FREED char *text = print(all, 2, MARKDOWN);
     const char *second = strstr(text, "| metric | base | third |");
     assert_non_null(strstr(text, "| metric | base | new |"));
     assert_non_null(second);
     assert_non_null(strstr(second, "| *pipeline, partition, 2 workers* |"));
-    free(text);
 }
 
 #define HEAD                                                                                       \
@@ -181,14 +173,13 @@ TEST(comparison_tells_the_worst_first)
         change("step_time", OUTCOME_SAME, true),
         change("throughput", OUTCOME_SLOWER, true),
     };
-    char *text = print(all, 3, MARKDOWN);
+    FREED char *text = print(all, 3, MARKDOWN);
     assert_string_equal(
         text,
         HEAD ROW("**SLOWER**", "throughput") ROW(
             "SAME", "step_time") "\n"
                                  "<details><summary>Metrics that do not gate</summary>\n" HEAD ROW(
                                      "UNCLEAR", "p99") "\n</details>\n");
-    free(text);
 }
 
 /* Dozens of counts that only one side has add nothing to those that gate. */
@@ -197,7 +188,7 @@ TEST(comparison_leaves_out_what_is_missing_and_does_not_gate)
     const struct comparison all[] = {change("throughput", OUTCOME_MISSING, true),
                                      change("steal", OUTCOME_MISSING, false),
                                      change("p99", OUTCOME_SAME, false)};
-    char *text = print(all, 2, MARKDOWN);
+    FREED char *text = print(all, 2, MARKDOWN);
     assert_non_null(strstr(text, "| **MISSING** | `throughput, items/s` |"));
     assert_null(strstr(text, "steal"));
     assert_null(strstr(text, "<details>"));
@@ -205,7 +196,6 @@ TEST(comparison_leaves_out_what_is_missing_and_does_not_gate)
     text = print(all, 3, ALL);
     assert_non_null(strstr(text, "p99"));
     assert_null(strstr(text, "steal"));
-    free(text);
 }
 
 TEST(comparison_is_escaped_in_html)
@@ -214,12 +204,11 @@ TEST(comparison_is_escaped_in_html)
     (void)snprintf(hostile.base, sizeof(hostile.base), "<old>");
     (void)snprintf(hostile.arm, sizeof(hostile.arm), "%s", fixture_hostile);
     (void)snprintf(hostile.reason, sizeof(hostile.reason), "%s", fixture_hostile);
-    char *text = print(&hostile, 1, HTML);
+    FREED char *text = print(&hostile, 1, HTML);
     assert_non_null(strstr(text, "<th scope=\"col\">&lt;old&gt;</th>"));
     assert_non_null(strstr(text, "<span class=\"bad\">SLOWER</span>"));
     assert_null(strstr(text, "<script"));
     assert_null(strchr(text, '\x01'));
-    free(text);
 }
 
 TEST(comparison_fits_into_a_comment)
@@ -230,10 +219,9 @@ TEST(comparison_fits_into_a_comment)
         all[i] = change("throughput", OUTCOME_SLOWER, i % 2);
         memset(all[i].reason, 'x', sizeof(all[i].reason) - 1);
     }
-    char *text = print(all, MANY, MARKDOWN);
+    FREED char *text = print(all, MANY, MARKDOWN);
     assert_true(strlen(text) < COMMENT);
     assert_non_null(strstr(text, "\n110 more are left out.\n"));
-    free(text);
 }
 
 /* Each line is a row, or tried to be one, and has as many cells as the head. */
@@ -258,8 +246,7 @@ TEST(comparison_text_stays_in_its_cell)
     (void)snprintf(hostile.metric, sizeof(hostile.metric), "%s", fixture_hostile);
     (void)snprintf(hostile.unit, sizeof(hostile.unit), "a|b");
     (void)snprintf(hostile.reason, sizeof(hostile.reason), "%s", fixture_hostile);
-    char *text = print(&hostile, 1, MARKDOWN);
+    FREED char *text = print(&hostile, 1, MARKDOWN);
     assert_cells(text, 8);
     assert_null(strchr(text, '\xff'));
-    free(text);
 }

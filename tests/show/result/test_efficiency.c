@@ -28,21 +28,19 @@ static char *format(const struct result *result)
 /* Expects this text about that many workers on that many GPUs; "" = no text. */
 static void assert_sharing(enum device device, unsigned workers, unsigned gpus, const char *said)
 {
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     char expected[200];
     fixture_result_init(&result);
     result.device = device;
     size_t arm = add(&result, PLACE_PARTITION, workers, false, (double[]){20, 20, 20});
     for (unsigned w = 0; w < workers; w++)
         result.arms[arm].plan.workers[w].gpu = (int)(w % gpus);
-    char *text = format(&result);
+    FREED char *text = format(&result);
     (void)snprintf(expected, sizeof(expected), "what it costs that %s", said);
     if (said[0] && !strstr(text, expected))
         fail_msg("no '%s' in: %s", expected, text);
     if (!said[0])
         assert_null(strstr(text, "what it costs"));
-    free(text);
-    fixture_result_free(&result);
 }
 
 TEST(table_names_gpus_that_workers_share)
@@ -58,16 +56,14 @@ TEST(table_names_gpus_that_workers_share)
 /* A slice is slower alone than beside others: one text names possible causes for all arms. */
 TEST(findings_say_what_efficiency_above_one_is)
 {
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     fixture_result_init(&result);
     (void)add(&result, PLACE_NONE, 2, false, (double[]){19, 24, 19}); /* slower in one round */
     (void)add(&result, PLACE_SIZED, 2, false, (double[]){19, 19, 19});
     (void)add(&result, PLACE_PARTITION, 2, false, (double[]){19, 18, 18});
     (void)add(&result, PLACE_PARTITION, 2, true, (double[]){20, 20, 20});
-    char *text = format(&result);
+    FREED char *text = format(&result);
     assert_non_null(
         strstr(text, "- sized; partition: efficiency is above 100%, also by its interval: the solo "
                      "run on a slice was slower than the same slice among 2 workers"));
-    free(text);
-    fixture_result_free(&result);
 }

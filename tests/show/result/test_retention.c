@@ -93,8 +93,8 @@ static void make(struct result *result, struct verdict *verdict)
 
 TEST(retention_is_paired_by_round)
 {
-    struct result result;
-    struct verdict verdict;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(verdict) verdict;
     make(&result, &verdict);
     const struct row *small = find(&verdict, "none", "retention", ";size=8", "background=load:2");
     const struct row *large = find(&verdict, "none", "retention", ";size=64", "background=load:2");
@@ -107,14 +107,12 @@ TEST(retention_is_paired_by_round)
     assert_int_equal(small->rounds, ROUNDS);
     assert_string_equal(small->unit, "ratio");
     assert_string_equal(small->better, "higher");
-    verdict_free(&verdict);
-    fixture_result_free(&result);
 }
 
 TEST(retention_is_of_the_kept_metric_under_load_only)
 {
-    struct result result;
-    struct verdict verdict;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(verdict) verdict;
     make(&result, &verdict);
     size_t n = 0;
     for (size_t i = 0; i < verdict.analysis.rows.n; i++)
@@ -125,14 +123,12 @@ TEST(retention_is_of_the_kept_metric_under_load_only)
     assert_non_null(idle);
     assert_near(idle->median, 20);
     assert_int_equal(idle->workers, RANKS);
-    verdict_free(&verdict);
-    fixture_result_free(&result);
 }
 
 TEST(retention_skips_rounds_without_their_idle_half)
 {
-    struct result result;
-    struct verdict verdict;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(verdict) verdict;
     make(&result, &verdict);
     verdict_free(&verdict);
     result.arms[1].observations[1].status = STATUS_FAILED;
@@ -143,14 +139,12 @@ TEST(retention_skips_rounds_without_their_idle_half)
     assert_int_equal(small->rounds, ROUNDS - 1);
     assert_near(small->min, 0.2);
     assert_near(small->max, 0.25);
-    verdict_free(&verdict);
-    fixture_result_free(&result);
 }
 
 TEST(retention_is_as_noisy_as_its_idle_half)
 {
-    struct result result;
-    struct verdict verdict;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(verdict) verdict;
     make(&result, &verdict);
     verdict_free(&verdict);
     struct observation *disturbed = &result.arms[1].observations[1];
@@ -164,8 +158,6 @@ TEST(retention_is_as_noisy_as_its_idle_half)
     assert_non_null(strstr(kept->reason, "its baseline: "));
     assert_non_null(strstr(kept->reason, "others were here"));
     assert_int_equal(loaded->status, STATUS_OK);
-    verdict_free(&verdict);
-    fixture_result_free(&result);
 }
 
 /* Makes the verdict and prints table and findings; the caller frees the text. */
@@ -176,11 +168,10 @@ static char *print_table(const struct result *result, struct verdict *verdict)
     assert_int_equal(verdict_make(result, NULL, verdict, NULL), 0);
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    struct doc doc = {0};
+    AUTO(doc) doc = {0};
     retention_add_to_doc(&verdict->analysis, &doc);
     doc_findings(&doc, &verdict->findings, DOC_LEADING);
     doc_print(&doc, out, false, true);
-    doc_free(&doc);
     assert_int_equal(fclose(out), 0);
     return text;
 }
@@ -190,8 +181,8 @@ TEST(retention_recommends_the_simplest_that_keeps_as_much)
 {
     static const enum placement placements[] = {PLACE_NONE, PLACE_NUMA, PLACE_PARTITION};
     static const double loaded[] = {100, 20.5, 20.9};
-    struct result result;
-    struct verdict verdict;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(verdict) verdict;
     fixture_result_init(&result);
     result.background = &load;
     struct arm *arm = add_arm(&result, PLACE_NONE, true);
@@ -202,18 +193,15 @@ TEST(retention_recommends_the_simplest_that_keeps_as_much)
         for (unsigned r = 0; r < ROUNDS; r++)
             add_round(arm, r, loaded[i], 151);
     }
-    char *text = print_table(&result, &verdict);
+    FREED char *text = print_table(&result, &verdict);
     assert_non_null(strstr(text, "place --workers 2 --placement partition "));
     assert_null(strstr(text, "--placement numa"));
-    free(text);
-    verdict_free(&verdict);
-    fixture_result_free(&result);
 }
 
 TEST(retention_table_says_what_is_kept)
 {
-    struct result result;
-    struct verdict verdict;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(verdict) verdict;
     fixture_result_init(&result);
     result.background = &load;
     struct arm *arm = add_arm(&result, PLACE_NONE, false);
@@ -225,9 +213,8 @@ TEST(retention_table_says_what_is_kept)
     arm = add_arm(&result, PLACE_PARTITION, false);
     for (unsigned r = 0; r < ROUNDS; r++)
         add_round(arm, r, 20.5, 160);
-    const struct plan_options options = {.reserve = 4, .cpus = "3,0-1", .mem = 2};
-    (void)plan_options_format(&options, result.plan_options, sizeof(result.plan_options));
-    char *text = print_table(&result, &verdict);
+    result.plan = (struct plan_options){.reserve = 4, .cpus = "3,0-1", .mem = 2};
+    FREED char *text = print_table(&result, &verdict);
     assert_string_equal(
         text, "team, without load: wait, us\n"
               "size   idle   none   kept  partition   kept\n"
@@ -238,9 +225,6 @@ TEST(retention_table_says_what_is_kept)
               "placement none, 94% to 98% with partition.\n"
               "to apply it: contend place --workers 2 --placement partition --background-workers 2 "
               "--reserve 4 --cpus 0-1,3 --mem bind\n");
-    free(text);
-    verdict_free(&verdict);
-    fixture_result_free(&result);
 }
 
 /* The least retained values are 50% and 67%, but the rounds of one arm include the other's. */
@@ -249,8 +233,8 @@ TEST(retention_advises_what_is_clear)
     const double none[ROUNDS] = {40, 20, 60}, partition[ROUNDS] = {30, 35, 28};
     const enum status statuses[] = {STATUS_OK, STATUS_HUNG};
     for (size_t s = 0; s < 2; s++) {
-        struct result result;
-        struct verdict verdict;
+        ENDED_BY(fixture_result_free) struct result result;
+        AUTO(verdict) verdict;
         fixture_result_init(&result);
         result.background = &load;
         for (int p = 0; p < 2; p++) {
@@ -263,19 +247,16 @@ TEST(retention_advises_what_is_clear)
         struct arm *idle = add_arm(&result, PLACE_NONE, true);
         for (unsigned r = 0; r < ROUNDS; r++)
             add_round(idle, r, 20, 150);
-        char *text = print_table(&result, &verdict);
+        FREED char *text = print_table(&result, &verdict);
         assert_non_null(strstr(text, "with\nplacement none."));
         assert_null(strstr(text, "to apply it"));
-        free(text);
-        verdict_free(&verdict);
-        fixture_result_free(&result);
     }
 }
 
 TEST_IN_DIR(retention_is_drawn_by_size)
 {
-    struct result result;
-    struct verdict verdict;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(verdict) verdict;
     struct err err = {0};
     if (!fixture_has_gnuplot())
         skip();
@@ -286,6 +267,4 @@ TEST_IN_DIR(retention_is_drawn_by_size)
     fixture_assert_drawn("retention", 1500);
     fixture_assert_svg_has("retention", "share of the idle speed (ratio, log scale)");
     fixture_assert_svg_has("retention", ">none<");
-    verdict_free(&verdict);
-    fixture_result_free(&result);
 }

@@ -33,10 +33,9 @@ static char *print_result(const struct result *result)
 
 static char *print(const struct fixture_scan_machine *machine, const char *only)
 {
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     fixture_scans_make(machine, only, &result);
     char *text = print_result(&result);
-    fixture_result_free(&result);
     return text;
 }
 
@@ -48,15 +47,14 @@ static void assert_says(const char *text, const char *what)
 
 TEST(table_values_golden)
 {
-    char *text = print(&fixture_server, NULL);
+    FREED char *text = print(&fixture_server, NULL);
     fixture_golden("table_scans_server.txt", text);
-    free(text);
 }
 
 /* One pair of the fixture was disturbed. */
 TEST(table_values_pairs_are_one_line)
 {
-    char *text = print(&fixture_vm, "core_to_core smt_pairs");
+    FREED char *text = print(&fixture_vm, "core_to_core smt_pairs");
     assert_says(text, "\npair_latency: 2016 pairs, ");
     assert_says(text, " median .. 1900 ns (5-60)\n");
     assert_says(text, "\npair_slowdown: 2016 pairs, 0.9");
@@ -67,14 +65,13 @@ TEST(table_values_pairs_are_one_line)
     text = print(&few, "core_to_core");
     assert_says(text, "\npair_latency 2");
     assert_says(text, " ns (0-1)");
-    free(text);
 }
 
 /* Copies from hosts and copies between pairs have different keys, and one table would be too
  * wide. */
 TEST(table_values_split_what_fits_no_table)
 {
-    char *text = print(&fixture_gpus, "gpu_copy");
+    FREED char *text = print(&fixture_gpus, "gpu_copy");
     assert_says(text, "\ncopy_bandwidth, GB/s, dir h2d, mem pinned / gpu");
     assert_says(text, "\n  node 1, via ce, with all");
     assert_says(text, "\ncopy_bandwidth, GB/s, dir d2d, via ce / dst ");
@@ -87,7 +84,6 @@ TEST(table_values_split_what_fits_no_table)
     assert_says(text, "\ncopy_bandwidth, GB/s, dir d2d, via ce, op read");
     assert_says(text, "\ncopy_bandwidth, GB/s, dir d2d, via ce, op write");
     assert_says(text, "\n  src 7 ");
-    free(text);
 }
 
 /* Prints a scan of `nmetrics` metrics at `n` keys "team=0": each key is `before`, a number,
@@ -98,7 +94,7 @@ static char *print_columns(size_t n, unsigned nmetrics, const char *before, cons
         {"rate", "items/s", "higher"}, {"teams_wait", "us", "lower"}, {.name = NULL}};
     static const struct bench bench = {
         .name = "teams", .metrics = metrics, .dims = dims, .scan = fixture_no_scan};
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     fixture_scans_make(&fixture_vm, "mem_latency", &result);
     result.arms[0].bench = &bench;
     for (unsigned round = 0; round < fixture_vm.rounds; round++) {
@@ -114,18 +110,16 @@ static char *print_columns(size_t n, unsigned nmetrics, const char *before, cons
         }
     }
     char *text = print_result(&result);
-    fixture_result_free(&result);
     return text;
 }
 
 /* A long sweep is printed in full, and metrics with the same keys are columns of one table. */
 TEST(table_values_stand_upright)
 {
-    char *text = print_columns(16, 2, "team=", "");
+    FREED char *text = print_columns(16, 2, "team=", "");
     assert_says(text,
                 "\n         rate     wait\nteam  items/s       us\n0     1000123  1000123\n1  ");
     assert_says(text, "\n15    1000123  1000123\n");
-    free(text);
 }
 
 /* Tables below each other share a head. */
@@ -148,7 +142,7 @@ TEST(table_values_long_heading)
 
 TEST(table_values_say_what_failed)
 {
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     fixture_scans_make(&fixture_vm, "mem_bandwidth mem_latency numa_matrix core_to_core", &result);
     for (unsigned round = 0; round < 3; round++) {
         struct observation *all = &result.arms[0].observations[round];
@@ -161,21 +155,19 @@ TEST(table_values_say_what_failed)
     struct observation *noisy = &result.arms[3].observations[2];
     noisy->status = STATUS_NOISY;
     strcpy(noisy->reason, "steal 12%");
-    char *text = print_result(&result);
+    FREED char *text = print_result(&result);
     assert_says(text, "\n! mem_bandwidth: failed: worker 0 was killed by signal 11\n");
     assert_null(strstr(text, "triad"));
     assert_says(text, "\n! mem_latency: failed: 1 of 3 rounds: worker 0: a chain was cut\n");
     assert_says(text, "\nsize           ns ");
     assert_says(text, "\n- numa_matrix: skipped: the machine has one NUMA node\n");
     assert_says(text, "\n~ core_to_core: noisy: 1 of 3 rounds: steal 12%\n");
-    free(text);
-    fixture_result_free(&result);
 }
 
 /* One of all the values of two metrics is in doubt. */
 TEST(table_values_mark_what_is_doubted)
 {
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     fixture_scans_make(&fixture_vm, "mem_bandwidth core_to_core", &result);
     for (unsigned arm = 0; arm < 2; arm++)
         for (unsigned round = 0; round < 3; round++) {
@@ -187,13 +179,11 @@ TEST(table_values_mark_what_is_doubted)
             worker->values[0].reason = 1;
             (void)snprintf(worker->reasons[0].msg, sizeof(worker->reasons[0].msg), "of caches");
         }
-    char *text = print_result(&result);
+    FREED char *text = print_result(&result);
     assert_says(text, " 1234~");
     assert_says(text, " .. 12345 ns~ (0-1)\n");
     assert_ptr_equal(strstr(strstr(strstr(text, "~") + 1, "~") + 1, "~"),
                      strstr(text, "~ mem_bandwidth; core_to_core: noisy: of caches\n"));
-    free(text);
-    fixture_result_free(&result);
 }
 
 /* "faults, 1" would look like a value. */
@@ -211,7 +201,7 @@ TEST(table_values_say_which_bound)
 {
     static const char *const reasons[] = {"at most: p99 is too late",
                                           "at least: some did not begin"};
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     fixture_scans_make(&fixture_vm, "mem_bandwidth", &result);
     for (unsigned round = 0; round < 3; round++) {
         struct worker_result *worker = result.arms[0].observations[round].workers;
@@ -226,20 +216,18 @@ TEST(table_values_say_which_bound)
                            reasons[i]);
         }
     }
-    char *text = print_result(&result);
+    FREED char *text = print_result(&result);
     assert_says(text, " <=1234 ");
     assert_says(text, " >=1244");
     assert_says(text, "\n~ mem_bandwidth: at most: p99 is too late\n");
     assert_says(text, "\n~ mem_bandwidth: at least: some did not begin\n");
-    free(text);
-    fixture_result_free(&result);
 }
 
 TEST(table_values_unknown_metrics_print_too)
 {
     struct fixture_scan_machine one = fixture_vm;
     one.rounds = 1;
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     fixture_scans_make(&one, "false_sharing", &result);
     struct bench bench = *result.arms[0].bench;
     bench.dims = dims;
@@ -248,11 +236,9 @@ TEST(table_values_unknown_metrics_print_too)
     for (size_t i = 0; i < worker->nvalues; i++)
         worker->values[i].dims =
             DIMS({BY_X, (double)i}, {BY_Y, (double)(i * i)}, {BY_Z, (double)i});
-    char *text = print_result(&result);
+    FREED char *text = print_result(&result);
     assert_says(text, "\nwrite_rate, Mops/s / z");
     assert_says(text, "\n  x 9, y 81 ");
-    free(text);
-    fixture_result_free(&result);
 }
 
 /* Reasons that never applied, and remarks about the measurement. */
@@ -263,7 +249,7 @@ TEST(table_values_leave_out_what_the_metric_says)
                                                   {.name = NULL}};
     static const struct bench bench = {
         .name = "reasons", .metrics = metrics, .dims = dims, .scan = fixture_no_scan};
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     fixture_scans_make(&fixture_vm, "false_sharing", &result);
     result.arms[0].bench = &bench;
     for (unsigned round = 0; round < fixture_vm.rounds; round++) {
@@ -277,12 +263,10 @@ TEST(table_values_leave_out_what_the_metric_says)
         }
     }
     assert_int_equal(result.arms[0].observations[0].workers[0].values[2].metric, 0);
-    char *text = print_result(&result);
+    FREED char *text = print_result(&result);
     assert_says(text, "\nshare 0.25 (reason r2)\n");
     assert_null(strstr(text, "r0"));
     assert_null(strstr(text, "doubt"));
-    free(text);
-    fixture_result_free(&result);
 }
 
 /* A difference that is not above 0 in each of the rounds is no figure: not in rows, nor in tables.
@@ -296,8 +280,8 @@ TEST(table_values_of_a_difference_that_is_not_resolved)
         .name = "costs", .metrics = metrics, .dims = dims, .scan = fixture_no_scan};
     /* By point: clear, below 0 in one round, below 0 in all, 0. */
     static const double of_round[POINTS][3] = {{3, 4, 5}, {2, -1, 3}, {-7, -1991, -9}, {0, 0, 0}};
-    struct result result;
-    struct analysis analysis;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(analysis) analysis;
     struct err err;
     fixture_scans_make(&fixture_vm, "mem_latency", &result);
     result.arms[0].bench = &bench;
@@ -322,16 +306,13 @@ TEST(table_values_of_a_difference_that_is_not_resolved)
         assert_true(i ? isnan(row->median) && isnan(row->min) : row->median == 4);
         assert_false(row_is_unresolved(all) || row_is_gating(row));
     }
-    analysis_free(&analysis);
-    char *text = print_result(&result);
+    FREED char *text = print_result(&result);
     assert_says(text, "not resolved");
     assert_null(strstr(text, "skipped"));
     char *extra = strstr(text, "extra"), *end = extra ? strchr(extra, '\n') : NULL;
     assert_non_null(end);
     *end = '\0';
     assert_null(strchr(extra, '-'));
-    free(text);
-    fixture_result_free(&result);
 }
 
 TEST(numbers_of_sentences_have_one_style)

@@ -36,10 +36,9 @@ static void limit_files(rlim_t bytes)
 
 static void assert_file(const char *name, const char *want)
 {
-    char *got = fixture_read(name, NULL);
+    FREED char *got = fixture_read(name, NULL);
     assert_non_null(got);
     assert_string_equal(got, want);
-    free(got);
 }
 
 /* Keeps the header, one baseline, one placement and the skipped placement; other lines are of the
@@ -60,21 +59,17 @@ static void keep_one_of_each(char *text)
 
 TEST_WITHIN(csv_golden, set_up, tear_down)
 {
-    struct result result;
-    struct analysis analysis;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(analysis) analysis;
     struct err err;
     fixture_demo(&result);
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
     assert_int_equal(csv_write(fixture_dir_fd, &analysis, &err), 0);
-    char *rows = fixture_read("rows.csv", NULL), *rounds = fixture_read("rounds.csv", NULL);
+    FREED char *rows = fixture_read("rows.csv", NULL), *rounds = fixture_read("rounds.csv", NULL);
     assert_true(rows && rounds);
     fixture_golden("rows_demo.csv", rows);
     keep_one_of_each(rounds);
     fixture_golden("rounds_demo.csv", rounds);
-    free(rows);
-    free(rounds);
-    analysis_free(&analysis);
-    fixture_result_free(&result);
 }
 
 static struct row row_by_hand(void)
@@ -174,7 +169,7 @@ static void make_samples(struct result *result)
 TEST_WITHIN(csv_samples_bytes, set_up, tear_down)
 {
     struct growing_file file = {0};
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     struct err err;
     make_samples(&result);
     result.arms[0].observations[1].workers[1].background = true;
@@ -187,13 +182,12 @@ TEST_WITHIN(csv_samples_bytes, set_up, tear_down)
     assert_file("samples.csv",
                 SAMPLES_HEADER FIRST_ROUND RUN "1,0,fixture,none,2,foreground,0,fixture," PARAMS
                                                ",0,2000000000,30000000,100,4096,,ok\n");
-    fixture_result_free(&result);
 }
 
 TEST_WITHIN(csv_samples_full_disk_keeps_whole_rounds, set_up, tear_down)
 {
     struct growing_file file = {0};
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     struct err err;
     make_samples(&result);
     assert_int_equal(csv_open(&file, fixture_dir_fd, CSV_SAMPLES_NAME, &err), 0);
@@ -210,12 +204,11 @@ TEST_WITHIN(csv_samples_full_disk_keeps_whole_rounds, set_up, tear_down)
                                                ",0,2000000000,30000000,100,4096,,ok\n" RUN
                                                "1,0,fixture,none,2,foreground,1,fixture," PARAMS
                                                ",0,2000000000,30000000,100,4096,,ok\n");
-    fixture_result_free(&result);
 }
 
 TEST_WITHIN(csv_samples_full_device, set_up, tear_down)
 {
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     struct err err;
     make_samples(&result);
     struct growing_file file = {
@@ -226,7 +219,6 @@ TEST_WITHIN(csv_samples_full_device, set_up, tear_down)
         assert_int_equal(file.valid_bytes, 0);
         (void)close(file.fd);
     }
-    fixture_result_free(&result);
 }
 
 TEST_WITHIN(csv_samples_does_not_follow_links, set_up, tear_down)

@@ -141,10 +141,10 @@ static void write_run(const struct result *result, const char *status)
 
 TEST_IN_DIR(json_says_what_was_run)
 {
-    struct result result;
+    ENDED_BY(fixture_plots_free) struct result result;
     fixture_plots_make(&machine, &result);
     write_run(&result, "complete");
-    json_t *run = read_back();
+    json_auto_t *run = read_back();
     assert_int_equal(number_at(run, "schema_version"), 2);
     assert_string_equal(text_at(run, "status"), "complete");
     assert_string_equal(text_at(run, "version"), "1.2.3");
@@ -163,35 +163,31 @@ TEST_IN_DIR(json_says_what_was_run)
     assert_int_equal(number_at(run, "seed"), 42);
     assert_string_equal(text_at(run, "notes.0"), "perf_event is not allowed here");
     assert_true(json_is_object(at(run, "topology")));
-    json_decref(run);
-    fixture_plots_free(&result);
 }
 
 TEST_IN_DIR(json_options_keep_their_types)
 {
-    struct result result;
+    ENDED_BY(fixture_plots_free) struct result result;
     fixture_plots_make(&machine, &result);
     write_run(&result, "complete");
-    json_t *run = read_back();
+    json_auto_t *run = read_back();
     assert_int_equal(number_at(run, "options.rounds"), 3);
     assert_int_equal(number_at(run, "options.size"), 4096);
     assert_real(run, "options.budget", 0.5);
     assert_true(json_is_true(at(run, "options.quiet")));
     assert_string_equal(text_at(run, "options.profile"), "standard");
     assert_true(json_is_null(at(run, "options.host-label")));
-    json_decref(run);
-    fixture_plots_free(&result);
 }
 
 TEST_IN_DIR(json_arms_carry_plan_observations_and_witnesses)
 {
-    struct result result;
+    ENDED_BY(fixture_plots_free) struct result result;
     fixture_plots_make(&machine, &result);
     struct worker_result *worker = &result.arms[0].observations[0].workers[1];
     worker->pages_on_node[3] = 17;
     worker->pages_elsewhere = 2;
     write_run(&result, "complete");
-    json_t *run = read_back();
+    json_auto_t *run = read_back();
     assert_int_equal(json_array_size(at(run, "arms")), result.narms);
     assert_string_equal(text_at(run, "arms.0.placement"), "none");
     assert_string_equal(text_at(run, "arms.0.plan.status"), "ok");
@@ -216,24 +212,21 @@ TEST_IN_DIR(json_arms_carry_plan_observations_and_witnesses)
     assert_int_equal(number_at(second, "pages_on_node.3"), 17);
     assert_int_equal(number_at(second, "pages_on_node.elsewhere"), 2);
     assert_int_equal(json_object_size(at(second, "pages_on_node")), 2);
-    json_decref(run);
-    fixture_plots_free(&result);
 }
 
 TEST_IN_DIR(json_before_the_end_is_interrupted)
 {
     write_run(NULL, "interrupted");
-    json_t *run = read_back();
+    json_auto_t *run = read_back();
     assert_string_equal(text_at(run, "status"), "interrupted");
     assert_true(json_is_null(at(run, "ended")));
     assert_int_equal(json_array_size(at(run, "arms")), 0);
-    json_decref(run);
 }
 
 /* The disk is full: here a limit on file sizes. */
 TEST_IN_DIR(json_that_cannot_be_written_leaves_no_part)
 {
-    struct result result;
+    ENDED_BY(fixture_plots_free) struct result result;
     struct rlimit saved, tiny;
     struct err err = {0};
     fixture_plots_make(&machine, &result);
@@ -248,7 +241,6 @@ TEST_IN_DIR(json_that_cannot_be_written_leaves_no_part)
     assert_int_equal(rc, -EFBIG);
     assert_string_equal(err.msg, "cannot write run.json: File too large");
     assert_int_equal(faccessat(fixture_dir_fd, "run.json", F_OK, 0), -1);
-    fixture_plots_free(&result);
 }
 
 TEST(json_text_replaces_what_is_not_utf8)
@@ -262,9 +254,8 @@ TEST(json_text_replaces_what_is_not_utf8)
         {"\xf5\x80\x80\x80", "????"},
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        json_t *value = json_value_text(texts[i][0]);
+        json_auto_t *value = json_value_text(texts[i][0]);
         assert_string_equal(json_string_value(value), texts[i][1]);
-        json_decref(value);
     }
     assert_true(json_is_null(json_value_text(NULL)));
     assert_true(json_is_null(json_value_text_or_null("")));

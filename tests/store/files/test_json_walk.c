@@ -30,12 +30,11 @@ TEST(members_come_one_after_the_other)
 TEST(a_member_is_found_at_its_own_level)
 {
     struct json_piece text = piece("{\"a\": {\"b\": 1}, \"b\": 2, \"e\": {}}");
-    json_t *found = json_walk_member(text, "b");
+    json_auto_t *found = json_walk_member(text, "b");
     assert_int_equal(json_integer_value(found), 2);
     json_decref(found);
     found = json_walk_member(text, "e");
     assert_true(json_is_object(found));
-    json_decref(found);
     assert_null(json_walk_member(text, "x"));
     assert_null(json_walk_member(piece("[1]"), "x"));
 }

@@ -109,10 +109,9 @@ static bool is_there(const char *path)
 
 static void assert_text(const char *path, const char *want)
 {
-    char *got = slurp(path);
+    FREED char *got = slurp(path);
     assert_non_null(got);
     assert_string_equal(got, want);
-    free(got);
 }
 
 /* A run by hand, of two workers with two steps each. */
@@ -147,26 +146,24 @@ static int one_round(struct session *s, struct err *err)
 {
     unsigned round = s->result.rounds_done++;
     (void)fixture_add_round(&s->result, s->arm, round, (double[]){10, 20}, 2);
-    struct verdict verdict;
+    AUTO(verdict) verdict;
     int rc = verdict_make(&s->result, NULL, &verdict, err);
     s->record.verdict = &verdict;
     if (!rc)
         rc = run_dir_round(&s->run_dir, &s->record, round, err);
     s->record.verdict = NULL;
-    verdict_free(&verdict);
     return rc;
 }
 
 static int end(struct session *s, const char *status, struct err *err)
 {
-    struct verdict verdict;
+    AUTO(verdict) verdict;
     s->record.status = status;
     int rc = verdict_make(&s->result, NULL, &verdict, err);
     s->record.verdict = s->result.rounds_done ? &verdict : NULL;
     if (!rc)
         rc = run_dir_end(&s->run_dir, &s->record, err);
     s->record.verdict = NULL;
-    verdict_free(&verdict);
     return rc;
 }
 
@@ -204,7 +201,7 @@ static const char *text_of(const json_t *object, const char *key)
  */
 static bool assert_samples(const json_t *run)
 {
-    char *text = slurp("d/samples.csv");
+    FREED char *text = slurp("d/samples.csv");
     assert_non_null(text);
     json_int_t rounds = json_integer_value(json_object_get(run, "rounds_done"));
     size_t valid = (size_t)json_integer_value(json_object_get(run, "samples_bytes"));
@@ -215,18 +212,16 @@ static bool assert_samples(const json_t *run)
         lines += text[i] == '\n';
     assert_int_equal(lines, 1 + rounds * LINES_A_ROUND);
     bool more = text[valid];
-    free(text);
     return more;
 }
 
 /* Lines of throughput in rounds.csv: one a round. A killed run may have more than run.json. */
 static json_int_t count_rounds(void)
 {
-    char *text = slurp("d/rounds.csv");
+    FREED char *text = slurp("d/rounds.csv");
     json_int_t n = 0;
     for (const char *at = text; at && (at = strstr(at, ",throughput,")); at++)
         n += strchr(at, '\n') != NULL;
-    free(text);
     return n;
 }
 
@@ -318,7 +313,7 @@ TEST_WITHIN(output_killed_anywhere_leaves_one_whole_result, set_up, tear_down)
         make_old();
         struct old_files old = read_old();
         bool at_end = run_dies_in(call);
-        json_t *run = load("d/run.json");
+        json_auto_t *run = load("d/run.json");
         if (run && !strcmp(text_of(run, "run_id"), "old"))
             assert_text("d/samples.csv", old.samples);
         json_decref(run);
@@ -338,7 +333,6 @@ TEST_WITHIN(output_killed_anywhere_leaves_one_whole_result, set_up, tear_down)
                 whole++;
             assert_true(whole || !at_end);
         }
-        json_decref(run);
         free_old(&old);
         assert_int_equal(system("rm -rf d"), 0);
         if (at_end)
@@ -354,12 +348,11 @@ TEST_WITHIN(output_first_run_killed_anywhere_leaves_nothing_half, set_up, tear_d
     for (int call = 1, at_end = 0; !at_end; call++) {
         at_end = run_dies_in(call);
         recover();
-        json_t *run = load("d/run.json");
+        json_auto_t *run = load("d/run.json");
         assert_int_equal(run != NULL, is_there("d/rounds.csv"));
         assert_int_equal(run != NULL, is_there("d/samples.csv"));
         if (run)
             assert_samples(run);
-        json_decref(run);
         assert_int_equal(system("rm -rf d"), 0);
     }
 }
@@ -374,10 +367,9 @@ TEST_WITHIN(output_next_run_ends_what_was_begun, set_up, tear_down)
         call++;
     assert_true(is_there("d/.contend-run/run.json"));
     assert_int_equal(begin(&s, "d", "third", &err), 0);
-    json_t *run = load("d/run.json");
+    json_auto_t *run = load("d/run.json");
     assert_string_equal(text_of(run, "run_id"), "new");
     assert_samples(run);
-    json_decref(run);
     leave(&s);
 }
 
@@ -387,11 +379,10 @@ TEST_WITHIN(output_says_how_many_rounds_while_it_runs, set_up, tear_down)
     struct err err;
     assert_int_equal(begin(&s, "d", "new", &err), 0);
     for (int rounds = 0; rounds <= ROUNDS; rounds++) {
-        json_t *run = load("d/run.json");
+        json_auto_t *run = load("d/run.json");
         assert_string_equal(text_of(run, "status"), "interrupted");
         assert_int_equal(json_integer_value(json_object_get(run, "rounds_done")), rounds);
         assert_samples(run);
-        json_decref(run);
         assert_int_equal(one_round(&s, &err), 0);
     }
     leave(&s);
@@ -407,7 +398,7 @@ TEST_WITHIN(output_appends_a_round_without_a_verdict, set_up, tear_down)
     size_t bytes[LATER + N + 1] = {0};
     assert_int_equal(begin(&s, "d", "new", &err), 0);
     assert_int_equal(one_round(&s, &err), 0);
-    char *run = slurp("d/run.json");
+    FREED char *run = slurp("d/run.json");
     for (unsigned round = 1; round < LATER + N; round++) {
         s.result.rounds_done++;
         (void)fixture_add_round(&s.result, s.arm, round, (double[]){10, 20}, 2);
@@ -417,7 +408,6 @@ TEST_WITHIN(output_appends_a_round_without_a_verdict, set_up, tear_down)
     assert_int_equal(bytes[FIRST + N] - bytes[FIRST], bytes[LATER + N] - bytes[LATER]);
     assert_text("d/run.json", run);
     assert_int_equal(count_rounds(), LATER + N);
-    free(run);
     leave(&s);
 }
 
@@ -484,11 +474,10 @@ TEST_WITHIN(output_full_disk_keeps_the_rounds_before, set_up, tear_down)
     }
     assert_int_equal(one_round(&s, &err), 0);
     assert_int_equal(end(&s, "failed", &err), 0);
-    json_t *run = load("d/run.json");
+    json_auto_t *run = load("d/run.json");
     assert_string_equal(text_of(run, "status"), "failed");
     assert_rows(run);
     assert_samples(run);
-    json_decref(run);
     free_old(&before);
     leave(&s);
 }

@@ -33,13 +33,11 @@ static struct checked check(const char *from, const char *to, const char *allowe
 {
     struct checked checked = {0};
     struct err err;
-    json_t *base = record_with("", ""), *other = record_with(from, to);
+    json_auto_t *base = record_with("", ""), *other = record_with(from, to);
     const struct comparable sides[] = {{"base", base}, {"base", base}, {"new", other}};
     assert_int_equal(comparable_check(sides, 3, allowed, checked.refused, sizeof(checked.refused),
                                       &checked.findings, &err),
                      0);
-    json_decref(base);
-    json_decref(other);
     return checked;
 }
 
@@ -93,7 +91,7 @@ TEST(comparable_sees_differences_far_behind)
     memcpy(list[1], list[0], sizeof(list[1]));
     (void)snprintf(list[0] + used, sizeof(list[0]) - used, ",121'");
     (void)snprintf(list[1] + used, sizeof(list[1]) - used, ",122'");
-    json_t *base = record_with(from, list[0]), *other = record_with(from, list[1]);
+    json_auto_t *base = record_with(from, list[0]), *other = record_with(from, list[1]);
     const struct comparable sides[] = {{"base", base}, {"new", other}};
     struct checked checked = {0};
     struct err err;
@@ -105,8 +103,6 @@ TEST(comparable_sees_differences_far_behind)
     assert_non_null(strstr(checked.findings.all[0].sentence, ",118,121 in base, .."));
     assert_non_null(strstr(checked.findings.all[0].sentence, ",118,122 in new"));
     findings_free(&checked.findings);
-    json_decref(base);
-    json_decref(other);
 }
 
 TEST(comparable_calls_options_that_were_not_given_default)
@@ -135,8 +131,8 @@ TEST(comparable_tells_commands_apart)
         {"'command': ['contend', 'run', '-o', 'x']", "'command': ['contend', 'run', '-o', 'y']"},
     };
     for (size_t i = 0; i < sizeof(sides_of) / sizeof(sides_of[0]); i++) {
-        json_t *base = record_with(plain, sides_of[i][0]);
-        json_t *other = record_with(plain, sides_of[i][1]);
+        json_auto_t *base = record_with(plain, sides_of[i][0]);
+        json_auto_t *other = record_with(plain, sides_of[i][1]);
         const struct comparable sides[] = {{"base", base}, {"new", other}};
         struct checked checked = {0};
         char measures[2][200];
@@ -152,8 +148,6 @@ TEST(comparable_tells_commands_apart)
         (void)comparable_format_measure(other, measures[1], sizeof(measures[1]));
         assert_int_equal(strcmp(measures[0], measures[1]) != 0, i < 5);
         findings_free(&checked.findings);
-        json_decref(base);
-        json_decref(other);
     }
 }
 

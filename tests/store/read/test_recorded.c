@@ -45,33 +45,32 @@ static char *format(const struct verdict *verdict)
     size_t size;
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    struct doc doc = {0};
+    AUTO(doc) doc = {0};
     doc_findings(&doc, &verdict->findings, DOC_LEADING);
     run_add_to_doc(&verdict->analysis, &doc);
     doc_findings(&doc, &verdict->findings, DOC_REST);
     doc_print(&doc, out, false, true);
-    doc_free(&doc);
     assert_int_equal(fclose(out), 0);
     return text;
 }
 
 static void assert_said_again(const struct result *result, const struct bench *const *benches)
 {
-    struct verdict verdict;
-    struct recorded recorded;
+    AUTO(verdict) verdict;
+    AUTO(recorded) recorded;
     struct err err = {0};
-    char *again;
+    FREED char *again;
     size_t size;
     assert_int_equal(verdict_make(result, NULL, &verdict, &err), 0);
     write_all(result, &verdict);
     if (recorded_read(fixture_dir_fd, benches, &recorded, &err))
         fail_msg("%s", err.msg);
     assert_int_equal(summary_format(&recorded, &again, &size, &err), 0);
-    char *said = format(&verdict);
+    FREED char *said = format(&verdict);
     assert_string_equal(again, said);
-    char *rows = fixture_read("rows.csv", NULL);
+    FREED char *rows = fixture_read("rows.csv", NULL);
     assert_int_equal(csv_write(fixture_dir_fd, &recorded.analysis, &err), 0);
-    char *rows_again = fixture_read("rows.csv", NULL);
+    FREED char *rows_again = fixture_read("rows.csv", NULL);
     assert_string_equal(rows_again, rows);
     assert_int_equal(recorded.analysis.values.n, verdict.analysis.values.n);
     for (size_t i = 0; i < verdict.analysis.values.n; i++) {
@@ -84,32 +83,25 @@ static void assert_said_again(const struct result *result, const struct bench *c
         /* Equal to the last bit, or both NaN. */
         assert_true(a->value == b->value || (a->value != a->value && b->value != b->value));
     }
-    free(rows);
-    free(rows_again);
-    free(said);
-    free(again);
-    recorded_free(&recorded);
-    verdict_free(&verdict);
 }
 
 TEST_IN_DIR(recorded_run_is_said_again)
 {
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     const struct bench *const benches[] = {&fixture_bench, NULL};
     fixture_demo(&result);
     result.arms[0].observations[1].status = STATUS_NOISY;
     (void)snprintf(result.arms[0].observations[1].reason, 100, "a \"quoted\", \n\033[31m reason");
     assert_said_again(&result, benches);
     assert_said_again(&result, no_benches);
-    fixture_result_free(&result);
 }
 
 /* Rows, headings and warnings of a dose, and a dose that no program can hold. */
 TEST_IN_DIR(recorded_dose_is_said_again)
 {
-    struct result result;
-    struct verdict verdict;
-    struct recorded recorded;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(verdict) verdict;
+    AUTO(recorded) recorded;
     struct err err = {0};
     fixture_demo(&result);
     for (size_t i = 0; i < result.narms; i++)
@@ -129,15 +121,12 @@ TEST_IN_DIR(recorded_dose_is_said_again)
     write_all(&result, &verdict);
     assert_int_equal(recorded_read(fixture_dir_fd, no_benches, &recorded, &err), -EINVAL);
     assert_non_null(strstr(err.msg, "a dose of cpu is from 0 to 0.8, not 0.99"));
-    recorded_free(&recorded);
-    verdict_free(&verdict);
-    fixture_result_free(&result);
 }
 
 /* The plan says which workers share a GPU. */
 TEST_IN_DIR(recorded_shared_gpus_are_said_again)
 {
-    struct result result;
+    ENDED_BY(fixture_result_free) struct result result;
     fixture_demo(&result);
     result.device = DEVICE_CUDA;
     for (size_t i = 0; i < result.narms; i++)
@@ -147,15 +136,14 @@ TEST_IN_DIR(recorded_shared_gpus_are_said_again)
             (void)snprintf(worker->pci_bdf, sizeof(worker->pci_bdf), "0000:00:06.0");
         }
     assert_said_again(&result, no_benches);
-    fixture_result_free(&result);
 }
 
 /* A number that no machine has is not a GPU. */
 TEST_IN_DIR(recorded_impossible_gpu_is_none)
 {
-    struct result result;
-    struct verdict verdict;
-    struct recorded recorded;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(verdict) verdict;
+    AUTO(recorded) recorded;
     fixture_demo(&result);
     struct plan_worker *workers = result.arms[0].plan.workers;
     workers[0].gpu = workers[1].gpu = BITSET_BITS;
@@ -164,9 +152,6 @@ TEST_IN_DIR(recorded_impossible_gpu_is_none)
     write_all(&result, &verdict);
     assert_int_equal(recorded_read(fixture_dir_fd, no_benches, &recorded, NULL), 0);
     assert_int_equal(recorded.result.arms[0].plan.workers[0].gpu, -1);
-    recorded_free(&recorded);
-    verdict_free(&verdict);
-    fixture_result_free(&result);
 }
 
 TEST_IN_DIR(recorded_scans_are_said_again)
@@ -174,24 +159,23 @@ TEST_IN_DIR(recorded_scans_are_said_again)
     const struct fixture_scan_machine *const machines[] = {&fixture_vm, &fixture_server,
                                                            &fixture_gpus};
     for (size_t i = 0; i < 3; i++) {
-        struct result result;
+        ENDED_BY(fixture_result_free) struct result result;
         fixture_scans_make(machines[i], NULL, &result);
         const struct bench *benches[32] = {NULL};
         for (size_t a = 0; a < result.narms; a++)
             benches[a] = result.arms[a].bench;
         assert_said_again(&result, benches);
-        fixture_result_free(&result);
     }
 }
 
 /* All values of benchmarks that this program lacks are still in tables. */
 TEST_IN_DIR(recorded_shows_values_of_unknown_benchmarks)
 {
-    struct result result;
-    struct verdict verdict;
-    struct recorded recorded;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(verdict) verdict;
+    AUTO(recorded) recorded;
     struct err err = {0};
-    char *text;
+    FREED char *text;
     size_t size;
     fixture_scans_make(&fixture_vm, "mem_latency", &result);
     assert_int_equal(verdict_make(&result, NULL, &verdict, &err), 0);
@@ -200,24 +184,18 @@ TEST_IN_DIR(recorded_shows_values_of_unknown_benchmarks)
     assert_int_equal(summary_format(&recorded, &text, &size, &err), 0);
     assert_non_null(strstr(text, "latency"));
     assert_non_null(strstr(text, "cache_size_reported"));
-    free(text);
-    recorded_free(&recorded);
-    verdict_free(&verdict);
-    fixture_result_free(&result);
 }
 
 static int read_code(struct err *err)
 {
-    struct recorded recorded;
-    char *text = NULL;
+    AUTO(recorded) recorded;
+    FREED char *text = NULL;
     size_t size;
     int rc = recorded_read(fixture_dir_fd, no_benches, &recorded, err);
     if (!rc) /* what was read can be printed */
         assert_int_equal(summary_format(&recorded, &text, &size, err), 0);
     for (size_t i = 0; !rc && i < size; i++)
         assert_true(text[i] == '\n' || (unsigned char)text[i] >= ' ');
-    free(text);
-    recorded_free(&recorded);
     return rc;
 }
 
@@ -228,13 +206,11 @@ static void put(const char *name, const char *text, size_t size)
 
 static void write_demo(void)
 {
-    struct result result;
-    struct verdict verdict;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(verdict) verdict;
     fixture_demo(&result);
     assert_int_equal(verdict_make(&result, NULL, &verdict, NULL), 0);
     write_all(&result, &verdict);
-    verdict_free(&verdict);
-    fixture_result_free(&result);
 }
 
 /* The key as written. If an older version wrote none, it is made from the rest, with the present
@@ -243,7 +219,7 @@ TEST_IN_DIR(recorded_knows_its_machine)
 {
     struct machine_parts parts;
     struct machine_key want;
-    struct recorded recorded;
+    AUTO(recorded) recorded;
     struct err err = {0};
     write_demo();
     machine_parts_of(&env, &topo, &parts);
@@ -253,16 +229,14 @@ TEST_IN_DIR(recorded_knows_its_machine)
     assert_string_equal(recorded.machine.kind, want.kind);
     assert_string_equal(recorded.machine.identity, "uuid");
     assert_int_equal(json_object_del(recorded.record, "machine"), 0);
-    char *older = json_dumps(recorded.record, 0);
+    FREED char *older = json_dumps(recorded.record, 0);
     assert_non_null(older);
     put("run.json", older, strlen(older));
-    free(older);
     recorded_free(&recorded);
     assert_int_equal(recorded_read(fixture_dir_fd, no_benches, &recorded, &err), 0);
     assert_string_equal(recorded.machine.kind, want.kind);
     assert_string_not_equal(recorded.machine.key, want.key);
     assert_string_equal(recorded.machine.identity, "");
-    recorded_free(&recorded);
 }
 
 /* Each file truncated at many places, and with changed bytes: at worst an error. */
@@ -273,7 +247,7 @@ TEST_IN_DIR(recorded_damage_is_an_error_at_most)
     struct err err;
     unsigned refused = 0, places = trials(100, 30);
     for (size_t i = 0; i < NAMES; i++) {
-        char *whole = fixture_read(names[i], NULL);
+        FREED char *whole = fixture_read(names[i], NULL);
         size_t size = strlen(whole);
         for (size_t at = 0; at < size; at += 1 + size / places) {
             put(names[i], whole, at);
@@ -287,7 +261,6 @@ TEST_IN_DIR(recorded_damage_is_an_error_at_most)
             whole[at] = kept;
         }
         put(names[i], whole, size);
-        free(whole);
         assert_int_equal(read_code(&err), 0);
     }
     assert_true(refused > 2 * places); /* a truncation in any file is found */

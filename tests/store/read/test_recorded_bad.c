@@ -19,8 +19,8 @@ static const struct topo topo; /* the fixture's plans hold no pointers into it *
 
 static void write_demo(void)
 {
-    struct result result;
-    struct verdict verdict;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(verdict) verdict;
     struct err err = {0};
     fixture_demo(&result);
     assert_int_equal(verdict_make(&result, NULL, &verdict, &err), 0);
@@ -32,8 +32,6 @@ static void write_demo(void)
     if (csv_write(fixture_dir_fd, &verdict.analysis, &err) ||
         run_json_write(fixture_dir_fd, "run.json", &record, NULL, &err))
         fail_msg("%s", err.msg);
-    verdict_free(&verdict);
-    fixture_result_free(&result);
 }
 
 static int set_up(void **state)
@@ -46,10 +44,9 @@ static int set_up(void **state)
 
 static void assert_read(int code, const char *pattern)
 {
-    struct recorded recorded;
+    AUTO(recorded) recorded;
     struct err err = {0};
     int rc = recorded_read(fixture_dir_fd, no_benches, &recorded, &err);
-    recorded_free(&recorded);
     if (rc != code || (rc && !strstr(err.msg, pattern)))
         fail_msg("%d '%s', expected %d '%s'", rc, err.msg, code, pattern);
 }
@@ -137,10 +134,9 @@ TEST_WITHIN(recorded_names_what_was_edited, set_up, fixture_remove_dir)
 {
     assert_read(0, "");
     for (size_t i = 0; i < sizeof(edits) / sizeof(edits[0]); i++) {
-        char *whole = edit(edits[i].file, edits[i].behind, edits[i].find, edits[i].put);
+        FREED char *whole = edit(edits[i].file, edits[i].behind, edits[i].find, edits[i].put);
         assert_read(-EINVAL, edits[i].said);
         assert_int_equal(file_write(fixture_dir_fd, edits[i].file, whole, strlen(whole)), 0);
-        free(whole);
     }
     assert_read(0, "");
 }
@@ -172,20 +168,18 @@ TEST_WITHIN(recorded_names_what_is_something_else, set_up, fixture_remove_dir)
 
 TEST_WITHIN(recorded_refuses_a_byte_of_0, set_up, fixture_remove_dir)
 {
-    char *text;
+    FREED char *text;
     size_t size;
     assert_int_equal(file_read(fixture_dir_fd, rows, 1 << 30, &text, &size), 0);
     *strchr(strchr(text, '\n') + 1, '\n') = '\0'; /* the end of line 2 */
     assert_int_equal(file_write(fixture_dir_fd, rows, text, size), 0);
-    free(text);
     assert_read(-EINVAL, "rows.csv, line 2: a byte of value 0");
 }
 
 /* A run that was ended before its first round leaves a valid result. */
 TEST_WITHIN(recorded_tells_a_run_without_a_round_from_damage, set_up, fixture_remove_dir)
 {
-    char *before = edit(run, "{", "\"rounds_done\": 3", "\"rounds_done\": 0");
-    free(before);
+    FREED char *before = edit(run, "{", "\"rounds_done\": 3", "\"rounds_done\": 0");
     assert_read(-ENODATA, "no round of it was finished");
 }
 
@@ -193,12 +187,11 @@ TEST_WITHIN(recorded_tells_a_run_without_a_round_from_damage, set_up, fixture_re
 TEST_WITHIN(recorded_refuses_deep_json, set_up, fixture_remove_dir)
 {
     enum { DEEP = 100000 };
-    char *text = malloc(DEEP + 1);
+    FREED char *text = malloc(DEEP + 1);
     assert_non_null(text);
     memset(text, '[', DEEP);
     assert_int_equal(file_write(fixture_dir_fd, run, text, DEEP), 0);
     assert_read(-EINVAL, "run.json, line 1: maximum parsing depth reached");
-    free(text);
 }
 
 /* The reader neither waits for such files, nor follows them, nor reads them into memory. */

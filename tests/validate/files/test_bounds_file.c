@@ -21,7 +21,7 @@ static const char *path_of(const char *name)
 
 TEST_IN_DIR(it_comes_back_as_it_was)
 {
-    struct bounds written = {0}, read;
+    AUTO(bounds) written = {0}, read;
     struct err err = {0};
     char key[FLEET_KEY_MAX];
     const struct bound bound = {.key = fixture_fleet_key(3, key),
@@ -54,8 +54,6 @@ TEST_IN_DIR(it_comes_back_as_it_was)
     assert_near(read.all[0].spread, 0.02, 1e-9);
     assert_int_equal(read.nleft_out, 1);
     assert_string_equal(read.left_out[0].reason, "lacks gpu=1");
-    bounds_free(&written);
-    bounds_free(&read);
 }
 
 #define COLUMNS                                                                                    \
@@ -69,14 +67,13 @@ TEST_IN_DIR(it_comes_back_as_it_was)
 /* A file with that text is refused, and the message ends with `expected`. */
 static void refuse(const char *text, const char *expected)
 {
-    struct bounds bounds;
+    AUTO(bounds) bounds;
     struct err err = {0};
     char message[4300];
     fixture_put("/bad.json", text);
     assert_int_equal(bounds_file_read(path_of("bad.json"), &bounds, &err), -EINVAL);
     (void)snprintf(message, sizeof(message), "%s%s", path, expected);
     assert_string_equal(err.msg, message);
-    bounds_free(&bounds);
 }
 
 TEST_IN_DIR(bad_edits_are_told_by_line)
@@ -121,33 +118,30 @@ TEST_IN_DIR(bad_edits_are_told_by_line)
 
 TEST_IN_DIR(what_is_not_there_is_said)
 {
-    struct bounds bounds;
+    AUTO(bounds) bounds;
     struct err err = {0};
     assert_int_equal(bounds_file_read(path_of("none"), &bounds, &err), -ENOENT);
-    bounds_free(&bounds);
 }
 
 /* No text of the file can control a terminal, or contains the separator of a key's columns. */
 TEST_IN_DIR(control_characters_become_spaces)
 {
-    struct bounds bounds;
+    AUTO(bounds) bounds;
     struct err err = {0};
     fixture_put("/control.json", HEADER
                 "{\"metric\": \"b\\u001f\\u001b[c\", \"reference\": 5, \"unit\": \"s\", " COLUMNS
                 "}" FOOTER);
     assert_int_equal(bounds_file_read(path_of("control.json"), &bounds, &err), 0);
     assert_string_equal(fleet_key_column(bounds.all[0].key, FLEET_METRIC), "b  [c");
-    bounds_free(&bounds);
 }
 
 /* Kubernetes volumes show files as links. */
 TEST_IN_DIR(a_link_is_followed)
 {
-    struct bounds bounds;
+    AUTO(bounds) bounds;
     struct err err = {0};
     fixture_put("/there.json", HEADER GOOD FOOTER);
     assert_int_equal(symlinkat("there.json", fixture_dir_fd, "link.json"), 0);
     assert_int_equal(bounds_file_read(path_of("link.json"), &bounds, &err), 0);
     assert_int_equal(bounds.n, 1);
-    bounds_free(&bounds);
 }

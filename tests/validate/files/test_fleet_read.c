@@ -44,7 +44,7 @@ static int read_all(struct fleet *fleet, struct fleet_found *found)
 
 TEST_IN_DIR(what_counts_is_read)
 {
-    struct fleet fleet;
+    AUTO(fleet) fleet;
     struct fleet_found found;
     fixture_put("/n1/deep/run/run.json", RECORD("n1"));
     fixture_put(
@@ -73,14 +73,13 @@ TEST_IN_DIR(what_counts_is_read)
                         "b: failed: no, memory");
     assert_string_equal(fleet_missing_reason_of(&fleet, 0, intern_text(&fleet.keys, 0)), "");
     assert_int_equal(fleet.machines[1].newest, 20261122100000);
-    fleet_free(&fleet);
 }
 
 /* A figure has no value if other rounds of it failed: the speed of a wrong result does not
  * count. */
 TEST_IN_DIR(a_row_that_failed_is_no_figure)
 {
-    struct fleet fleet;
+    AUTO(fleet) fleet;
     struct fleet_found found;
     fixture_put("/n1/run.json", RECORD("n1"));
     fixture_put("/n1/rows.csv",
@@ -92,7 +91,6 @@ TEST_IN_DIR(a_row_that_failed_is_no_figure)
     assert_string_equal(
         fleet_missing_reason_of(&fleet, 0, "s\037none\0372\037\037b\037\037\037rate"),
         "b: failed: 1 of 3 rounds: a wrong result");
-    fleet_free(&fleet);
 }
 
 /* The reason for a missing figure comes from its own arm, not from a skip of another arm. */
@@ -130,7 +128,7 @@ TEST_IN_DIR(a_run_counts_once)
     static const char record[] =
         "{\"schema_version\": 2, \"run_id\": \"r1\", \"started\": \"2026-11-22T10:00:00Z\",\n"
         "\"environment\": {\"hostname\": \"n1\"}, \"topology\": {}}\n";
-    struct fleet fleet;
+    AUTO(fleet) fleet;
     struct fleet_found found;
     struct err err = {0};
     fixture_put("/n1/run.json", record);
@@ -145,13 +143,12 @@ TEST_IN_DIR(a_run_counts_once)
     assert_int_equal(found.results, 1);
     assert_int_equal(found.again, 3);
     assert_int_equal(fleet.nvalues, 1);
-    fleet_free(&fleet);
 }
 
 /* Expects that a result with these texts is unusable, and reported so. */
 static void refuse(const char *record, const char *rows, const char *expected)
 {
-    struct fleet fleet;
+    AUTO(fleet) fleet;
     struct fleet_found found;
     char line[4096];
     fixture_put("/n1/run.json", record);
@@ -161,7 +158,6 @@ static void refuse(const char *record, const char *rows, const char *expected)
     assert_int_equal(found.damaged, 1);
     (void)snprintf(line, sizeof(line), "'%s/n1': %s", fixture_dir, expected);
     assert_string_equal(reported, line);
-    fleet_free(&fleet);
 }
 
 TEST_IN_DIR(damage_is_told_by_file_and_line)
@@ -179,27 +175,25 @@ TEST_IN_DIR(damage_is_told_by_file_and_line)
 
 TEST_IN_DIR(no_result_is_an_error)
 {
-    struct fleet fleet;
+    AUTO(fleet) fleet;
     struct fleet_found found;
     assert_int_equal(read_all(&fleet, &found), -ENOENT);
-    fleet_free(&fleet);
 }
 
 /* A validate.json that is truncated within a name gets one line. */
 TEST(a_cut_validation_is_told_in_a_line)
 {
-    struct fleet fleet = {0};
+    AUTO(fleet) fleet = {0};
     struct err err = {0};
     const char text[] = "{\"schema\": 1, \"ho\n";
     assert_int_equal(fleet_add_validation_text(text, strlen(text), &fleet, &err), -EINVAL);
     assert_non_null(strstr(err.msg, "validate.json, line 1: "));
     assert_null(strchr(err.msg, '\n'));
-    fleet_free(&fleet);
 }
 
 TEST_IN_DIR(names_of_machines_command_no_terminal)
 {
-    struct fleet fleet;
+    AUTO(fleet) fleet;
     struct fleet_found found;
     struct err err = {0};
     const char validation[] =
@@ -213,7 +207,6 @@ TEST_IN_DIR(names_of_machines_command_no_terminal)
     assert_int_equal(fleet_add_validation_text(validation, strlen(validation), &fleet, &err), 0);
     assert_string_equal(intern_text(&fleet.names, 1), "n2 [2J");
     assert_string_equal(intern_text(&fleet.kinds, 1), "1 x a b, 0 CPUs");
-    fleet_free(&fleet);
 }
 
 #define VALIDATION(day, verdict, text)                                                             \
@@ -236,7 +229,7 @@ TEST(a_validation_says_whether_its_machine_passed)
     static const char *const verdicts[] = {
         "FAIL: 1 rule (ecc)",     "", "", "", "did not pass", "did not pass",
         "SKIP: no GPU was judged"};
-    struct fleet fleet = {0};
+    AUTO(fleet) fleet = {0};
     struct err err = {0};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         if (fleet_add_validation_text(texts[i], strlen(texts[i]), &fleet, &err))
@@ -245,5 +238,4 @@ TEST(a_validation_says_whether_its_machine_passed)
         assert_int_equal(fleet.machines[0].inconclusive, i == 6);
     }
     assert_int_equal(fleet.names.n, 1);
-    fleet_free(&fleet);
 }

@@ -18,17 +18,16 @@ static int read_text(const char *text, struct waivers *waivers, struct err *err)
 
 static void refuses(const char *text, const char *message)
 {
-    struct waivers waivers;
+    AUTO(waivers) waivers;
     struct err err;
     assert_int_equal(read_text(text, &waivers, &err), -EINVAL);
     if (!strstr(err.msg, message))
         fail_msg("'%s' is not in: %s", message, err.msg);
-    waivers_free(&waivers);
 }
 
 TEST_IN_DIR(waivers_are_read)
 {
-    struct waivers waivers;
+    AUTO(waivers) waivers;
     struct err err;
     assert_int_equal(read_text("[{\"rule\": \"nvlinks\", \"unit\": \"GPU 2\", \"reason\": \"12 by "
                                "design\", \"until\": \"2030-12-31\"},\n {\"rule\": \"memlock\", "
@@ -42,7 +41,6 @@ TEST_IN_DIR(waivers_are_read)
     assert_int_equal(waivers.all[0].line, 1);
     assert_int_equal(waivers.all[1].line, 2);
     assert_string_equal(waivers.all[1].unit, "");
-    waivers_free(&waivers);
 }
 
 TEST_IN_DIR(waivers_are_refused_by_line)

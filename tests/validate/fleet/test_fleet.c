@@ -51,7 +51,7 @@ TEST(a_key_that_is_none_is_refused)
 /* Runs are not read in the order of time. */
 TEST(a_figure_is_the_median_of_its_newest_runs)
 {
-    struct fleet fleet = {0};
+    AUTO(fleet) fleet = {0};
     struct err err = {0};
     fixture_fleet_add(&fleet, "b", 3, 0, 30);
     fixture_fleet_add(&fleet, "a", 1, 0, 5);
@@ -70,24 +70,22 @@ TEST(a_figure_is_the_median_of_its_newest_runs)
         assert_near((double)fleet.values[cell->first + i].value, in_time[i], 1e-6);
     assert_null(fleet_find(&fleet, 1, 1));
     assert_near(fleet_find(&fleet, 0, 1)->value, 5, 1e-6);
-    fleet_free(&fleet);
 }
 
 TEST(a_figure_twice_in_a_run_is_refused)
 {
-    struct fleet fleet = {0};
+    AUTO(fleet) fleet = {0};
     struct err err = {0};
     uint32_t run = add_run(&fleet, "a", "", "k", 1);
     assert_int_equal(fleet_add_value(&fleet, run, "x", 1, &rate, &err), 0);
     assert_int_equal(fleet_add_value(&fleet, run, "x", 1, &rate, &err), -EEXIST);
     run = add_run(&fleet, "a", "", "k", 2);
     assert_int_equal(fleet_add_value(&fleet, run, "x", 1, &rate, &err), 0);
-    fleet_free(&fleet);
 }
 
 TEST(what_is_no_figure_of_that_name_is_refused)
 {
-    struct fleet fleet = {0};
+    AUTO(fleet) fleet = {0};
     struct err err = {0};
     struct fleet_figure other = rate;
     uint32_t run = add_run(&fleet, "a", "", "k", 1);
@@ -103,13 +101,12 @@ TEST(what_is_no_figure_of_that_name_is_refused)
     other.value = -1e39;
     assert_int_equal(fleet_add_value(&fleet, run, "x", 1, &other, &err), -EINVAL);
     assert_string_equal(err.msg, "value -1e+39 is too large");
-    fleet_free(&fleet);
 }
 
 /* A refused figure's name has no cells and does not disturb the next figure. */
 TEST(a_refused_figure_leaves_no_trace)
 {
-    struct fleet fleet = {0};
+    AUTO(fleet) fleet = {0};
     struct err err = {0};
     struct fleet_figure bad = rate;
     uint32_t run = add_run(&fleet, "a", "", "k", 1);
@@ -124,7 +121,6 @@ TEST(a_refused_figure_leaves_no_trace)
     assert_int_equal(fleet.keys.n, 2);
     assert_int_equal(fleet.first[1], 1);
     assert_int_equal(fleet.first[2], 2);
-    fleet_free(&fleet);
 }
 
 /* Machines of two versions, one of which lacks a parameter, share a figure. Bounds name it as the
@@ -142,7 +138,7 @@ TEST(a_parameter_at_its_default_may_be_lacking)
                  {"size=64;step=0.01;slots=1", 0},
                  {"size=64;step=0.02;slots=1", 1},
                  {"size=64;slots=1;step=0.01", 2}}; /* the key of a scan */
-    struct fleet fleet = {.benches = benches};
+    AUTO(fleet) fleet = {.benches = benches};
     struct err err = {0};
     char key[FLEET_KEY_MAX], plain[FLEET_KEY_MAX];
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -162,26 +158,24 @@ TEST(a_parameter_at_its_default_may_be_lacking)
     assert_non_null(fleet_find(&fleet, 0, 0));
     assert_non_null(fleet_find(&fleet, 0, 1));
     assert_non_null(strstr(intern_text(&fleet.raw_keys, fleet.metrics[1].raw_key), "step=0.02"));
-    fleet_free(&fleet);
 }
 
 /* Two machines with one host name; a run that does not say which of them it is counts as the
  * first. */
 TEST(machines_of_one_name_are_told_apart)
 {
-    struct fleet fleet = {0};
+    AUTO(fleet) fleet = {0};
     (void)add_run(&fleet, "localhost", "11", "k", 1);
     (void)add_run(&fleet, "localhost", "22", "k", 1);
     (void)add_run(&fleet, "localhost", "", "k", 1);
     (void)add_run(&fleet, "localhost", "22", "k", 1);
     assert_int_equal(fleet.names.n, 2);
     assert_string_equal(intern_text(&fleet.names, 1), "localhost (22)");
-    fleet_free(&fleet);
 }
 
 TEST(the_kind_is_that_of_the_newest_run)
 {
-    struct fleet fleet = {0};
+    AUTO(fleet) fleet = {0};
     (void)add_run(&fleet, "a", "", "8 GPUs", 5);
     (void)add_run(&fleet, "a", "", "7 GPUs", 9);
     (void)add_run(&fleet, "a", "", "6 GPUs", 2);
@@ -189,5 +183,4 @@ TEST(the_kind_is_that_of_the_newest_run)
     (void)add_run(&fleet, "c", "", "8 GPUs", 2);
     assert_string_equal(intern_text(&fleet.kinds, fleet.machines[0].kind), "7 GPUs");
     assert_int_equal(fleet_count_kind(&fleet, intern_find(&fleet.kinds, "8 GPUs", 6)), 2);
-    fleet_free(&fleet);
 }

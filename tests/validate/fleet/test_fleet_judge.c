@@ -274,8 +274,8 @@ TEST(the_first_kind_is_not_the_right_one)
 {
     static const char *const fleets[] = {"xy", "xxy", "xxyyz", "xxxyyy"};
     for (size_t f = 0; f < sizeof(fleets) / sizeof(fleets[0]); f++) {
-        struct fleet fleet = {0};
-        struct bounds bounds = {0};
+        AUTO(fleet) fleet = {0};
+        AUTO(bounds) bounds = {0};
         struct err err = {0};
         for (size_t i = 0; fleets[f][i]; i++) {
             char name[16], kind[16];
@@ -287,8 +287,6 @@ TEST(the_first_kind_is_not_the_right_one)
         assert_int_equal(bounds_make(&fleet, &bounds, &err), -ENODATA);
         if (!strstr(err.msg, "machines of several kinds") || !strstr(err.msg, " of '1 x y'"))
             fail_msg("%s: %s", fleets[f], err.msg);
-        bounds_free(&bounds);
-        fleet_free(&fleet);
     }
 }
 
@@ -339,7 +337,7 @@ TEST(one_disturbed_run_of_three_is_no_excuse)
 TEST(whom_nothing_was_judged_of_does_not_pass)
 {
     struct judged judged = {0};
-    struct findings findings = {0};
+    AUTO(findings) findings = {0};
     struct err err = {0};
     fixture_fleet_add(&judged.fleet, "a", 1, 0, 100);
     fixture_fleet_add(&judged.fleet, "b", 1, 1, 100);
@@ -352,7 +350,6 @@ TEST(whom_nothing_was_judged_of_does_not_pass)
     assert_int_equal(findings.n, 2);
     assert_int_equal(findings.all[0].outcome, OUTCOME_SKIP);
     assert_string_equal(findings.all[0].sentence, "not judged: no bound is for its figures");
-    findings_free(&findings);
     free_judged(&judged);
 }
 
@@ -408,7 +405,7 @@ TEST(findings_name_all_machines)
 {
     struct judged judged = {0};
     struct err err = {0};
-    struct findings findings = {0};
+    AUTO(findings) findings = {0};
     struct fixture_fleet with = usual;
     with.machines = 30;
     with.figures = 2;
@@ -425,6 +422,5 @@ TEST(findings_name_all_machines)
     assert_string_equal(bad->unit, "GB/s");
     assert_true(bad->value < bad->low && bad->low < bad->high);
     assert_int_equal(findings.all[1].outcome, OUTCOME_PASS);
-    findings_free(&findings);
     free_judged(&judged);
 }

@@ -493,7 +493,7 @@ static struct rules_verdict verdict_of(const char *machine, struct findings *fin
     struct machine_kind kind;
     const char *file;
     char path[128];
-    struct findings numbers = {0};
+    AUTO(findings) numbers = {0};
     struct err err = {0};
     if (machine) {
         unsigned gpus = machine_name_split(machine, &file);
@@ -505,7 +505,6 @@ static struct rules_verdict verdict_of(const char *machine, struct findings *fin
         request.machine = &kind;
     }
     assert_int_equal(rules_judge(&world.facts, &request, findings, &numbers, &err), 0);
-    findings_free(&numbers);
     rules_sort(findings);
     return rules_verdict(findings, false, "it");
 }
@@ -566,7 +565,7 @@ TEST_IN_DIR(planted_machines_are_judged)
     for (size_t i = 0; i < sizeof(planted) / sizeof(planted[0]); i++, n++) {
         const struct planted *p = &planted[i];
         const struct base *base = find_base(p->machine);
-        struct findings alone = {0}, named = {0};
+        AUTO(findings) alone = {0}, named = {0};
         make(base);
         if (p->before)
             p->before();
@@ -584,8 +583,6 @@ TEST_IN_DIR(planted_machines_are_judged)
             fits_best(p->machine);
         if (p->rule && !says(&named, p->rule, p->with))
             fail_msg("%s, %s: %s does not say so", p->machine, p->is, p->rule);
-        findings_free(&alone);
-        findings_free(&named);
         facts_free(&world.facts);
         assert_int_equal(fixture_remove_dir(NULL), 0);
         assert_int_equal(fixture_make_dir(NULL), 0);

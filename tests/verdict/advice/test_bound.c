@@ -191,7 +191,7 @@ static const struct finding *bound_of(const struct verdict *verdict)
 TEST(bound_names_the_stages_alone_and_together)
 {
     static struct run run;
-    struct verdict verdict;
+    AUTO(verdict) verdict;
     open_run(&run);
     add_arm(&run, PLACE_NONE, false, (const double[]){0.05, 0.85, 0.05, 0, 0.05});
     add_arm(&run, PLACE_PARTITION, true, (const double[]){0.5, 0.04, 0.36, 0, 0.1});
@@ -204,14 +204,13 @@ TEST(bound_names_the_stages_alone_and_together)
                         "85% (4% alone), crunch 5% (50% alone), kernel 5% (36% alone)");
     assert_string_equal(bound->evidence, "crunch 5% (50% alone), copy 85% (4% alone), kernel 5% "
                                          "(36% alone), other 5% (10% alone)");
-    verdict_free(&verdict);
     fixture_result_free(&run.result);
 }
 
 TEST(bound_says_two_that_are_alike)
 {
     static struct run run;
-    struct verdict verdict;
+    AUTO(verdict) verdict;
     open_run(&run);
     add_arm(&run, PLACE_NONE, false, (const double[]){0, 0.45, 0.5, 0, 0.05});
     assert_int_equal(verdict_make(&run.result, NULL, &verdict, NULL), 0);
@@ -219,7 +218,6 @@ TEST(bound_says_two_that_are_alike)
     assert_string_equal(bound_of(&verdict)->sentence,
                         "bound by GPU compute and copies to the device, 95% of a step; its largest "
                         "stages: kernel 50%, copy 45%, other 5%");
-    verdict_free(&verdict);
     fixture_result_free(&run.result);
 }
 
@@ -228,7 +226,7 @@ TEST(bound_says_two_that_are_alike)
 TEST(bound_rests_on_rows)
 {
     static struct run run;
-    struct verdict verdict;
+    AUTO(verdict) verdict;
     open_run(&run);
     size_t arm = add_arm(&run, PLACE_NONE, false, (const double[]){0.4, 0.3, 0.2, 0, 0.1});
     assert_int_equal(verdict_make(&run.result, NULL, &verdict, NULL), 0);
@@ -257,6 +255,5 @@ TEST(bound_rests_on_rows)
     assert_string_equal(none->reason, "its steps are too short to be timed stage by stage");
     assert_null(rows_find(&verdict.analysis.rows, &run.result.arms[arm], "stage_cost"));
     assert_null(bound_of(&verdict));
-    verdict_free(&verdict);
     fixture_result_free(&run.result);
 }

@@ -50,7 +50,7 @@ static void make(const struct result *result, struct verdict *verdict)
 
 TEST_WITHIN(busy_is_said_once_and_names_who, set_up, tear_down)
 {
-    struct verdict verdict;
+    AUTO(verdict) verdict;
     struct result *result = *state;
     result->nothers = 2;
     result->others[0] = (struct other_process){.pid = 4711, .share = 0.24, .command = "a\nb"};
@@ -66,16 +66,14 @@ TEST_WITHIN(busy_is_said_once_and_names_who, set_up, tear_down)
                         "load only. Most CPU time: a b (pid 4711) 24%, sh (pid 12) 10%.");
     assert_int_equal(count(&verdict, "noisy"), 0);
     assert_non_null(busy_among(&verdict.findings));
-    verdict_free(&verdict);
-    char *text = fixture_print(*state, false);
+    FREED char *text = fixture_print(*state, false);
     assert_non_null(strstr(text, "recommended: "));
     assert_non_null(strstr(text, "\nnone~ "));
-    free(text);
 }
 
 TEST_WITHIN(busy_names_the_hypervisor, set_up, tear_down)
 {
-    struct verdict verdict;
+    AUTO(verdict) verdict;
     disturb(*state, 0, 0.02, 0.12);
     make(*state, &verdict);
     assert_non_null(
@@ -85,25 +83,23 @@ TEST_WITHIN(busy_names_the_hypervisor, set_up, tear_down)
     make(*state, &verdict);
     assert_non_null(strstr(verdict.findings.all[1].sentence,
                            "other programs used 30% of the CPUs, and the hypervisor took 12%"));
-    verdict_free(&verdict);
 }
 
 /* 9 of 18 launches are disturbed: the medians hold, and each arm has its own remark. */
 TEST_WITHIN(busy_is_more_than_half, set_up, tear_down)
 {
-    struct verdict verdict;
+    AUTO(verdict) verdict;
     struct result *result = *state;
     disturb(result, 10, 0.41, 0.01);
     make(result, &verdict);
     assert_null(busy_among(&verdict.findings));
     assert_true(count(&verdict, "noisy") > 0);
-    verdict_free(&verdict);
 }
 
 /* Throttling of a GPU by heat does not count as other processes' load. */
 TEST_WITHIN(busy_explains_no_gpu, set_up, tear_down)
 {
-    struct verdict verdict;
+    AUTO(verdict) verdict;
     struct result *result = *state;
     struct gpu_change hot = {.pci_bdf = "0000:01:00.0", .thermal_share = 0.2};
     disturb(result, 0, 0.41, 0.01);
@@ -115,5 +111,4 @@ TEST_WITHIN(busy_explains_no_gpu, set_up, tear_down)
     make(result, &verdict);
     assert_non_null(busy_among(&verdict.findings));
     assert_int_equal(count(&verdict, "noisy"), 1);
-    verdict_free(&verdict);
 }

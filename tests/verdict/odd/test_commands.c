@@ -47,11 +47,10 @@ static void add_mask(struct worker_result *to, const char *name, unsigned cpu, b
 
 static void find(struct seen *seen)
 {
-    struct analysis analysis = {0};
+    AUTO(analysis) analysis = {0};
     struct err err;
     assert_int_equal(analysis_make(&seen->result, &analysis, &err), 0);
     commands_find(&analysis, &seen->findings);
-    analysis_free(&analysis);
 }
 
 TEST_WITHIN(commands_that_do_as_planned_have_no_finding, setup, teardown)

@@ -65,8 +65,8 @@ static const struct dose_case {
 /* Two arms with the same dose: the first holds it as the case says, the other exactly. */
 static void check_case(const struct dose_case *of)
 {
-    struct result result;
-    struct verdict verdict;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(verdict) verdict;
     fixture_result_init(&result);
     size_t arm = fixture_add_arm(&result, of->placement, 2, false);
     size_t other = fixture_add_arm(&result, PLACE_CORES, 2, false);
@@ -81,8 +81,6 @@ static void check_case(const struct dose_case *of)
     assert_int_equal(finding != NULL, of->sentence != NULL);
     if (finding)
         assert_string_equal(finding->sentence, of->sentence);
-    verdict_free(&verdict);
-    fixture_result_free(&result);
 }
 
 TEST(doses_that_were_not_held_are_named)
@@ -95,8 +93,8 @@ TEST(doses_that_were_not_held_are_named)
 TEST(doses_of_a_curve_are_named_by_their_placement)
 {
     struct variant variant = {.name = "none+cpu-40"};
-    struct result result;
-    struct verdict verdict;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(verdict) verdict;
     fixture_result_init(&result);
     result.purpose = PURPOSE_DOSE;
     size_t arm = fixture_add_arm(&result, PLACE_NONE, 2, false);
@@ -108,6 +106,4 @@ TEST(doses_of_a_curve_are_named_by_their_placement)
     const struct finding *finding = find(&verdict);
     assert_non_null(finding);
     assert_string_equal(finding->sentence, "The dose of cpu=40% was not held under none: 45%.");
-    verdict_free(&verdict);
-    fixture_result_free(&result);
 }

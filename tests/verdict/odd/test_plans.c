@@ -15,9 +15,9 @@ static void bind(struct result *result, size_t arm, unsigned w, unsigned from, u
 
 TEST(plans_of_unlike_workers_are_named_once)
 {
-    struct result result;
-    struct findings findings = {0};
-    struct topo topo = fixture_topo("package:2 numa:1 core:4 pu:1", NULL);
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(findings) findings = {0};
+    AUTO(topo) topo = fixture_topo("package:2 numa:1 core:4 pu:1", NULL);
     fixture_result_init(&result);
     (void)fixture_add_arm(&result, PLACE_PARTITION, 2, true);
     size_t first = fixture_add_arm(&result, PLACE_PARTITION, 2, false);
@@ -40,7 +40,4 @@ TEST(plans_of_unlike_workers_are_named_once)
     assert_string_equal(findings.all[0].subject, "partition: worker 1");
     assert_string_equal(findings.all[1].id, "worker_no_memory");
     assert_string_equal(findings.all[1].subject, "partition: worker 1");
-    findings_free(&findings);
-    fixture_result_free(&result);
-    topo_free(&topo);
 }

@@ -15,8 +15,8 @@ static const enum placement placements[ARMS] = {PLACE_NONE, PLACE_SIZED, PLACE_P
 /* Findings of one round of n arms of the scan that ended for these reasons; "" = without error. */
 static void find(const char *const *reasons, size_t n, struct findings *findings)
 {
-    struct result result;
-    struct analysis analysis = {0};
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(analysis) analysis = {0};
     struct err err;
     fixture_result_init(&result);
     for (size_t i = 0; i < n; i++) {
@@ -30,38 +30,34 @@ static void find(const char *const *reasons, size_t n, struct findings *findings
     *findings = (struct findings){0};
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
     statuses_find(&analysis, findings);
-    analysis_free(&analysis);
-    fixture_result_free(&result);
 }
 
 TEST(statuses_all_alike_are_the_benchmarks)
 {
-    struct findings findings;
+    AUTO(findings) findings;
     find((const char *const[]){"worker 0: no GPU", "worker 1: no GPU", "worker 0: no GPU",
                                "worker 0: no GPU"},
          ARMS, &findings);
     assert_int_equal(findings.n, 1);
     assert_string_equal(findings.all[0].subject, "a_scan_of_a_long_name");
     assert_string_equal(findings.all[0].sentence, "skipped: worker 0: no GPU");
-    findings_free(&findings);
 }
 
 TEST(statuses_some_alike_name_the_benchmark_once)
 {
-    struct findings findings;
+    AUTO(findings) findings;
     find((const char *const[]){"worker 1: no GPU", "", "one node", "worker 0: no GPU"}, ARMS,
          &findings);
     assert_int_equal(findings.n, 2);
     assert_string_equal(findings.all[0].subject, "a_scan_of_a_long_name, none; numa");
     assert_string_equal(findings.all[1].subject, "a_scan_of_a_long_name, partition");
-    findings_free(&findings);
 }
 
 TEST(statuses_that_are_many_are_one_finding)
 {
     enum { MANY = 64 };
     const char *reasons[MANY];
-    struct findings findings;
+    AUTO(findings) findings;
     for (int i = 0; i < MANY; i++)
         reasons[i] = i ? "no GPU" : "";
     find(reasons, MANY, &findings);
@@ -70,5 +66,4 @@ TEST(statuses_that_are_many_are_one_finding)
     assert_non_null(others);
     assert_string_equal(others, "; and others");
     assert_null(strstr(subject + 1, "a_scan"));
-    findings_free(&findings);
 }

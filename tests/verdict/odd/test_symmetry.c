@@ -109,9 +109,8 @@ static char *format_findings(const struct sheet *sheet)
 static void assert_symmetry(struct sheet *sheet, const char *expected)
 {
     make(sheet);
-    char *text = format_findings(sheet);
+    FREED char *text = format_findings(sheet);
     assert_string_equal(text, expected);
-    free(text);
 }
 
 static void assert_finding(const struct sheet *sheet, size_t at, const char *id,
@@ -392,9 +391,8 @@ TEST(symmetry_know_the_power_limit)
         sheet, "\n- symmetry: power-limited: matmul_rate fp16 all: GPU 0 (0000:00:06.0) has 521\n "
                " GB/s, GPU 1 (0000:00:07.0) has 661 GB/s; with two, either may be the odd one\n");
     assert_finding(sheet, 0, "units_differ", FINDING_NOTE, "symmetry");
-    json_t *json = symmetry_to_json(&sheet->symmetry, &sheet->topo);
+    json_auto_t *json = symmetry_to_json(&sheet->symmetry, &sheet->topo);
     assert_true(json_is_true(json_object_get(json_array_get(json, 0), "power_limited")));
-    json_decref(json);
     sheet_free(sheet);
 }
 

@@ -45,13 +45,12 @@ TEST(comparison_of_one_side_has_no_evidence)
 /* The finding about the comparison above together with `more`. */
 static struct finding finding_with(const struct comparison *more)
 {
-    struct comparisons comparisons = {0};
+    AUTO(comparisons) comparisons = {0};
     struct finding finding;
     assert_int_equal(comparisons_add(&comparisons, &fixture_slower, NULL), 0);
     if (more)
         assert_int_equal(comparisons_add(&comparisons, more, NULL), 0);
     comparisons_to_finding(&comparisons, &finding);
-    comparisons_free(&comparisons);
     return finding;
 }
 
@@ -79,7 +78,7 @@ TEST(comparisons_are_reported_by_what_gates)
 TEST(comparisons_without_a_verdict_are_a_doubt)
 {
     struct comparison unclear = fixture_slower;
-    struct comparisons comparisons = {0};
+    AUTO(comparisons) comparisons = {0};
     struct finding finding;
     unclear.evidence.outcome = OUTCOME_UNCLEAR;
     comparisons_to_finding(&comparisons, &finding);
@@ -99,7 +98,6 @@ TEST(comparisons_without_a_verdict_are_a_doubt)
     comparisons_to_finding(&comparisons, &finding);
     assert_int_equal(finding.severity, FINDING_NOTE);
     assert_string_equal(finding.sentence, "Metrics that gate: 1 SAME.");
-    comparisons_free(&comparisons);
 }
 
 TEST(comparison_formats_no_change_as_none)

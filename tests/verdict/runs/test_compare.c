@@ -68,7 +68,7 @@ TEST(compare_finds_what_changed_and_which_way)
     } all[] = {
         {1.2, OUTCOME_SLOWER}, {1 / 1.2, OUTCOME_FASTER}, {1, OUTCOME_SAME}, {1.02, OUTCOME_SAME}};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-        struct two two;
+        AUTO(two) two;
         two_init(&two, RUNS, all[i].slower);
         compare(&two);
         assert_int_equal(two.comparisons.n, 2);
@@ -80,13 +80,12 @@ TEST(compare_finds_what_changed_and_which_way)
                         one->evidence.ratio < one->evidence.high);
         }
         assert_true(fabs(two.comparisons.all[1].evidence.ratio / all[i].slower - 1) < 0.01);
-        two_free(&two);
     }
 }
 
 TEST(compare_of_single_runs_needs_a_large_difference)
 {
-    struct two two;
+    AUTO(two) two;
     two_init(&two, 1, 1.15);
     compare(&two);
     assert_int_equal(first(&two)->evidence.outcome, OUTCOME_UNCLEAR);
@@ -96,12 +95,11 @@ TEST(compare_of_single_runs_needs_a_large_difference)
     two_init(&two, 1, 1 / 97.0);
     compare(&two);
     assert_int_equal(first(&two)->evidence.outcome, OUTCOME_FASTER);
-    two_free(&two);
 }
 
 TEST(compare_takes_the_spread_from_the_history)
 {
-    struct two two;
+    AUTO(two) two;
     struct sim_run earlier[EARLIER];
     const struct analysis *runs[EARLIER];
     uint64_t seed = 8;
@@ -116,12 +114,11 @@ TEST(compare_takes_the_spread_from_the_history)
     assert_non_null(strstr(first(&two)->reason, "15 of the history"));
     for (unsigned i = 0; i < EARLIER; i++)
         sim_run_free(&earlier[i]);
-    two_free(&two);
 }
 
 TEST(compare_has_a_floor_in_the_unit)
 {
-    struct two two;
+    AUTO(two) two;
     two_init(&two, RUNS, 1.2);
     for (int side = 0; side < 2; side++)
         for (size_t i = 0; i < RUNS; i++)
@@ -129,7 +126,6 @@ TEST(compare_has_a_floor_in_the_unit)
     compare(&two);
     assert_int_equal(first(&two)->evidence.outcome, OUTCOME_SLOWER);
     assert_int_equal(two.comparisons.all[1].evidence.outcome, OUTCOME_SAME);
-    two_free(&two);
 }
 
 TEST(compare_widens_where_it_was_noisy)
@@ -166,7 +162,7 @@ TEST(compare_asks_for_more_runs_than_there_are)
 {
     static const double all[] = {1, 1.03, 1.049, 1.07};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-        struct two two;
+        AUTO(two) two;
         unsigned asked = 0;
         spread_out(&two, all[i]);
         assert_int_equal(first(&two)->evidence.outcome, OUTCOME_UNCLEAR);
@@ -176,7 +172,6 @@ TEST(compare_asks_for_more_runs_than_there_are)
                              1);
         assert_true(! or || asked > RUNS);
         assert_int_equal(or != NULL, all[i] == 1 || all[i] == 1.07);
-        two_free(&two);
     }
 }
 
@@ -185,7 +180,7 @@ TEST(compare_tells_both_changes_alike)
 {
     unsigned beyond = 0, within = 0;
     for (double change = -0.2; change < 0.2; change += 0.002) {
-        struct two two;
+        AUTO(two) two;
         double changed, equal;
         spread_out(&two, exp(change));
         const char *reason = first(&two)->reason;
@@ -198,7 +193,6 @@ TEST(compare_tells_both_changes_alike)
             beyond += is_beyond;
             within += !is_beyond;
         }
-        two_free(&two);
     }
     assert_true(beyond > 10 && within > 10);
 }
@@ -216,18 +210,17 @@ TEST(compare_takes_censored_rows_as_bounds)
                {0, 0.5, OUTCOME_FASTER},
                {1, 1, OUTCOME_UNCLEAR}};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-        struct two two;
+        AUTO(two) two;
         two_init(&two, RUNS, all[i].slower);
         row_of(&two, all[i].side, 0, 0)->status = STATUS_CENSORED;
         compare(&two);
         assert_int_equal(first(&two)->evidence.outcome, all[i].outcome);
-        two_free(&two);
     }
 }
 
 TEST(compare_lists_what_one_side_lacks)
 {
-    struct two two;
+    AUTO(two) two;
     two_init(&two, 1, 1);
     struct row *row = row_of(&two, 1, 0, 0);
     row->metric = VALUE_STATUS;
@@ -238,7 +231,6 @@ TEST(compare_lists_what_one_side_lacks)
     assert_int_equal(comparisons_count(&two.comparisons, OUTCOME_MISSING), 2);
     assert_non_null(strstr(first(&two)->reason, "failed in new: worker 1 was killed"));
     assert_true(isnan(first(&two)->evidence.ratio));
-    two_free(&two);
 }
 
 /* The arm failed in that run of the new side: without values, or in some of its rounds. */
@@ -258,7 +250,7 @@ TEST(compare_does_not_leave_failed_runs_out)
 {
     static const double slower[] = {1, 1 / 1.2, 1.5};
     for (int i = 0; i < 6; i++) {
-        struct two two;
+        AUTO(two) two;
         two_init(&two, RUNS, slower[i / 2]);
         fail_run(&two, 1, i % 2);
         fail_run(&two, 3, i % 2);
@@ -268,25 +260,23 @@ TEST(compare_does_not_leave_failed_runs_out)
             assert_int_equal(one->evidence.outcome, i / 2 == 2 ? OUTCOME_SLOWER : OUTCOME_MISSING);
             assert_non_null(strstr(one->reason, "failed in 2 of 5 runs of new: worker 1 was"));
         }
-        two_free(&two);
     }
 }
 
 TEST(compare_refuses_all_verdicts)
 {
-    struct two two;
+    AUTO(two) two;
     two_init(&two, RUNS, 2);
     two.options.refused = "another machine";
     compare(&two);
     assert_int_equal(comparisons_count(&two.comparisons, OUTCOME_MISSING), 2);
     assert_string_equal(first(&two)->reason, "another machine");
     assert_false(comparisons_decided(&two.comparisons));
-    two_free(&two);
 }
 
 TEST(compare_judges_only_what_gates)
 {
-    struct two two;
+    AUTO(two) two;
     two_init(&two, RUNS, 2);
     for (int side = 0; side < 2; side++)
         for (size_t i = 0; i < RUNS; i++)
@@ -295,13 +285,12 @@ TEST(compare_judges_only_what_gates)
     assert_false(first(&two)->gating);
     assert_int_equal(first(&two)->evidence.outcome, OUTCOME_NONE);
     assert_int_equal(two.comparisons.all[1].evidence.outcome, OUTCOME_SLOWER);
-    two_free(&two);
 }
 
 /* The other metric of the same steps shows no change. */
 TEST(compare_believes_a_metric_only_with_its_mate)
 {
-    struct two two;
+    AUTO(two) two;
     two_init(&two, RUNS, 1);
     for (size_t i = 0; i < RUNS; i++) {
         row_of(&two, 1, i, 0)->median *= 1 / 1.2; /* lower throughput .. */
@@ -312,7 +301,6 @@ TEST(compare_believes_a_metric_only_with_its_mate)
     assert_non_null(strstr(first(&two)->reason, "is beyond the range of equal runs"));
     assert_non_null(strstr(first(&two)->reason, "together with step_time of the same steps"));
     assert_null(strstr(first(&two)->reason, "runs a side"));
-    two_free(&two);
 }
 
 /* A rate that fell by a fifth, mostly since its clock fell by a sixth. */
@@ -325,7 +313,7 @@ TEST(compare_says_what_is_left_in_clock_cycles)
     };
     static const struct bench bench = {
         .name = "matmul", .ops_unit = "", .metrics = metrics, .scan = fixture_no_scan};
-    struct two two;
+    AUTO(two) two;
     two_init(&two, RUNS, 1);
     for (int side = 0; side < 2; side++)
         for (size_t i = 0; i < RUNS; i++) {
@@ -341,7 +329,6 @@ TEST(compare_says_what_is_left_in_clock_cycles)
     compare(&two);
     assert_int_equal(first(&two)->evidence.outcome, OUTCOME_SLOWER);
     assert_non_null(strstr(first(&two)->reason, "Its clock: -16.7%; in clock cycles: -4.0%."));
-    two_free(&two);
 }
 
 /* Turns the run's second arm into a control that took `seconds` in each round. */
@@ -363,7 +350,7 @@ TEST(compare_does_not_count_what_the_machine_moved)
     struct sim with_two = calm;
     with_two.arms = 2;
     for (int m = 0; m < 2; m++) {
-        struct two two;
+        AUTO(two) two;
         uint64_t seed = 5;
         two_init(&two, 0, 1);
         for (int side = 0; side < 2; side++)
@@ -382,14 +369,13 @@ TEST(compare_does_not_count_what_the_machine_moved)
         assert_int_equal(strstr(first(&two)->reason, "is beyond the range of equal runs") &&
                              strstr(first(&two)->reason, "but by less than the machine"),
                          m);
-        two_free(&two);
     }
 }
 
 /* A row without a pair says in what the other side's differs: the placement, or options. */
 TEST(compare_says_what_keeps_rows_apart)
 {
-    struct two two;
+    AUTO(two) two;
     two_init(&two, 1, 1);
     for (size_t metric = 0; metric < 2; metric++)
         row_of(&two, 1, 0, metric)->placement = "sized";
@@ -425,5 +411,4 @@ TEST(compare_says_what_keeps_rows_apart)
     assert_non_null(strstr(first(&two)->reason, "workers is 2 in base, 4 in new"));
     assert_false(two.comparisons.apart_by_placement);
     assert_true(two.comparisons.apart[0]);
-    two_free(&two);
 }

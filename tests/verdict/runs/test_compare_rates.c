@@ -39,7 +39,7 @@ static void try_once(const struct trial *trial, uint64_t *seed, bool *changed, b
     struct pairing_runs sides[PAIRING_SIDES] = {{"base", trial->runs, runs[0]},
                                                 {"new", trial->runs, runs[1]},
                                                 {"history", trial->history, runs[2]}};
-    struct comparisons comparisons;
+    AUTO(comparisons) comparisons;
     struct err err;
     unsigned number = 0;
     for (int side = 0; side < PAIRING_SIDES; side++)
@@ -51,7 +51,6 @@ static void try_once(const struct trial *trial, uint64_t *seed, bool *changed, b
     assert_int_equal(compare_make(sides, &options, &comparisons, &err), 0);
     *slower = comparisons_count(&comparisons, OUTCOME_SLOWER) > 0;
     *changed = *slower || comparisons_count(&comparisons, OUTCOME_FASTER) > 0;
-    comparisons_free(&comparisons);
     for (int side = 0; side < PAIRING_SIDES; side++)
         for (size_t i = 0; i < sides[side].n; i++)
             sim_run_free(&made[side][i]);

@@ -63,13 +63,11 @@ TEST(control_says_how_the_machine_moved)
 TEST(control_changes_nothing_else)
 {
     struct result with, without;
-    struct verdict verdict;
+    AUTO(verdict) verdict;
     make_run(&with, 10, 1);
     fixture_demo(&without);
-    char *text = fixture_print(&with, false), *want = fixture_print(&without, false);
+    FREED char *text = fixture_print(&with, false), *want = fixture_print(&without, false);
     assert_string_equal(text, want);
-    free(text);
-    free(want);
     assert_int_equal(verdict_make(&with, NULL, &verdict, NULL), 0);
     size_t rows = 0;
     for (size_t i = 0; i < verdict.analysis.rows.n; i++)
@@ -80,7 +78,6 @@ TEST(control_changes_nothing_else)
     assert_int_equal(own.narms, without.narms);
     assert_int_equal(measured.rows.n, verdict.analysis.rows.n - 3);
     assert_int_equal(measured.values.n, verdict.analysis.values.n - (size_t)3 * ROUNDS);
-    verdict_free(&verdict);
     fixture_result_free(&with);
     fixture_result_free(&without);
 }
@@ -95,8 +92,8 @@ static const struct finding *moved_among(const struct verdict *verdict)
 
 TEST(control_that_moved_is_said)
 {
-    struct result result;
-    struct verdict verdict;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(verdict) verdict;
     make_run(&result, 10, 0.5);
     assert_int_equal(verdict_make(&result, NULL, &verdict, NULL), 0);
     const struct finding *moved = moved_among(&verdict);
@@ -109,6 +106,4 @@ TEST(control_that_moved_is_said)
     make_run(&result, 10, 0.9);
     assert_int_equal(verdict_make(&result, NULL, &verdict, NULL), 0);
     assert_null(moved_among(&verdict));
-    verdict_free(&verdict);
-    fixture_result_free(&result);
 }

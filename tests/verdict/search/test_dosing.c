@@ -73,8 +73,8 @@ TEST(dosing_plans_each_placement_under_each_dose)
     static const char *const names[] = {"none+cpu-0",      "none+cpu-5",      "none+cpu-20",
                                         "partition+cpu-0", "partition+cpu-5", "partition+cpu-20"};
     struct dosing dosing = {.doses = "cpu=20,5,20%"};
-    struct topo topo;
-    struct result result;
+    AUTO(topo) topo;
+    ENDED_BY(fixture_result_free) struct result result;
     struct err err = {0};
     assert_int_equal(arrange(&dosing, &topo, &result, &err), 0);
     assert_int_equal(result.narms,
@@ -83,8 +83,6 @@ TEST(dosing_plans_each_placement_under_each_dose)
         assert_string_equal(arm_name(&result.arms[i]), names[i]);
         assert_int_equal(result.arms[i].plan.has_dose, i % 3 != 0);
     }
-    fixture_result_free(&result);
-    topo_free(&topo);
 }
 
 /* A bandwidth dose is stronger if less bandwidth is left; it runs on the CPUs that the workers
@@ -93,9 +91,9 @@ TEST(dosing_begins_where_nothing_is_taken)
 {
     static const double levels[] = {1, 0.8, 0.5};
     struct dosing dosing = {.doses = "bandwidth=0.5,0.8"};
-    struct topo topo;
-    struct result result;
-    struct analysis analysis;
+    AUTO(topo) topo;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(analysis) analysis;
     struct dosing_curves curves;
     struct err err = {0};
     assert_int_equal(arrange(&dosing, &topo, &result, &err), 0);
@@ -114,9 +112,6 @@ TEST(dosing_begins_where_nothing_is_taken)
         assert_true(curves.level[i] == levels[i]);
         assert_true(fixture_near(curves.point[1][i].retention.ratio, 0.5 + levels[i] / 2, 1e-6));
     }
-    analysis_free(&analysis);
-    fixture_result_free(&result);
-    topo_free(&topo);
 }
 
 TEST(dosing_refuses_doses_that_compare_nothing)
@@ -128,24 +123,22 @@ TEST(dosing_refuses_doses_that_compare_nothing)
                  {"cpu=0,95%", "from 0 to 0.8"}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct dosing dosing = {.doses = cases[i].doses};
-        struct topo topo;
-        struct result result;
+        AUTO(topo) topo;
+        ENDED_BY(fixture_result_free) struct result result;
         struct err err = {0};
         assert_int_equal(arrange(&dosing, &topo, &result, &err), -EINVAL);
         assert_non_null(strstr(err.msg, cases[i].message));
-        fixture_result_free(&result);
-        topo_free(&topo);
     }
 }
 
 TEST(dosing_says_what_each_placement_keeps_and_how_to_apply_the_best)
 {
     struct dosing dosing;
-    struct topo topo;
-    struct result result;
-    struct analysis analysis;
+    AUTO(topo) topo;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(analysis) analysis;
     struct dosing_curves curves;
-    struct findings findings = {0};
+    AUTO(findings) findings = {0};
     struct err err = {0};
     measure("cpu=10,20,40%", 0.02, &dosing, &topo, &result);
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
@@ -168,15 +161,10 @@ TEST(dosing_says_what_each_placement_keeps_and_how_to_apply_the_best)
                         "(58% to 60%); the dose alone would leave 80%. partition is the fastest "
                         "there, 1.63x none, range 1.60x to 1.66x. It also keeps the most.");
     assert_string_equal(findings.all[0].command, "contend place --workers 2 --placement partition");
-    json_t *json = dosing_to_json(&analysis);
+    json_auto_t *json = dosing_to_json(&analysis);
     json_t *points = json_object_get(json_array_get(json_object_get(json, "curves"), 1), "points");
     assert_true(fixture_near(
         json_number_value(json_object_get(json_array_get(points, 3), "retention")), 0.6, 1e-6));
-    json_decref(json);
-    findings_free(&findings);
-    analysis_free(&analysis);
-    fixture_result_free(&result);
-    topo_free(&topo);
 }
 
 /* In one round under the dose, the workers of a placement take this time for each step. */
@@ -194,10 +182,10 @@ TEST(dosing_advises_what_is_faster_in_every_round)
 {
     for (int slow_once = 0; slow_once < 2; slow_once++) {
         struct dosing dosing;
-        struct topo topo;
-        struct result result;
-        struct analysis analysis;
-        struct findings findings = {0};
+        AUTO(topo) topo;
+        ENDED_BY(fixture_result_free) struct result result;
+        AUTO(analysis) analysis;
+        AUTO(findings) findings = {0};
         struct err err = {0};
         measure("cpu=1%", 0.1, &dosing, &topo, &result);
         set_round(&result, PLACE_NONE, 12); /* where it loses nothing */
@@ -211,21 +199,17 @@ TEST(dosing_advises_what_is_faster_in_every_round)
                                slow_once ? "No placement is clearly" : "partition is the fastest"));
         assert_string_equal(findings.all[0].command,
                             slow_once ? "" : "contend place --workers 2 --placement partition");
-        findings_free(&findings);
-        analysis_free(&analysis);
-        fixture_result_free(&result);
-        topo_free(&topo);
     }
 }
 
 TEST(dosing_takes_no_dose_that_failed)
 {
     struct dosing dosing;
-    struct topo topo;
-    struct result result;
-    struct analysis analysis;
+    AUTO(topo) topo;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(analysis) analysis;
     struct dosing_curves curves;
-    struct findings findings = {0};
+    AUTO(findings) findings = {0};
     struct err err = {0};
     measure("cpu=20%", 0, &dosing, &topo, &result);
     result.arms[1].observations[1].status = STATUS_FAILED; /* the round of none at 20% */
@@ -237,10 +221,6 @@ TEST(dosing_takes_no_dose_that_failed)
                         "At cpu=20% partition keeps 80% of its throughput (80% to 80%); the dose "
                         "alone would leave 80%.");
     assert_string_equal(findings.all[0].command, "");
-    findings_free(&findings);
-    analysis_free(&analysis);
-    fixture_result_free(&result);
-    topo_free(&topo);
 }
 
 /* One line for each placement, at the doses that were held, and one for what the dose itself
@@ -248,11 +228,11 @@ TEST(dosing_takes_no_dose_that_failed)
 static void draw(const char *doses)
 {
     struct dosing dosing;
-    struct topo topo;
-    struct result result;
-    struct analysis analysis;
+    AUTO(topo) topo;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(analysis) analysis;
     struct err err = {0};
-    char *text = NULL;
+    FREED char *text = NULL;
     size_t size;
     measure(doses, 0, &dosing, &topo, &result);
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
@@ -263,10 +243,6 @@ static void draw(const char *doses)
     assert_non_null(strstr(text, "\n0 100 100 100\n19 60 60 60\n"));
     assert_non_null(strstr(text, "\n0 100 100 100\n19 80 80 80\n"));
     assert_non_null(strstr(text, "\n0 100 nan nan\n20 80 nan nan\n"));
-    free(text);
-    analysis_free(&analysis);
-    fixture_result_free(&result);
-    topo_free(&topo);
 }
 
 TEST(dosing_draws_what_is_kept_over_what_was_held)
@@ -281,8 +257,8 @@ TEST(dosing_of_a_scan_is_what_compare_gates)
 {
     static const enum placement placements[] = {PLACE_NONE, PLACE_PARTITION};
     struct fixture_scan_machine machine = fixture_gpus;
-    struct result result;
-    struct analysis analysis;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(analysis) analysis;
     struct dosing_curves curves;
     struct err err = {0};
     machine.placements = placements;
@@ -304,6 +280,4 @@ TEST(dosing_of_a_scan_is_what_compare_gates)
     assert_true(point->retention.low <= dosed->max / idle->min &&
                 point->retention.high >= dosed->min / idle->max);
     assert_true(isnan(point->p99));
-    analysis_free(&analysis);
-    fixture_result_free(&result);
 }

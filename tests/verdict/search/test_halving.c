@@ -93,14 +93,13 @@ TEST(halving_finds_a_setting_near_the_best)
         double spent = 0;
         for (unsigned i = 0; i < SEARCHES; i++) {
             struct machine machine;
-            struct halving halving;
+            AUTO(halving) halving;
             make_machine(&machine, sizes[s], 7919 * (uint64_t)i + sizes[s]);
             search(&machine, &halving, 10 * (double)sizes[s]);
             double best = best_rate(&machine);
             led += machine.rate[halving_leader(&halving)] >= best / 1.03;
             chosen += machine.rate[choose(&machine, &halving)] >= best / 1.07;
             spent += halving.spent_s / (double)sizes[s] / SEARCHES;
-            halving_free(&halving);
         }
         print_message(
             "%zu settings: leader %u of %d within 3%%, chosen %u within 7%%, %.1f rounds\n",
@@ -114,7 +113,7 @@ TEST(halving_prefers_the_simpler_of_equals)
     unsigned simplest = 0;
     for (unsigned i = 0; i < SEARCHES; i++) {
         struct machine machine;
-        struct halving halving;
+        AUTO(halving) halving;
         make_machine(&machine, 8, i);
         for (size_t a = 0; a < machine.n; a++) {
             machine.rate[a] = a < 4 ? 100 : 50;
@@ -124,7 +123,6 @@ TEST(halving_prefers_the_simpler_of_equals)
         machine.noise = 0.01;
         search(&machine, &halving, 80);
         simplest += choose(&machine, &halving) == 3;
-        halving_free(&halving);
     }
     print_message("the simplest of four equals in %u of %d\n", simplest, SEARCHES);
     assert_true(simplest >= 0.95 * SEARCHES);
@@ -135,19 +133,18 @@ TEST(halving_keeps_to_its_time)
     static const double budgets[] = {0, 10, 25, 60, 200};
     for (size_t b = 0; b < sizeof(budgets) / sizeof(budgets[0]); b++) {
         struct machine machine;
-        struct halving halving;
+        AUTO(halving) halving;
         make_machine(&machine, 20, b);
         search(&machine, &halving, budgets[b]);
         assert_true(halving.spent_s <= fmax(budgets[b], 20)); /* at least one round */
         assert_true(halving_left(&halving) <= 11);            /* and one cut */
-        halving_free(&halving);
     }
 }
 
 TEST(halving_leaves_out_what_failed)
 {
     struct halving_arm arms[3] = {{.effort = 0}, {.effort = 1}, {.effort = 2}};
-    struct halving halving = {.n = 3, .arms = arms, .budget_s = 100, .tolerance = 0.03};
+    AUTO(halving) halving = {.n = 3, .arms = arms, .budget_s = 100, .tolerance = 0.03};
     struct err err = {0};
     assert_int_equal(halving_record(&halving, (double[]){100, NAN, 99}, 3, &err), 0);
     assert_true(arms[1].failed && arms[1].dropped);
@@ -161,7 +158,6 @@ TEST(halving_leaves_out_what_failed)
     assert_int_equal(halving_left(&halving), 0);
     assert_int_equal(halving_leader(&halving), 3);
     assert_false(halving_goes_on(&halving));
-    halving_free(&halving);
 }
 
 /* With rounds that measured only some arms, differences between rounds do not count as differences
@@ -169,12 +165,11 @@ TEST(halving_leaves_out_what_failed)
 TEST(halving_compares_in_common_rounds_alone)
 {
     struct halving_arm arms[2] = {{.effort = 0}, {.effort = 1}};
-    struct halving halving = {.n = 2, .arms = arms, .budget_s = 100, .tolerance = 0.03};
+    AUTO(halving) halving = {.n = 2, .arms = arms, .budget_s = 100, .tolerance = 0.03};
     struct err err = {0};
     assert_int_equal(halving_record(&halving, (double[]){100, 102}, 1, &err), 0);
     arms[0].dropped = true;
     assert_int_equal(halving_record(&halving, (double[]){100, 300}, 1, &err), 0);
     assert_true(fabs(halving_ahead(&halving, 1, 0) - log(1.02)) < 1e-12);
     assert_int_equal(halving_simplest(&halving, 1), 0);
-    halving_free(&halving);
 }

@@ -70,12 +70,12 @@ static void measure(struct topo *topo, struct sizing *sizing, struct result *res
 
 TEST(sizing_reads_both_curves_and_predicts_one_by_the_other)
 {
-    struct topo topo;
+    AUTO(topo) topo;
     struct sizing sizing = {0};
-    struct result result;
-    struct analysis analysis;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(analysis) analysis;
     struct sizing_curves curves;
-    struct findings findings = {0};
+    AUTO(findings) findings = {0};
     struct err err = {0};
     measure(&topo, &sizing, &result);
     assert_int_equal(result.narms, 8 + 6); /* one worker on 1 to 16 cores, two workers on 1 to 8 */
@@ -97,21 +97,16 @@ TEST(sizing_reads_both_curves_and_predicts_one_by_the_other)
     assert_string_equal(findings.all[0].command,
                         "contend place --workers 2 --placement partition --cores-each 4");
     assert_non_null(strstr(findings.all[1].sentence, "median error of 10%, at worst 10%"));
-    json_t *json = sizing_to_json(&analysis);
+    json_auto_t *json = sizing_to_json(&analysis);
     assert_int_equal(json_integer_value(json_object_get(json, "enough_all")), 4);
-    json_decref(json);
-    findings_free(&findings);
-    analysis_free(&analysis);
-    fixture_result_free(&result);
-    topo_free(&topo);
 }
 
 TEST(sizing_takes_no_count_that_failed)
 {
-    struct topo topo;
+    AUTO(topo) topo;
     struct sizing sizing = {0};
-    struct result result;
-    struct analysis analysis;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(analysis) analysis;
     struct sizing_curves curves;
     struct err err = {0};
     measure(&topo, &sizing, &result);
@@ -121,18 +116,15 @@ TEST(sizing_takes_no_count_that_failed)
     assert_int_equal(curves.solo[3].cores, 4);
     assert_true(isnan(curves.solo[3].rate));
     assert_int_equal(curves.solo[curves.enough].cores, 6);
-    analysis_free(&analysis);
-    fixture_result_free(&result);
-    topo_free(&topo);
 }
 
 /* Two workers on a GPU do together what one did at its best; a failed size predicts nothing. */
 TEST(sizing_predicts_nothing_from_what_failed)
 {
-    struct topo topo;
+    AUTO(topo) topo;
     struct sizing sizing = {0};
-    struct result result;
-    struct analysis analysis;
+    ENDED_BY(fixture_result_free) struct result result;
+    AUTO(analysis) analysis;
     struct sizing_curves curves;
     struct err err = {0};
     measure(&topo, &sizing, &result);
@@ -148,9 +140,6 @@ TEST(sizing_predicts_nothing_from_what_failed)
     assert_true(isnan(curves.predicted[3]) && isnan(curves.error[3]));
     assert_true(!isnan(curves.all[3].rate));
     assert_true(fabs(curves.predicted[4] / best - 1) < 1e-6);
-    analysis_free(&analysis);
-    fixture_result_free(&result);
-    topo_free(&topo);
 }
 
 TEST(sizing_refuses_counts_that_cannot_be_read)
@@ -159,12 +148,12 @@ TEST(sizing_refuses_counts_that_cannot_be_read)
     const struct topo_options options = {.xml = "package:1 core:2 pu:1"};
     static const enum placement placement = PLACE_PARTITION;
     const unsigned workers = 1;
-    struct topo topo;
+    AUTO(topo) topo;
     struct err err = {0};
     assert_int_equal(topo_load(&options, &topo, &err), 0);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct sizing sizing = {.cores = bad[i]};
-        struct result result = {0};
+        ENDED_BY(arms_free) struct result result = {0};
         const struct arms_request request = {.bench = &fixture_bench,
                                              .placements = &placement,
                                              .nplacements = 1,
@@ -172,7 +161,5 @@ TEST(sizing_refuses_counts_that_cannot_be_read)
                                              .nworkers = 1};
         assert_true(sizing_arrange(&sizing, &topo, &request, &result, &err) < 0);
         assert_non_null(strstr(err.msg, "is not an ascending list"));
-        arms_free(&result);
     }
-    topo_free(&topo);
 }

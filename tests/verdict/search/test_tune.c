@@ -89,7 +89,7 @@ static void measure_round(struct tuned *tuned, step_ms_of *step_ms, took_s_of *t
 static void measure_for(struct tuned *tuned, step_ms_of *step_ms, took_s_of *took_s)
 {
     struct result *result = &tuned->result;
-    struct analysis analysis = {0};
+    AUTO(analysis) analysis = {0};
     struct err err = {0};
     uint64_t chance = 1;
     while (result->rounds_done < result->rounds_planned) {
@@ -99,7 +99,6 @@ static void measure_for(struct tuned *tuned, step_ms_of *step_ms, took_s_of *too
         assert_int_equal(tune_next(&tuned->tune, &analysis, result, &err), 0);
     }
     tune_judge(&tuned->tune, &analysis, &tuned->findings);
-    analysis_free(&analysis);
 }
 
 static double a_second(const struct arm *arm)
@@ -456,7 +455,7 @@ TEST(tune_keeps_each_placement_however_many_settings_there_are)
     begin(&tuned, "package:1 core:32 pu:1");
     assert_true(tuned.tune.settings.nleft > 0);
     for (size_t i = 0; i < tuned.tune.settings.n; i++)
-        plain += !strchr(tuned.tune.settings.all[i].variant.name, '+');
+        plain += !settings_is_changed(&tuned.tune.settings.all[i]);
     assert_int_equal(plain, 4); /* includes numa, which is skipped on one node */
     end(&tuned);
 }
@@ -525,14 +524,14 @@ static void draw_job(uint64_t seed)
 
 static double drawn_ms(const struct arm *arm)
 {
-    const char *changes = strchr(arm->variant->name, '+');
+    const struct plan_options *plan = &arm->variant->plan;
     double ms = 10 * drawn.placement[arm->placement];
     if (arm->placement == PLACE_NONE)
         return 400;
-    ms *= changes && strstr(changes, "t") ? drawn.half : 1;
-    ms *= changes && strstr(changes, "+r") ? drawn.reserve : 1;
-    ms *= changes && strstr(changes, "+passive") ? drawn.passive : 1;
-    return strchr(arm_name(arm), '-') ? 1.3 * ms : ms; /* fewer cores */
+    ms *= plan->threads ? drawn.half : 1;
+    ms *= plan->reserve > arm->variant->fewer ? drawn.reserve : 1;
+    ms *= plan->wait ? drawn.passive : 1;
+    return arm->variant->fewer ? 1.3 * ms : ms;
 }
 
 /* Half a second to two seconds. */
@@ -637,9 +636,9 @@ TEST(tune_tries_placements_before_changes_of_them)
         measure_for(&tuned, drawn_ms, eight_seconds);
         assert_true(tuned.tune.ntried >= 3);
         for (size_t i = 0; i < tuned.tune.nsearched; i++) {
-            const char *name = tuned.tune.settings.all[i].variant.name;
-            assert_null(strchr(name, '+'));
-            sized = sized || !strcmp(name, "sized");
+            const struct setting *setting = &tuned.tune.settings.all[i];
+            assert_false(settings_is_changed(setting));
+            sized = sized || setting->placement == PLACE_SIZED;
         }
         assert_true(sized && count_fresh_rounds(&tuned) >= 1);
         assert_non_null(strstr(find(&tuned, "tune")->sentence, "recommended: "));
@@ -736,26 +735,22 @@ TEST(tune_makes_fewer_fresh_rounds_where_they_take_longer)
 TEST(tune_prints_settings_at_80_columns)
 {
     struct tuned tuned = {0};
-    struct analysis analysis = {0};
-    char *text = NULL;
+    AUTO(analysis) analysis = {0};
+    FREED char *text = NULL;
     size_t size = 0;
     begin(&tuned, "package:1 core:8 pu:1");
     measure(&tuned, sized_is_near);
     assert_int_equal(analysis_make(&tuned.result, &analysis, NULL), 0);
     FILE *out = open_memstream(&text, &size);
-    struct doc doc = {0};
+    AUTO(doc) doc = {0};
     tune_add_to_doc(&analysis, &doc);
     doc_print(&doc, out, false, true);
-    doc_free(&doc);
     (void)fclose(out);
     assert_non_null(strstr(text, "\nfresh rounds "));
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
         assert_true(strcspn(line, "\n") < 80);
-    json_t *json = tune_to_json(&analysis);
+    json_auto_t *json = tune_to_json(&analysis);
     assert_true(json_array_size(json) >= 17 + 3);
-    json_decref(json);
-    free(text);
-    analysis_free(&analysis);
     end(&tuned);
 }
 
