@@ -104,7 +104,6 @@ TEST(cpu_pair_without_its_cpu)
 
 static void die_alone(void *arg, unsigned who)
 {
-    (void)arg;
     if (who == 1)
         (void)raise(SIGKILL);
     for (;;)

@@ -9,7 +9,6 @@ static struct bench_machine machine;
 
 static int find_machine(void **state)
 {
-    (void)state;
     scan_machine_init(&machine);
     return 0;
 }

@@ -34,9 +34,8 @@ TEST(memory_map_is_aligned_and_whole)
     static const size_t sizes[] = {1, HUGE_BYTES, HUGE_BYTES + 1, 5 << 20};
     for (int pages = MEMORY_4K; pages <= MEMORY_THP; pages++)
         for (int i = 0; i < 4; i++) {
-            struct err err = {0};
             struct memory_block block;
-            assert_int_equal(memory_map(&block, sizes[i], (enum memory_pages)pages, &err), 0);
+            assert_int_equal(memory_map(&block, sizes[i], (enum memory_pages)pages, NULL), 0);
             assert_int_equal((uintptr_t)block.base % HUGE_BYTES, 0);
             assert_true(block.bytes >= sizes[i] && block.bytes < sizes[i] + HUGE_BYTES);
             assert_int_equal(block.bytes % HUGE_BYTES, 0);

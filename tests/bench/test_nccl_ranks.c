@@ -39,7 +39,6 @@ static struct rank ranks[RANKS];
 
 static int reset(void **state)
 {
-    (void)state;
     fake_gpus_reset();
     machine = (struct bench_machine){.ncpus = 1, .ngpus = FAKE_GPUS};
     for (unsigned g = 0; g < FAKE_GPUS; g++)

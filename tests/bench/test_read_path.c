@@ -48,10 +48,9 @@ static void expect_read(const struct scan *scan, const char *key, bool may_lack)
 TEST(read_path_all_ways)
 {
     struct scan scan;
-    struct err err;
     struct place place;
     assert_int_equal(setenv("TMPDIR", fixture_dir, 1), 0);
-    assert_int_equal(place_open(&place, PLACE_TMP, &err), 0);
+    assert_int_equal(place_open(&place, PLACE_TMP, NULL), 0);
     scan_run(&scan, &bench_read_path, &machine, small, 0.5);
     bool memory = place.memory;
     expect_read(&scan, "how=read;order=seq;cache=warm", false);
@@ -87,8 +86,7 @@ TEST(read_path_one_part)
 TEST(read_path_in_memory)
 {
     struct place place;
-    struct err err;
-    if (place_open_directory(&place, "/dev/shm", &err) || !place.memory ||
+    if (place_open_directory(&place, "/dev/shm", NULL) || !place.memory ||
         place.free_bytes < (uint64_t)256 << 20)
         skip();
     ENDED_BY(scan_end) struct scan scan;
@@ -187,13 +185,12 @@ static struct data make(unsigned nfiles, uint64_t file_bytes)
 TEST(data_in_the_page_cache)
 {
     AUTO(data) data = make(1, FILE_BYTES);
-    struct err err;
-    assert_int_equal(data_warm(&data, &err), 0);
+    assert_int_equal(data_warm(&data, NULL), 0);
     assert_true(data_cached(&data) >= 1);
     bool memory = data.no_direct.code && strstr(data.no_direct.msg, "in memory");
     bool cold = false; /* another process may hold pages for a moment */
     for (int tries = 0; tries < PATIENCE && !cold; tries++) {
-        assert_int_equal(data_evict(&data, &err), 0);
+        assert_int_equal(data_evict(&data, NULL), 0);
         cold = data_cached(&data) <= 0;
         (void)usleep(10000);
     }
@@ -247,7 +244,6 @@ TEST(reader_reads_all_once)
 TEST(reader_sees_a_wrong_byte)
 {
     struct data data = make(1, FILE_BYTES);
-    struct err err;
     char byte;
     assert_int_equal(pread(data.files[0].fd, &byte, 1, 5 * BLOCK + 77), 1);
     byte ^= 4;
@@ -257,9 +253,9 @@ TEST(reader_sees_a_wrong_byte)
         const struct io_reader_plan plan = {
             .data = &data, .way = way, .unit_bytes = BLOCK, .nunits = BLOCKS, .every = 1};
         struct io_reader reader;
-        if (io_reader_open(&reader, &plan, &err) == -ENOTSUP)
+        if (io_reader_open(&reader, &plan, NULL) == -ENOTSUP)
             continue;
-        assert_int_equal(io_reader_verify(&reader, BLOCKS, &err), -EBADMSG);
+        assert_int_equal(io_reader_verify(&reader, BLOCKS, NULL), -EBADMSG);
         assert_int_equal(reader.wrong, 1);
         io_reader_close(&reader);
     }

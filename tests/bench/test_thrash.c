@@ -86,7 +86,6 @@ static double model_warm(void *arg, uint64_t bytes)
 
 static double model_cold(void *arg)
 {
-    (void)arg;
     return 100;
 }
 

@@ -93,7 +93,6 @@ TEST(cublaslt_without_memory_is_not_replaced)
 
 static int remove_folder(void **state)
 {
-    (void)state;
     for (int major = 11; major <= own() || major <= 13; major++) {
         char path[64];
         (void)snprintf(path, sizeof(path), "%s/libcublasLt.so.%d", folder, major);

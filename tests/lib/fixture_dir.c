@@ -11,7 +11,6 @@ int fixture_dir_fd;
 
 int fixture_make_dir(void **state)
 {
-    (void)state;
     strcpy(fixture_dir + sizeof(fixture_dir) - 7, "XXXXXX");
     if (!mkdtemp(fixture_dir))
         return -1;
@@ -21,7 +20,6 @@ int fixture_make_dir(void **state)
 
 int fixture_remove_dir(void **state)
 {
-    (void)state;
     char command[64];
     (void)close(fixture_dir_fd);
     (void)snprintf(command, sizeof(command), "rm -rf %s", fixture_dir);

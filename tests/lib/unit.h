@@ -16,6 +16,9 @@
 
 #include <cmocka.h>
 
+/* Callbacks of tests need little of what they are told. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 /* TEST_WITHIN calls `setup` before the test and `teardown` after it, also if it fails; NULL =
  * none. */
 #define TEST(name) TEST_WITHIN(name, NULL, NULL)
@@ -25,7 +28,7 @@
     {                                                                                              \
         unit_add(__FILE__, (struct CMUnitTest){#name, test_##name, setup, teardown, NULL});        \
     }                                                                                              \
-    static void test_##name(__attribute__((unused)) void **state)
+    static void test_##name(void **state)
 
 /* BEFORE_TESTS { ... }, once a file: returns 0, or the exit code to end with. */
 enum { UNIT_SKIPPED = 77 }; /* the tests cannot run here */

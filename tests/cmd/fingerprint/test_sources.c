@@ -105,9 +105,8 @@ static void end(struct results *results, const char *folder)
 {
     size_t i = find_run(folder);
     struct recorded *recorded = &results->recorded[i];
-    struct err err = {0};
     if (recorded->result.narms)
-        assert_int_equal(analysis_make(&recorded->result, &recorded->analysis, &err), 0);
+        assert_int_equal(analysis_make(&recorded->result, &recorded->analysis, NULL), 0);
     results->run[i].recorded = recorded;
     results->all[i] = (struct source_result){.runs = {.n = 1, .all = &results->run[i]}};
 }

@@ -54,20 +54,19 @@ TEST_IN_DIR(apply_leaves_out_helpers_that_have_ended)
     struct apply_process all[] = {start(true), start(false), start(false)};
     char path[256];
     struct bitset before, now;
-    struct err err;
     size_t bound;
     struct apply_left left;
     assert_true(choose_cpu(all, 3));
     assert_int_equal(affinity_get(all[0].pid, &before), 0);
     (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
     end(&all[1]);
-    assert_int_equal(apply_bind(all, 3, APPLY_KEPT, path, &bound, &err), 0);
+    assert_int_equal(apply_bind(all, 3, APPLY_KEPT, path, &bound, NULL), 0);
     assert_int_equal(bound, 2);
     for (int i = 0; i < 3; i += 2) {
         assert_int_equal(affinity_get(all[i].pid, &now), 0);
         assert_true(bitset_equal(&now, &all[i].cpus));
     }
-    assert_int_equal(apply_undo(path, 0, &left, &err), 0);
+    assert_int_equal(apply_undo(path, 0, &left, NULL), 0);
     assert_int_equal(left.nlive, 2);
     assert_int_equal(left.nended, 0);
     assert_int_equal(affinity_get(all[0].pid, &now), 0);
@@ -81,13 +80,12 @@ TEST_IN_DIR(apply_changes_nothing_without_a_lead)
     struct apply_process all[] = {start(true), start(true)};
     char path[256];
     struct bitset before, now;
-    struct err err;
     size_t bound;
     assert_true(choose_cpu(all, 2));
     assert_int_equal(affinity_get(all[0].pid, &before), 0);
     (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
     end(&all[1]);
-    assert_int_equal(apply_bind(all, 2, APPLY_KEPT, path, &bound, &err), -ESRCH);
+    assert_int_equal(apply_bind(all, 2, APPLY_KEPT, path, &bound, NULL), -ESRCH);
     assert_int_equal(bound, 0);
     assert_int_equal(access(path, F_OK), -1);
     assert_int_equal(affinity_get(all[0].pid, &now), 0);
@@ -149,7 +147,6 @@ TEST_IN_DIR(apply_follows_what_is_started_meanwhile)
 {
     struct bitset before, other = {0};
     struct apply_left left;
-    struct err err;
     char path[256];
     int ask, tell;
     size_t bound;
@@ -161,13 +158,13 @@ TEST_IN_DIR(apply_follows_what_is_started_meanwhile)
     bitset_set(&other, (unsigned)bitset_next(&before, (unsigned)bitset_next(&before, 0) + 1));
     (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
     pid_t older = grow(ask, tell);
-    assert_int_equal(apply_bind(&worker, 1, APPLY_TRIAL, path, &bound, &err), 0);
+    assert_int_equal(apply_bind(&worker, 1, APPLY_TRIAL, path, &bound, NULL), 0);
     assert_int_equal(bound, 2);
     assert_mask(older, &worker.cpus);
     pid_t newer = grow(ask, tell), wilful = grow(ask, tell);
     assert_mask(newer, &worker.cpus);
     assert_int_equal(affinity_set(wilful, &other), 0);
-    assert_int_equal(apply_undo(path, getpid(), &left, &err), 0);
+    assert_int_equal(apply_undo(path, getpid(), &left, NULL), 0);
     assert_mask(worker.pid, &before);
     assert_mask(older, &before);
     assert_mask(newer, &before);
@@ -186,16 +183,15 @@ TEST_IN_DIR(apply_knows_whose_trial_it_is)
     struct apply_process worker = start(true);
     struct apply_left left;
     struct apply_state kept;
-    struct err err;
     char path[256], text[4096], edited[4096];
     size_t bound;
     assert_true(choose_cpu(&worker, 1));
     (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
-    assert_int_equal(apply_state_read(path, &kept, &err), 0);
+    assert_int_equal(apply_state_read(path, &kept, NULL), 0);
     assert_int_equal(kept.left.kind, APPLY_LEFT_NONE);
-    assert_int_equal(apply_bind(&worker, 1, APPLY_TRIAL, path, &bound, &err), 0);
-    assert_int_equal(apply_bind(&worker, 1, APPLY_KEPT, path, &bound, &err), -EEXIST);
-    assert_int_equal(apply_undo(path, getpid() + 1, &left, &err), -EBUSY);
+    assert_int_equal(apply_bind(&worker, 1, APPLY_TRIAL, path, &bound, NULL), 0);
+    assert_int_equal(apply_bind(&worker, 1, APPLY_KEPT, path, &bound, NULL), -EEXIST);
+    assert_int_equal(apply_undo(path, getpid() + 1, &left, NULL), -EBUSY);
     assert_int_equal(left.kind, APPLY_LEFT_AT_WORK);
     assert_int_equal(left.owner, getpid());
 
@@ -227,12 +223,12 @@ TEST_IN_DIR(apply_knows_whose_trial_it_is)
         assert_non_null(file);
         assert_true(fputs(edited, file) >= 0);
         (void)fclose(file);
-        assert_int_equal(apply_state_read(path, &kept, &err), 0);
+        assert_int_equal(apply_state_read(path, &kept, NULL), 0);
         free(kept.masks);
         assert_int_equal(kept.left.kind, cases[i].kind);
         assert_int_equal(kept.left.nlive, cases[i].live);
     }
-    assert_int_equal(apply_undo(path, getpid(), &left, &err), -EXDEV);
+    assert_int_equal(apply_undo(path, getpid(), &left, NULL), -EXDEV);
     assert_mask(worker.pid, &worker.cpus);
     end(&worker);
 }
@@ -242,12 +238,11 @@ TEST_IN_DIR(apply_undoes_all_of_a_state_or_nothing)
 {
     struct apply_process workers[] = {start(true), start(true)};
     struct apply_left left;
-    struct err err;
     char path[256], text[4096];
     size_t bound;
     assert_true(choose_cpu(workers, 2));
     (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
-    assert_int_equal(apply_bind(workers, 2, APPLY_KEPT, path, &bound, &err), 0);
+    assert_int_equal(apply_bind(workers, 2, APPLY_KEPT, path, &bound, NULL), 0);
     FILE *file = fopen(path, "re");
     assert_non_null(file);
     const size_t size = fread(text, 1, sizeof(text), file);
@@ -258,7 +253,7 @@ TEST_IN_DIR(apply_undoes_all_of_a_state_or_nothing)
         assert_non_null(file);
         assert_int_equal(fwrite(text, 1, cut, file), cut);
         (void)fclose(file);
-        assert_int_equal(apply_undo(path, 0, &left, &err), -EINVAL);
+        assert_int_equal(apply_undo(path, 0, &left, NULL), -EINVAL);
         assert_int_equal(access(path, F_OK), 0);
         assert_mask(workers[0].pid, &workers[0].cpus);
     }
@@ -307,7 +302,6 @@ TEST_IN_DIR(apply_plans_on_idle_cpus)
     for (int busy = 0; busy < 2; busy++) {
         const struct view_process *leads[2];
         AUTO(plan) plan = {0};
-        struct err err;
         struct bitset dealt = {0}, expected = view_range(2, 3);
         const struct bitset low = view_range(0, 1);
         view_plant(2);
@@ -323,7 +317,7 @@ TEST_IN_DIR(apply_plans_on_idle_cpus)
         bitset_or(&expected, &low);
         assert_int_equal(apply_find_leads(&machine.view, leads), 2);
         assert_int_equal(
-            apply_plan(&machine.view, &machine.topo, leads, 2, "partition", &plan, &err), 0);
+            apply_plan(&machine.view, &machine.topo, leads, 2, "partition", &plan, NULL), 0);
         for (size_t w = 0; w < 2; w++)
             bitset_or(&dealt, &plan.workers[w].cpus);
         assert_true(bitset_equal(&dealt, &expected));

@@ -56,10 +56,9 @@ static double lower(char *command, size_t size)
 {
     ENDED_BY(checker_close) struct checker checker;
     struct rivals rivals;
-    struct err err;
     char footnote[FOOTNOTE_MAX] = "";
     command[0] = '\0';
-    assert_int_equal(checker_open(&machine.view, &checker, &err), 0);
+    assert_int_equal(checker_open(&machine.view, &checker, NULL), 0);
     assert_int_equal(checker.ngroups, 1);
     rivals_find(&checker, 0, &rivals);
     double freed_s =

@@ -9,10 +9,9 @@
 static int read_gpus(uint64_t *gpus)
 {
     ENDED_BY(reader_close) struct reader reader;
-    struct err err;
     size_t users;
-    CHECK(reader_open("", &reader, &err) == 0);
-    CHECK(reader_read_gpus(&reader, &users, &err) == 0);
+    CHECK(reader_open("", &reader, NULL) == 0);
+    CHECK(reader_read_gpus(&reader, &users, NULL) == 0);
     CHECK(reader.view.ngpus == 3 && users == 1);
     const struct view_process *parent = view_find(&reader.view, (int)getppid());
     CHECK(parent);

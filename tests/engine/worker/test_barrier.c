@@ -83,7 +83,6 @@ TEST(barrier_refuses_more_than_a_block)
 
 static void wake_nobody(void *arg)
 {
-    (void)arg;
 }
 
 /* This node's rank. The main thread is its parent and adds the other node's data. */

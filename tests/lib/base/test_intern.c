@@ -5,8 +5,7 @@
 static uint32_t add(struct intern *intern, const char *text)
 {
     uint32_t number = INTERN_NONE;
-    struct err err = {0};
-    assert_int_equal(intern_add(intern, text, strlen(text), &number, &err), 0);
+    assert_int_equal(intern_add(intern, text, strlen(text), &number, NULL), 0);
     return number;
 }
 

@@ -65,9 +65,8 @@ static void plot_ok(const struct fixture_machine *machine, const char *host)
 static void write_data(const struct fixture_machine *machine)
 {
     ENDED_BY(fixture_plots_free) struct result result;
-    struct err err = {0};
     fixture_plots_make(machine, &result);
-    assert_int_equal(plot_result(&result, "host", false, &err), 0);
+    assert_int_equal(plot_result(&result, "host", false, NULL), 0);
 }
 
 static void assert_data_has(const char *figure, const char *text)
@@ -121,12 +120,11 @@ TEST_IN_DIR(report_shows_the_rounds_behind_the_headline)
 {
     struct result result;
     struct analysis analysis;
-    struct err err = {0};
     size_t size;
     unsigned rounds = 0, medians = 0, recommended = 0;
     fixture_plots_make(&small, &result);
-    assert_int_equal(plot_result(&result, "host", false, &err), 0);
-    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    assert_int_equal(plot_result(&result, "host", false, NULL), 0);
+    assert_int_equal(analysis_make(&result, &analysis, NULL), 0);
     const struct arm *of = result.arms;
     while (of->is_baseline)
         of++;
@@ -190,7 +188,6 @@ TEST_IN_DIR(report_occupancy_counts_threads)
 {
     static const char map[] = "# map\n";
     ENDED_BY(fixture_plots_free) struct result result;
-    struct err err = {0};
     size_t size, crowded = 0;
     fixture_plots_make(&small, &result);
     for (size_t i = 0; i < result.narms; i++) {
@@ -199,7 +196,7 @@ TEST_IN_DIR(report_occupancy_counts_threads)
         for (size_t s = 0; arm->placement == PLACE_PARTITION && s < worker->ncpu_samples; s++)
             worker->cpu_samples[s].os_cpu = 0;
     }
-    assert_int_equal(plot_result(&result, "host", false, &err), 0);
+    assert_int_equal(plot_result(&result, "host", false, NULL), 0);
     FREED char *data = (char *)fixture_read_plot("occupancy", "dat", &size);
     char *at = data;
     for (int panel = 0; panel < 4; panel++) /* partition is the last */
@@ -213,13 +210,12 @@ TEST_IN_DIR(report_occupancy_counts_threads)
 TEST_IN_DIR(report_calls_a_run_a_run)
 {
     ENDED_BY(fixture_plots_free) struct result result;
-    struct err err = {0};
     fixture_plots_make(&small, &result);
     struct bench command = *result.arms[0].bench;
     command.one_shot = true;
     for (size_t i = 0; i < result.narms; i++)
         result.arms[i].bench = &command;
-    assert_int_equal(plot_result(&result, "host", false, &err), 0);
+    assert_int_equal(plot_result(&result, "host", false, NULL), 0);
     assert_data_has("loss", "where the time of a run goes");
     assert_data_has("loss", "A bar is the median run of all workers");
     assert_data_has("step_time", "time of each run");
@@ -232,7 +228,6 @@ TEST_IN_DIR(report_occupancy_of_a_command_is_its_busiest_stretch)
     const uint64_t imports_ns = 100000000;
     ENDED_BY(fixture_plots_free) struct result result;
     AUTO(analysis) analysis;
-    struct err err = {0};
     size_t size;
     fixture_plots_make(&small, &result);
     struct bench command = *result.arms[0].bench;
@@ -251,9 +246,9 @@ TEST_IN_DIR(report_occupancy_of_a_command_is_its_busiest_stretch)
                 }
             }
     }
-    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    assert_int_equal(analysis_make(&result, &analysis, NULL), 0);
     figures_remove(fixture_dir_fd);
-    assert_int_equal(figures_draw(&analysis, "", false, fixture_dir_fd, NULL, &err), 0);
+    assert_int_equal(figures_draw(&analysis, "", false, fixture_dir_fd, NULL, NULL), 0);
     FREED char *dat = (char *)fixture_read_plot("occupancy", "dat", &size);
     assert_non_null(dat);
     assert_non_null(strstr(dat, "its busiest stretch"));
@@ -301,12 +296,11 @@ TEST_IN_DIR(report_tells_parts_of_a_scenario_apart)
 {
     static const int64_t other_params = 4096;
     ENDED_BY(fixture_plots_free) struct result result;
-    struct err err = {0};
     fixture_plots_make(&small, &result);
     for (size_t i = 0; i < result.narms; i++)
         if (result.arms[i].placement == PLACE_SIZED || result.arms[i].placement == PLACE_SAME)
             result.arms[i].params = &other_params;
-    assert_int_equal(plot_result(&result, "host", false, &err), 0);
+    assert_int_equal(plot_result(&result, "host", false, NULL), 0);
     for (size_t i = 0; i < FIGURES; i++) {
         assert_data_has(figures[i], "none, rows 16384");
         assert_data_has(figures[i], "same, rows 4096");
@@ -316,7 +310,6 @@ TEST_IN_DIR(report_tells_parts_of_a_scenario_apart)
 TEST_IN_DIR(report_gives_the_reason_of_a_failed_arm)
 {
     ENDED_BY(fixture_plots_free) struct result result;
-    struct err err = {0};
     fixture_plots_make(&small, &result);
     struct arm *same = &result.arms[4];
     assert_int_equal(same->placement, PLACE_SAME);
@@ -324,7 +317,7 @@ TEST_IN_DIR(report_gives_the_reason_of_a_failed_arm)
         same->observations[i].status = STATUS_FAILED;
         strcpy(same->observations[i].reason, "worker 1 was killed by signal 9 at 50%");
     }
-    assert_int_equal(plot_result(&result, "host", false, &err), 0);
+    assert_int_equal(plot_result(&result, "host", false, NULL), 0);
     for (size_t i = 0; i < 4; i++)
         assert_data_has(figures[i], "failed: worker 1 was killed by signal 9 at 50%");
 }

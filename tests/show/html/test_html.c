@@ -17,7 +17,6 @@ static struct about about;
 
 static int read_result(void **state)
 {
-    (void)state;
     int fd = open("results/h200-x2-vm/pipeline", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int rc = fd < 0 ? -errno : recorded_read(fd, no_benches, &recorded, NULL);
     if (fd >= 0)
@@ -27,7 +26,6 @@ static int read_result(void **state)
 
 static int free_result(void **state)
 {
-    (void)state;
     recorded_free(&recorded);
     return 0;
 }
@@ -119,11 +117,10 @@ TEST(html_says_that_it_could_not_be_written)
 {
     const struct html_side one = side();
     const struct html_page page = {.nsides = 1, .sides = &one};
-    struct err err = {0};
     FILE *full = fopen("/dev/full", "w");
     if (!full)
         skip();
-    assert_int_equal(html_print(&page, full, &err), -EIO);
+    assert_int_equal(html_print(&page, full, NULL), -EIO);
     (void)fclose(full);
 }
 

@@ -132,8 +132,7 @@ TEST(retention_skips_rounds_without_their_idle_half)
     make(&result, &verdict);
     verdict_free(&verdict);
     result.arms[1].observations[1].status = STATUS_FAILED;
-    struct err err = {0};
-    assert_int_equal(verdict_make(&result, NULL, &verdict, &err), 0);
+    assert_int_equal(verdict_make(&result, NULL, &verdict, NULL), 0);
     const struct row *small = find(&verdict, "none", "retention", ";size=8", "background=load:2");
     assert_non_null(small);
     assert_int_equal(small->rounds, ROUNDS - 1);

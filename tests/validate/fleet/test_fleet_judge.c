@@ -19,9 +19,8 @@ struct judged {
 
 static void judge_arranged(struct judged *judged)
 {
-    struct err err = {0};
-    assert_int_equal(bounds_make(&judged->fleet, &judged->bounds, &err), 0);
-    assert_int_equal(fleet_judge(&judged->fleet, &judged->bounds, NULL, &judged->judgement, &err),
+    assert_int_equal(bounds_make(&judged->fleet, &judged->bounds, NULL), 0);
+    assert_int_equal(fleet_judge(&judged->fleet, &judged->bounds, NULL, &judged->judgement, NULL),
                      0);
 }
 
@@ -202,7 +201,6 @@ TEST(a_machine_that_became_worse_is_found)
 TEST(a_machine_that_is_worse_in_all_is_odd)
 {
     struct judged judged = {0};
-    struct err err = {0};
     struct fixture_fleet with = usual;
     with.run_spread = with.machine_spread = 0.01;
     with.modes = false;
@@ -210,10 +208,10 @@ TEST(a_machine_that_is_worse_in_all_is_odd)
     for (size_t i = 0; i < judged.fleet.ncells; i++)
         if (judged.fleet.cells[i].machine == 7)
             judged.fleet.cells[i].value *= 0.92;
-    assert_int_equal(bounds_make(&judged.fleet, &judged.bounds, &err), 0);
+    assert_int_equal(bounds_make(&judged.fleet, &judged.bounds, NULL), 0);
     for (size_t i = 0; i < judged.bounds.n; i++)
         judged.bounds.all[i].lower = 0.8 * judged.bounds.all[i].reference;
-    assert_int_equal(fleet_judge(&judged.fleet, &judged.bounds, NULL, &judged.judgement, &err), 0);
+    assert_int_equal(fleet_judge(&judged.fleet, &judged.bounds, NULL, &judged.judgement, NULL), 0);
     assert_int_equal(judged.judgement.count[OUTCOME_WARN], 1);
     assert_int_equal(judged.judgement.count[OUTCOME_FAIL], 0);
     assert_int_equal(offence_of(&judged, 7)->kind, OFFENCE_OVERALL);
@@ -224,14 +222,13 @@ TEST(a_machine_that_is_worse_in_all_is_odd)
 TEST(few_machines_have_the_bounds_of_others)
 {
     struct judged judged = {0};
-    struct err err = {0};
     const double values[] = {100, 100.1, 99.9, 100.05};
     char name[16];
     for (int i = 0; i < 4; i++) {
         (void)snprintf(name, sizeof(name), "m%d", i);
         fixture_fleet_add(&judged.fleet, name, 1, 0, values[i]);
     }
-    assert_int_equal(fleet_arrange(&judged.fleet, &err), 0);
+    assert_int_equal(fleet_arrange(&judged.fleet, NULL), 0);
     judge_arranged(&judged);
     assert_near(judged.bounds.all[0].spread, BOUNDS_PRIOR * sqrt(1 + 1.571 / 4), 1e-6);
     assert_non_null(strstr(judged.bounds.how, "4 machines do not show how far machines differ"));
@@ -241,22 +238,20 @@ TEST(few_machines_have_the_bounds_of_others)
 
 static void add_of_kind(struct fleet *fleet, const char *name, const char *kind)
 {
-    struct err err = {0};
     uint32_t run;
     const struct fleet_origin origin = {name, "", kind, 1};
-    assert_int_equal(fleet_add_run(fleet, &origin, &run, &err), 0);
+    assert_int_equal(fleet_add_run(fleet, &origin, &run, NULL), 0);
 }
 
 /* A machine of another kind lacks figures, but only its kind is reported. */
 TEST(another_kind_is_left_out_and_fails)
 {
     struct judged judged = {0};
-    struct err err = {0};
     fixture_fleet_add(&judged.fleet, "a", 1, 0, 100);
     fixture_fleet_add(&judged.fleet, "b", 1, 0, 101);
     fixture_fleet_add(&judged.fleet, "d", 1, 0, 101);
     add_of_kind(&judged.fleet, "c", "1 x CPU, 1 GPU");
-    assert_int_equal(fleet_arrange(&judged.fleet, &err), 0);
+    assert_int_equal(fleet_arrange(&judged.fleet, NULL), 0);
     judge_arranged(&judged);
     assert_int_equal(judged.bounds.nleft_out, 1);
     assert_string_equal(judged.bounds.left_out[0].machine, "c");
@@ -293,7 +288,6 @@ TEST(the_first_kind_is_not_the_right_one)
 /* Bounds written by a person are used as they are. */
 static void judge_by(struct judged *judged, double lower, double upper, bool higher, int expected)
 {
-    struct err err = {0};
     char key[FLEET_KEY_MAX];
     const struct bound bound = {.key = fixture_fleet_key(0, key),
                                 .unit = "GB/s",
@@ -303,8 +297,8 @@ static void judge_by(struct judged *judged, double lower, double upper, bool hig
                                 .upper = upper};
     fleet_judgement_free(&judged->judgement);
     bounds_free(&judged->bounds);
-    assert_int_equal(bounds_add(&judged->bounds, &bound, &err), 0);
-    assert_int_equal(fleet_judge(&judged->fleet, &judged->bounds, NULL, &judged->judgement, &err),
+    assert_int_equal(bounds_add(&judged->bounds, &bound, NULL), 0);
+    assert_int_equal(fleet_judge(&judged->fleet, &judged->bounds, NULL, &judged->judgement, NULL),
                      expected);
 }
 
@@ -313,7 +307,6 @@ TEST(one_disturbed_run_of_three_is_no_excuse)
 {
     for (unsigned noisy = 0; noisy <= 3; noisy++) {
         struct judged judged = {0};
-        struct err err = {0};
         char key[FLEET_KEY_MAX];
         for (unsigned run = 0; run < 3; run++) {
             const struct fleet_origin origin = {"a", "", "", run};
@@ -321,11 +314,11 @@ TEST(one_disturbed_run_of_three_is_no_excuse)
                 .unit = "GB/s", .higher = true, .noisy = run < noisy, .value = 50};
             uint32_t at;
             (void)fixture_fleet_key(0, key);
-            assert_int_equal(fleet_add_run(&judged.fleet, &origin, &at, &err), 0);
-            assert_int_equal(fleet_add_value(&judged.fleet, at, key, strlen(key), &figure, &err),
+            assert_int_equal(fleet_add_run(&judged.fleet, &origin, &at, NULL), 0);
+            assert_int_equal(fleet_add_value(&judged.fleet, at, key, strlen(key), &figure, NULL),
                              0);
         }
-        assert_int_equal(fleet_arrange(&judged.fleet, &err), 0);
+        assert_int_equal(fleet_arrange(&judged.fleet, NULL), 0);
         judge_by(&judged, 90, 110, true, 0);
         assert_int_equal(judged.judgement.machines[0].outcome,
                          noisy < 2 ? OUTCOME_FAIL : OUTCOME_WARN);
@@ -338,15 +331,14 @@ TEST(whom_nothing_was_judged_of_does_not_pass)
 {
     struct judged judged = {0};
     AUTO(findings) findings = {0};
-    struct err err = {0};
     fixture_fleet_add(&judged.fleet, "a", 1, 0, 100);
     fixture_fleet_add(&judged.fleet, "b", 1, 1, 100);
-    assert_int_equal(fleet_arrange(&judged.fleet, &err), 0);
+    assert_int_equal(fleet_arrange(&judged.fleet, NULL), 0);
     judge_by(&judged, 90, 110, true, 0);
     assert_int_equal(judged.judgement.count[OUTCOME_PASS], 1);
     assert_int_equal(judged.judgement.count[OUTCOME_SKIP], 1);
     assert_int_equal(judged.judgement.machines[0].outcome, OUTCOME_SKIP);
-    assert_int_equal(fleet_findings(&judged.judgement, &findings, &err), 0);
+    assert_int_equal(fleet_findings(&judged.judgement, &findings, NULL), 0);
     assert_int_equal(findings.n, 2);
     assert_int_equal(findings.all[0].outcome, OUTCOME_SKIP);
     assert_string_equal(findings.all[0].sentence, "not judged: no bound is for its figures");
@@ -359,13 +351,12 @@ TEST(whom_its_own_rules_could_not_judge_does_not_pass)
     struct judged judged = {0};
     const float figures[] = {100, 120, 80};
     static const enum finding_outcome outcomes[] = {OUTCOME_FAIL, OUTCOME_SKIP, OUTCOME_SKIP};
-    struct err err = {0};
     for (uint32_t i = 0; i < 3; i++) {
         char name[2] = {(char)('a' + i), 0};
         fixture_fleet_add(&judged.fleet, name, 1, 0, figures[i]);
         fleet_add_verdict(&judged.fleet, i, "SKIP: no GPU was judged", true);
     }
-    assert_int_equal(fleet_arrange(&judged.fleet, &err), 0);
+    assert_int_equal(fleet_arrange(&judged.fleet, NULL), 0);
     judge_by(&judged, 90, 110, true, 0);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(judged.judgement.machines[i].outcome, outcomes[i]);
@@ -382,10 +373,9 @@ TEST(whom_its_own_rules_could_not_judge_does_not_pass)
 TEST(given_bounds_decide)
 {
     struct judged judged = {0};
-    struct err err = {0};
     fixture_fleet_add(&judged.fleet, "a", 1, 0, 100);
     fixture_fleet_add(&judged.fleet, "b", 1, 0, 120);
-    assert_int_equal(fleet_arrange(&judged.fleet, &err), 0);
+    assert_int_equal(fleet_arrange(&judged.fleet, NULL), 0);
     judge_by(&judged, 99, 121, true, 0);
     assert_int_equal(judged.judgement.count[OUTCOME_PASS], 2);
     judge_by(&judged, 101, NAN, true, 0);
@@ -404,7 +394,6 @@ TEST(given_bounds_decide)
 TEST(findings_name_all_machines)
 {
     struct judged judged = {0};
-    struct err err = {0};
     AUTO(findings) findings = {0};
     struct fixture_fleet with = usual;
     with.machines = 30;
@@ -412,7 +401,7 @@ TEST(findings_name_all_machines)
     with.nbad = 1;
     with.ratio = 0.5;
     judge(&with, &judged);
-    assert_int_equal(fleet_findings(&judged.judgement, &findings, &err), 0);
+    assert_int_equal(fleet_findings(&judged.judgement, &findings, NULL), 0);
     assert_int_equal(findings.n, 30);
     const struct finding *bad = &findings.all[0];
     assert_string_equal(bad->subject, "m0");

@@ -53,8 +53,7 @@ static int arrange(struct tuned *tuned, const char *machine, unsigned workers, s
 
 static void begin(struct tuned *tuned, const char *machine)
 {
-    struct err err = {0};
-    assert_int_equal(arrange(tuned, machine, 2, &err), 0);
+    assert_int_equal(arrange(tuned, machine, 2, NULL), 0);
 }
 
 /* Seconds that a round of an arm takes. */
@@ -90,20 +89,18 @@ static void measure_for(struct tuned *tuned, step_ms_of *step_ms, took_s_of *too
 {
     struct result *result = &tuned->result;
     AUTO(analysis) analysis = {0};
-    struct err err = {0};
     uint64_t chance = 1;
     while (result->rounds_done < result->rounds_planned) {
         measure_round(tuned, step_ms, took_s, &chance);
         analysis_free(&analysis);
-        assert_int_equal(analysis_make(result, &analysis, &err), 0);
-        assert_int_equal(tune_next(&tuned->tune, &analysis, result, &err), 0);
+        assert_int_equal(analysis_make(result, &analysis, NULL), 0);
+        assert_int_equal(tune_next(&tuned->tune, &analysis, result, NULL), 0);
     }
     tune_judge(&tuned->tune, &analysis, &tuned->findings);
 }
 
 static double a_second(const struct arm *arm)
 {
-    (void)arm;
     return 1;
 }
 
@@ -221,7 +218,6 @@ TEST(tune_advises_where_none_never_ends)
 
 static bool all_fail(const struct arm *arm)
 {
-    (void)arm;
     return true;
 }
 
@@ -315,7 +311,6 @@ TEST(tune_applies_no_gain_within_the_tolerance)
 
 static double all_are_equal(const struct arm *arm)
 {
-    (void)arm;
     return 10;
 }
 
@@ -339,7 +334,6 @@ TEST(tune_proves_in_rounds_that_the_search_has_not_seen)
 
 static double twelve_seconds(const struct arm *arm)
 {
-    (void)arm;
     return 12;
 }
 
