@@ -99,7 +99,7 @@ TEST_WITHIN(canary_gpus_are_all_told_once, set_up, NULL)
     assert_int_equal(workers[0].values.n, 2 * GPUS);
     for (unsigned i = 0; i < GPUS; i++) {
         char key[16];
-        (void)snprintf(key, sizeof(key), "gpu=%u", i);
+        put_text(key, "gpu=%u", i);
         const struct value *time = find("canary_time", key), *cycles = find("canary_cycles", key);
         assert_true(time && cycles);
         assert_true(time->value > 499 * (i + 1) &&

@@ -67,7 +67,7 @@ TEST(copy_plan_keys_are_unique_and_fit)
                                       ? points[i].all ? "=all" : "=alone"
                                   : points[i].write ? "op=write"
                                                     : "op=read";
-                assert_non_null(strstr(keys[nkeys], end));
+                assert_has(keys[nkeys], end);
                 for (size_t k = 0; k < nkeys; k++)
                     assert_string_not_equal(keys[k], keys[nkeys]);
                 nkeys++;
@@ -346,7 +346,7 @@ static void assert_invalid(const char *const *pairs)
     (void)scan_probe(&scan, &bench_gpu_copy, &machine, pairs);
     scan.err = (struct err){0};
     assert_int_equal(bench_gpu_copy.validate(scan.params, &scan.err), -EINVAL);
-    assert_non_null(strstr(scan.err.msg, "write-combined memory only to GPUs"));
+    assert_has(scan.err.msg, "write-combined memory only to GPUs");
 }
 
 TEST(gpu_copy_refuses_what_cannot_be)

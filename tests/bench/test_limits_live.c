@@ -33,14 +33,14 @@ TEST(limits_scan)
     scan_run(&scan, &bench_cgroup, &machine, pairs, 1);
     for (unsigned i = 1; i <= 4; i *= 2) {
         double cpus = machine.ncpus * i / 4.0;
-        (void)snprintf(key, sizeof(key), "limit=cpu.max;cpus=%g;period=100;team=all", cpus);
+        put_text(key, "limit=cpu.max;cpus=%g;period=100;team=all", cpus);
         double used = scan_value(&scan, "cpus_used", key);
         assert_true(used > 0 && used < 1.7 * cpus + 0.1);
     }
     const char *no_pids = scan_reason(&scan, "limit_rate", "limit=pids.max");
     if (!strstr(no_pids, "no controller 'pids'")) {
         assert_true(scan_value(&scan, "limit_events", "limit=pids.max") >= 1);
-        assert_non_null(strstr(no_pids, "pids.max of"));
+        assert_has(no_pids, "pids.max of");
     }
     scan_end(&scan);
 }

@@ -65,7 +65,7 @@ TEST(read_path_all_ways)
     assert_int_equal(scan_count(&scan, "write_speed"), 2);
     assert_true(scan_value(&scan, "write_speed", "how=write") > 0);
     char key[64];
-    (void)snprintf(key, sizeof(key), "fs=%s", place.file_system);
+    put_text(key, "fs=%s", place.file_system);
     assert_true(fabs(scan_value(&scan, "data_set", key) - 8e-9 * (1 << 20)) < 1e-12);
     assert_int_equal(names_in(fixture_dir), 0);
     scan_end(&scan);
@@ -93,11 +93,9 @@ TEST(read_path_in_memory)
     assert_int_equal(setenv("TMPDIR", "/dev/shm", 1), 0);
     scan_run(&scan, &bench_read_path, &machine, small, 0.3);
     assert_int_equal(setenv("TMPDIR", fixture_dir, 1), 0);
-    assert_non_null(
-        strstr(scan_reason(&scan, "read_speed", "how=read;order=seq;cache=cold"), "never cold"));
-    assert_non_null(
-        strstr(scan_reason(&scan, "read_speed", "how=pread;order=seq;cache=none"), "in memory"));
-    assert_non_null(strstr(scan_reason(&scan, "write_speed", "how=direct"), "in memory"));
+    assert_has(scan_reason(&scan, "read_speed", "how=read;order=seq;cache=cold"), "never cold");
+    assert_has(scan_reason(&scan, "read_speed", "how=pread;order=seq;cache=none"), "in memory");
+    assert_has(scan_reason(&scan, "write_speed", "how=direct"), "in memory");
     expect_read(&scan, "how=mmap;order=seq;cache=warm", false);
 }
 
@@ -108,11 +106,11 @@ TEST(read_path_refuses)
     struct scan scan;
     struct err err;
     assert_int_equal(bench_read_path.validate(&odd, &err), -EINVAL);
-    assert_non_null(strstr(err.msg, "block must be a multiple of 4096"));
+    assert_has(err.msg, "block must be a multiple of 4096");
     static const char *const tmp[] = {"where=tmp", NULL};
     assert_int_equal(setenv("TMPDIR", "/nowhere/at/all", 1), 0);
     assert_int_equal(scan_probe(&scan, &bench_read_path, &machine, tmp), -ENOTSUP);
-    assert_non_null(strstr(scan.err.msg, "/nowhere/at/all"));
+    assert_has(scan.err.msg, "/nowhere/at/all");
     assert_int_equal(setenv("TMPDIR", fixture_dir, 1), 0);
     assert_int_equal(scan_probe(&scan, &bench_read_path, &machine, none), 0);
 }
@@ -131,7 +129,7 @@ TEST(place_fits_a_quarter)
     assert_int_equal(place_fit(&place, 10, 2000, 10, 5, &bytes, &err), 0);
     assert_int_equal(bytes, 50);
     assert_int_equal(place_fit(&place, 251, 2000, 1, 1, &bytes, &err), -ENOTSUP);
-    assert_non_null(strstr(err.msg, "/d has 1000 B free"));
+    assert_has(err.msg, "/d has 1000 B free");
 }
 
 /* In a mount namespace of this process; the mounts disappear with it. */
@@ -151,8 +149,8 @@ TEST(data_on_a_full_disk)
     assert_int_equal(place_open_directory(&place, fixture_dir, &err), 0);
     assert_string_equal(place.file_system, "tmpfs");
     assert_int_equal(data_make(&data, &place, 1, 8 << 20, 1, &err), -ENOSPC);
-    assert_non_null(strstr(err.msg, "No space left"));
-    assert_non_null(strstr(err.msg, "after 2 MiB"));
+    assert_has(err.msg, "No space left");
+    assert_has(err.msg, "after 2 MiB");
     assert_int_equal(place_open_directory(&place, fixture_dir, &err), 0);
     assert_true(place.free_bytes >= (2 << 20) - 65536); /* the written data are gone */
     assert_int_equal(umount(fixture_dir), 0);
@@ -165,7 +163,7 @@ TEST(place_is_read_only)
     if (!mount_tmpfs("size=2m", MS_RDONLY))
         skip();
     assert_int_equal(place_open_directory(&place, fixture_dir, &err), -ENOTSUP);
-    assert_non_null(strstr(err.msg, "Read-only file system"));
+    assert_has(err.msg, "Read-only file system");
     assert_int_equal(umount(fixture_dir), 0);
 }
 

@@ -46,7 +46,7 @@ TEST(command_refuses_options_that_contradict)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct err err = {0};
         assert_int_equal(command_check(&bad[i].options, &err), -EINVAL);
-        assert_non_null(strstr(err.msg, bad[i].said));
+        assert_has(err.msg, bad[i].said);
     }
     static const char *const right[] = {"\\w+\\s([0-9]+)", "\\\\d([0-9])",    "\\(?([0-9]+)",
                                         "[(?]([0-9])",     "[]d]([0-9]+)\\.", "[[:digit:]]([0-9])"};

@@ -32,7 +32,7 @@ static double heavy(uint64_t *state)
 char *fixture_fleet_key(unsigned figure, char key[static FLEET_KEY_MAX])
 {
     char params[64];
-    (void)snprintf(params, sizeof(params), "size=64;slots=1;op=%u;gpu=%u", figure / 2, figure % 2);
+    put_text(params, "size=64;slots=1;op=%u;gpu=%u", figure / 2, figure % 2);
     const char *columns[FLEET_COLUMNS] = {"scan", "none", "1",    "foreground",
                                           "scan", params, "cuda", "rate"};
     assert_true(fleet_key_join(columns, key) > 0);
@@ -81,7 +81,7 @@ void fixture_fleet_make(const struct fixture_fleet *with, struct fleet *fleet)
     *fleet = (struct fleet){0};
     for (unsigned machine = 0; machine < with->machines; machine++) {
         char name[16];
-        (void)snprintf(name, sizeof(name), "m%u", machine);
+        put_text(name, "m%u", machine);
         for (unsigned i = 0; i < with->figures; i++)
             own[i] = with->machine_spread * normal(&state) -
                      (with->modes && i % 2 && uniform(&state) < 0.3 ? 0.08 : 0);

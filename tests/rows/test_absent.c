@@ -236,7 +236,7 @@ TEST(absent_values_without_room_have_a_reason)
     struct bench_ctx ctx = new_log();
     for (int i = 0; i < VALUE_REASONS_MAX + 10; i++) {
         struct err why = {.code = -EIO};
-        (void)snprintf(why.msg, sizeof(why.msg), "reason %d", i);
+        put_text(why.msg, "reason %d", i);
         (void)bench_emit_absent(&ctx, 0, &why, DIMS({BY_I, i}));
     }
     assert_int_equal(values.nreasons, VALUE_REASONS_MAX);

@@ -162,7 +162,7 @@ TEST_WITHIN(rounds_drops_failed_rounds, set_up, tear_down)
     struct observation *bad = &f.result.arms[arm].observations[1];
     bad->status = STATUS_FAILED;
     bad->workers[1].status = STATUS_FAILED;
-    (void)snprintf(bad->reason, sizeof(bad->reason), "worker 1: out\nof memory");
+    put_text(bad->reason, "worker 1: out\nof memory");
     const struct arm_rounds *got = summarise(arm);
     assert_int_equal(got->n, 2);
     assert_int_equal(got->nsteps, 8);

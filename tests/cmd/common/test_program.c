@@ -53,9 +53,9 @@ TEST(program_finds_what_it_was_installed_with)
     const char *build = getenv("CONTEND_BUILD_DIR");
     if (!build)
         skip();
-    (void)snprintf(folder[0], sizeof(folder[0]), "%.4000s/share", build);
-    (void)snprintf(folder[1], sizeof(folder[1]), "%.4000s/share/contend", build);
-    (void)snprintf(folder[2], sizeof(folder[2]), "%.4000s/share/contend/nowhere_else", build);
+    put_text(folder[0], "%.4000s/share", build);
+    put_text(folder[1], "%.4000s/share/contend", build);
+    put_text(folder[2], "%.4000s/share/contend/nowhere_else", build);
     for (int i = 0; i < 3; i++)
         (void)mkdir(folder[i], 0700);
     int rc = program_share("nowhere_else", path, sizeof(path), NULL);

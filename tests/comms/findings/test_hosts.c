@@ -24,7 +24,7 @@ static void settle(const char *const machines[LOGS], const char *counted, const 
     }
     memcpy(one.host, counted, strcspn(counted, "="));
     memset(one.boot, counted[strcspn(counted, "=") + 1] - '0', COMMS_BOOT_MAX);
-    (void)snprintf(joined.host, sizeof(joined.host), "%s", port);
+    put_text(joined.host, "%s", port);
     const struct comms_hosts hosts = {&logs, &counters, &ports};
     assert_int_equal(comms_hosts_settle(&hosts, &found, NULL), 0);
     for (size_t i = 0; i < LOGS; i++)

@@ -132,7 +132,7 @@ TEST(arrival_compares_the_same_calls_by_one_clock)
     make(&communicator, &arrival);
     assert_int_equal(arrival.calls, 30 - 1 - 1);
     comms_arrival_free(&arrival);
-    (void)snprintf(logs[2].header.host, sizeof(logs[2].header.host), "other");
+    put_text(logs[2].header.host, "other");
     make(&communicator, &arrival);
     assert_int_equal(arrival.calls, 0);
     assert_int_equal(count_findings(&arrival), 0);

@@ -81,7 +81,7 @@ TEST(total_tells_gpus_of_a_process_apart)
     assert_int_equal(total_of(&comms, &total, NULL), 0);
     assert_int_equal(total.matrix.n, 2);
     assert_int_equal(total.gpu[1].slot, 1);
-    assert_non_null(strstr(comms_call_gpu(&total.gpu[1], name, sizeof(name)), ", GPU 2 of it"));
+    assert_has(comms_call_gpu(&total.gpu[1], name, sizeof(name)), ", GPU 2 of it");
     assert_false(total.assumed);
     forget(&comms, &total);
     comms.n = 2;

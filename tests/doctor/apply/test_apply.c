@@ -58,7 +58,7 @@ TEST_IN_DIR(apply_leaves_out_helpers_that_have_ended)
     struct apply_left left;
     assert_true(choose_cpu(all, 3));
     assert_int_equal(affinity_get(all[0].pid, &before), 0);
-    (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
+    put_text(path, "%s/state", fixture_dir);
     end(&all[1]);
     assert_int_equal(apply_bind(all, 3, APPLY_KEPT, path, &bound, NULL), 0);
     assert_int_equal(bound, 2);
@@ -83,7 +83,7 @@ TEST_IN_DIR(apply_changes_nothing_without_a_lead)
     size_t bound;
     assert_true(choose_cpu(all, 2));
     assert_int_equal(affinity_get(all[0].pid, &before), 0);
-    (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
+    put_text(path, "%s/state", fixture_dir);
     end(&all[1]);
     assert_int_equal(apply_bind(all, 2, APPLY_KEPT, path, &bound, NULL), -ESRCH);
     assert_int_equal(bound, 0);
@@ -153,10 +153,10 @@ TEST_IN_DIR(apply_follows_what_is_started_meanwhile)
     assert_int_equal(affinity_get(0, &before), 0);
     if (bitset_count(&before) < 2)
         skip();
-    struct apply_process worker = start_parent(&ask, &tell);
+    ENDED_BY(end) struct apply_process worker = start_parent(&ask, &tell);
     assert_true(choose_cpu(&worker, 1));
     bitset_set(&other, (unsigned)bitset_next(&before, (unsigned)bitset_next(&before, 0) + 1));
-    (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
+    put_text(path, "%s/state", fixture_dir);
     pid_t older = grow(ask, tell);
     assert_int_equal(apply_bind(&worker, 1, APPLY_TRIAL, path, &bound, NULL), 0);
     assert_int_equal(bound, 2);
@@ -174,19 +174,18 @@ TEST_IN_DIR(apply_follows_what_is_started_meanwhile)
     (void)kill(wilful, SIGKILL);
     (void)close(ask);
     (void)close(tell);
-    end(&worker);
 }
 
 /* Owners of a trial: at work, dead, from before a reboot, and on another host. */
 TEST_IN_DIR(apply_knows_whose_trial_it_is)
 {
-    struct apply_process worker = start(true);
+    ENDED_BY(end) struct apply_process worker = start(true);
     struct apply_left left;
     struct apply_state kept;
     char path[256], text[4096], edited[4096];
     size_t bound;
     assert_true(choose_cpu(&worker, 1));
-    (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
+    put_text(path, "%s/state", fixture_dir);
     assert_int_equal(apply_state_read(path, &kept, NULL), 0);
     assert_int_equal(kept.left.kind, APPLY_LEFT_NONE);
     assert_int_equal(apply_bind(&worker, 1, APPLY_TRIAL, path, &bound, NULL), 0);
@@ -217,8 +216,8 @@ TEST_IN_DIR(apply_knows_whose_trial_it_is)
                  {host, boot, "pid:[1]", ticks, APPLY_LEFT_ELSEWHERE, 1},
                  {"elsewhere", boot, pids, ticks, APPLY_LEFT_ELSEWHERE, 1}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        (void)snprintf(edited, sizeof(edited), "contend doctor state 3 trial %d %llu %s %s %s\n%s",
-                       owner, cases[i].ticks, cases[i].host, cases[i].boot, cases[i].pids, masks);
+        put_text(edited, "contend doctor state 3 trial %d %llu %s %s %s\n%s", owner, cases[i].ticks,
+                 cases[i].host, cases[i].boot, cases[i].pids, masks);
         file = fopen(path, "we");
         assert_non_null(file);
         assert_true(fputs(edited, file) >= 0);
@@ -230,7 +229,6 @@ TEST_IN_DIR(apply_knows_whose_trial_it_is)
     }
     assert_int_equal(apply_undo(path, getpid(), &left, NULL), -EXDEV);
     assert_mask(worker.pid, &worker.cpus);
-    end(&worker);
 }
 
 /* A state of which a part is missing is not undone in part: the rest would be lost. */
@@ -241,7 +239,7 @@ TEST_IN_DIR(apply_undoes_all_of_a_state_or_nothing)
     char path[256], text[4096];
     size_t bound;
     assert_true(choose_cpu(workers, 2));
-    (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
+    put_text(path, "%s/state", fixture_dir);
     assert_int_equal(apply_bind(workers, 2, APPLY_KEPT, path, &bound, NULL), 0);
     FILE *file = fopen(path, "re");
     assert_non_null(file);
@@ -268,7 +266,7 @@ TEST_IN_DIR(apply_locks_out_a_second_contend)
     struct err err;
     char path[256], who[32];
     int ready[2];
-    (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
+    put_text(path, "%s/state", fixture_dir);
     assert_int_equal(pipe(ready), 0);
     pid_t holder = fork();
     assert_true(holder >= 0);
@@ -281,16 +279,16 @@ TEST_IN_DIR(apply_locks_out_a_second_contend)
     }
     assert_int_equal(read(ready[0], who, 1), 1);
     assert_int_equal(apply_lock_take(path, &second, &err), -EBUSY);
-    (void)snprintf(who, sizeof(who), "(%d)", (int)holder);
-    assert_non_null(strstr(err.msg, who));
+    put_text(who, "(%d)", (int)holder);
+    assert_has(err.msg, who);
     (void)kill(holder, SIGKILL);
     (void)waitpid(holder, NULL, 0);
     assert_int_equal(apply_lock_take(path, &second, &err), 0);
     apply_lock_release(&second);
-    (void)snprintf(path, sizeof(path), "%s/state.lock", fixture_dir);
+    put_text(path, "%s/state.lock", fixture_dir);
     assert_int_equal(access(path, F_OK), -1);
     assert_int_equal(symlink("/dev/null", path), 0);
-    (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
+    put_text(path, "%s/state", fixture_dir);
     assert_int_equal(apply_lock_take(path, &second, &err), -ELOOP);
     (void)close(ready[0]);
     (void)close(ready[1]);

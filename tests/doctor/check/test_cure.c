@@ -69,8 +69,7 @@ TEST(teams_that_need_fewer_threads_are_not_bound)
     view_plant_topo("node:2 core:2 pu:1");
     spin(0, MASK_ALL);
     spin(1, MASK_ALL);
-    for (unsigned cpu = 0; cpu < CPUS; cpu++)
-        view_occupy(cpu, 9.9);
+    view_occupy_all(9.9);
     view_judge();
     for (int tries = 0; tries < 2; tries++) {
         ENDED_BY(cure_free) struct cure_plan plan = decide(&diagnosis, tries);

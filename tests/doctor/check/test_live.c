@@ -205,15 +205,15 @@ TEST_WITHIN(top_fits_any_terminal, set_up, NULL)
         }
     /* One mark for two CPUs shows the busier one. */
     FREED char *text = drawn(&(struct live_style){.columns = 11, .line_end = "\n"});
-    assert_non_null(strstr(text, "     100 #\n"));
-    assert_non_null(strstr(text, "     200 .+\n"));
+    assert_has(text, "     100 #\n");
+    assert_has(text, "     200 .+\n");
     free(text);
     text = drawn(&(struct live_style){.line_end = "\n", .rows = 5});
-    assert_non_null(strstr(text, "other"));
-    assert_null(strstr(text, "CPU 0"));
+    assert_has(text, "other");
+    assert_lacks(text, "CPU 0");
     free(text);
     text = drawn(&(struct live_style){.line_end = "\n", .rows = 4});
-    assert_non_null(strstr(text, "and 2 more"));
+    assert_has(text, "and 2 more");
 }
 
 TEST_WITHIN(top_as_json, set_up, NULL)

@@ -41,7 +41,7 @@ static void check(const char *bytes, int (*one)(void))
         print_message("in a namespace of pids, where the driver's are others\n");
         skip();
     }
-    (void)snprintf(states, sizeof(states), "pid=%d %s", (int)getpid(), bytes);
+    put_text(states, "pid=%d %s", (int)getpid(), bytes);
     fixture_driver_check("FULL", states, one);
 }
 

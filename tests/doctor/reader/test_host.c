@@ -22,15 +22,12 @@ static struct view view = {.wall_s = 2,
 static void put_memory(unsigned refaults, unsigned waited_us, unsigned kills)
 {
     char text[160];
-    (void)snprintf(text, sizeof(text),
-                   "anon 5\nworkingset_refault_anon %u\nworkingset_refault_file %u\n", refaults,
-                   refaults);
+    put_text(text, "anon 5\nworkingset_refault_anon %u\nworkingset_refault_file %u\n", refaults,
+             refaults);
     fixture_put("/sys/fs/cgroup/job/memory.stat", text);
-    (void)snprintf(text, sizeof(text), "some avg10=0.00 avg60=0.00 avg300=0.00 total=%u\n",
-                   waited_us);
+    put_text(text, "some avg10=0.00 avg60=0.00 avg300=0.00 total=%u\n", waited_us);
     fixture_put("/sys/fs/cgroup/job/memory.pressure", text);
-    (void)snprintf(text, sizeof(text), "low 0\nhigh %u\nmax 0\noom 0\noom_kill %u\n", 2 * kills,
-                   kills);
+    put_text(text, "low 0\nhigh %u\nmax 0\noom 0\noom_kill %u\n", 2 * kills, kills);
     fixture_put("/sys/fs/cgroup/job/memory.events", text);
 }
 
@@ -67,7 +64,7 @@ TEST_IN_DIR(host_differences)
 TEST_IN_DIR(host_version_1)
 {
     AUTO(host) host;
-    (void)snprintf(groups[1].path, sizeof(groups[1].path), "/sys/fs/cgroup/memory/job");
+    put_text(groups[1].path, "/sys/fs/cgroup/memory/job");
     fixture_put("/sys/fs/cgroup/memory/job/memory.stat", "workingset_refault 8\n");
     fixture_put("/sys/fs/cgroup/memory/job/memory.oom_control", "under_oom 0\noom_kill 2\n");
     fixture_put("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "9223372036854771712\n");

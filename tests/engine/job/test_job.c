@@ -90,8 +90,8 @@ static void make_job(struct rank *rank)
 {
     static const char *const hosts[RANKS] = {"a", "a", "b"};
     for (unsigned r = 0; r < RANKS; r++) {
-        (void)snprintf(rank->ranks[r].host, sizeof(rank->ranks[r].host), "%s", hosts[r]);
-        (void)snprintf(rank->ranks[r].machine, sizeof(rank->ranks[r].machine), "%s", hosts[r]);
+        put_text(rank->ranks[r].host, "%s", hosts[r]);
+        put_text(rank->ranks[r].machine, "%s", hosts[r]);
     }
     rank->signals = (struct signals){.fd = -1};
     rank->job = (struct job){
@@ -206,10 +206,10 @@ static void collect_texts(struct rank *rank)
 {
     char mine[9] = "four", all[RANKS][9];
     if (rank->number == 2)
-        (void)snprintf(mine, sizeof(mine), "bytes: 9");
+        put_text(mine, "bytes: 9");
     rank->rc = job_collect(&rank->job, mine, rank->number ? NULL : all, sizeof(mine), &rank->err);
     if (rank->number == 0 && !rank->rc)
-        (void)snprintf(rank->text, sizeof(rank->text), "%s, %s", all[1], all[2]);
+        put_text(rank->text, "%s, %s", all[1], all[2]);
 }
 
 TEST(job_collect)
@@ -282,8 +282,8 @@ static void join_gpus(struct rank *rank)
     out.workers = calloc(1, sizeof(*out.workers));
     out.gpus = calloc(2, sizeof(*out.gpus));
     assert_true(out.workers && out.gpus);
-    (void)snprintf(out.gpus[0].pci_bdf, sizeof(out.gpus[0].pci_bdf), "gpu1");
-    (void)snprintf(out.gpus[1].pci_bdf, sizeof(out.gpus[1].pci_bdf), "gpu2");
+    put_text(out.gpus[0].pci_bdf, "gpu1");
+    put_text(out.gpus[1].pci_bdf, "gpu2");
     out.gpus[0].xid = out.gpus[1].xid = 40 + (int)rank->number;
     rank->rc = job_results_join(&rank->job, &arm, &readings, 0, &out, &rank->err);
     for (unsigned i = 0; i < out.ngpus && rank->number == 0; i++) {
@@ -330,8 +330,8 @@ static void join_readings(struct rank *rank, const struct job_readings *readings
     out.workers[0].usage.runqueue_s = rank->number == 1 ? 10 * waited : 0;
     rank->rc = job_results_join(&rank->job, &arm, readings, 0, &out, &rank->err);
     if (rank->number == 0)
-        (void)snprintf(rank->text, sizeof(rank->text), "%s, %.2f foreign: %s",
-                       status_name(out.status), out.foreign_cpu, out.reason);
+        put_text(rank->text, "%s, %.2f foreign: %s", status_name(out.status), out.foreign_cpu,
+                 out.reason);
 }
 
 /* Only rank 1 shares its CPU with another process, which would hardly show in the whole machine's
@@ -424,8 +424,7 @@ static void watch_until(struct rank *rank, bool lost)
         (void)usleep(1000);
         steps++;
     }
-    (void)snprintf(rank->text, sizeof(rank->text), "%s",
-                   job->watch.together.lost ? "lost" : "done");
+    put_text(rank->text, "%s", job->watch.together.lost ? "lost" : "done");
     job_watch_close(job);
     free(barrier);
 }
@@ -512,7 +511,7 @@ static void relay(struct rank *rank)
         rank->rc = job_watch_step(job, &mine, true, &rank->err);
     }
     (void)pthread_join(worker, &met);
-    (void)snprintf(rank->text, sizeof(rank->text), "%s", met ? "met" : "not met");
+    put_text(rank->text, "%s", met ? "met" : "not met");
     job_watch_close(job);
     free(barrier);
 }

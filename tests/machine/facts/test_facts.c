@@ -32,7 +32,7 @@ static void put_device(const char *bdf, const char *vendor, const char *class_co
                  {"aer_dev_fatal", "Undefined 0\nTOTAL_ERR_FATAL 2\n"},
                  {"aer_dev_correctable", "RxErr 5\nTOTAL_ERR_COR 5\n"}};
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        (void)snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/%s", bdf, files[i].name);
+        put_text(path, "/sys/bus/pci/devices/%s/%s", bdf, files[i].name);
         fixture_put(path, files[i].text);
     }
 }
@@ -120,7 +120,7 @@ static void put_tables(const struct tables *tables)
 {
     char path[256];
     fixture_put("/sys/firmware/dmi/tables/DMI", "");
-    (void)snprintf(path, sizeof(path), "%s/sys/firmware/dmi/tables/DMI", fixture_dir);
+    put_text(path, "%s/sys/firmware/dmi/tables/DMI", fixture_dir);
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(tables->bytes, 1, tables->n, file), tables->n);
@@ -249,7 +249,7 @@ static void put_port(const char *port, const char *state, const char *physical, 
                  {"counters/symbol_error", "3\n"},
                  {"counters/link_downed", "12\n"}};
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        (void)snprintf(path, sizeof(path), "/sys/class/infiniband/%s/%s", port, files[i].name);
+        put_text(path, "/sys/class/infiniband/%s/%s", port, files[i].name);
         fixture_put(path, files[i].text);
     }
 }
@@ -296,13 +296,13 @@ TEST_IN_DIR(facts_denied)
     char path[256];
     fixture_put("/sys/firmware/dmi/tables/DMI", "x");
     fixture_put("/dev/kmsg", "x");
-    (void)snprintf(path, sizeof(path), "%s/sys/firmware/dmi/tables/DMI", fixture_dir);
+    put_text(path, "%s/sys/firmware/dmi/tables/DMI", fixture_dir);
     assert_int_equal(chmod(path, 0), 0);
     if (access(path, R_OK) == 0) {
         print_message("root reads every file\n");
         skip();
     }
-    (void)snprintf(path, sizeof(path), "%s/dev/kmsg", fixture_dir);
+    put_text(path, "%s/dev/kmsg", fixture_dir);
     assert_int_equal(chmod(path, 0), 0);
     read_all(&facts);
     assert_int_equal(facts.dmi, FACTS_DENIED);

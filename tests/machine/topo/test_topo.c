@@ -87,7 +87,7 @@ TEST(topo_bad_input)
         struct err err = {0};
         assert_int_equal(fixture_load_topo(cases[i].xml, &topo, &err), cases[i].rc);
         assert_int_equal(err.code, cases[i].rc);
-        assert_non_null(strstr(err.msg, cases[i].xml));
+        assert_has(err.msg, cases[i].xml);
         topo_free(&topo);
     }
 }
@@ -162,7 +162,7 @@ TEST(topo_locates_gpus_by_evidence)
         assert_int_equal(gpu.source, cases[i].source);
         assert_int_equal(bitset_empty(&gpu.cpus), gpu.node < 0);
         if (cases[i].note)
-            assert_non_null(strstr(gpu.note, cases[i].note));
+            assert_has(gpu.note, cases[i].note);
         else
             assert_string_equal(gpu.note, "");
     }
@@ -254,7 +254,7 @@ TEST(topo_json)
 {
     AUTO(topo) topo = fixture_topo("package:2 numa:1 core:2 pu:2", "01:00.0@1,02:00.0");
     topo.cpus[0].allowed = false;
-    (void)snprintf(topo.gpus[1].name, sizeof(topo.gpus[1].name), "\xff");
+    put_text(topo.gpus[1].name, "\xff");
     json_auto_t *json = topo_to_json(&topo);
     assert_non_null(json);
     json_t *gpus = json_object_get(json, "gpus"), *cpus = json_object_get(json, "cpus");

@@ -284,7 +284,6 @@ TEST(emit_refuses)
         if (text)
             fail_msg("%s: not refused: %s", emit_names[cases[i].format], cases[i].says);
         assert_int_equal(err.code, -EINVAL);
-        if (!strstr(err.msg, cases[i].says))
-            fail_msg("'%s' is not in '%s'", cases[i].says, err.msg);
+        assert_has(err.msg, cases[i].says);
     }
 }

@@ -74,8 +74,7 @@ static void assert_data_has(const char *figure, const char *text)
     size_t size;
     FREED char *data = (char *)fixture_read_plot(figure, "dat", &size);
     assert_non_null(data);
-    if (!strstr(data, text))
-        fail_msg("%s.dat does not say '%s'", figure, text);
+    assert_has(data, text);
 }
 
 TEST_IN_DIR(report_says_what_was_measured)
@@ -86,8 +85,7 @@ TEST_IN_DIR(report_says_what_was_measured)
         fixture_assert_drawn(figures[i], strcmp(figures[i], "occupancy") ? 1500 : 1800);
         for (size_t k = 0; k < 4; k++) {
             char label[32]; /* in the occupancy map the lost share follows */
-            (void)snprintf(label, sizeof(label), ">%s%s", measured[k],
-                           strcmp(figures[i], "occupancy") ? "<" : "");
+            put_text(label, ">%s%s", measured[k], strcmp(figures[i], "occupancy") ? "<" : "");
             fixture_assert_svg_has(figures[i], label);
         }
         fixture_assert_svg_has(figures[i], "pipeline: ");
@@ -149,7 +147,7 @@ TEST_IN_DIR(report_shows_the_rounds_behind_the_headline)
     assert_int_equal(medians, 4);
     assert_int_equal(recommended, 1);
     char title[80];
-    (void)snprintf(title, sizeof(title), "pipeline: %s is ", arm_name(&result.arms[made.arm]));
+    put_text(title, "pipeline: %s is ", arm_name(&result.arms[made.arm]));
     assert_data_has("throughput", title);
     assert_data_has("throughput", ", recommended");
     assert_data_has("throughput", "1x");
@@ -251,7 +249,7 @@ TEST_IN_DIR(report_occupancy_of_a_command_is_its_busiest_stretch)
     assert_int_equal(figures_draw(&analysis, "", false, fixture_dir_fd, NULL, NULL), 0);
     FREED char *dat = (char *)fixture_read_plot("occupancy", "dat", &size);
     assert_non_null(dat);
-    assert_non_null(strstr(dat, "its busiest stretch"));
+    assert_has(dat, "its busiest stretch");
     const char *from = strstr(dat, " s on\"");
     assert_non_null(from);
     while (strncmp(from, ", from ", 7) != 0)
@@ -326,7 +324,7 @@ TEST_IN_DIR(report_without_gnuplot_keeps_the_data)
 {
     size_t size;
     char path[4096];
-    (void)snprintf(path, sizeof(path), "%s", getenv("PATH") ? getenv("PATH") : "");
+    put_text(path, "%s", getenv("PATH") ? getenv("PATH") : "");
     setenv("PATH", "/nonexistent", 1);
     plot_ok(&small, "host");
     setenv("PATH", path, 1);
@@ -343,7 +341,7 @@ TEST_IN_DIR(report_needs_a_writable_directory)
     assert_true(file >= 0);
     (void)close(file);
     assert_true(plot(&small, "host", &err) < 0);
-    assert_non_null(strstr(err.msg, "plots"));
+    assert_has(err.msg, "plots");
 }
 
 static void put_data(const char *name, const char *text)
@@ -367,20 +365,15 @@ TEST_IN_DIR(gnuplot_reports_errors_and_time_outs)
     put_data("fine.dat", "1\n");
     put_data("endless.dat", "1\n");
     assert_int_equal(gnuplot_run(fixture_dir_fd, jobs, 2, 60, NULL, &err), -EIO);
-    assert_non_null(strstr(err.msg, "broken"));
+    assert_has(err.msg, "broken");
     assert_int_equal(jobs[0].rc, -EIO);
     assert_int_equal(jobs[1].rc, 0);
     assert_int_equal(gnuplot_run(fixture_dir_fd, jobs + 2, 1, 0.7, NULL, &err), -ETIMEDOUT);
     assert_int_equal(jobs[2].rc, -ETIMEDOUT);
     assert_true(gnuplot_run(fixture_dir_fd, jobs + 3, 1, 60, NULL, &err) < 0);
-    assert_non_null(strstr(err.msg, "without_data.dat"));
+    assert_has(err.msg, "without_data.dat");
     assert_int_equal(faccessat(fixture_dir_fd, "fine.svg", F_OK, 0), 0);
     assert_int_equal(faccessat(fixture_dir_fd, "broken.svg", F_OK, 0), -1);
 }
 
-BEFORE_TESTS
-{
-    if (!fixture_has_gnuplot())
-        return 77;
-    return 0;
-}
+NEEDS_GNUPLOT

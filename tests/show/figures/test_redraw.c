@@ -54,7 +54,7 @@ TEST_IN_DIR(redraw_figure_of_another_version)
 static void put_plot(const char *name, const char *text)
 {
     char path[100];
-    (void)snprintf(path, sizeof(path), "/plots/%s", name);
+    put_text(path, "/plots/%s", name);
     fixture_put(path, text);
 }
 
@@ -118,7 +118,7 @@ static void put_text_everywhere(const char *figure, const char *text)
         for (size_t i = 0; quoted && at[1] != '"' && text[i]; i++)
             changed[used++] = text[i];
     }
-    (void)snprintf(name, sizeof(name), "%s.dat", figure);
+    put_text(name, "%s.dat", figure);
     put_plot(name, changed);
     free(changed);
     free(data);
@@ -149,9 +149,4 @@ TEST_WITHIN(redraw_makes_no_format_of_text, fixture_make_svg_dir, fixture_remove
     (void)close(fd);
 }
 
-BEFORE_TESTS
-{
-    if (!fixture_has_gnuplot())
-        return 77;
-    return 0;
-}
+NEEDS_GNUPLOT

@@ -211,7 +211,7 @@ TEST_WITHIN(csv_samples_full_device, set_up, tear_down)
         .is_open = true, .fd = open("/dev/full", O_WRONLY | O_CLOEXEC), .name = "samples.csv"};
     if (file.fd >= 0) {
         assert_int_equal(csv_append_samples(&file, &result, 0, &err), -ENOSPC);
-        assert_non_null(strstr(err.msg, "No space left on device"));
+        assert_has(err.msg, "No space left on device");
         assert_int_equal(file.valid_bytes, 0);
         (void)close(file.fd);
     }

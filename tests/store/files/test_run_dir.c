@@ -129,7 +129,7 @@ static int begin(struct session *s, const char *out, const char *run_id, struct 
 {
     *s = (struct session){0};
     fixture_result_init(&s->result);
-    (void)snprintf(s->result.run_id, sizeof(s->result.run_id), "%s", run_id);
+    put_text(s->result.run_id, "%s", run_id);
     s->result.rounds_done = 0;
     s->arm = fixture_add_arm(&s->result, PLACE_NONE, 2, false);
     s->record = (struct run_record){.status = "interrupted",
@@ -459,7 +459,7 @@ TEST_WITHIN(output_full_disk_keeps_the_rounds_before, set_up, tear_down)
         /* The disk has no room for the samples, or no room for the files after them. */
         limit_files(i ? 2 * (rlim_t)samples.st_size : (rlim_t)samples.st_size + 10);
         assert_int_equal(one_round(&s, &err), -EFBIG);
-        assert_non_null(strstr(err.msg, i ? "rounds.csv" : "samples.csv"));
+        assert_has(err.msg, i ? "rounds.csv" : "samples.csv");
         s.result.rounds_done = 1;
         observation_free(&s.result.arms[0].observations[--s.result.arms[0].nobservations]);
         assert_text("d/run.json", before.run);
@@ -506,9 +506,9 @@ TEST_WITHIN(output_has_one_run_at_a_time, set_up, tear_down)
     char want[64];
     assert_int_equal(begin(&first, "d", "first", &err), 0);
     assert_int_equal(begin(&second, "d", "second", &err), -EBUSY);
-    (void)snprintf(want, sizeof(want), "'d' is in use by process %ld on ", (long)getpid());
-    assert_non_null(strstr(err.msg, want));
-    assert_non_null(strstr(err.msg, ": contend run"));
+    put_text(want, "'d' is in use by process %ld on ", (long)getpid());
+    assert_has(err.msg, want);
+    assert_has(err.msg, ": contend run");
     leave(&second);
     int fd = open("d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     directory_recover(fd, figures_remove);
@@ -540,10 +540,10 @@ TEST_WITHIN(output_leaves_files_of_others_alone, set_up, tear_down)
     assert_int_equal(mkdir("d", 0777), 0);
     for (size_t i = 0; i < 3; i++) {
         char path[32];
-        (void)snprintf(path, sizeof(path), "d/%s", files[i]);
+        put_text(path, "d/%s", files[i]);
         put(path, "{\"status\": \"mine\"}");
         assert_int_equal(begin(&s, "d", "new", &err), -EEXIST);
-        assert_non_null(strstr(err.msg, files[i]));
+        assert_has(err.msg, files[i]);
         leave(&s);
         assert_text(path, "{\"status\": \"mine\"}");
         assert_false(is_there("d/.contend-run"));

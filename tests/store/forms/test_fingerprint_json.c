@@ -59,7 +59,7 @@ TEST(fingerprint_goes_through_json_and_back)
     json_t *json = fingerprint_to_json(&full, "1.2.3");
     char *text = json_dumps(json, JSON_REAL_PRECISION(17));
     assert_non_null(text);
-    assert_non_null(strstr(text, "\"reason\": \"there is no GPU\""));
+    assert_has(text, "\"reason\": \"there is no GPU\"");
     json_decref(json);
     assert_int_equal(parse(text, &back, NULL), 0);
     free(text);
@@ -99,7 +99,7 @@ TEST(fingerprint_refuses_other_json)
         struct fingerprint print;
         struct err err = {0};
         assert_int_equal(parse(cases[i].text, &print, &err), -EINVAL);
-        assert_non_null(strstr(err.msg, cases[i].message));
+        assert_has(err.msg, cases[i].message);
     }
 }
 

@@ -120,7 +120,7 @@ TEST_IN_DIR(recorded_dose_is_said_again)
     assert_int_equal(verdict_make(&result, NULL, &verdict, &err), 0);
     write_all(&result, &verdict);
     assert_int_equal(recorded_read(fixture_dir_fd, no_benches, &recorded, &err), -EINVAL);
-    assert_non_null(strstr(err.msg, "a dose of cpu is from 0 to 0.8, not 0.99"));
+    assert_has(err.msg, "a dose of cpu is from 0 to 0.8, not 0.99");
 }
 
 /* The plan says which workers share a GPU. */
@@ -133,7 +133,7 @@ TEST_IN_DIR(recorded_shared_gpus_are_said_again)
         for (unsigned w = 0; w < result.arms[i].plan.nworkers; w++) {
             struct plan_worker *worker = &result.arms[i].plan.workers[w];
             worker->gpu = 3;
-            (void)snprintf(worker->pci_bdf, sizeof(worker->pci_bdf), "0000:00:06.0");
+            put_text(worker->pci_bdf, "0000:00:06.0");
         }
     assert_said_again(&result, no_benches);
 }
@@ -181,8 +181,8 @@ TEST_IN_DIR(recorded_shows_values_of_unknown_benchmarks)
     write_all(&result, &verdict);
     assert_int_equal(recorded_read(fixture_dir_fd, no_benches, &recorded, NULL), 0);
     assert_int_equal(summary_format(&recorded, &text, &size, NULL), 0);
-    assert_non_null(strstr(text, "latency"));
-    assert_non_null(strstr(text, "cache_size_reported"));
+    assert_has(text, "latency");
+    assert_has(text, "cache_size_reported");
 }
 
 static int read_code(struct err *err)

@@ -15,7 +15,7 @@ static char path[4096];
 
 static const char *path_of(const char *name)
 {
-    (void)snprintf(path, sizeof(path), "%s/%s", fixture_dir, name);
+    put_text(path, "%s/%s", fixture_dir, name);
     return path;
 }
 
@@ -34,7 +34,7 @@ TEST_IN_DIR(it_comes_back_as_it_was)
                                 .machines = 30};
     written.kind = strdup("2 x \"CPU\", 8 x GPU");
     written.machines = 30;
-    (void)snprintf(written.how, sizeof(written.how), "median");
+    put_text(written.how, "median");
     assert_int_equal(bounds_add(&written, &bound, NULL), 0);
     assert_int_equal(bounds_leave_out(&written, "m7", "lacks gpu=1", NULL), 0);
     assert_int_equal(bounds_file_write(path_of("b.json"), &written, 1764000000, NULL), 0);
@@ -71,7 +71,7 @@ static void refuse(const char *text, const char *expected)
     char message[4300];
     fixture_put("/bad.json", text);
     assert_int_equal(bounds_file_read(path_of("bad.json"), &bounds, &err), -EINVAL);
-    (void)snprintf(message, sizeof(message), "%s%s", path, expected);
+    put_text(message, "%s%s", path, expected);
     assert_string_equal(err.msg, message);
 }
 

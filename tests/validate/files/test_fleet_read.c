@@ -12,7 +12,7 @@ static char reported[4096];
 
 static void report(const char *line)
 {
-    (void)snprintf(reported, sizeof(reported), "%s", line);
+    put_text(reported, "%s", line);
 }
 
 static const struct bench_metric metrics[] = {
@@ -154,7 +154,7 @@ static void refuse(const char *record, const char *rows, const char *expected)
     assert_int_equal(read_all(&fleet, &found), 0);
     assert_int_equal(found.results, 0);
     assert_int_equal(found.damaged, 1);
-    (void)snprintf(line, sizeof(line), "'%s/n1': %s", fixture_dir, expected);
+    put_text(line, "'%s/n1': %s", fixture_dir, expected);
     assert_string_equal(reported, line);
 }
 
@@ -185,7 +185,7 @@ TEST(a_cut_validation_is_told_in_a_line)
     struct err err = {0};
     const char text[] = "{\"schema\": 1, \"ho\n";
     assert_int_equal(fleet_add_validation_text(text, strlen(text), &fleet, &err), -EINVAL);
-    assert_non_null(strstr(err.msg, "validate.json, line 1: "));
+    assert_has(err.msg, "validate.json, line 1: ");
     assert_null(strchr(err.msg, '\n'));
 }
 

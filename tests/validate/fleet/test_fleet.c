@@ -141,7 +141,7 @@ TEST(a_parameter_at_its_default_may_be_lacking)
     char key[FLEET_KEY_MAX], plain[FLEET_KEY_MAX];
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char name[8];
-        (void)snprintf(name, sizeof(name), "m%zu", i);
+        put_text(name, "m%zu", i);
         const char *columns[FLEET_COLUMNS] = {"scan", "none",          "1",    "foreground",
                                               "scan", cases[i].params, "cuda", "rate"};
         size_t length = fleet_key_join(columns, key);
@@ -155,7 +155,7 @@ TEST(a_parameter_at_its_default_may_be_lacking)
     assert_int_equal(fleet.keys.n, 3);
     assert_non_null(fleet_find(&fleet, 0, 0));
     assert_non_null(fleet_find(&fleet, 0, 1));
-    assert_non_null(strstr(intern_text(&fleet.raw_keys, fleet.metrics[1].raw_key), "step=0.02"));
+    assert_has(intern_text(&fleet.raw_keys, fleet.metrics[1].raw_key), "step=0.02");
 }
 
 /* Two machines with one host name; a run that does not say which of them it is counts as the

@@ -252,8 +252,8 @@ TEST_WITHIN(recommend_of_a_tune_is_that_of_a_run, set_up, tear_down)
     for (size_t i = 0; i < 3; i++)
         (void)add_even(placements[i], searched_ms[i]);
     for (size_t i = 0; i < 6; i++) {
-        (void)snprintf(variants[i].name, sizeof(variants[i].name), "%s%s", i < 3 ? ARM_FRESH : "",
-                       placement_infos[placements[i % 3]].name);
+        put_text(variants[i].name, "%s%s", i < 3 ? ARM_FRESH : "",
+                 placement_infos[placements[i % 3]].name);
         f.result.arms[i].variant = &variants[i];
     }
     f.result.purpose = PURPOSE_TUNE;

@@ -21,8 +21,8 @@ static int set_up(void **state)
     f = (struct fixture){0};
     fixture_result_init(&f.result);
     f.variants = (struct variants){.n = 2, .threshold = 0.02, .clock_s = 50e-9};
-    (void)snprintf(f.variants.all[0].name, sizeof(f.variants.all[0].name), "a");
-    (void)snprintf(f.variants.all[1].name, sizeof(f.variants.all[1].name), "b");
+    put_text(f.variants.all[0].name, "a");
+    put_text(f.variants.all[1].name, "b");
     f.result.variants = &f.variants;
     return 0;
 }
@@ -142,7 +142,7 @@ TEST_WITHIN(ab_says_same_only_where_it_is_shown, set_up, tear_down)
     add_rounds(base, other, 300, 1);
     compare();
     assert_int_equal(find("partition", "throughput")->evidence.outcome, OUTCOME_SAME);
-    assert_non_null(strstr(find("partition", "throughput")->reason, "2% or more"));
+    assert_has(find("partition", "throughput")->reason, "2% or more");
     comparisons_free(&f.comparisons);
     analysis_free(&f.analysis);
     f.variants.threshold = 0.001;
@@ -162,13 +162,13 @@ TEST_WITHIN(ab_does_not_leave_failed_rounds_out, set_up, tear_down)
         add_rounds(base, other, 300, factors[i]);
         struct observation *failed = &f.result.arms[other].observations[7];
         failed->status = STATUS_FAILED;
-        (void)snprintf(failed->reason, sizeof(failed->reason), "a wrong result");
+        put_text(failed->reason, "a wrong result");
         compare();
         const struct comparison *rate = find("partition", "throughput");
         assert_int_equal(rate->evidence.outcome, i == 2 ? OUTCOME_SLOWER : OUTCOME_MISSING);
         assert_int_equal(rate->evidence.rounds, 299);
         if (i < 2)
-            assert_non_null(strstr(rate->reason, "b did not end well in all rounds: 1 of 300"));
+            assert_has(rate->reason, "b did not end well in all rounds: 1 of 300");
     }
 }
 
@@ -184,7 +184,7 @@ TEST_WITHIN(ab_of_bounds_shows_no_same, set_up, tear_down)
     compare();
     const struct comparison *step = find("partition", "step_time");
     assert_int_equal(step->evidence.outcome, OUTCOME_UNCLEAR);
-    assert_non_null(strstr(step->reason, "did not end within the limit"));
+    assert_has(step->reason, "did not end within the limit");
 }
 
 /* An arm that did not end in some rounds is not faster because of its other rounds; the other arm
@@ -290,7 +290,7 @@ TEST_WITHIN(ab_is_in_the_verdict, set_up, tear_down)
     assert_int_equal(comparisons_count(&verdict.comparisons, OUTCOME_SLOWER), 2);
     for (size_t i = 0; i < verdict.findings.n; i++) {
         reported = reported || !strcmp(verdict.findings.all[i].id, "comparison");
-        assert_null(strstr(verdict.findings.all[i].id, "placement"));
+        assert_lacks(verdict.findings.all[i].id, "placement");
     }
     assert_true(reported);
 }
@@ -301,8 +301,7 @@ static void expect_advice(const char *advice)
     struct topo topo = {0};
     assert_int_equal(verdict_make(&f.result, &topo, &verdict, NULL), 0);
     assert_string_equal(verdict.findings.all[0].id, "comparison");
-    if (!strstr(verdict.findings.all[0].sentence, advice))
-        fail_msg("no '%s' in: %s", advice, verdict.findings.all[0].sentence);
+    assert_has(verdict.findings.all[0].sentence, advice);
 }
 
 /* Without a verdict, the first finding has the option that leads to one. */

@@ -125,7 +125,7 @@ TEST(dosing_refuses_doses_that_compare_nothing)
         ENDED_BY(fixture_result_free) struct result result;
         struct err err = {0};
         assert_int_equal(arrange(&dosing, &topo, &result, &err), -EINVAL);
-        assert_non_null(strstr(err.msg, cases[i].message));
+        assert_has(err.msg, cases[i].message);
     }
 }
 
@@ -190,9 +190,9 @@ TEST(dosing_advises_what_is_faster_in_every_round)
         assert_int_equal(analysis_make(&result, &analysis, NULL), 0);
         dosing_judge(&analysis, &findings);
         assert_int_equal(findings.n, 1);
-        assert_null(strstr(findings.all[0].sentence, "keeps the most"));
-        assert_non_null(strstr(findings.all[0].sentence,
-                               slow_once ? "No placement is clearly" : "partition is the fastest"));
+        assert_lacks(findings.all[0].sentence, "keeps the most");
+        assert_has(findings.all[0].sentence,
+                   slow_once ? "No placement is clearly" : "partition is the fastest");
         assert_string_equal(findings.all[0].command,
                             slow_once ? "" : "contend place --workers 2 --placement partition");
     }
@@ -234,9 +234,9 @@ static void draw(const char *doses)
     FILE *out = open_memstream(&text, &size);
     assert_int_equal(figure_dosing(&data, out, NULL), 0);
     assert_int_equal(fclose(out), 0);
-    assert_non_null(strstr(text, "\n0 100 100 100\n19 60 60 60\n"));
-    assert_non_null(strstr(text, "\n0 100 100 100\n19 80 80 80\n"));
-    assert_non_null(strstr(text, "\n0 100 nan nan\n20 80 nan nan\n"));
+    assert_has(text, "\n0 100 100 100\n19 60 60 60\n");
+    assert_has(text, "\n0 100 100 100\n19 80 80 80\n");
+    assert_has(text, "\n0 100 nan nan\n20 80 nan nan\n");
 }
 
 TEST(dosing_draws_what_is_kept_over_what_was_held)

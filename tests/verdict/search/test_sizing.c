@@ -90,12 +90,11 @@ TEST(sizing_reads_both_curves_and_predicts_one_by_the_other)
     assert_true(fabs(curves.median_error - 0.1) < 1e-6 && isnan(curves.all[6].rate));
     sizing_judge(&analysis, &findings);
     assert_int_equal(findings.n, 2);
-    assert_non_null(
-        strstr(findings.all[0].sentence,
-               "one worker alone needs 4 cores (knee at 4); each of 2 workers 4 cores"));
+    assert_has(findings.all[0].sentence,
+               "one worker alone needs 4 cores (knee at 4); each of 2 workers 4 cores");
     assert_string_equal(findings.all[0].command,
                         "contend place --workers 2 --placement partition --cores-each 4");
-    assert_non_null(strstr(findings.all[1].sentence, "median error of 10%, at worst 10%"));
+    assert_has(findings.all[1].sentence, "median error of 10%, at worst 10%");
     json_auto_t *json = sizing_to_json(&analysis);
     assert_int_equal(json_integer_value(json_object_get(json, "enough_all")), 4);
 }
@@ -157,6 +156,6 @@ TEST(sizing_refuses_counts_that_cannot_be_read)
                                              .workers = &workers,
                                              .nworkers = 1};
         assert_true(sizing_arrange(&sizing, &topo, &request, &result, &err) < 0);
-        assert_non_null(strstr(err.msg, "is not an ascending list"));
+        assert_has(err.msg, "is not an ascending list");
     }
 }
