@@ -100,14 +100,14 @@ TEST(freivalds_finds_one_wrong_entry)
         for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
             double *entry = entry_of(&p, places[i][0], places[i][1]), right = *entry;
             char msg[240] = "", place[96];
-            (void)snprintf(place, sizeof(place), "row %zu of C, columns %zu to", places[i][0],
-                           places[i][1] / FREIVALDS_GROUP * FREIVALDS_GROUP);
+            put_text(place, "row %zu of C, columns %zu to", places[i][0],
+                     places[i][1] / FREIVALDS_GROUP * FREIVALDS_GROUP);
             *entry = right + 2 * sqrt(K);
             assert_int_equal(judge(&p, msg, sizeof(msg)), -EBADMSG);
-            assert_non_null(strstr(msg, place));
+            assert_has(msg, place);
             *entry = NAN;
             assert_int_equal(judge(&p, msg, sizeof(msg)), -EBADMSG);
-            assert_non_null(strstr(msg, place));
+            assert_has(msg, place);
             *entry = right;
         }
         drop(&p);
@@ -172,7 +172,7 @@ TEST(freivalds_is_exact_for_int8)
     assert_true(sums.worst == 0);
     *entry = right + 1;
     assert_int_equal(judge(&p, msg, sizeof(msg)), -EBADMSG);
-    assert_non_null(strstr(msg, "int8, m 257, n 271, k 304, tn: row 200 of C, columns 64 to 127"));
+    assert_has(msg, "int8, m 257, n 271, k 304, tn: row 200 of C, columns 64 to 127");
     *entry = (double)(int32_t)0x80808080;
     assert_int_equal(judge(&p, msg, sizeof(msg)), -EBADMSG);
     drop(&p);
