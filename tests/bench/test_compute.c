@@ -102,7 +102,7 @@ TEST(compute_layouts_are_those_of_blas)
                     matmul_value(2, 1, matmul_b_at(&shape, k, 8));
         assert_near(matmul_ref_entry(MATMUL_FP64, 2, &shape, 5, 8), want, 0);
         assert_near(matmul_flops(&shape), 2 * 7 * 9 * 11, 0);
-        assert_non_null(strstr(matmul_shape_text(&shape, text, sizeof(text)), names[layout]));
+        assert_has(matmul_shape_text(&shape, text, sizeof(text)), names[layout]);
     }
     const struct matmul_shape shape = {7, 9, 11, MATMUL_NT};
     assert_string_equal(matmul_shape_text(&shape, text, sizeof(text)), "m 7, n 9, k 11, nt");
@@ -289,7 +289,7 @@ TEST(compute_matmul_size_is_refused_before_a_worker)
     assert_int_equal(bench_gpu_matmul.validate(params, &err), 0);
     assert_int_equal(opts_set_pair(bench_gpu_matmul.opts, params, "n=128256", &err), 0);
     assert_true(bench_gpu_matmul.validate(params, &err) < 0);
-    assert_non_null(strstr(err.msg, "n=128256"));
+    assert_has(err.msg, "n=128256");
     assert_int_equal(opts_set_pair(bench_gpu_matmul.opts, params, "k=8192", &err), 0);
     assert_int_equal(bench_gpu_matmul.validate(params, &err), 0);
     assert_true(opts_set_pair(bench_gpu_matmul.opts, params, "k=65537", &err) < 0);

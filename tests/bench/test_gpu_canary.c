@@ -6,7 +6,7 @@
 
 enum { RUNS = 50 };
 
-static struct bench_machine machine;
+ON_GPUS
 
 static void assert_good(int rc, const char *msg)
 {
@@ -44,9 +44,4 @@ TEST(gpu_canary_unknown_address_is_an_error)
     assert_true(gpu_canary_open("ffff:ff:1f.0", &gpu, &err) < 0);
     assert_null(gpu);
     gpu_canary_close(gpu);
-}
-
-BEFORE_TESTS
-{
-    return fixture_find_gpus(&machine) ? 0 : UNIT_SKIPPED;
 }

@@ -46,7 +46,6 @@ static int open_all(unsigned ranks, bool registered)
 
 static int setup(void **state)
 {
-    (void)state;
     int rc = open_all(gpus, false);
     if (rc)
         (void)fprintf(stderr, "%s\n", err.msg);
@@ -55,7 +54,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    (void)state;
     gpu_collective_close(gc);
     gc = NULL;
     return 0;

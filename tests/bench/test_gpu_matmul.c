@@ -244,8 +244,7 @@ TEST(gpu_matmul_scan_emits_rates_and_readings)
     scan_run(&scan, &bench_gpu_matmul, &machine, (const char *[]){"n=4096", NULL}, 2.4);
     for (int type = 0; type < MATMUL_TYPES; type++) {
         char key[DIMS_KEY_MAX];
-        (void)snprintf(key, sizeof(key), "type=%s;with=alone;gpu=0",
-                       matmul_type_name((enum matmul_type)type));
+        put_text(key, "type=%s;with=alone;gpu=0", matmul_type_name((enum matmul_type)type));
         bool whole = type == MATMUL_INT8;
         double tflops = scan_value(&scan, whole ? "matmul_int_rate" : "matmul_rate", key);
         assert_int_equal(!isnan(tflops), gpu_matmul_has((enum matmul_type)type, device_cc(0)));
@@ -276,7 +275,7 @@ TEST(gpu_matmul_scan_skips_what_a_type_cannot_have)
     assert_true(isnan(scan_value(&scan, "matmul_int_rate", "type=int8;with=alone;gpu=0")));
     const char *why = scan_reason(&scan, "matmul_int_rate", "type=int8;with=alone;gpu=0");
     assert_non_null(why);
-    assert_non_null(strstr(why, "int8 needs m, n and k that are multiples of 4"));
+    assert_has(why, "int8 needs m, n and k that are multiples of 4");
     assert_true(scan_value(&scan, "matmul_size", "of=m") == 2050);
     assert_true(scan_value(&scan, "matmul_size", "of=k") == 515);
     scan_end(&scan);

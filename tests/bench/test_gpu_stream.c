@@ -11,7 +11,7 @@
 
 enum { BYTES = 7 * GPU_STREAM_GRAIN, ELEMENTS = BYTES / 8 };
 
-static struct bench_machine machine;
+ON_GPUS
 static struct err err;
 
 static void assert_good(int rc)
@@ -135,9 +135,4 @@ TEST(gpu_stream_scan_emits_every_operation)
         assert_true(gbps > 20 && gbps < 50000);
     }
     scan_end(&scan);
-}
-
-BEFORE_TESTS
-{
-    return fixture_find_gpus(&machine) ? 0 : UNIT_SKIPPED;
 }

@@ -60,7 +60,7 @@ TEST(prep_corrupted_data_fails_the_check)
     for (size_t i = 0; i < job.ctx.buffer_bytes / sizeof(*data); i++)
         data[i] += 0.001f;
     assert_int_equal(bench_prep.check(&job.ctx), -EBADMSG);
-    assert_non_null(strstr(job.err.msg, "raw batch["));
+    assert_has(job.err.msg, "raw batch[");
     bench_close(&bench_prep, &job.ctx);
 }
 

@@ -101,14 +101,14 @@ TEST(freivalds_finds_one_wrong_entry)
             double *entry = entry_of(&p, places[i][0], places[i][1]), right = *entry;
             struct err err = {0};
             char place[96];
-            (void)snprintf(place, sizeof(place), "row %zu of C, columns %zu to", places[i][0],
-                           places[i][1] / FREIVALDS_GROUP * FREIVALDS_GROUP);
+            put_text(place, "row %zu of C, columns %zu to", places[i][0],
+                     places[i][1] / FREIVALDS_GROUP * FREIVALDS_GROUP);
             *entry = right + 2 * sqrt(K);
             assert_int_equal(judge(&p, &err), -EBADMSG);
-            assert_non_null(strstr(err.msg, place));
+            assert_has(err.msg, place);
             *entry = NAN;
             assert_int_equal(judge(&p, &err), -EBADMSG);
-            assert_non_null(strstr(err.msg, place));
+            assert_has(err.msg, place);
             *entry = right;
         }
         drop(&p);
@@ -173,8 +173,7 @@ TEST(freivalds_is_exact_for_int8)
     assert_true(sums.worst == 0);
     *entry = right + 1;
     assert_int_equal(judge(&p, &err), -EBADMSG);
-    assert_non_null(
-        strstr(err.msg, "int8, m 257, n 271, k 304, tn: row 200 of C, columns 64 to 127"));
+    assert_has(err.msg, "int8, m 257, n 271, k 304, tn: row 200 of C, columns 64 to 127");
     *entry = (double)(int32_t)0x80808080;
     assert_int_equal(judge(&p, &err), -EBADMSG);
     drop(&p);

@@ -187,7 +187,7 @@ TEST(gpu_step_unknown_address_is_no_device)
     config.host = (float *[SLOTS]){NULL};
     assert_int_equal(gpu_step_open(&config, &gpu, &err), -ENODEV);
     assert_null(gpu);
-    assert_non_null(strstr(err.msg, "ffff:ff:1f.0"));
+    assert_has(err.msg, "ffff:ff:1f.0");
 }
 
 TEST(gpu_step_too_large_a_batch_is_no_memory)

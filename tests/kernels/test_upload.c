@@ -51,7 +51,7 @@ TEST(pieces_have_a_size)
     struct gpu_upload *upload = must_open();
     assert_int_equal(queue(upload, 4), -EINVAL);
     assert_int_equal(queue(upload, MOST + 8), -EINVAL);
-    assert_non_null(strstr(err.msg, "65536"));
+    assert_has(err.msg, "65536");
     assert_int_equal(queue(upload, MOST), 0);
     assert_int_equal(gpu_upload_check(upload, &err), 0); /* waits for it */
     assert_int_equal(gpu_upload_queued(upload), 0);
@@ -71,7 +71,7 @@ TEST(check_finds_a_piece_that_did_not_arrive)
             assert_int_equal(gpu_upload_wait(upload, &bytes, &took_ms, &err), 0);
         }
         assert_int_equal(gpu_upload_check(upload, &err), -EBADMSG);
-        assert_non_null(strstr(err.msg, "other data"));
+        assert_has(err.msg, "other data");
         gpu_upload_close(upload);
     }
 }

@@ -165,7 +165,7 @@ TEST(cure_has_an_end)
     struct env_changes env_changes = {0};
     char name[32];
     for (unsigned i = 0; i < 2 * ENV_CHANGES_MOST; i++) {
-        (void)snprintf(name, sizeof(name), "NAME_%u", i);
+        put_text(name, "NAME_%u", i);
         env_changes_set(&env_changes, name, i);
     }
     assert_int_equal(env_changes.n, ENV_CHANGES_MOST);

@@ -19,7 +19,6 @@ static struct result result;
 /* A machine of four CPUs and three GPUs, and an arm of two workers with the first two of them. */
 static int set_up(void **state)
 {
-    (void)state;
     static const enum placement placement = PLACE_NONE;
     static const unsigned workers = 2;
     const struct arms_request request = {.bench = &feeder,
@@ -38,7 +37,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     arms_free(&result);
     topo.gpus = NULL;
     topo.ngpus = 0;

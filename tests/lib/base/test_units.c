@@ -51,9 +51,9 @@ TEST(units_parse_size_refuses)
         uint64_t bytes = 77;
         struct err err;
         char quoted[64];
-        (void)snprintf(quoted, sizeof(quoted), "'%s'", bad[i]);
+        put_text(quoted, "'%s'", bad[i]);
         assert_int_equal(units_parse_size(bad[i], &bytes, &err), -EINVAL);
-        assert_non_null(strstr(err.msg, quoted));
+        assert_has(err.msg, quoted);
         assert_true(bytes == 77);
     }
 }
@@ -84,9 +84,9 @@ TEST(units_parse_duration_refuses)
         double seconds = 77;
         struct err err;
         char quoted[64];
-        (void)snprintf(quoted, sizeof(quoted), "'%s'", bad[i]);
+        put_text(quoted, "'%s'", bad[i]);
         assert_int_equal(units_parse_duration(bad[i], &seconds, &err), -EINVAL);
-        assert_non_null(strstr(err.msg, quoted));
+        assert_has(err.msg, quoted);
         assert_true(seconds == 77);
     }
 }

@@ -51,7 +51,7 @@ TEST_WITHIN(dots_of_each_gpu, fixture_make_svg_dir, fixture_remove_svg_dir)
         struct fixture_scan_machine machine = fixture_gpus;
         unsigned n = gpus[i], withs = n > 1 ? 2 : 1;
         char last[20];
-        (void)snprintf(last, sizeof(last), ">GPU %u<", n - 1);
+        put_text(last, ">GPU %u<", n - 1);
         machine.gpus = n;
         fixture_draw_scans(&machine, all_scans);
         struct seen stream = look("gpu_stream"), matmul = look("gpu_matmul"),
@@ -154,9 +154,4 @@ TEST(dots_format_has_no_exponent)
     }
 }
 
-BEFORE_TESTS
-{
-    if (!fixture_has_gnuplot())
-        return 77;
-    return 0;
-}
+NEEDS_GNUPLOT

@@ -13,7 +13,6 @@ static struct fixture {
 
 static int set_up(void **state)
 {
-    (void)state;
     f = (struct fixture){0};
     fixture_result_init(&f.result);
     return 0;
@@ -21,7 +20,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     analysis_free(&f.analysis);
     fixture_result_free(&f.result);
     return 0;

@@ -67,12 +67,11 @@ TEST(comparisons_are_reported_by_what_gates)
     more.gating = true;
     more.evidence.low = 0.01;
     more.evidence.high = 0.8; /* its interval is in the same form, also below 2x */
-    assert_non_null(
-        strstr(finding_with(&more).sentence, "new is 50x slower than base (1.2x to 100x)"));
-    assert_non_null(strstr(finding_with(&more).sentence, "2 SLOWER."));
+    assert_has(finding_with(&more).sentence, "new is 50x slower than base (1.2x to 100x)");
+    assert_has(finding_with(&more).sentence, "2 SLOWER.");
     more.evidence.outcome = OUTCOME_FASTER;
     (void)strcpy(more.better, "lower");
-    assert_non_null(strstr(finding_with(&more).sentence, "new is 25% slower than base"));
+    assert_has(finding_with(&more).sentence, "new is 25% slower than base");
 }
 
 TEST(comparisons_without_a_verdict_are_a_doubt)
