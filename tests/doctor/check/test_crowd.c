@@ -268,7 +268,6 @@ TEST(each_runtime_has_its_setting)
         {"", LIBRARY_OPENBLAS | LIBRARY_GOMP, false, "", "not known"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const char *buf;
         struct env_changes env_changes;
         plant_teams(cases[i].from, 0);
         machine.about[0].libraries = cases[i].libraries;
@@ -277,8 +276,8 @@ TEST(each_runtime_has_its_setting)
         assert_int_equal(team.threads, 4);
         check_team_set(&machine.processes[0], &team, 2, &env_changes);
         assert_string_equal(env_changes_format(&env_changes), cases[i].words);
-        buf = check_team_format(&team);
-        assert_has(buf, cases[i].runtime);
+        const char *text = check_team_format(&team);
+        assert_has(text, cases[i].runtime);
     }
 }
 

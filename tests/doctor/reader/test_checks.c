@@ -48,19 +48,18 @@ TEST(who_may_not_bind_others_is_told_to_ask_root)
  * "no problem". */
 TEST(what_is_hidden_is_told)
 {
-    char unread[DOCTOR_UNREAD_MAX];
     const struct diagnosis none = {0};
     view_plant(1);
     view_occupy(0, 10);
     view_occupy(1, 5);
     machine.processes[0].cpu_s = 5;
     assert_float_equal(view_unattributed_s(&machine.view), 10, 1e-9);
-    assert_string_equal(doctor_format_unread(&machine.view, unread, sizeof(unread)), "");
+    assert_string_equal(doctor_format_unread(&machine.view), "");
     assert_string_equal(doctor_format_none_found(&machine.view), "Nothing found that costs time.");
     machine.view.hidden = (struct view_hidden){
         .any = true, .how = "invisible", .group = "adm (4)", .npids = 2, .pids = {7, 9}};
     machine.view.environs_refused = 1;
-    assert_string_equal(doctor_format_unread(&machine.view, unread, sizeof(unread)),
+    assert_string_equal(doctor_format_unread(&machine.view),
                         "Root would also see the environment, libraries and pages of 1 "
                         "process that this user may not read. /proc hides processes of other "
                         "users, also 7, 9 (hidepid=invisible); hidden ones used up to 1.0 of 4 "
@@ -106,7 +105,6 @@ TEST(no_thread_waits_for_itself)
 TEST(on_a_cpu_without_times_those_that_are_watched_are_to_blame)
 {
     ENDED_BY(checker_close) struct checker checker;
-    const char *wait_cause;
     view_plant(2);
     machine.view.ncpus = 1;
     for (size_t w = 0; w < 2; w++) {
@@ -115,7 +113,7 @@ TEST(on_a_cpu_without_times_those_that_are_watched_are_to_blame)
         (void)snprintf(machine.processes[w].name, VIEW_NAME_MAX, "python3");
     }
     assert_int_equal(checker_open(&machine.view, &checker, NULL), 0);
-    wait_cause = check_format_cause(&checker, 0);
+    const char *wait_cause = check_format_cause(&checker, 0);
     assert_string_equal(wait_cause, "101 python3");
 }
 

@@ -207,11 +207,9 @@ TEST(params_without_defaults)
                                            {"size=64;gone=;slots=2", "size=64;slots=2"},
                                            {"gone=1;rows=64;slots=2;x=1", "gone=1;slots=2;x=1"},
                                            {"", ""}};
-    char left[ROW_PARAMS_MAX];
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        assert_string_equal(params_without_defaults(opts, cases[i][0], left, sizeof(left)),
-                            cases[i][1]);
-    assert_string_equal(params_without_defaults(NULL, "rows=64", left, sizeof(left)), "rows=64");
+        assert_string_equal(params_without_defaults(opts, cases[i][0]), cases[i][1]);
+    assert_string_equal(params_without_defaults(NULL, "rows=64"), "rows=64");
 }
 
 /* Across placements, one of each side is paired; other rows of either side are left out. */
