@@ -88,6 +88,8 @@ void str_add(const char **text, const char *separator, const char *fmt, ...)
         memcpy(chunk->text + end, separator, before);
         chunk->used += before + (size_t)length;
     } else {
+        if (is_last)
+            chunk->text[end] = '\0'; /* what did not fit begins here */
         const char *added = str_vfmt(fmt, again);
         *text = str_fmt("%s%.*s%s", *text, (int)before, separator, added);
     }

@@ -26,6 +26,11 @@ TEST(str_adds_with_separators)
     assert_string_equal(text, "a, 2 of b!");
     for (int i = 0; i < 20000; i++)
         str_add(&text, ",", "%04d", i);
+    const char *letters = "";
+    for (int i = 0; i < 50000; i++)
+        str_add(&letters, "", "%s", "xyz");
+    assert_int_equal(strlen(letters), 150000);
+    assert_int_equal(strspn(letters, "xyz"), 150000);
     assert_int_equal(strlen(text), 10 + 10000 * (5 + 6));
     assert_string_equal(text + strlen(text) - 10, "9998,19999");
 }
