@@ -14,6 +14,11 @@ static bool has_other_placement(const struct result *result, const struct arm *a
     return false;
 }
 
+bool format_has_placement(const struct result *result, const struct arm *arm)
+{
+    return !arm->is_baseline && (has_other_placement(result, arm) || arm_background(arm));
+}
+
 static bool has_other_planned_workers(const struct result *result, const struct arm *arm)
 {
     for (size_t i = 0; i < result->narms; i++)
@@ -39,7 +44,7 @@ static void append_placement(const struct result *result, const struct arm *arm,
 {
     if (arm->is_baseline)
         text_append(buf, size, ", ", "%s", bench_is_team(arm->bench) ? "without load" : "alone");
-    else if (has_other_placement(result, arm) || arm_background(arm))
+    else if (format_has_placement(result, arm))
         text_append(buf, size, ", ", "%s", placement_infos[arm->placement].name);
     if (arm->variant)
         text_append(buf, size, ", ", "variant %s", arm->variant->name);

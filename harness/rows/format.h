@@ -11,6 +11,9 @@ char *format_dims(const struct bench *bench, const struct dims *at, char *buf, s
 char *format_arm(const struct result *result, const struct arm *arm, const struct dims *at,
                  char *buf, size_t size);
 
+/* True if format_arm names the placement. */
+bool format_has_placement(const struct result *result, const struct arm *arm);
+
 /* ", dose cpu=20%"; "" for none. */
 enum { FORMAT_DOSE_MAX = DOSE_TEXT_MAX + 8 };
 char *format_dose(const struct arm *arm, char buf[static FORMAT_DOSE_MAX]);

@@ -126,9 +126,9 @@ const struct arm *dat_find_arm(const struct figure_data *data, const char *metri
 void dat_format_only(const struct figure_data *data, const struct arm *arm, char *buf, size_t size)
 {
     char name[96];
-    const char *placement = placement_infos[arm->placement].name;
+    bool by_placement = format_has_placement(data->result, arm) &&
+                        !format_params(data->result, arm, name, sizeof(name))[0];
     (void)format_arm(data->result, arm, NULL, name, sizeof(name));
-    bool by_placement = strncmp(name, placement, strlen(placement)) == 0;
     buf[0] = '\0';
     for (size_t i = 0; i < data->result->narms; i++) {
         size_t at = 0;
